@@ -1,0 +1,1 @@
+"""Mooring: the Kubernetes scheduling framework in Python."""
