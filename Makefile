@@ -17,6 +17,7 @@ venv: $(STAMP) ## create .venv with the pinned tools and the `mooring` command
 # Hashes cover every download; the package itself is built with the pinned hatchling, not in an
 # isolated environment that would fetch one of its own.
 $(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Mooring needs Python 3.11 or later; choose one with make PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .

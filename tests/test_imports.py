@@ -1,0 +1,186 @@
+"""The import order of the rooms, and what importing the contract may cost."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "mooring"
+
+# A room may import itself and the rooms on earlier lines. `mooring` is the public face
+# (mooring/__init__.py), which re-exports the contract.
+ORDER = (
+    {"errors"},
+    {"api"},
+    {"observe"},
+    {"framework"},
+    {"mooring"},
+    {"plugins", "contrib"},
+    {"registry"},
+    {"config"},
+    {"client"},
+    {"informers"},
+    {"cache"},
+    {"queue"},
+    {"cycle"},
+    {"extenders"},
+    {"binding"},
+    {"explain"},
+    {"serve"},
+    {"app"},
+    {"local"},
+    {"simulate"},
+    {"testing"},
+    {"cli"},
+    {"__main__"},
+)
+RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
+
+# Built-in plugins stand on the modules of the contract, like a stranger's.
+CONTRACT = {"errors", "api", "observe", "framework"}
+
+
+def room_of(module: str) -> str:
+    """Name the room of a dotted module name."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "mooring"
+
+
+def module_name(path: Path) -> str:
+    """Name the module that a file of the package defines."""
+    parts = ("mooring", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_rooms(tree: ast.AST, package: str) -> Iterator[tuple[int, str]]:
+    """Yield (line, room) for every import of the package, wherever it stands in the file."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] == "mooring":
+                    yield node.lineno, room_of(alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            if node.level:
+                above = package.split(".")
+                above = above[: len(above) - node.level + 1]
+                module = ".".join([*above, *filter(None, [node.module])])
+            if module == "mooring":
+                for alias in node.names:
+                    yield node.lineno, alias.name if alias.name in RANK else "mooring"
+            elif module.startswith("mooring."):
+                yield node.lineno, room_of(module)
+
+
+def allowed(importer: str, imported: str) -> bool:
+    """Tell whether one room may import the other."""
+    if importer == imported:
+        return True
+    if importer == "plugins":
+        return imported in CONTRACT
+    return RANK[imported] < RANK[importer]
+
+
+def violations(source: str, module: str, is_package: bool = False) -> list[str]:
+    """List the imports of a module that go against the order."""
+    tree = ast.parse(source)
+    if module == "mooring":
+        # Functions of the public face run after it is loaded: mooring.main is resolved there.
+        functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+        tree.body = [node for node in tree.body if not isinstance(node, functions)]
+    room = room_of(module)
+    package = module if is_package else module.rpartition(".")[0]
+    return [
+        f"line {line}: {room} imports {imported}"
+        for line, imported in imported_rooms(tree, package)
+        if imported not in RANK or not allowed(room, imported)
+    ]
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_imports_go_one_way(path: Path) -> None:
+    module = module_name(path)
+    assert room_of(module) in RANK, "give the new room a place in ORDER"
+    assert violations(path.read_text(), module, path.name == "__init__.py") == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "expected"),
+    [
+        pytest.param(
+            "mooring.queue.active", "import mooring.cache.nodes", [], id="an earlier room"
+        ),
+        pytest.param(
+            "mooring.cache.nodes",
+            "from mooring.queue import active",
+            ["line 1: cache imports queue"],
+            id="a later room",
+        ),
+        pytest.param(
+            "mooring.cache.nodes",
+            "from mooring import queue",
+            ["line 1: cache imports queue"],
+            id="a later room by its name alone",
+        ),
+        pytest.param(
+            "mooring.cache.nodes",
+            "from ..queue import active\nfrom . import pods",
+            ["line 1: cache imports queue"],
+            id="a later room by a relative import",
+        ),
+        pytest.param(
+            "mooring.cache.nodes",
+            "def f():\n    import mooring.queue",
+            ["line 2: cache imports queue"],
+            id="a later room inside a function",
+        ),
+        pytest.param(
+            "mooring.cache.nodes",
+            "if TYPE_CHECKING:\n    from mooring.queue.active import ActiveQueue",
+            ["line 2: cache imports queue"],
+            id="a later room for its types",
+        ),
+        pytest.param(
+            "mooring.contrib.samples.sample",
+            "from mooring import Plugin\nimport mooring.plugins.node_name",
+            ["line 2: contrib imports plugins"],
+            id="contrib uses the public face and no built-in",
+        ),
+        pytest.param(
+            "mooring.plugins.node_name",
+            "from mooring import contrib\nfrom mooring import Plugin\nimport mooring.api.pod",
+            ["line 1: plugins imports contrib", "line 2: plugins imports mooring"],
+            id="built-ins use the contract alone",
+        ),
+        pytest.param(
+            "mooring",
+            "from mooring.app import run\ndef main():\n    from mooring.app import run",
+            ["line 1: mooring imports app"],
+            id="the public face loads the application in a function only",
+        ),
+        pytest.param(
+            "mooring.cli.main",
+            "import mooring.attic",
+            ["line 1: cli imports attic"],
+            id="a room that has no place in the order",
+        ),
+    ],
+)
+def test_the_order_is_enforced(module: str, source: str, expected: list[str]) -> None:
+    assert violations(source, module) == expected
+
+
+def test_the_contract_loads_no_server() -> None:
+    program = "import sys; from mooring import Plugin; print(*sys.modules, sep='\\n')"
+    command = [sys.executable, "-c", program]
+    loaded = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert "mooring.framework.plugin" in loaded
+    assert {"aiohttp", "cryptography"}.isdisjoint(loaded)

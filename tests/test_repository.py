@@ -1,0 +1,59 @@
+"""What the repository holds, and what it must not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+NOT_OURS = {"__pycache__", "build", "dist"}
+
+# Written so that this file does not find itself.
+PLACES = re.compile(
+    r"pypi[.]org|pythonhosted[.]org|npmjs[.]org|(?:proxy|sum)[.]golang[.]org|index[-]url"
+    r"|(?<![\w.])/(?:work|root)[/]"
+)
+
+
+def text_files(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yield every text file below a folder; hidden folders are tools' own, except .ci."""
+    for path in sorted(folder.iterdir()):
+        if path.name in NOT_OURS or (path.name.startswith(".") and path.name != ".ci"):
+            continue
+        if path.is_dir():
+            yield from text_files(path)
+        else:
+            try:
+                yield path, path.read_text(encoding="utf-8")
+            except UnicodeDecodeError:
+                continue
+
+
+def test_no_file_names_a_registry_or_a_path_of_one_machine() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path, text in text_files(ROOT)
+        for number, line in enumerate(text.splitlines(), start=1)
+        if PLACES.search(line)
+    ]
+    assert found == []
+
+
+def test_every_pin_of_the_lock_has_a_hash_and_no_place_to_come_from() -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+    assert "://" not in lock
+    assert not re.search(r"^\s*-(?!-hash=sha256:[0-9a-f]{64}\b)", lock, re.MULTILINE)
+    pins = re.findall(r"^([a-z0-9-]+)==[^\n]*(\n +--hash=)?", lock, re.MULTILINE)
+    assert len(pins) > 40
+    assert [name for name, hashed in pins if not hashed] == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_file_is_read_in_one_sitting(path: Path) -> None:
+    text = path.read_text()
+    assert len(text.splitlines()) <= 600, "split it by noun"
+    assert not re.search(r"\b(TODO|FIXME)\b", text), "finish it, or leave it out"
