@@ -1,0 +1,1 @@
+"""KubeSchedulerConfiguration: reading, defaulting, checking and printing it."""

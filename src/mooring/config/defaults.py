@@ -1,0 +1,81 @@
+"""The defaults of the file: every number and list that kube-scheduler fills in.
+
+The defaults of a plugin's arguments are in its `Args`.
+"""
+
+# kube-scheduler: pkg/scheduler/apis/config/v1/defaults.go, default_plugins.go
+
+from __future__ import annotations
+
+from mooring.framework.duration import Duration
+from mooring.framework.features import FeatureGates
+
+API_VERSION = "kubescheduler.config.k8s.io/v1"
+KIND = "KubeSchedulerConfiguration"
+
+PARALLELISM = 16
+#: 0 asks for the adaptive share: fewer nodes are scored as the cluster grows.
+PERCENTAGE_OF_NODES_TO_SCORE = 0
+POD_INITIAL_BACKOFF_SECONDS = 1
+POD_MAX_BACKOFF_SECONDS = 10
+SCHEDULER_NAME = "default-scheduler"
+ENABLE_PROFILING = True
+
+LEADER_ELECT = True
+LEASE_DURATION = Duration.from_seconds(15)
+RENEW_DEADLINE = Duration.from_seconds(10)
+RETRY_PERIOD = Duration.from_seconds(2)
+RESOURCE_LOCK = "leases"
+RESOURCE_NAME = "kube-scheduler"
+RESOURCE_NAMESPACE = "kube-system"
+
+CONTENT_TYPE = "application/vnd.kubernetes.protobuf"
+QPS = 50.0
+BURST = 100
+
+#: Extenders that say no timeout get this. # kube-scheduler: pkg/scheduler/extender.go
+EXTENDER_TIMEOUT = Duration.from_seconds(5)
+
+_DEFAULT_PLUGINS: tuple[tuple[str, int | None], ...] = (
+    ("SchedulingGates", None),
+    ("PrioritySort", None),
+    ("NodeUnschedulable", None),
+    ("NodeName", None),
+    ("TaintToleration", 3),
+    ("NodeAffinity", 2),
+    ("NodePorts", None),
+    ("NodeResourcesFit", 1),
+    ("VolumeRestrictions", None),
+    ("NodeVolumeLimits", None),
+    ("VolumeBinding", None),
+    ("VolumeZone", None),
+    ("PodTopologySpread", 2),
+    ("InterPodAffinity", 2),
+    # Before DefaultPreemption: freeing an idle claim is better than evicting a pod.
+    ("DynamicResources", 2),
+    ("DefaultPreemption", None),
+    ("NodeResourcesBalancedAllocation", 1),
+    ("ImageLocality", 1),
+    ("DefaultBinder", None),
+)
+_BY_GATE: tuple[tuple[str, tuple[tuple[str, int | None], ...]], ...] = (
+    ("NodeDeclaredFeatures", (("NodeDeclaredFeatures", None),)),
+    ("GangScheduling", (("GangScheduling", None),)),
+    (
+        "TopologyAwareWorkloadScheduling",
+        (("TopologyPlacementGenerator", None), ("PodGroupPodsCount", 1)),
+    ),
+)
+
+
+def default_plugins(gates: FeatureGates) -> tuple[tuple[str, int | None], ...]:
+    """Return the multiPoint plugins of a profile that names none: in order, with weights."""
+    plugins = [
+        plugin
+        for plugin in _DEFAULT_PLUGINS
+        if plugin[0] != "DynamicResources" or gates.enabled("DynamicResourceAllocation")
+    ]
+    for gate, added in _BY_GATE:
+        if gates.enabled(gate):
+            plugins += added
+    return tuple(plugins)

@@ -1,0 +1,165 @@
+"""Feature gates: every gate that the kube-scheduler binary knows, and what a user set.
+
+The gates of other components (kubelet, API server) are in the table too, because kube-scheduler
+accepts them: one flag value is often shared by a whole control plane.
+"""
+
+# kube-scheduler: component-base featuregate/feature_gate.go, compatibility/registry.go
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from mooring.errors import ConfigError
+from mooring.framework.feature_table import ROWS
+
+ALL_ALPHA = "AllAlpha"
+ALL_BETA = "AllBeta"
+
+_COMPONENT = "kube"
+_MIXED_PREFIX = (
+    "set kube feature gates with default empty prefix or kube: prefix consistently, do not mix use"
+)
+# Go's strconv.ParseBool accepts exactly these.
+_BOOLEANS = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
+
+
+class Feature(msgspec.Struct, frozen=True):
+    """Describe one gate: its stage is ALPHA, BETA, GA or DEPRECATED."""
+
+    name: str
+    stage: str
+    default: bool
+    locked: bool
+    depends_on: tuple[str, ...]
+
+
+FEATURES: Mapping[str, Feature] = {
+    **{row[0]: Feature(*row) for row in ROWS},
+    ALL_ALPHA: Feature(ALL_ALPHA, "ALPHA", False, False, ()),
+    ALL_BETA: Feature(ALL_BETA, "BETA", False, False, ()),
+}
+
+
+class FeatureGates:
+    """Answer whether a feature is enabled. Immutable; without settings every gate has its default.
+
+    >>> FeatureGates().enabled("GangScheduling")
+    False
+    >>> FeatureGates.from_text("GenericWorkload=true,GangScheduling=true").enabled("GangScheduling")
+    True
+    """
+
+    __slots__ = ("_enabled", "settings", "warnings")
+
+    settings: Mapping[str, bool]
+    warnings: tuple[str, ...]
+
+    def __init__(self, settings: Mapping[str, bool] | None = None) -> None:
+        self.settings = dict(settings or {})
+        self._enabled, self.warnings = _apply(self.settings)
+
+    @classmethod
+    def from_text(cls, text: str) -> FeatureGates:
+        """Read `A=true,B=false`, the value of `--feature-gates`; `kube:A=true` is the same."""
+        settings: dict[str, bool] = {}
+        prefixes = set()
+        for item in text.split(","):
+            if not item:
+                continue
+            component, colon, pair = item.partition(":")
+            if not colon:
+                component, pair = "", item
+            component = component.strip()
+            if component not in ("", _COMPONENT):
+                raise ConfigError(f"component not registered: {component}")
+            prefixes.add(component)
+            name, equals, value = pair.partition("=")
+            name, value = name.strip(), value.strip()
+            if not equals:
+                raise ConfigError(f"missing bool value for {name}")
+            if value not in _BOOLEANS:
+                raise ConfigError(
+                    f"invalid value of {name}={value}, "
+                    f'err: strconv.ParseBool: parsing "{value}": invalid syntax'
+                )
+            settings[name] = _BOOLEANS[value]
+        if len(prefixes) > 1:
+            raise ConfigError(_MIXED_PREFIX)
+        return cls(settings)
+
+    def enabled(self, name: str) -> bool:
+        """Return whether the gate is on; a name that no gate has is a KeyError."""
+        return self._enabled[name]
+
+    def __repr__(self) -> str:
+        return f"FeatureGates({dict(sorted(self.settings.items()))!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FeatureGates) and self._enabled == other._enabled
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._enabled.items()))
+
+
+def describe_features() -> list[str]:
+    """Return the sorted lines that `--help` shows: GA and deprecated gates are hidden there."""
+    return sorted(
+        f"{feature.name}=true|false ({feature.stage} - default={str(feature.default).lower()})"
+        for feature in FEATURES.values()
+        if feature.stage in ("ALPHA", "BETA")
+    )
+
+
+def _apply(settings: Mapping[str, bool]) -> tuple[dict[str, bool], tuple[str, ...]]:
+    unknown = [name for name in settings if name not in FEATURES]
+    if unknown:
+        raise ConfigError(f"unrecognized feature gate: {unknown[0]}")
+    errors: list[str] = []
+    warnings: list[str] = []
+    for name, value in settings.items():
+        feature = FEATURES[name]
+        if feature.locked and feature.default != value:
+            errors.append(
+                f"cannot set feature gate {name} to {_go(value)}, "
+                f"feature is locked to {_go(feature.default)}"
+            )
+        elif feature.stage in ("GA", "DEPRECATED"):
+            stage = feature.stage if feature.stage == "GA" else feature.stage.lower()
+            warnings.append(
+                f"Warning: setting {stage} feature gate. It will be removed in a future release. "
+                f"{name}={_go(value)}"
+            )
+    if errors:
+        raise ConfigError(_aggregate(errors))
+    enabled = {feature.name: feature.default for feature in FEATURES.values()}
+    for group, stage in ((ALL_ALPHA, "ALPHA"), (ALL_BETA, "BETA")):
+        if group in settings:
+            for feature in FEATURES.values():
+                if feature.stage == stage and feature.name not in (ALL_ALPHA, ALL_BETA):
+                    enabled[feature.name] = settings[group]
+    enabled.update(settings)
+    for name in sorted(enabled):
+        disabled = [one for one in FEATURES[name].depends_on if not enabled[one]]
+        if enabled[name] and disabled:
+            errors.append(
+                f"{name} is enabled, but depends on features that are disabled: "
+                f"[{' '.join(disabled)}]"
+            )
+    if errors:
+        raise ConfigError(_aggregate(errors))
+    return enabled, tuple(warnings)
+
+
+def _go(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _aggregate(errors: list[str]) -> str:
+    # apimachinery util/errors: one error stands alone, several are a bracketed list.
+    return errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
