@@ -1,0 +1,237 @@
+"""The table of resources, and the way between objects and the wire."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeVar
+
+import msgspec
+
+from mooring.api import events, node, pod, resource, storage, workloads
+from mooring.api.custom import CustomResource
+from mooring.api.meta import KubeObject, ObjectMeta, TypedObject
+from mooring.errors import ObjectError
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """Say where objects of a kind live and which Struct holds them."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool
+    struct: type[TypedObject]
+
+    @property
+    def api_version(self) -> str:
+        """Return "version" for the core group, else "group/version"."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def path(self) -> str:
+        """Return the path of the collection, over all namespaces."""
+        root = f"/apis/{self.group}" if self.group else "/api"
+        return f"{root}/{self.version}/{self.plural}"
+
+
+def _kind(struct: type[TypedObject], plural: str, *, namespaced: bool = True) -> Kind:
+    group, _, version = struct.api_version.rpartition("/")
+    return Kind(group, version, struct.kind, plural, namespaced, struct)
+
+
+KINDS: tuple[Kind, ...] = (
+    _kind(pod.Pod, "pods"),
+    _kind(node.Node, "nodes", namespaced=False),
+    _kind(workloads.Namespace, "namespaces", namespaced=False),
+    _kind(workloads.Service, "services"),
+    _kind(workloads.ReplicationController, "replicationcontrollers"),
+    _kind(workloads.ReplicaSet, "replicasets"),
+    _kind(workloads.StatefulSet, "statefulsets"),
+    _kind(workloads.Deployment, "deployments"),
+    _kind(workloads.DaemonSet, "daemonsets"),
+    _kind(workloads.Job, "jobs"),
+    _kind(workloads.PodDisruptionBudget, "poddisruptionbudgets"),
+    _kind(workloads.PriorityClass, "priorityclasses", namespaced=False),
+    _kind(storage.PersistentVolume, "persistentvolumes", namespaced=False),
+    _kind(storage.PersistentVolumeClaim, "persistentvolumeclaims"),
+    _kind(storage.StorageClass, "storageclasses", namespaced=False),
+    _kind(storage.CSINode, "csinodes", namespaced=False),
+    _kind(storage.CSIDriver, "csidrivers", namespaced=False),
+    _kind(storage.CSIStorageCapacity, "csistoragecapacities"),
+    _kind(storage.VolumeAttachment, "volumeattachments", namespaced=False),
+    _kind(storage.VolumeAttributesClass, "volumeattributesclasses", namespaced=False),
+    _kind(resource.ResourceClaim, "resourceclaims"),
+    _kind(resource.ResourceClaimTemplate, "resourceclaimtemplates"),
+    _kind(resource.ResourceSlice, "resourceslices", namespaced=False),
+    _kind(resource.DeviceClass, "deviceclasses", namespaced=False),
+    _kind(events.Event, "events"),
+    _kind(events.Lease, "leases"),
+)
+"""Every kind that Mooring types."""
+
+BY_KIND: dict[str, Kind] = {kind.kind: kind for kind in KINDS}
+"""The kinds by their name; names are unique in the table."""
+
+BY_STRUCT: dict[type[KubeObject], Kind] = {kind.struct: kind for kind in KINDS}
+"""The kinds by the Struct that holds them."""
+
+# Older versions whose fields, as far as Mooring reads them, have the shape of today's.
+_SAME_SHAPE = (
+    ("policy/v1beta1", ("PodDisruptionBudget",)),
+    ("apps/v1beta1", ("StatefulSet", "Deployment")),
+    ("apps/v1beta2", ("StatefulSet", "Deployment", "DaemonSet", "ReplicaSet")),
+    ("extensions/v1beta1", ("Deployment", "DaemonSet", "ReplicaSet")),
+    ("scheduling.k8s.io/v1beta1", ("PriorityClass",)),
+    ("scheduling.k8s.io/v1alpha1", ("PriorityClass",)),
+    (
+        "storage.k8s.io/v1beta1",
+        (
+            "StorageClass",
+            "CSINode",
+            "CSIDriver",
+            "CSIStorageCapacity",
+            "VolumeAttachment",
+            "VolumeAttributesClass",
+        ),
+    ),
+    (
+        "storage.k8s.io/v1alpha1",
+        ("CSIStorageCapacity", "VolumeAttachment", "VolumeAttributesClass"),
+    ),
+    ("coordination.k8s.io/v1beta1", ("Lease",)),
+    ("events.k8s.io/v1beta1", ("Event",)),
+    (
+        "resource.k8s.io/v1beta1",
+        ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass"),
+    ),
+    (
+        "resource.k8s.io/v1beta2",
+        ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass"),
+    ),
+)
+
+_BY_TYPE: dict[tuple[str, str], Kind] = {(k.api_version, k.kind): k for k in KINDS}
+_BY_TYPE.update(
+    {(version, name): BY_KIND[name] for version, names in _SAME_SHAPE for name in names}
+)
+
+
+def find_kind(api_version: str, kind: str) -> Kind | None:
+    """Return the table's row for an apiVersion and kind; None for custom resources."""
+    return _BY_TYPE.get((api_version, kind))
+
+
+_Object = TypeVar("_Object", bound=msgspec.Struct)
+
+# Maps of text, in which Go reads a null as the empty string.
+_TEXT_MAPS = frozenset(
+    ("labels", "annotations", "matchLabels", "nodeSelector", "parameters", "volumeAttributes")
+)
+
+
+def _without_nulls(value: Any, text_map: bool = False) -> Any:
+    """Drop fields that are null: to Go, and so to Kubernetes, they are absent."""
+    if isinstance(value, dict):
+        if text_map:
+            return {key: "" if item is None else item for key, item in value.items()}
+        return {
+            key: _without_nulls(item, key in _TEXT_MAPS)
+            for key, item in value.items()
+            if item is not None
+        }
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value
+
+
+_PLACE = re.compile(r"(?s)(.*?)(?: - at `(?:key in )?`?(\$[^`]*)`)?")
+
+
+def _object_error(error: msgspec.ValidationError, kind: str) -> ObjectError:
+    match = _PLACE.fullmatch(str(error))
+    assert match is not None
+    message, place = match[1], match[2] or ""
+    return ObjectError(f"{kind}: {message}", path=place.removeprefix("$").lstrip(".") or None)
+
+
+def decode_as(data: bytes | str | dict[str, Any], struct: type[_Object]) -> _Object:
+    """Make an object of the given Struct from JSON text or a dict of wire names."""
+    raw: Any = data
+    try:
+        if isinstance(data, bytes | str):
+            return msgspec.json.decode(data, type=struct)
+        return msgspec.convert(data, struct)
+    except msgspec.ValidationError:
+        # Nulls are rare and dear to look for, so only a failure makes us look.
+        if isinstance(data, bytes | str):
+            raw = msgspec.json.decode(data)
+    except msgspec.DecodeError as error:
+        raise ObjectError(f"not valid JSON: {error}") from None
+    try:
+        return msgspec.convert(_without_nulls(raw), struct)
+    except msgspec.ValidationError as error:
+        raise _object_error(error, struct.__name__) from None
+
+
+def _decode_custom(raw: dict[str, Any], api_version: str, kind: str) -> CustomResource:
+    metadata = raw.get("metadata")
+    try:
+        typed = decode_as({} if metadata is None else metadata, ObjectMeta)
+    except ObjectError as error:
+        path = f"metadata.{error.path}" if error.path else "metadata"
+        raise ObjectError(error.message, path=path) from None
+    return CustomResource(api_version=api_version, kind=kind, metadata=typed, raw=raw)
+
+
+def decode(data: bytes | str | dict[str, Any]) -> KubeObject:
+    """Make a typed object from JSON text or a dict, by its apiVersion and kind.
+
+    Kinds outside the table become a CustomResource.
+    """
+    raw: Any = data
+    if isinstance(data, bytes | str):
+        try:
+            raw = msgspec.json.decode(data)
+        except msgspec.DecodeError as error:
+            raise ObjectError(f"not valid JSON: {error}") from None
+    if not isinstance(raw, dict):
+        raise ObjectError(f"an object must be a map, got {_describe(raw)}")
+    api_version, kind = _type_of(raw)
+    row = find_kind(api_version, kind)
+    if row is not None:
+        return decode_as(raw, row.struct)
+    return _decode_custom(raw, api_version, kind)
+
+
+def _describe(value: Any) -> str:
+    names = {type(None): "nothing", list: "a list", str: "text", bool: "a boolean"}
+    return names.get(type(value), type(value).__name__)
+
+
+def _type_of(raw: dict[str, Any]) -> tuple[str, str]:
+    for name in ("apiVersion", "kind"):
+        value = raw.get(name)
+        if not isinstance(value, str) or not value:
+            found = "is missing" if value is None else f"must be text, got {value!r}"
+            raise ObjectError(f"{name} {found}", path=name)
+    return raw["apiVersion"], raw["kind"]
+
+
+def encode(obj: KubeObject) -> dict[str, Any]:
+    """Make a dict of wire names from an object, apiVersion and kind first.
+
+    Fields that Mooring does not type are not there: change objects on a server by patch.
+    """
+    if isinstance(obj, CustomResource):
+        return obj.raw
+    row = BY_STRUCT.get(type(obj))
+    if row is None:
+        raise ObjectError(f"{type(obj).__name__} is not in the table of kinds")
+    fields: dict[str, Any] = msgspec.to_builtins(obj)
+    return {"apiVersion": row.api_version, "kind": row.kind, **fields}
+
+
+def encode_json(obj: KubeObject) -> bytes:
+    """Make JSON text from an object, apiVersion and kind first."""
+    return msgspec.json.encode(encode(obj))

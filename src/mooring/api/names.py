@@ -1,0 +1,138 @@
+"""What Kubernetes accepts as a name, and how it words a refusal."""
+
+# apimachinery: pkg/api/validate/content, pkg/util/validation/field/errors.go
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*", re.ASCII)
+
+_NAME_MAX = 63
+_SUBDOMAIN_MAX = 253
+
+_EMPTY = "must be non-empty"
+_NAME_PROBLEM = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', "
+    "regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+_KEY_PROBLEM = (
+    "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start "
+    "and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', "
+    "regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional "
+    "DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+)
+_VALUE_PROBLEM = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
+    "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
+    "'12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
+_SUBDOMAIN_PROBLEM = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
+    "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+
+
+def _too_long(limit: int) -> str:
+    return f"must be no more than {limit} bytes"
+
+
+def subdomain_problems(text: str) -> list[str]:
+    """Say why a text is no DNS subdomain; empty where it is one."""
+    problems = [_too_long(_SUBDOMAIN_MAX)] if len(text.encode()) > _SUBDOMAIN_MAX else []
+    if _SUBDOMAIN.fullmatch(text) is None:
+        problems.append(_SUBDOMAIN_PROBLEM)
+    return problems
+
+
+@lru_cache(maxsize=16384)
+def label_key_problems(key: str) -> tuple[str, ...]:
+    """Say why a text is no label key; empty where it is one."""
+    parts = key.split("/")
+    if len(parts) > 2:
+        return (_KEY_PROBLEM,)
+    problems: list[str] = []
+    if len(parts) == 2:
+        if not parts[0]:
+            problems.append(f"prefix part {_EMPTY}")
+        else:
+            problems += [f"prefix part {problem}" for problem in subdomain_problems(parts[0])]
+    name = parts[-1]
+    if not name:
+        problems.append(f"name part {_EMPTY}")
+    elif len(name.encode()) > _NAME_MAX:
+        problems.append(f"name part {_too_long(_NAME_MAX)}")
+    if _NAME.fullmatch(name) is None:
+        problems.append(f"name part {_NAME_PROBLEM}")
+    return tuple(problems)
+
+
+@lru_cache(maxsize=16384)
+def label_value_problems(value: str) -> tuple[str, ...]:
+    """Say why a text is no label value; empty where it is one."""
+    problems = [_too_long(_NAME_MAX)] if len(value.encode()) > _NAME_MAX else []
+    if value and _NAME.fullmatch(value) is None:
+        problems.append(_VALUE_PROBLEM)
+    return tuple(problems)
+
+
+def quote(value: object) -> str:
+    """Print a value as Kubernetes does in a refusal: text quoted, lists as JSON."""
+    if isinstance(value, tuple | list):
+        return (
+            json.dumps(list(value), separators=(",", ":"), ensure_ascii=False) if value else "null"
+        )
+    return json.dumps(value, ensure_ascii=False)
+
+
+def invalid(path: str, value: object, why: str) -> str:
+    """Word an "Invalid value" refusal."""
+    return f"{path}: Invalid value: {quote(value)}: {why}"
+
+
+def not_supported(path: str, value: str, supported: Iterable[str]) -> str:
+    """Word an "Unsupported value" refusal."""
+    listed = ", ".join(map(quote, supported))
+    return f"{path}: Unsupported value: {quote(value)}: supported values: {listed}"
+
+
+def aggregate(problems: Sequence[str]) -> str:
+    """Join several refusals the way Kubernetes prints an aggregate: `[a, b]`."""
+    distinct = list(dict.fromkeys(problems))
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
+
+
+_NATIVE = "kubernetes.io/"
+_QUOTA_PREFIX = "requests."
+_HUGE_PAGES = "hugepages-"
+_ATTACHABLE = "attachable-volumes-"
+
+
+def is_native_resource(name: str) -> bool:
+    """Tell whether a resource is Kubernetes' own: no prefix, or one of kubernetes.io."""
+    return "/" not in name or _NATIVE in name
+
+
+@lru_cache(maxsize=4096)
+def is_extended_resource(name: str) -> bool:
+    """Tell whether a resource is a third party's, such as `nvidia.com/gpu`."""
+    # kubernetes: pkg/apis/core/v1/helper/helpers.go
+    if is_native_resource(name) or name.startswith(_QUOTA_PREFIX):
+        return False
+    return not label_key_problems(_QUOTA_PREFIX + name)
+
+
+@lru_cache(maxsize=4096)
+def is_scalar_resource(name: str) -> bool:
+    """Tell whether the scheduler counts a resource beside cpu, memory and ephemeral-storage."""
+    # kube-scheduler: util/utils.go (IsScalarResourceName)
+    return (
+        is_extended_resource(name) or name.startswith((_HUGE_PAGES, _ATTACHABLE)) or _NATIVE in name
+    )

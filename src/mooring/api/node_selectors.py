@@ -1,0 +1,255 @@
+"""Node selectors, compiled: terms are ORed, what stands in one term is ANDed.
+
+A term that cannot be parsed matches no node; its error is reported only where no other term
+matches, as kube-scheduler does.
+"""
+
+# component-helpers: scheduling/corev1/nodeaffinity/nodeaffinity.go
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mooring.api.labels import (
+    IN,
+    NOT_IN,
+    OPERATORS,
+    Requirement,
+    Selector,
+    requirement_problems,
+)
+from mooring.api.meta import KubeObject
+from mooring.api.names import aggregate, invalid, not_supported
+from mooring.api.pod import Pod
+from mooring.api.scheduling import (
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    PreferredSchedulingTerm,
+)
+from mooring.errors import ObjectError
+
+NAME_FIELD = "metadata.name"
+
+
+class Term:
+    """Hold one parsed term: requirements on labels and on fields. Immutable and hashable.
+
+    `errors` is not empty where the term could not be parsed: it then matches nothing.
+    """
+
+    __slots__ = ("_hash", "errors", "fields", "labels")
+
+    labels: tuple[Requirement, ...]
+    fields: tuple[Requirement, ...]
+    errors: tuple[str, ...]
+
+    def __init__(
+        self,
+        labels: Iterable[Requirement] = (),
+        fields: Iterable[Requirement] = (),
+        errors: Iterable[str] = (),
+    ) -> None:
+        self.labels = tuple(sorted(set(labels), key=_order))
+        self.fields = tuple(sorted(set(fields), key=_order))
+        self.errors = tuple(errors)
+        self._hash = hash((self.labels, self.fields, self.errors))
+
+    @classmethod
+    def parse(cls, term: NodeSelectorTerm, path: str = "") -> Term:
+        """Parse a term; `path` goes in front of the errors."""
+        labels: list[Requirement] = []
+        fields: list[Requirement] = []
+        errors: list[str] = []
+        for i, expression in enumerate(term.match_expressions):
+            _parse_expression(expression, f"{path}matchExpressions[{i}]", labels, errors)
+        for i, expression in enumerate(term.match_fields):
+            _parse_field(expression, f"{path}matchFields[{i}]", fields, errors)
+        return cls(errors=errors) if errors else cls(labels, fields)
+
+    def matches(self, node: KubeObject) -> bool:
+        """Tell whether a node satisfies every requirement of a well-formed term."""
+        if self.errors:
+            return False
+        get = node.metadata.labels.get
+        for requirement in self.labels:
+            if not requirement.matches_value(get(requirement.key)):
+                return False
+        name = node.metadata.name
+        if not self.fields or not name:
+            return True
+        return all(
+            requirement.matches_value(name if requirement.key == NAME_FIELD else "")
+            for requirement in self.fields
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Term)
+            and self.labels == other.labels
+            and self.fields == other.fields
+            and self.errors == other.errors
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Term({', '.join(map(str, (*self.labels, *self.fields)))})"
+
+
+def _order(requirement: Requirement) -> tuple[str, str, tuple[str, ...]]:
+    return requirement.key, requirement.operator, requirement.values
+
+
+def _parse_expression(
+    expression: NodeSelectorRequirement, path: str, into: list[Requirement], errors: list[str]
+) -> None:
+    if expression.operator not in OPERATORS:
+        errors.append(not_supported(f"{path}.operator", expression.operator, OPERATORS))
+        return
+    problems = requirement_problems(expression.key, expression.operator, expression.values, path)
+    if problems:
+        errors.extend(problems)
+    else:
+        into.append(Requirement(expression.key, expression.operator, expression.values))
+
+
+def _parse_field(
+    expression: NodeSelectorRequirement, path: str, into: list[Requirement], errors: list[str]
+) -> None:
+    if expression.operator not in (IN, NOT_IN):
+        errors.append(not_supported(f"{path}.operator", expression.operator, (IN, NOT_IN)))
+    elif len(expression.values) != 1:
+        errors.append(invalid(f"{path}.values", expression.values, "must have one element"))
+    else:
+        into.append(Requirement.trusted(expression.key, expression.operator, expression.values))
+
+
+def _is_empty(term: NodeSelectorTerm) -> bool:
+    return not term.match_expressions and not term.match_fields
+
+
+class NodeTerms:
+    """Select nodes by terms, any of which suffices; no terms select no node. Hashable."""
+
+    __slots__ = ("terms",)
+
+    terms: tuple[Term, ...]
+
+    def __init__(self, terms: Iterable[Term]) -> None:
+        self.terms = tuple(terms)
+
+    @classmethod
+    def parse(cls, selector: NodeSelector, path: str = "") -> NodeTerms:
+        """Parse a node selector; empty terms are dropped, malformed ones kept with their errors."""
+        return cls(
+            Term.parse(term, f"{path}nodeSelectorTerms[{i}].")
+            for i, term in enumerate(selector.node_selector_terms)
+            if not _is_empty(term)
+        )
+
+    @classmethod
+    def parse_strictly(cls, selector: NodeSelector, path: str = "") -> NodeTerms:
+        """Parse a node selector, raising on the errors of any term."""
+        parsed = cls.parse(selector, path)
+        parsed.check()
+        return parsed
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """Return what could not be parsed."""
+        return tuple(error for term in self.terms for error in term.errors)
+
+    def check(self) -> None:
+        """Raise where any term could not be parsed."""
+        if self.errors:
+            raise ObjectError(aggregate(self.errors))
+
+    def matches(self, node: KubeObject) -> bool:
+        """Tell whether any term matches; malformed terms never do."""
+        return any(term.matches(node) for term in self.terms)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NodeTerms) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return hash(self.terms)
+
+    def __repr__(self) -> str:
+        return f"NodeTerms({', '.join(map(repr, self.terms))})"
+
+
+class PreferredTerms:
+    """Score nodes: the sum of the weights of the terms that match."""
+
+    __slots__ = ("terms",)
+
+    terms: tuple[tuple[int, Term], ...]
+
+    def __init__(self, terms: Iterable[tuple[int, Term]]) -> None:
+        self.terms = tuple(terms)
+
+    @classmethod
+    def parse(cls, terms: Iterable[PreferredSchedulingTerm], path: str = "") -> PreferredTerms:
+        """Parse preferences; those of weight 0 and empty ones are skipped, unread."""
+        parsed = [
+            (term.weight, Term.parse(term.preference, f"{path}[{i}]."))
+            for i, term in enumerate(terms)
+            if term.weight != 0 and not _is_empty(term.preference)
+        ]
+        errors = [error for _, term in parsed for error in term.errors]
+        if errors:
+            raise ObjectError(aggregate(errors))
+        return cls(parsed)
+
+    def score(self, node: KubeObject) -> int:
+        """Return the weights of all matching terms together."""
+        return sum(weight for weight, term in self.terms if term.matches(node))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PreferredTerms) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return hash(self.terms)
+
+
+class RequiredNodeAffinity:
+    """Demand a pod's nodeSelector and its required node affinity. Hashable.
+
+    `selector` is None where the pod has no nodeSelector, `terms` where it has no required affinity.
+    """
+
+    __slots__ = ("selector", "terms")
+
+    def __init__(self, selector: Selector | None, terms: NodeTerms | None) -> None:
+        self.selector = selector
+        self.terms = terms
+
+    def matches(self, node: KubeObject) -> bool:
+        """Tell whether a node satisfies both."""
+        if self.selector is not None and not self.selector.matches(node.metadata.labels):
+            return False
+        return self.terms is None or self.terms.matches(node)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, RequiredNodeAffinity)
+            and self.selector == other.selector
+            and self.terms == other.terms
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.selector, self.terms))
+
+
+def required_node_affinity(pod: Pod) -> RequiredNodeAffinity:
+    """Parse what a pod demands of its node: nodeSelector and required node affinity."""
+    spec = pod.spec
+    selector = Selector.from_map(spec.node_selector) if spec.node_selector else None
+    terms = None
+    if spec.affinity is not None and spec.affinity.node_affinity is not None:
+        required = spec.affinity.node_affinity.required_during_scheduling_ignored_during_execution
+        if required is not None:
+            terms = NodeTerms.parse(required)
+    return RequiredNodeAffinity(selector, terms)

@@ -1,0 +1,179 @@
+"""Pods."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from mooring.api.containers import (
+    Container,
+    ContainerStatus,
+    EphemeralContainer,
+    ResourceRequirements,
+)
+from mooring.api.meta import Condition, LocalObjectReference, TypedObject
+from mooring.api.quantity import ResourceList
+from mooring.api.scheduling import (
+    Affinity,
+    PodResourceClaim,
+    PodSchedulingGate,
+    PodSchedulingGroup,
+    Toleration,
+    TopologySpreadConstraint,
+)
+from mooring.api.volumes import Volume
+from mooring.api.wire import Wire
+
+POD_SUCCEEDED = "Succeeded"
+POD_FAILED = "Failed"
+
+
+class PodOS(Wire, frozen=True, kw_only=True):
+    """Name the operating system that a pod needs (linux or windows)."""
+
+    name: str = ""
+
+
+class PodSpec(Wire, frozen=True, kw_only=True):
+    """Describe what a pod runs and where it may run."""
+
+    volumes: tuple[Volume, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    containers: tuple[Container, ...] = ()
+    ephemeral_containers: tuple[EphemeralContainer, ...] = ()
+    restart_policy: str = ""
+    termination_grace_period_seconds: int | None = None
+    active_deadline_seconds: int | None = None
+    dns_policy: str = ""
+    node_selector: dict[str, str] = {}
+    service_account_name: str = ""
+    service_account: str = ""
+    automount_service_account_token: bool | None = None
+    node_name: str = ""
+    host_network: bool = False
+    host_pid: bool = False
+    host_ipc: bool = False
+    share_process_namespace: bool | None = None
+    security_context: dict[str, Any] | None = None
+    image_pull_secrets: tuple[LocalObjectReference, ...] = ()
+    hostname: str = ""
+    subdomain: str = ""
+    affinity: Affinity | None = None
+    scheduler_name: str = ""
+    tolerations: tuple[Toleration, ...] = ()
+    host_aliases: tuple[dict[str, Any], ...] = ()
+    priority_class_name: str = ""
+    priority: int | None = None
+    dns_config: dict[str, Any] | None = None
+    readiness_gates: tuple[dict[str, Any], ...] = ()
+    runtime_class_name: str | None = None
+    enable_service_links: bool | None = None
+    preemption_policy: str | None = None
+    overhead: ResourceList = {}
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    set_hostname_as_fqdn: bool | None = None
+    os: PodOS | None = None
+    host_users: bool | None = None
+    scheduling_gates: tuple[PodSchedulingGate, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    resources: ResourceRequirements | None = None
+    hostname_override: str | None = None
+    scheduling_group: PodSchedulingGroup | None = None
+
+
+class PodResourceClaimStatus(Wire, frozen=True, kw_only=True):
+    """Name the ResourceClaim that was made for an entry of spec.resourceClaims."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
+class ContainerExtendedResourceRequest(Wire, frozen=True, kw_only=True):
+    """Map a container's extended resource to a request of the special claim."""
+
+    container_name: str = ""
+    resource_name: str = ""
+    request_name: str = ""
+
+
+class PodExtendedResourceClaimStatus(Wire, frozen=True, kw_only=True):
+    """Name the claim that serves a pod's extended resources."""
+
+    request_mappings: tuple[ContainerExtendedResourceRequest, ...] = ()
+    resource_claim_name: str = ""
+
+
+class NodeAllocatableResourceClaimStatus(Wire, frozen=True, kw_only=True):
+    """Report node resources that a claim takes."""
+
+    resource_claim_name: str = ""
+    containers: tuple[str, ...] = ()
+    resources: ResourceList = {}
+
+
+class PodIP(Wire, frozen=True, kw_only=True):
+    """Hold one address of a pod or its host."""
+
+    ip: str = ""
+
+
+class PodStatus(Wire, frozen=True, kw_only=True):
+    """Report the state of a pod."""
+
+    observed_generation: int = 0
+    phase: str = ""
+    conditions: tuple[Condition, ...] = ()
+    message: str = ""
+    reason: str = ""
+    nominated_node_name: str = ""
+    host_ip: str = ""
+    host_ips: tuple[PodIP, ...] = ()
+    pod_ip: str = ""
+    pod_ips: tuple[PodIP, ...] = ()
+    start_time: str | None = None
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    qos_class: str = ""
+    ephemeral_container_statuses: tuple[ContainerStatus, ...] = ()
+    resize: str = ""
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
+    extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
+    allocated_resources: ResourceList = {}
+    resources: ResourceRequirements | None = None
+    node_allocatable_resource_claim_statuses: tuple[NodeAllocatableResourceClaimStatus, ...] = ()
+
+
+class Pod(TypedObject, frozen=True, kw_only=True):
+    """Be a pod."""
+
+    api_version: ClassVar[str] = "v1"
+    kind: ClassVar[str] = "Pod"
+
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def node_name(self) -> str:
+        """Return spec.nodeName, empty while the pod is pending."""
+        return self.spec.node_name
+
+    @property
+    def priority(self) -> int:
+        """Return spec.priority, 0 where it is absent."""
+        return self.spec.priority or 0
+
+    @property
+    def is_terminating(self) -> bool:
+        """Tell whether the pod is being deleted."""
+        return self.metadata.deletion_timestamp is not None
+
+    @property
+    def is_finished(self) -> bool:
+        """Tell whether the pod has succeeded or failed: the scheduler no longer sees it."""
+        return self.status.phase in (POD_SUCCEEDED, POD_FAILED)
+
+
+class PodTemplateSpec(Wire, frozen=True, kw_only=True):
+    """Describe the pods that a workload creates; `metadata` and `spec` as in a Pod."""
+
+    metadata: dict[str, Any] = {}
+    spec: PodSpec = PodSpec()

@@ -1,0 +1,235 @@
+"""What a pod requests, as Kubernetes computes it.
+
+Amounts are summed exactly, in billionths, and rounded once at the end: cpu to thousandths, every
+other resource to whole units.
+"""
+
+# component-helpers: resource/helpers.go (PodRequests); kube-scheduler: framework/types.go
+# (CalculateResource, getNonMissingContainerRequests), util/pod_resources.go
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from mooring.api.containers import Container, ContainerStatus
+from mooring.api.pod import Pod
+from mooring.api.quantity import ResourceList, milli_value_of_nanos, parse_nanos, value_of_nanos
+
+CPU = "cpu"
+MEMORY = "memory"
+EPHEMERAL_STORAGE = "ephemeral-storage"
+PODS = "pods"
+HUGE_PAGES_PREFIX = "hugepages-"
+
+# kube-scheduler: util/pod_resources.go
+DEFAULT_MILLI_CPU_REQUEST = 100
+DEFAULT_MEMORY_REQUEST = 200 * 1024 * 1024
+
+NON_ZERO_DEFAULTS: dict[str, int] = {
+    CPU: DEFAULT_MILLI_CPU_REQUEST,
+    MEMORY: DEFAULT_MEMORY_REQUEST,
+}
+"""What a container that requests no cpu or memory counts as, in scores (milli cpu, bytes)."""
+
+POD_RESIZE_PENDING = "PodResizePending"
+RESIZE_INFEASIBLE = "Infeasible"
+
+_Nanos = dict[str, int]
+
+
+class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Say how a pod's requests are computed; the defaults are those of 1.36's feature gates."""
+
+    use_status_resources: bool = True
+    in_place_pod_level_resources: bool = True
+    skip_pod_level_resources: bool = False
+    exclude_overhead: bool = False
+    use_claim_status: bool = False
+    #: Requests for containers that have none, in the units of the result.
+    non_missing: dict[str, int] = {}
+
+    @classmethod
+    def from_gates(cls, enabled: Callable[[str], bool]) -> RequestOptions:
+        """Make the options that the scheduler uses under these feature gates."""
+        return cls(
+            use_status_resources=enabled("InPlacePodVerticalScaling"),
+            in_place_pod_level_resources=enabled("InPlacePodLevelResourcesVerticalScaling"),
+            skip_pod_level_resources=not enabled("PodLevelResources"),
+            use_claim_status=enabled("DRANodeAllocatableResources"),
+        )
+
+
+DEFAULT_OPTIONS = RequestOptions()
+
+
+def is_pod_level_resource(name: str) -> bool:
+    """Tell whether a pod-level request of this resource counts."""
+    return name in (CPU, MEMORY) or name.startswith(HUGE_PAGES_PREFIX)
+
+
+def has_pod_level_requests(pod: Pod) -> bool:
+    """Tell whether the pod itself, not only its containers, requests something."""
+    resources = pod.spec.resources
+    return resources is not None and any(map(is_pod_level_resource, resources.requests))
+
+
+def is_resize_infeasible(pod: Pod) -> bool:
+    """Tell whether the kubelet has said that a resize can never be done."""
+    for condition in pod.status.conditions:
+        if condition.type == POD_RESIZE_PENDING:
+            return condition.reason == RESIZE_INFEASIBLE
+    return False
+
+
+def _nanos(resources: ResourceList) -> _Nanos:
+    return {name: parse_nanos(quantity) for name, quantity in resources.items()}
+
+
+def _add(into: _Nanos, more: _Nanos) -> None:
+    for name, amount in more.items():
+        into[name] = into.get(name, 0) + amount
+
+
+def _raise_to(into: _Nanos, other: _Nanos) -> None:
+    for name, amount in other.items():
+        if name not in into or amount > into[name]:
+            into[name] = amount
+
+
+def _effective(
+    infeasible: bool, spec: ResourceList, actuated: ResourceList, allocated: ResourceList
+) -> _Nanos:
+    """Return the most that a container being resized may hold."""
+    if infeasible:
+        result = _nanos(actuated)
+    else:
+        result = _nanos(spec)
+        _raise_to(result, _nanos(actuated))
+    _raise_to(result, _nanos(allocated))
+    return result
+
+
+class _Statuses:
+    """Find the status of a container that says what it really holds."""
+
+    def __init__(self, pod: Pod) -> None:
+        status = pod.status
+        self._infeasible = is_resize_infeasible(pod)
+        self._by_name: dict[str, ContainerStatus] = {}
+        for container_status in (*status.container_statuses, *status.init_container_statuses):
+            self._by_name[container_status.name] = container_status
+
+    def requests(self, container: Container) -> _Nanos:
+        status = self._by_name.get(container.name)
+        spec = container.resources.requests
+        if status is None or status.resources is None:
+            return _nanos(spec)
+        return _effective(
+            self._infeasible, spec, status.resources.requests, status.allocated_resources
+        )
+
+
+def _from_spec(container: Container) -> _Nanos:
+    return _nanos(container.resources.requests)
+
+
+def _container_requests(pod: Pod, options: RequestOptions, missing: _Nanos) -> _Nanos:
+    spec, status = pod.spec, pod.status
+    actual: Callable[[Container], _Nanos] = _from_spec
+    if options.use_status_resources and (
+        status.container_statuses or status.init_container_statuses
+    ):
+        actual = _Statuses(pod).requests
+    total: _Nanos = {}
+    for container in spec.containers:
+        requests = actual(container)
+        if missing:
+            requests = {**missing, **requests}
+        _add(total, requests)
+    if spec.init_containers:
+        sidecars: _Nanos = {}
+        peak: _Nanos = {}
+        for container in spec.init_containers:
+            sidecar = container.is_sidecar
+            requests = actual(container) if sidecar else _from_spec(container)
+            if missing:
+                requests = {**missing, **requests}
+            if sidecar:
+                _add(total, requests)
+                _add(sidecars, requests)
+                _raise_to(peak, sidecars)
+            else:
+                _add(requests, sidecars)
+                _raise_to(peak, requests)
+        _raise_to(total, peak)
+    if options.use_claim_status:
+        for claim in status.node_allocatable_resource_claim_statuses:
+            _add(total, _nanos(claim.resources))
+    return total
+
+
+def _pod_level_requests(pod: Pod, options: RequestOptions) -> _Nanos:
+    resources, actual = pod.spec.resources, pod.status.resources
+    assert resources is not None
+    requests = {
+        name: parse_nanos(quantity)
+        for name, quantity in resources.requests.items()
+        if is_pod_level_resource(name)
+    }
+    if options.in_place_pod_level_resources and options.use_status_resources and actual is not None:
+        effective = _effective(
+            is_resize_infeasible(pod),
+            resources.requests,
+            actual.requests,
+            pod.status.allocated_resources,
+        )
+        return {name: effective.get(name, 0) for name in requests}
+    return requests
+
+
+def _pod_nanos(pod: Pod, options: RequestOptions, missing: _Nanos) -> _Nanos:
+    total = _container_requests(pod, options, missing)
+    if not options.skip_pod_level_resources and has_pod_level_requests(pod):
+        total.update(_pod_level_requests(pod, options))
+    if pod.spec.overhead and not options.exclude_overhead:
+        _add(total, _nanos(pod.spec.overhead))
+    return total
+
+
+def _to_nanos(amounts: dict[str, int]) -> _Nanos:
+    return {
+        name: amount * (1_000_000 if name == CPU else 1_000_000_000)
+        for name, amount in amounts.items()
+    }
+
+
+def _rounded(nanos: _Nanos) -> dict[str, int]:
+    return {
+        name: milli_value_of_nanos(amount) if name == CPU else value_of_nanos(amount)
+        for name, amount in nanos.items()
+    }
+
+
+def pod_requests(pod: Pod, options: RequestOptions = DEFAULT_OPTIONS) -> dict[str, int]:
+    """Return what a pod requests: cpu in thousandths, every other resource in whole units.
+
+    Every resource that is named appears, even with 0 and even where the scheduler would not
+    count it; see `mooring.api.names.is_scalar_resource`.
+    """
+    return _rounded(_pod_nanos(pod, options, _to_nanos(options.non_missing)))
+
+
+_NON_ZERO_NANOS = _to_nanos(NON_ZERO_DEFAULTS)
+
+
+def pod_non_zero_requests(pod: Pod, options: RequestOptions = DEFAULT_OPTIONS) -> tuple[int, int]:
+    """Return (milli cpu, bytes of memory) with 100m and 200Mi for containers that request none."""
+    pod_level = not options.skip_pod_level_resources and has_pod_level_requests(pod)
+    missing = _NON_ZERO_NANOS
+    if pod_level:
+        requests = _pod_nanos(pod, options, {})
+        missing = {name: n for name, n in _NON_ZERO_NANOS.items() if name not in requests}
+    requests = _pod_nanos(pod, options, missing)
+    return milli_value_of_nanos(requests.get(CPU, 0)), value_of_nanos(requests.get(MEMORY, 0))

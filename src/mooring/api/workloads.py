@@ -1,0 +1,209 @@
+"""What pods belong to: namespaces, services, controllers, budgets, priorities."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from mooring.api.meta import Condition, LabelSelector, TypedObject
+from mooring.api.pod import PodTemplateSpec
+from mooring.api.wire import Wire
+
+
+class Namespace(TypedObject, frozen=True, kw_only=True):
+    """Be a namespace."""
+
+    api_version: ClassVar[str] = "v1"
+    kind: ClassVar[str] = "Namespace"
+
+    spec: dict[str, Any] = {}
+    status: dict[str, Any] = {}
+
+
+class ServiceSpec(Wire, frozen=True, kw_only=True):
+    """Describe a service."""
+
+    selector: dict[str, str] = {}
+    ports: tuple[dict[str, Any], ...] = ()
+    type: str = ""
+    cluster_ip: str = ""
+    cluster_ips: tuple[str, ...] = ()
+    external_ips: tuple[str, ...] = ()
+    external_name: str = ""
+    session_affinity: str = ""
+    load_balancer_ip: str = ""
+    publish_not_ready_addresses: bool = False
+    traffic_distribution: str | None = None
+
+
+class Service(TypedObject, frozen=True, kw_only=True):
+    """Be a service."""
+
+    api_version: ClassVar[str] = "v1"
+    kind: ClassVar[str] = "Service"
+
+    spec: ServiceSpec = ServiceSpec()
+    status: dict[str, Any] = {}
+
+
+class ReplicationControllerSpec(Wire, frozen=True, kw_only=True):
+    """Describe a replication controller; its selector is a map."""
+
+    replicas: int | None = None
+    min_ready_seconds: int = 0
+    selector: dict[str, str] = {}
+    template: PodTemplateSpec | None = None
+
+
+class ReplicationController(TypedObject, frozen=True, kw_only=True):
+    """Be a replication controller."""
+
+    api_version: ClassVar[str] = "v1"
+    kind: ClassVar[str] = "ReplicationController"
+
+    spec: ReplicationControllerSpec = ReplicationControllerSpec()
+    status: dict[str, Any] = {}
+
+
+class WorkloadSpec(Wire, frozen=True, kw_only=True):
+    """Describe a controller that makes pods from a template."""
+
+    replicas: int | None = None
+    selector: LabelSelector | None = None
+    template: PodTemplateSpec = PodTemplateSpec()
+    min_ready_seconds: int = 0
+    revision_history_limit: int | None = None
+
+
+class ReplicaSetSpec(WorkloadSpec, frozen=True, kw_only=True):
+    """Describe a replica set."""
+
+
+class ReplicaSet(TypedObject, frozen=True, kw_only=True):
+    """Be a replica set."""
+
+    api_version: ClassVar[str] = "apps/v1"
+    kind: ClassVar[str] = "ReplicaSet"
+
+    spec: ReplicaSetSpec = ReplicaSetSpec()
+    status: dict[str, Any] = {}
+
+
+class StatefulSetSpec(WorkloadSpec, frozen=True, kw_only=True):
+    """Describe a stateful set."""
+
+    service_name: str = ""
+    pod_management_policy: str = ""
+    volume_claim_templates: tuple[dict[str, Any], ...] = ()
+    update_strategy: dict[str, Any] = {}
+    ordinals: dict[str, Any] | None = None
+
+
+class StatefulSet(TypedObject, frozen=True, kw_only=True):
+    """Be a stateful set."""
+
+    api_version: ClassVar[str] = "apps/v1"
+    kind: ClassVar[str] = "StatefulSet"
+
+    spec: StatefulSetSpec = StatefulSetSpec()
+    status: dict[str, Any] = {}
+
+
+class DeploymentSpec(WorkloadSpec, frozen=True, kw_only=True):
+    """Describe a deployment."""
+
+    strategy: dict[str, Any] = {}
+    paused: bool = False
+    progress_deadline_seconds: int | None = None
+
+
+class Deployment(TypedObject, frozen=True, kw_only=True):
+    """Be a deployment."""
+
+    api_version: ClassVar[str] = "apps/v1"
+    kind: ClassVar[str] = "Deployment"
+
+    spec: DeploymentSpec = DeploymentSpec()
+    status: dict[str, Any] = {}
+
+
+class DaemonSetSpec(WorkloadSpec, frozen=True, kw_only=True):
+    """Describe a daemon set."""
+
+    update_strategy: dict[str, Any] = {}
+
+
+class DaemonSet(TypedObject, frozen=True, kw_only=True):
+    """Be a daemon set."""
+
+    api_version: ClassVar[str] = "apps/v1"
+    kind: ClassVar[str] = "DaemonSet"
+
+    spec: DaemonSetSpec = DaemonSetSpec()
+    status: dict[str, Any] = {}
+
+
+class JobSpec(Wire, frozen=True, kw_only=True):
+    """Describe a job."""
+
+    parallelism: int | None = None
+    completions: int | None = None
+    completion_mode: str | None = None
+    backoff_limit: int | None = None
+    active_deadline_seconds: int | None = None
+    ttl_seconds_after_finished: int | None = None
+    suspend: bool | None = None
+    selector: LabelSelector | None = None
+    template: PodTemplateSpec = PodTemplateSpec()
+
+
+class Job(TypedObject, frozen=True, kw_only=True):
+    """Be a job."""
+
+    api_version: ClassVar[str] = "batch/v1"
+    kind: ClassVar[str] = "Job"
+
+    spec: JobSpec = JobSpec()
+    status: dict[str, Any] = {}
+
+
+class PodDisruptionBudgetSpec(Wire, frozen=True, kw_only=True):
+    """Say how many matching pods may be missing at once."""
+
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+    selector: LabelSelector | None = None
+    unhealthy_pod_eviction_policy: str | None = None
+
+
+class PodDisruptionBudgetStatus(Wire, frozen=True, kw_only=True):
+    """Report how many disruptions are left; `disrupted_pods` maps pod name to time."""
+
+    observed_generation: int = 0
+    disrupted_pods: dict[str, str] = {}
+    disruptions_allowed: int = 0
+    current_healthy: int = 0
+    desired_healthy: int = 0
+    expected_pods: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class PodDisruptionBudget(TypedObject, frozen=True, kw_only=True):
+    """Be a pod disruption budget."""
+
+    api_version: ClassVar[str] = "policy/v1"
+    kind: ClassVar[str] = "PodDisruptionBudget"
+
+    spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
+    status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()
+
+
+class PriorityClass(TypedObject, frozen=True, kw_only=True):
+    """Be a priority class."""
+
+    api_version: ClassVar[str] = "scheduling.k8s.io/v1"
+    kind: ClassVar[str] = "PriorityClass"
+
+    value: int = 0
+    global_default: bool = False
+    description: str = ""
+    preemption_policy: str | None = None

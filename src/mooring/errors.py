@@ -1,0 +1,149 @@
+"""The exceptions Mooring raises.
+
+    MooringError
+    ├── ConfigError   a configuration file or flag cannot be used
+    ├── ObjectError   a Kubernetes object, quantity, selector or manifest is malformed
+    ├── ApiError      the API server answered with a failure
+    └── PluginError   a plugin broke its contract
+
+A refusal to place a pod is a value (a `Status`), never an exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+class MooringError(Exception):
+    """Be the root of every exception that Mooring raises on purpose."""
+
+
+def _join(where: str, path: str | None, message: str) -> str:
+    return ": ".join(part for part in (where, path, message) if part)
+
+
+class ConfigError(MooringError):
+    """Report a configuration that cannot be used, with the place where it was found."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | None = None,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        self.message = message
+        self.path = path
+        self.file = file
+        self.line = line
+        self.column = column
+        where = ":".join(str(part) for part in (file, line, column) if part is not None)
+        super().__init__(_join(where, path, message))
+
+
+class ConfigErrors(ConfigError):
+    """Report everything that is wrong with a configuration at once, one error a line."""
+
+    def __init__(self, errors: Sequence[ConfigError]) -> None:
+        super().__init__("\n".join(str(error) for error in errors))
+        self.errors = tuple(errors)
+
+
+class ObjectError(MooringError):
+    """Report a malformed Kubernetes object, quantity, selector or manifest.
+
+    `document` is the 1-based number of the YAML document in `file`; `path` is the field, such as
+    `spec.containers[0].image`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | None = None,
+        file: str | None = None,
+        document: int | None = None,
+        line: int | None = None,
+    ) -> None:
+        self.message = message
+        self.path = path
+        self.file = file
+        self.document = document
+        self.line = line
+        where = ":".join(str(part) for part in (file, line) if part is not None)
+        if document is not None:
+            where = f"{where}: document {document}" if where else f"document {document}"
+        super().__init__(_join(where, path, message))
+
+    def at(
+        self,
+        *,
+        path: str | None = None,
+        file: str | None = None,
+        document: int | None = None,
+        line: int | None = None,
+    ) -> ObjectError:
+        """Return the same error with the given parts of its place filled in."""
+        return ObjectError(
+            self.message,
+            path=path if path is not None else self.path,
+            file=file if file is not None else self.file,
+            document=document if document is not None else self.document,
+            line=line if line is not None else self.line,
+        )
+
+
+class ApiError(MooringError):
+    """Report a failure that the API server answered.
+
+    `status` is the HTTP status code, `reason` the machine-readable word of the `Status` object
+    (`NotFound`, `Conflict`, …), `details` its raw details; `retry_after` is in seconds.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str = "",
+        *,
+        reason: str = "",
+        details: dict[str, Any] | None = None,
+        retry_after: float | None = None,
+        method: str | None = None,
+        url: str | None = None,
+    ) -> None:
+        self.status = status
+        self.message = message
+        self.reason = reason
+        self.details = details or {}
+        self.retry_after = retry_after
+        self.method = method
+        self.url = url
+        request = " ".join(part for part in (method, url) if part)
+        answer = f"{status} {reason}".rstrip()
+        super().__init__(": ".join(part for part in (request, answer, message) if part))
+
+
+class PluginError(MooringError):
+    """Report a plugin that raised, answered with the wrong type, or cannot be registered."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        plugin: str,
+        point: str | None = None,
+        node: str | None = None,
+    ) -> None:
+        self.message = message
+        self.plugin = plugin
+        self.point = point
+        self.node = node
+        where = f"plugin {plugin}"
+        if point:
+            where += f", point {point}"
+        if node:
+            where += f", node {node}"
+        super().__init__(f"{where}: {message}")
