@@ -1,0 +1,214 @@
+"""Cache: what the scheduler believes of the cluster, with the pods it has just placed.
+
+A pod is *assumed* on its node as soon as a node is chosen, before the API server knows; the next
+cycle sees it there. The informer's later word confirms it, or a failure forgets it.
+
+# kube-scheduler: backend/cache/cache.go, backend/cache/snapshot.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from mooring.api import Node, Pod
+from mooring.cache.counters import Counters
+from mooring.cache.images import ImageStates
+from mooring.cache.node_tree import NodeTree
+from mooring.cache.pod_index import PodIndex
+from mooring.errors import MooringError
+from mooring.framework.columns import Columns
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes, Rows
+from mooring.framework.pod_info import PodInfo, PodInfos
+
+
+class CacheError(MooringError):
+    """Report a change that contradicts what the cache knows: a bug in its caller."""
+
+
+class Cache:
+    """Keep nodes, pods and assumed pods as columns and counters. Owned by the scheduling loop.
+
+    Pods on a node that has no Node object are remembered and count from the moment the node comes.
+    """
+
+    def __init__(self, pod_infos: PodInfos) -> None:
+        self._pod_infos = pod_infos
+        self._columns = Columns()
+        self._images = ImageStates(self._columns)
+        self._index = PodIndex()
+        self._counters = Counters(self._row_of, self._index)
+        self._tree = NodeTree()
+        self._order: Rows | None = None
+        #: Every pod with a node name, by uid.
+        self._pods: dict[str, PodInfo] = {}
+        self._assumed: set[str] = set()
+        #: Pods on nodes that have no Node object, by node name and uid.
+        self._orphans: dict[str, dict[str, PodInfo]] = {}
+        #: The snapshot: all nodes, as of now. State changes between cycles only.
+        self.nodes = Nodes(self._columns, self._counters, self._images)
+
+    def _row_of(self, info: PodInfo) -> int:
+        return self._columns.rows[info.pod.spec.node_name]
+
+    # Nodes.
+
+    def add_node(self, node: Node) -> None:
+        """Add a node, or replace the one of that name."""
+        name = node.metadata.name
+        if name in self._columns.rows:
+            self.update_node(node)
+            return
+        info = NodeInfo(node)
+        self._columns.add(info)
+        self._counters.set_size(self._columns.size)
+        self._images.add_node(info)
+        self._tree.add(node)
+        self._order = None
+        for pod in self._orphans.pop(name, {}).values():
+            self._count_in(pod)
+
+    def update_node(self, node: Node) -> None:
+        """Replace a node object; a node that is not known is added."""
+        row = self._columns.rows.get(node.metadata.name)
+        if row is None:
+            self.add_node(node)
+            return
+        info = self._columns.infos[row]
+        same_images = info.node.status.images == node.status.images
+        info.set_node(node)
+        self._columns.write_node(row)
+        if not same_images:
+            self._images.remove_node(info.name)
+            self._images.add_node(info)
+        self._tree.update(node)
+        self._order = None
+
+    def remove_node(self, name: str) -> None:
+        """Remove a node; its pods are remembered in case it comes back."""
+        row = self._columns.rows.get(name)
+        if row is None:
+            raise CacheError(f"node {name} is not in the cache")
+        info = self._columns.infos[row]
+        pods = list(info.pods.values())
+        for pod in pods:
+            self._count_out(pod)
+        self._images.remove_node(name)
+        self._tree.remove(name)
+        self._order = None
+        last = self._columns.remove(row)
+        if last != row:
+            self._counters.move_row(last, row)
+        self._counters.set_size(self._columns.size)
+        if pods:
+            self._orphans[name] = {pod.uid: pod for pod in pods}
+
+    def node_order(self) -> Rows:
+        """Return all rows in kube-scheduler's order: zones in turn."""
+        if self._order is None:
+            rows = self._columns.rows
+            self._order = np.array([rows[name] for name in self._tree.names()], dtype=np.intp)
+        return self._order
+
+    # Pods.
+
+    def add_pod(self, pod: Pod) -> None:
+        """Add a pod that has a node; this confirms it where it was assumed."""
+        known = self._pods.get(pod.metadata.uid)
+        if known is not None:
+            self._take_out(known)
+        self._put_in(self._info(pod))
+
+    def update_pod(self, pod: Pod) -> None:
+        """Replace a pod object; a pod that is not known is added."""
+        self.add_pod(pod)
+
+    def remove_pod(self, uid: str) -> None:
+        """Remove a pod; one that is not known is ignored (its deletion can be told twice)."""
+        info = self._pods.get(uid)
+        if info is not None:
+            self._take_out(info)
+
+    def assume_pod(self, pod: Pod) -> None:
+        """Count a pod as on its node before the API server knows."""
+        uid = pod.metadata.uid
+        if uid in self._pods:
+            raise CacheError(f"pod {pod.key} ({uid}) is in the cache, so can't be assumed")
+        self._put_in(self._info(pod))
+        self._assumed.add(uid)
+
+    def forget_pod(self, uid: str) -> None:
+        """Take back an assumption; raise where the pod was not assumed."""
+        if uid not in self._assumed:
+            raise CacheError(f"pod {uid} was not assumed, so can't be forgotten")
+        self._take_out(self._pods[uid])
+
+    def is_assumed(self, uid: str) -> bool:
+        """Tell whether a pod is assumed and not yet confirmed."""
+        return uid in self._assumed
+
+    def pod(self, uid: str) -> PodInfo | None:
+        """Return a pod that has a node, or None."""
+        return self._pods.get(uid)
+
+    @property
+    def assumed(self) -> Collection[str]:
+        """Return the uids of assumed pods."""
+        return self._assumed
+
+    @property
+    def pods(self) -> Collection[PodInfo]:
+        """Return every pod that has a node."""
+        return self._pods.values()
+
+    def _info(self, pod: Pod) -> PodInfo:
+        if not pod.spec.node_name:
+            raise CacheError(f"pod {pod.key} has no node")
+        return self._pod_infos.of(pod)
+
+    def _put_in(self, info: PodInfo) -> None:
+        self._pods[info.uid] = info
+        if info.pod.spec.node_name in self._columns.rows:
+            self._count_in(info)
+        else:
+            self._orphans.setdefault(info.pod.spec.node_name, {})[info.uid] = info
+
+    def _take_out(self, info: PodInfo) -> None:
+        del self._pods[info.uid]
+        self._assumed.discard(info.uid)
+        name = info.pod.spec.node_name
+        if name in self._columns.rows:
+            self._count_out(info)
+        else:
+            orphans = self._orphans[name]
+            del orphans[info.uid]
+            if not orphans:
+                del self._orphans[name]
+
+    def _count_in(self, info: PodInfo) -> None:
+        row = self._row_of(info)
+        self._columns.infos[row].add_pod(info)
+        self._columns.write_pod_change(row, info.requests, bool(info.host_ports))
+        self._index.add(info)
+        self._counters.add_pod(info, row)
+
+    def _count_out(self, info: PodInfo) -> None:
+        row = self._row_of(info)
+        self._columns.infos[row].remove_pod(info.uid)
+        self._columns.write_pod_change(row, info.requests, bool(info.host_ports))
+        self._index.remove(info)
+        self._counters.remove_pod(info, row)
+
+    def validate(self) -> None:
+        """Compare columns, counters and indexes with a naive recount; raise AssertionError where
+        they differ."""
+        from mooring.cache.recount import check
+
+        check(self._columns, self._counters, self._images, self._index, self._pods)
+        assert self._assumed <= self._pods.keys(), "an assumed pod is not among the pods"
+        for name, orphans in self._orphans.items():
+            assert name not in self._columns.rows, f"node {name} is known but has orphans"
+            assert orphans, f"empty orphans of node {name}"
+        assert sorted(self._tree.names()) == sorted(self._columns.names), "node tree differs"

@@ -1,0 +1,75 @@
+"""ImageStates: which images are on which nodes, and how large they are.
+
+# kube-scheduler: backend/cache/cache.go (addNodeImageStates, removeNodeImageStates)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mooring.framework.columns import Columns, Mask
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import ImageState
+
+
+class _Image:
+    __slots__ = ("mask", "mask_generation", "nodes", "size")
+
+    def __init__(self, size: int) -> None:
+        #: Size as the first node to report the image gave it.
+        self.size = size
+        self.nodes: set[str] = set()
+        self.mask: Mask | None = None
+        self.mask_generation = -1
+
+
+class ImageStates:
+    """Keep the images of all nodes. Owned by the cache."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._images: dict[str, _Image] = {}
+        self._of_node: dict[str, tuple[str, ...]] = {}
+
+    def add_node(self, info: NodeInfo) -> None:
+        """Count a node's images in."""
+        names = []
+        for name, size in info.images():
+            image = self._images.get(name)
+            if image is None:
+                image = self._images[name] = _Image(size)
+            image.nodes.add(info.name)
+            image.mask = None
+            names.append(name)
+        if names:
+            self._of_node[info.name] = tuple(names)
+
+    def remove_node(self, node_name: str) -> None:
+        """Count a node's images out."""
+        for name in self._of_node.pop(node_name, ()):
+            image = self._images.get(name)
+            if image is None:
+                continue
+            image.nodes.discard(node_name)
+            image.mask = None
+            if not image.nodes:
+                del self._images[name]
+
+    def state(self, name: str) -> ImageState | None:
+        """Return what is known of an image."""
+        image = self._images.get(name)
+        return None if image is None else ImageState(image.size, len(image.nodes))
+
+    def rows(self, name: str) -> Mask:
+        """Return which rows have an image."""
+        image = self._images.get(name)
+        if image is None:
+            return np.zeros(self._columns.size, dtype=np.bool_)
+        generation = self._columns.node_generation
+        if image.mask is None or image.mask_generation != generation:
+            mask = np.zeros(self._columns.size, dtype=np.bool_)
+            rows = self._columns.rows
+            mask[[rows[node] for node in image.nodes]] = True
+            mask.flags.writeable = False
+            image.mask, image.mask_generation = mask, generation
+        return image.mask

@@ -1,0 +1,81 @@
+"""SelectorIndex: which selectors could match a pod, without asking all of them.
+
+Thousands of owners each bring a selector; a pod's coming or going must touch only those that can
+match. Most selectors demand some label to have some value, so each entry is filed under one such
+pair (the one with the fewest entries so far) and found through the pod's own labels. Entries that
+demand no value are filed under their namespace alone. A candidate may still not match: the caller
+asks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Generic, TypeVar
+
+from mooring.api.labels import IN, Selector
+
+E = TypeVar("E")
+
+#: (namespace, label key, label value); namespace None stands for every namespace, key "" for any
+#: label.
+_Key = tuple[str | None, str, str]
+
+
+class SelectorIndex(Generic[E]):
+    """File entries by namespaces and selector. Entries are kept by identity of their filing
+    keys."""
+
+    def __init__(self) -> None:
+        self._buckets: dict[_Key, dict[int, E]] = {}
+        self._keys: dict[int, tuple[_Key, ...]] = {}
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def add(self, entry: E, namespaces: frozenset[str] | None, selector: Selector) -> None:
+        """File an entry; one that can match nothing is not filed."""
+        keys = self._filing_keys(namespaces, selector)
+        self._keys[id(entry)] = keys
+        for key in keys:
+            self._buckets.setdefault(key, {})[id(entry)] = entry
+
+    def remove(self, entry: E) -> None:
+        """Take an entry out."""
+        for key in self._keys.pop(id(entry)):
+            bucket = self._buckets[key]
+            del bucket[id(entry)]
+            if not bucket:
+                del self._buckets[key]
+
+    def candidates(self, namespace: str, labels: Mapping[str, str]) -> Iterator[E]:
+        """Yield the entries that could match a pod, each once."""
+        buckets = self._buckets
+        if not buckets:
+            return
+        for where in (namespace, None):
+            bucket = buckets.get((where, "", ""))
+            if bucket:
+                yield from bucket.values()
+            for key, value in labels.items():
+                bucket = buckets.get((where, key, value))
+                if bucket:
+                    yield from bucket.values()
+
+    def _filing_keys(
+        self, namespaces: frozenset[str] | None, selector: Selector
+    ) -> tuple[_Key, ...]:
+        if selector.nothing:
+            return ()
+        spaces: tuple[str | None, ...] = (None,) if namespaces is None else tuple(namespaces)
+        best: tuple[_Key, ...] = tuple((space, "", "") for space in spaces)
+        fewest = -1
+        for requirement in selector.requirements:
+            if requirement.operator != IN:
+                continue
+            keys = tuple(
+                (space, requirement.key, value) for space in spaces for value in requirement.values
+            )
+            filed = sum(len(self._buckets.get(key, ())) for key in keys)
+            if fewest < 0 or filed < fewest:
+                best, fewest = keys, filed
+        return best

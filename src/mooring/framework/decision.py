@@ -1,0 +1,176 @@
+"""Decision: everything that happened in one scheduling attempt, as data.
+
+Explain, the journal, the message of an event and the tests all read this one thing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from mooring.api import Pod
+from mooring.framework.columns import Ints, Mask
+from mooring.framework.nodes import Nodes, Rows
+from mooring.framework.status import Code, Status
+
+
+class NodeStatuses:
+    """Say for every node why it was refused; PostFilter plugins are handed this.
+
+    Kept as a code per row into the distinct statuses, so a refusal of 5,000 nodes is one entry.
+    """
+
+    #: Codes with a meaning of their own; others index `statuses`.
+    _ABSENT = -1
+    _PASSES = -2
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes.all
+        self._codes: npt.NDArray[np.int32] = np.full(len(self._nodes), self._ABSENT, np.int32)
+        self._statuses: list[Status] = []
+        self._index: dict[Status, int] = {}
+        #: Status of nodes that were not asked: unresolvable, as in kube-scheduler.
+        self.absent = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+
+    def refuse(self, rows: Rows | Mask, status: Status) -> None:
+        """Record a refusal for some rows of the snapshot."""
+        code = self._index.get(status)
+        if code is None:
+            code = self._index[status] = len(self._statuses)
+            self._statuses.append(status)
+        self._codes[rows] = code
+
+    def accept(self, rows: Rows | Mask) -> None:
+        """Record that some rows pass."""
+        self._codes[rows] = self._PASSES
+
+    def get(self, name: str) -> Status | None:
+        """Return the status of a node; None where it passes."""
+        return self._at(int(self._codes[self._nodes.row(name)]))
+
+    def _at(self, code: int) -> Status | None:
+        if code == self._PASSES:
+            return None
+        return self.absent if code == self._ABSENT else self._statuses[code]
+
+    def groups(self) -> Iterator[tuple[Status, Rows]]:
+        """Yield each distinct status of asked nodes with the rows that have it."""
+        for code, status in enumerate(self._statuses):
+            rows = np.flatnonzero(self._codes == code)
+            if len(rows):
+                yield status, rows
+
+    def rows_with(self, code: Code) -> Rows:
+        """Return the rows whose status has a code; nodes not asked count with the absent status."""
+        wanted = [i for i, status in enumerate(self._statuses) if status.code == code]
+        if self.absent.code == code:
+            wanted.append(self._ABSENT)
+        return np.flatnonzero(np.isin(self._codes, wanted))
+
+    @property
+    def refused(self) -> int:
+        """Return how many asked nodes were refused."""
+        return int(np.count_nonzero(self._codes >= 0))
+
+    def reasons(self) -> Counter[str]:
+        """Count the reasons over all nodes; a node counts once for each of its reasons."""
+        counts: Counter[str] = Counter()
+        sizes = np.bincount(self._codes + 2, minlength=len(self._statuses) + 2)
+        for code, status in enumerate(self._statuses):
+            for reason in status.reasons:
+                counts[reason] += int(sizes[code + 2])
+        for reason in self.absent.reasons:
+            counts[reason] += int(sizes[self._ABSENT + 2])
+        return +counts
+
+    def items(self) -> Iterator[tuple[str, Status | None]]:
+        """Yield every node's name and status."""
+        for name, code in zip(self._nodes.names, self._codes.tolist(), strict=True):
+            yield name, self._at(code)
+
+
+class Outcome(Enum):
+    """Name how an attempt ended."""
+
+    SCHEDULED = "scheduled"
+    UNSCHEDULABLE = "unschedulable"
+    GATED = "gated"
+    ERROR = "error"
+
+
+class PluginScores(msgspec.Struct, frozen=True):
+    """One plugin's scores of the feasible nodes, in their order."""
+
+    raw: Ints
+    normalized: Ints
+    weight: int
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A node where preemption would help: who must leave, and how many budgets that violates."""
+
+    node_name: str
+    victims: tuple[Pod, ...]
+    pdb_violations: int
+
+
+class PostFilterResult(msgspec.Struct, frozen=True):
+    """What PostFilter came to."""
+
+    status: Status
+    #: None: leave the nomination as it is; "": clear it.
+    nominated_node: str | None = None
+    victims: tuple[Pod, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+
+
+class Decision(msgspec.Struct):
+    """One scheduling attempt. Filled by the cycle, then read-only."""
+
+    pod: Pod
+    profile_name: str
+    outcome: Outcome = Outcome.ERROR
+    #: Seed of the choice among equal nodes.
+    seed: int = 0
+    num_nodes: int = 0
+    pre_enqueue: Status | None = None
+    #: The refusing or failing PreFilter status, with its plugin.
+    pre_filter: Status | None = None
+    #: Node names that PreFilter narrowed the search to; None for all nodes.
+    pre_filter_nodes: frozenset[str] | None = None
+    #: Per-node verdicts; None where Filter was not reached.
+    statuses: NodeStatuses | None = None
+    skipped_filter: frozenset[str] | None = None
+    skipped_score: frozenset[str] | None = None
+    #: Nodes that went on to scoring.
+    feasible: Nodes | None = None
+    #: How many nodes Filter was asked about.
+    evaluated_nodes: int = 0
+    #: By plugin (and extender) name; empty where scoring was not needed.
+    scores: Mapping[str, PluginScores] = msgspec.field(default_factory=dict)
+    #: Weighted sums, in the order of `feasible`.
+    totals: Ints | None = None
+    #: The chosen node; "" where there is none.
+    node_name: str = ""
+    #: Plugins that refused: what the queue registers the pod under.
+    unschedulable_plugins: frozenset[str] = frozenset()
+    pending_plugins: frozenset[str] = frozenset()
+    post_filter: PostFilterResult | None = None
+    #: The FailedScheduling text, or the error.
+    message: str = ""
+    #: Faults, each with plugin and traceback.
+    errors: Sequence[Status] = ()
+
+    @property
+    def best(self) -> list[str]:
+        """Return the names of the nodes that share the top total."""
+        if self.feasible is None or self.totals is None or not len(self.totals):
+            return [self.node_name] if self.node_name else []
+        top = np.flatnonzero(self.totals == self.totals.max())
+        names = self.feasible.names
+        return [names[position] for position in top.tolist()]

@@ -1,0 +1,117 @@
+"""Cluster events: what may make an unschedulable pod schedulable, and who wants to know.
+
+# kube-scheduler: staging kube-scheduler/framework/types.go, pkg/scheduler/framework/events.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum, IntFlag, StrEnum
+from typing import Any
+
+import msgspec
+
+from mooring.api import Pod
+
+
+class ActionType(IntFlag):
+    """Name what happened to an object; values combine with `|`."""
+
+    NONE = 0
+    ADD = 1
+    DELETE = 2
+    UPDATE_NODE_ALLOCATABLE = 4
+    UPDATE_NODE_LABEL = 8
+    UPDATE_NODE_TAINT = 16
+    UPDATE_NODE_CONDITION = 32
+    UPDATE_NODE_ANNOTATION = 64
+    UPDATE_NODE_DECLARED_FEATURE = 128
+    UPDATE_POD_LABEL = 256
+    UPDATE_POD_SCALE_DOWN = 512
+    UPDATE_POD_TOLERATION = 1024
+    UPDATE_POD_SCHEDULING_GATES_ELIMINATED = 2048
+    UPDATE_POD_GENERATED_RESOURCE_CLAIM = 4096
+    UPDATE = 8192 - 4
+    ALL = 8192 - 1
+
+    @property
+    def label(self) -> str:
+        """Return kube-scheduler's spelling, for metrics; empty for a combination without a name."""
+        return _ACTION_LABELS.get(self, "")
+
+
+_ACTION_LABELS = {
+    action: "".join(word.capitalize() for word in (action.name or "").split("_"))
+    for action in (*ActionType, ActionType.UPDATE, ActionType.ALL)
+}
+
+
+class EventResource(StrEnum):
+    """Name the kind of object an event is about; custom resources use "plural.version.group"."""
+
+    POD = "Pod"
+    NODE = "Node"
+    PERSISTENT_VOLUME = "PersistentVolume"
+    PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
+    CSI_NODE = "storage.k8s.io/CSINode"
+    CSI_DRIVER = "storage.k8s.io/CSIDriver"
+    VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
+    CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
+    STORAGE_CLASS = "storage.k8s.io/StorageClass"
+    RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
+    RESOURCE_SLICE = "resource.k8s.io/ResourceSlice"
+    DEVICE_CLASS = "resource.k8s.io/DeviceClass"
+    POD_GROUP = "scheduling.k8s.io/PodGroup"
+    WILDCARD = "*"
+
+
+class QueueingHint(Enum):
+    """Say whether an event is worth another attempt for a pod."""
+
+    SKIP = "QueueSkip"
+    QUEUE = "Queue"
+
+
+#: hint(pod, old, new): old is None for an addition, new is None for a deletion.
+QueueingHintFn = Callable[[Pod, Any, Any], QueueingHint]
+
+
+class ClusterEvent(msgspec.Struct, frozen=True):
+    """Register interest in an event: a resource, its actions, and a hint that may say no.
+
+    Without a hint every such event requeues the pods that the plugin refused.
+    """
+
+    resource: EventResource | str
+    actions: ActionType
+    hint: QueueingHintFn | None = None
+    #: Name for metrics where resource and action do not say enough ("ForceActivate").
+    custom_label: str = ""
+
+    @property
+    def label(self) -> str:
+        """Return the event's name as metrics carry it ("NodeUpdateNodeAllocatable")."""
+        if self.custom_label:
+            return self.custom_label
+        resource = (
+            self.resource.value if isinstance(self.resource, EventResource) else self.resource
+        )
+        return f"{resource}{self.actions.label}"
+
+    @property
+    def is_wildcard(self) -> bool:
+        """Tell whether this stands for every event."""
+        return self.resource == EventResource.WILDCARD and self.actions == ActionType.ALL
+
+    def matches(self, happened: ClusterEvent) -> bool:
+        """Tell whether an event that happened is one this registration asks for."""
+        if self.is_wildcard:
+            return True
+        return (
+            self.resource in (EventResource.WILDCARD, happened.resource)
+            and self.actions & happened.actions != 0
+        )
+
+
+#: Every event: what a plugin without `events_to_register` is taken to ask for.
+ALL_EVENTS = ClusterEvent(EventResource.WILDCARD, ActionType.ALL)

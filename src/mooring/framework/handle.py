@@ -1,0 +1,202 @@
+"""Handle: what a plugin may ask of the scheduler.
+
+Every part is a Protocol, so the same plugin runs in a live scheduler, in the local cluster, under
+a virtual clock and in a unit test.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Coroutine, Iterable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from mooring.api import Pod
+from mooring.framework.extender import Extender
+from mooring.framework.features import FeatureGates
+from mooring.framework.listers import Lister
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes
+from mooring.framework.pod_info import PodInfo
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+from mooring.framework.what_if import WhatIf
+from mooring.observe.clock import Clock
+
+T = TypeVar("T")
+
+
+class Client(Protocol):
+    """Write to the API server. Each call raises ApiError when the server refuses."""
+
+    async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
+        """Read one object from the server."""
+        ...
+
+    async def create(self, obj: T) -> T:
+        """Create an object and return what the server made of it."""
+        ...
+
+    async def update(self, obj: T) -> T:
+        """Replace an object; its resourceVersion must be the server's."""
+        ...
+
+    async def patch(
+        self,
+        kind: type[T],
+        name: str,
+        namespace: str,
+        patch: dict[str, Any],
+        *,
+        subresource: str = "",
+    ) -> T:
+        """Apply a strategic merge patch, to a subresource where one is named ("status")."""
+        ...
+
+    async def delete(
+        self, kind: type[Any], name: str, namespace: str = "", *, uid: str = ""
+    ) -> None:
+        """Delete an object; with `uid`, only that one."""
+        ...
+
+    async def bind(self, pod: Pod, node_name: str) -> None:
+        """Bind a pod to a node."""
+        ...
+
+
+class Events(Protocol):
+    """Record Kubernetes Events."""
+
+    def event(
+        self, regarding: Any, type: str, reason: str, action: str, note: str, related: Any = None
+    ) -> None:
+        """Record one: `type` is "Normal" or "Warning"; returns at once."""
+        ...
+
+
+class WaitingPod(Protocol):
+    """A pod that waits at Permit."""
+
+    pod: Pod
+
+    def pending_plugins(self) -> Sequence[str]:
+        """Return the plugins that have not yet allowed it."""
+        ...
+
+    def allow(self, plugin: str) -> None:
+        """Say yes for one plugin; the last yes lets the pod go on."""
+        ...
+
+    def reject(self, plugin: str, message: str) -> bool:
+        """Say no: the pod is unschedulable. False where it no longer waits."""
+        ...
+
+    def preempt(self, plugin: str, message: str) -> bool:
+        """Take its place: the pod is tried again. False where it no longer waits."""
+        ...
+
+
+class PreBindingPod(Protocol):
+    """A pod whose PreBind runs."""
+
+    def cancel(self, reason: str) -> bool:
+        """End its binding cycle; False where it has passed PreBind already."""
+        ...
+
+
+class Nominator(Protocol):
+    """Know which pending pods are nominated to which nodes."""
+
+    def nominated_on(self, node_name: str) -> Sequence[PodInfo]:
+        """Return the pods nominated to a node."""
+        ...
+
+    def nodes(self) -> Iterable[str]:
+        """Return the names of the nodes that have nominated pods."""
+        ...
+
+    def add(self, pod: Pod, node_name: str = "") -> None:
+        """Nominate a pod to a node, or to the one its status names."""
+        ...
+
+    def delete(self, uid: str) -> None:
+        """Drop a pod's nomination, if it has one."""
+        ...
+
+
+class Handle(Protocol):
+    """What a plugin may ask."""
+
+    #: `schedulerName` of the profile the plugin runs in.
+    profile_name: str
+    features: FeatureGates
+    clock: Clock
+    random: random.Random
+    client: Client
+    events: Events
+    nominator: Nominator
+    extenders: Sequence[Extender]
+
+    @property
+    def snapshot(self) -> Nodes:
+        """Return all nodes; unchanged during a cycle."""
+        ...
+
+    def pod_info(self, pod: Pod) -> PodInfo:
+        """Return what is derived from a pod (requests, terms, ports), worked out once."""
+        ...
+
+    def lister(self, kind: type[T] | str) -> Lister[T]:
+        """Return read access to a kind; a custom resource is named "plural.version.group"."""
+        ...
+
+    def waiting_pods(self) -> Iterable[WaitingPod]:
+        """Return the pods that wait at Permit."""
+        ...
+
+    def waiting_pod(self, uid: str) -> WaitingPod | None:
+        """Return a pod that waits at Permit, or None."""
+        ...
+
+    def pre_binding_pod(self, uid: str) -> PreBindingPod | None:
+        """Return a pod whose PreBind runs, or None."""
+        ...
+
+    def activate(self, pods: Iterable[Pod]) -> None:
+        """Move pending pods to the active queue."""
+        ...
+
+    def run_filters(
+        self, state: CycleState, pod: Pod, nodes: WhatIf, *, nominated: bool = True
+    ) -> Sequence[Status | None]:
+        """Run all Filter plugins of the profile on what-if nodes; an entry per node, None where
+        it fits.
+
+        With `nominated`, pods of equal or higher priority nominated to a node are counted as on
+        it first, then not, and the pod must fit both times (kube-scheduler's
+        RunFilterPluginsWithNominatedPods).
+        """
+        ...
+
+    def run_add_pod(
+        self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
+    ) -> Status | None:
+        """Tell the plugins that precompute that `other` was put on a what-if node."""
+        ...
+
+    def run_remove_pod(
+        self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
+    ) -> Status | None:
+        """Tell the plugins that precompute that `other` was taken off a what-if node."""
+        ...
+
+    def precomputes(self, state: CycleState) -> bool:
+        """Tell whether a Filter plugin that is asked in this cycle keeps state across nodes.
+
+        If not, what-if changes on different nodes cannot influence one another, and many nodes
+        can be dry-run at once.
+        """
+        ...
+
+    def spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
+        """Run I/O outside the cycle, on behalf of a pod; failures are logged."""
+        ...

@@ -1,0 +1,158 @@
+"""NodeInfo: one node with its pods and what they add up to; the node form of a plugin reads it.
+
+# kube-scheduler: framework/types.go (NodeInfo, HostPortInfo)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from mooring.api import Node, Taint
+from mooring.api.quantity import milli_value, value
+from mooring.framework.pod_info import HostPort, PodInfo
+
+#: The address that stands for every address of a node.
+ANY_ADDRESS = "0.0.0.0"
+
+
+def node_allocatable(node: Node) -> dict[str, int]:
+    """Return a node's allocatable resources: cpu in thousandths, the rest in whole units."""
+    return {
+        name: milli_value(quantity) if name == "cpu" else value(quantity)
+        for name, quantity in node.status.allocatable.items()
+    }
+
+
+def image_name(name: str) -> str:
+    """Return an image name with the tag ":latest" where it has none.
+
+    >>> image_name("registry:5000/app")
+    'registry:5000/app:latest'
+    """
+    return f"{name}:latest" if name.rfind(":") <= name.rfind("/") else name
+
+
+class NodeInfo:
+    """Hold one node, its pods and their sums. Owned by the cache; a dry run works on `clone()`.
+
+    Cpu is counted in thousandths, every other resource in whole units (`framework.Resource` in Go).
+    """
+
+    __slots__ = (
+        "allocatable",
+        "node",
+        "non_zero_requested",
+        "pods",
+        "pvc_refs",
+        "requested",
+        "row",
+        "used_ports",
+    )
+
+    def __init__(self, node: Node, pods: Iterable[PodInfo] = ()) -> None:
+        self.node = node
+        #: Row of this node in the snapshot; -1 outside one.
+        self.row = -1
+        self.allocatable: dict[str, int] = node_allocatable(node)
+        self.requested: dict[str, int] = {}
+        #: Like `requested` for cpu and memory, with defaults for containers that ask for none.
+        self.non_zero_requested: dict[str, int] = {"cpu": 0, "memory": 0}
+        #: Pods by uid, in the order they came.
+        self.pods: dict[str, PodInfo] = {}
+        self.used_ports: set[HostPort] = set()
+        #: Number of pods that use a claim, by "namespace/name".
+        self.pvc_refs: dict[str, int] = {}
+        for pod in pods:
+            self.add_pod(pod)
+
+    @property
+    def name(self) -> str:
+        """Return the node's name."""
+        return self.node.metadata.name
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Return the node's labels."""
+        return self.node.metadata.labels
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """Return the node's annotations."""
+        return self.node.metadata.annotations
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        """Return the node's taints."""
+        return tuple(self.node.spec.taints)
+
+    @property
+    def unschedulable(self) -> bool:
+        """Tell whether the node is cordoned."""
+        return self.node.spec.unschedulable
+
+    def images(self) -> Iterator[tuple[str, int]]:
+        """Yield the normalised name and size of every image on the node."""
+        for image in self.node.status.images:
+            for name in image.names:
+                yield image_name(name), image.size_bytes
+
+    def set_node(self, node: Node) -> None:
+        """Replace the node object; pods stay."""
+        self.node = node
+        self.allocatable = node_allocatable(node)
+
+    def add_pod(self, pod: PodInfo) -> None:
+        """Count a pod in."""
+        self.pods[pod.uid] = pod
+        requested = self.requested
+        for name, amount in pod.requests.items():
+            requested[name] = requested.get(name, 0) + amount
+        self.non_zero_requested["cpu"] += pod.non_zero_cpu
+        self.non_zero_requested["memory"] += pod.non_zero_memory
+        if pod.host_ports:
+            self.used_ports.update(pod.host_ports)
+        for claim in pod.claim_keys:
+            self.pvc_refs[claim] = self.pvc_refs.get(claim, 0) + 1
+
+    def remove_pod(self, uid: str) -> PodInfo:
+        """Count a pod out and return it; raise KeyError if it is not on the node."""
+        pod = self.pods.pop(uid)
+        requested = self.requested
+        for name, amount in pod.requests.items():
+            requested[name] -= amount
+        self.non_zero_requested["cpu"] -= pod.non_zero_cpu
+        self.non_zero_requested["memory"] -= pod.non_zero_memory
+        if pod.host_ports:
+            self.used_ports.difference_update(pod.host_ports)
+        for claim in pod.claim_keys:
+            left = self.pvc_refs[claim] - 1
+            if left:
+                self.pvc_refs[claim] = left
+            else:
+                del self.pvc_refs[claim]
+        return pod
+
+    def clone(self) -> NodeInfo:
+        """Copy the node with its pods, so that pods can be added and removed on trial."""
+        other = NodeInfo.__new__(NodeInfo)
+        other.node = self.node
+        other.row = self.row
+        other.allocatable = self.allocatable
+        other.requested = self.requested.copy()
+        other.non_zero_requested = self.non_zero_requested.copy()
+        other.pods = self.pods.copy()
+        other.used_ports = self.used_ports.copy()
+        other.pvc_refs = self.pvc_refs.copy()
+        return other
+
+    def port_conflicts(self, port: HostPort) -> bool:
+        """Tell whether a host port is taken: the any-address conflicts with every address."""
+        if not self.used_ports:
+            return False
+        address, protocol, number = port
+        if address == ANY_ADDRESS:
+            return any(used[1:] == (protocol, number) for used in self.used_ports)
+        return port in self.used_ports or (ANY_ADDRESS, protocol, number) in self.used_ports
+
+    def __repr__(self) -> str:
+        return f"NodeInfo({self.name!r}, pods={len(self.pods)})"

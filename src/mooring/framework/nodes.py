@@ -1,0 +1,323 @@
+"""Nodes: what the vector form of a plugin asks; the nodes of a snapshot, all or some of them.
+
+All answers are arrays with one entry per node of this object, in its order, and are read-only. An
+object that stands for some of the nodes (the feasible ones, a dry run's candidates) gathers from
+the full columns on demand, so it costs nothing until something is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from mooring.api import Pod, Taint
+from mooring.api.labels import Requirement, Selector
+from mooring.framework.columns import (
+    Codes,
+    Columns,
+    Ints,
+    Mask,
+    ValueColumn,
+    requirement_table,
+)
+from mooring.framework.node_info import ANY_ADDRESS, NodeInfo, image_name
+from mooring.framework.pod_info import AffinityTerm, HostPort
+
+V = TypeVar("V", bound=Hashable)
+S = TypeVar("S", bound=np.generic)
+
+#: Row numbers in the full snapshot.
+Rows = npt.NDArray[np.intp]
+
+
+class TermKind(Enum):
+    """Name the four lists of terms a pod can carry; values are attributes of PodInfo."""
+
+    REQUIRED_AFFINITY = "required_affinity"
+    REQUIRED_ANTI_AFFINITY = "required_anti_affinity"
+    PREFERRED_AFFINITY = "preferred_affinity"
+    PREFERRED_ANTI_AFFINITY = "preferred_anti_affinity"
+
+
+class TermCount(msgspec.Struct, frozen=True):
+    """An affinity term that existing pods carry, and how many pods of each node carry it."""
+
+    term: AffinityTerm
+    #: Per row of the full snapshot.
+    counts: npt.NDArray[np.int32]
+
+
+class ImageState(msgspec.Struct, frozen=True):
+    """An image's size and the number of nodes that have it."""
+
+    size: int
+    num_nodes: int
+
+
+class PodCounts(Protocol):
+    """Count pods per node by what they match. Filled by the cache; arrays cover the full
+    snapshot."""
+
+    def matching(
+        self, namespaces: frozenset[str] | None, selector: Selector, terminating: bool
+    ) -> npt.NDArray[np.int32]:
+        """Count the pods that a selector matches in some namespaces (None: in all)."""
+        ...
+
+    def terms(self, kind: TermKind) -> Iterable[TermCount]:
+        """Return every distinct term of a kind that existing pods carry."""
+        ...
+
+    def terms_matching(
+        self, kind: TermKind, pod: Pod, namespace_labels: Mapping[str, str]
+    ) -> Iterable[TermCount]:
+        """Return the distinct terms of existing pods that speak of `pod`."""
+        ...
+
+
+class Images(Protocol):
+    """Know which images are on which nodes. Filled by the cache."""
+
+    def state(self, name: str) -> ImageState | None:
+        """Return what is known of an image, by its normalised name."""
+        ...
+
+    def rows(self, name: str) -> Mask:
+        """Return which rows of the full snapshot have an image."""
+        ...
+
+
+class Column(Generic[V]):
+    """One value per node, kept as codes into the distinct values; code 0 is "no value"."""
+
+    __slots__ = ("_column", "_rows")
+
+    def __init__(self, column: ValueColumn[V], rows: Rows | None) -> None:
+        self._column = column
+        self._rows = rows
+
+    @property
+    def values(self) -> Sequence[V | None]:
+        """Return the distinct values by code; the first is None. Some may be on no node any
+        more."""
+        return self._column.values
+
+    @property
+    def codes(self) -> Codes:
+        """Return the code of each node's value."""
+        codes = self._column.codes
+        return codes if self._rows is None else codes[self._rows]
+
+    @property
+    def present(self) -> Mask:
+        """Return which nodes have a value."""
+        return self.map(("present",), lambda value: value is not None)
+
+    def map(
+        self,
+        key: Hashable,
+        ask: Callable[[V | None], Any],
+        dtype: npt.DTypeLike = np.bool_,
+    ) -> npt.NDArray[Any]:
+        """Ask each distinct value once and gather the answers.
+
+        The answer is remembered under `key` until a node's value changes: two questions with
+        equal keys must be the same question, so begin the key with something of your own (the
+        plugin's name).
+        """
+        answer = self._column.map(key, ask, dtype)
+        return answer if self._rows is None else answer[self._rows]
+
+
+class Nodes:
+    """The nodes of one snapshot, or some of them, as columns. Valid for one cycle."""
+
+    def __init__(
+        self,
+        columns: Columns,
+        counts: PodCounts,
+        images: Images,
+        rows: Rows | None = None,
+    ) -> None:
+        self._columns = columns
+        self._counts = counts
+        self._images = images
+        #: Row of each node in the full snapshot; None where this is the full snapshot.
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return self._columns.size if self.rows is None else len(self.rows)
+
+    @property
+    def is_all(self) -> bool:
+        """Tell whether these are all nodes of the snapshot."""
+        return self.rows is None
+
+    @property
+    def all(self) -> Nodes:
+        """Return all nodes of the snapshot."""
+        return self if self.rows is None else Nodes(self._columns, self._counts, self._images)
+
+    @property
+    def generation(self) -> int:
+        """Return a number that grows with every change of any row."""
+        return self._columns.generation
+
+    @property
+    def node_generation(self) -> int:
+        """Return a number that grows when a node object comes, goes or changes."""
+        return self._columns.node_generation
+
+    @property
+    def changed_at(self) -> Ints:
+        """Return the generation at which each node's row last changed."""
+        return self.gather(self._columns.changed_at)
+
+    # Which nodes.
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Return the nodes' names."""
+        names = self._columns.names
+        return names if self.rows is None else [names[row] for row in self.rows.tolist()]
+
+    def row(self, name: str) -> int:
+        """Return the row of a node in the full snapshot, or -1."""
+        return self._columns.rows.get(name, -1)
+
+    def select(self, rows: Rows) -> Nodes:
+        """Return the nodes at `rows` of the full snapshot."""
+        return Nodes(self._columns, self._counts, self._images, rows)
+
+    def where(self, mask: Mask) -> Nodes:
+        """Return the nodes of this object that a mask keeps; itself where it keeps all."""
+        kept = np.flatnonzero(mask)
+        if len(kept) == len(self):
+            return self
+        return self.select(kept if self.rows is None else self.rows[kept])
+
+    def gather(self, column: npt.NDArray[S]) -> npt.NDArray[S]:
+        """Return the entries of these nodes out of an array over the full snapshot."""
+        return column if self.rows is None else column[self.rows]
+
+    def info(self, position: int) -> NodeInfo:
+        """Return one node for node-form access, by its position in this object."""
+        row = position if self.rows is None else int(self.rows[position])
+        return self._columns.infos[row]
+
+    def infos(self) -> Sequence[NodeInfo]:
+        """Return the nodes for node-form access."""
+        infos = self._columns.infos
+        return infos if self.rows is None else [infos[row] for row in self.rows.tolist()]
+
+    def find(self, name: str) -> NodeInfo | None:
+        """Return a node of the full snapshot by name."""
+        row = self._columns.rows.get(name)
+        return None if row is None else self._columns.infos[row]
+
+    # Resources: cpu in thousandths, everything else in whole units.
+
+    def allocatable(self, resource: str) -> Ints:
+        """Return what each node offers of a resource ("pods" for the number of pods it takes)."""
+        return self.gather(self._columns.allocatable(resource))
+
+    def requested(self, resource: str) -> Ints:
+        """Return what the pods on each node ask for."""
+        return self.gather(self._columns.requested(resource))
+
+    def free(self, resource: str) -> Ints:
+        """Return allocatable less requested."""
+        return self.gather(self._columns.free(resource))
+
+    def non_zero_requested(self, resource: str) -> Ints:
+        """Return `requested` of cpu or memory, with defaults for containers that ask for none."""
+        return self.gather(self._columns.non_zero_requested(resource))
+
+    @property
+    def pod_count(self) -> Ints:
+        """Return the number of pods on each node."""
+        return self.gather(self._columns.pod_count)
+
+    # The node object.
+
+    def label(self, key: str) -> Column[str]:
+        """Return the values of a label (a topology is a label)."""
+        return Column(self._columns.label(key), self.rows)
+
+    def label_is(self, key: str, value: str) -> Mask:
+        """Return which nodes carry a label with this value."""
+        return self.matches(Requirement(key, "In", (value,)))
+
+    def has_label(self, key: str) -> Mask:
+        """Return which nodes carry a label."""
+        return self.label(key).present
+
+    def matches(self, requirement: Requirement) -> Mask:
+        """Return which nodes' labels satisfy a requirement."""
+        column = self._columns.label(requirement.key)
+        answer = column.answer(requirement, lambda: requirement_table(column, requirement))
+        return self.gather(answer)
+
+    @property
+    def unschedulable(self) -> Mask:
+        """Return which nodes are cordoned."""
+        return self.gather(self._columns.unschedulable)
+
+    @property
+    def taints(self) -> Column[tuple[Taint, ...]]:
+        """Return the nodes' taints; no value where a node has none."""
+        return Column(self._columns.taints, self.rows)
+
+    @property
+    def declared_features(self) -> Column[frozenset[str]]:
+        """Return the features that nodes declare; no value where a node declares none."""
+        return Column(self._columns.declared_features, self.rows)
+
+    # Images and ports.
+
+    def image(self, name: str) -> ImageState | None:
+        """Return what is known of an image; a name without a tag means ":latest"."""
+        return self._images.state(image_name(name))
+
+    def has_image(self, name: str) -> Mask:
+        """Return which nodes have an image."""
+        return self.gather(self._images.rows(image_name(name)))
+
+    def port_conflicts(self, port: HostPort) -> Mask:
+        """Return on which nodes a host port is taken."""
+        address, protocol, number = port
+        taken = np.zeros(self._columns.size, dtype=np.bool_)
+        for name, addresses in self._columns.ports.get((protocol, number), {}).items():
+            if address == ANY_ADDRESS or address in addresses or ANY_ADDRESS in addresses:
+                taken[self._columns.rows[name]] = True
+        return self.gather(taken)
+
+    # Pods, by what they match or carry.
+
+    def pods_matching(
+        self,
+        namespaces: frozenset[str] | None,
+        selector: Selector,
+        *,
+        terminating: bool = True,
+    ) -> npt.NDArray[np.int32]:
+        """Count, per node, the pods that a selector matches in some namespaces (None: in all).
+
+        Terminating pods are left out where `terminating` is False.
+        """
+        return self.gather(self._counts.matching(namespaces, selector, terminating))
+
+    def terms(self, kind: TermKind) -> Iterable[TermCount]:
+        """Return the distinct affinity terms that pods carry; counts cover the full snapshot."""
+        return self._counts.terms(kind)
+
+    def terms_matching(
+        self, kind: TermKind, pod: Pod, namespace_labels: Mapping[str, str]
+    ) -> Iterable[TermCount]:
+        """Return the distinct terms that existing pods carry and that speak of `pod`."""
+        return self._counts.terms_matching(kind, pod, namespace_labels)

@@ -1,0 +1,66 @@
+"""Plugin: the class that people derive from."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from mooring.framework.handle import Handle
+
+#: Range of a normalised score. # kube-scheduler: framework/interface.go
+MIN_NODE_SCORE = 0
+MAX_NODE_SCORE = 100
+
+
+class Nominate(msgspec.Struct, frozen=True):
+    """Answer of PostFilter: the pod is nominated to `node_name`, or its nomination is cleared
+    ("")."""
+
+    node_name: str
+
+
+class PreFlight(msgspec.Struct, frozen=True):
+    """Answer of PreBindPreFlight: the plugin has work in PreBind."""
+
+    #: Other plugins' PreBind may run at the same time.
+    allow_parallel: bool = False
+
+
+class Plugin:
+    """Take part in scheduling. An extension point is a method that is present
+    (framework/points.py).
+
+    A subclass may declare `class Args(msgspec.Struct)`: the shape, defaults and checks of its
+    `pluginConfig.args`.
+
+    >>> class Sample(Plugin):
+    ...     def filter(self, state, pod, node): ...
+    >>> Sample().name
+    'Sample'
+    """
+
+    #: Name in configuration, messages and metrics; the class name unless a subclass says otherwise.
+    name: ClassVar[str]
+    #: Shape of the plugin's arguments.
+    Args: ClassVar[type[msgspec.Struct] | None] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Default the name."""
+        super().__init_subclass__(**kwargs)
+        if "name" not in cls.__dict__:
+            cls.name = cls.__name__
+
+    def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
+        """Store both; absent args become the defaults of `Args`."""
+        if args is None and self.Args is not None:
+            args = self.Args()
+        self.args = args
+        #: What a plugin may ask of the scheduler. Tests of plugins that ask nothing leave it out.
+        self.handle: Handle = handle  # type: ignore[assignment]
+
+    def start(self) -> None:
+        """Prepare before informers sync: the place to ask for informers and indexes."""
+
+    async def close(self) -> None:
+        """End: release what `start` took."""

@@ -1,0 +1,165 @@
+"""PodInfo: a pod with everything that is worked out from it once and asked for often.
+
+# kube-scheduler: framework/types.go (PodInfo, AffinityTerm, CalculateResource)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from mooring.api import Pod, PodAffinityTerm
+from mooring.api.labels import Selector
+from mooring.api.meta import parse_time
+from mooring.api.ports import host_ports
+from mooring.api.requests import RequestOptions, pod_non_zero_requests, pod_requests
+from mooring.framework.features import FeatureGates
+
+#: (address, protocol, port)
+HostPort = tuple[str, str, int]
+
+
+class AffinityTerm(msgspec.Struct, frozen=True):
+    """A pod (anti-)affinity term, parsed; equal terms of different pods compare equal."""
+
+    topology_key: str
+    selector: Selector
+    #: Namespaces named, or the pod's own where the term says nothing.
+    namespaces: frozenset[str]
+    #: Matches namespaces by label; NOTHING where the term has none.
+    namespace_selector: Selector
+    #: Preference weight; 0 for required terms.
+    weight: int = 0
+
+    def matches(self, pod: Pod, namespace_labels: Mapping[str, str]) -> bool:
+        """Tell whether `pod`, in a namespace with these labels, is one the term speaks of."""
+        return (
+            pod.metadata.namespace in self.namespaces
+            or self.namespace_selector.matches(namespace_labels)
+        ) and self.selector.matches(pod.metadata.labels)
+
+
+def _parse_term(pod: Pod, term: PodAffinityTerm, weight: int = 0) -> AffinityTerm:
+    named = frozenset(term.namespaces)
+    if not named and term.namespace_selector is None:
+        named = frozenset((pod.metadata.namespace,))
+    return AffinityTerm(
+        topology_key=term.topology_key,
+        selector=Selector.from_label_selector(term.label_selector),
+        namespaces=named,
+        namespace_selector=Selector.from_label_selector(term.namespace_selector),
+        weight=weight,
+    )
+
+
+class PodInfo:
+    """Hold a pod and what the scheduler derives from it. Immutable once made."""
+
+    __slots__ = (
+        "claim_keys",
+        "has_affinity",
+        "host_ports",
+        "non_zero_cpu",
+        "non_zero_memory",
+        "pod",
+        "preferred_affinity",
+        "preferred_anti_affinity",
+        "priority",
+        "requests",
+        "required_affinity",
+        "required_anti_affinity",
+        "start_time",
+        "uid",
+    )
+
+    def __init__(self, pod: Pod, options: RequestOptions) -> None:
+        self.pod = pod
+        self.uid: str = pod.metadata.uid
+        self.priority: int = pod.spec.priority or 0
+        #: What the pod asks for: cpu in thousandths, the rest in whole units.
+        self.requests: dict[str, int] = pod_requests(pod, options)
+        self.non_zero_cpu, self.non_zero_memory = pod_non_zero_requests(pod, options)
+        self.host_ports: tuple[HostPort, ...] = host_ports(pod)
+        #: "namespace/name" of every claim the pod names (not those of ephemeral volumes).
+        self.claim_keys: tuple[str, ...] = tuple(
+            f"{pod.metadata.namespace}/{volume.persistent_volume_claim.claim_name}"
+            for volume in pod.spec.volumes
+            if volume.persistent_volume_claim is not None
+        )
+        started = pod.status.start_time
+        #: Epoch seconds, or None while the pod has not started.
+        self.start_time: float | None = parse_time(started) if started else None
+        self.required_affinity: tuple[AffinityTerm, ...] = ()
+        self.required_anti_affinity: tuple[AffinityTerm, ...] = ()
+        self.preferred_affinity: tuple[AffinityTerm, ...] = ()
+        self.preferred_anti_affinity: tuple[AffinityTerm, ...] = ()
+        #: Whether the pod has a podAffinity or podAntiAffinity section at all.
+        self.has_affinity = False
+        affinity = pod.spec.affinity
+        if affinity is not None:
+            self._parse_affinity(pod)
+
+    def _parse_affinity(self, pod: Pod) -> None:
+        affinity = pod.spec.affinity
+        assert affinity is not None
+        toward, away = affinity.pod_affinity, affinity.pod_anti_affinity
+        if toward is not None:
+            self.has_affinity = True
+            self.required_affinity = tuple(
+                _parse_term(pod, term)
+                for term in toward.required_during_scheduling_ignored_during_execution
+            )
+            self.preferred_affinity = tuple(
+                _parse_term(pod, term.pod_affinity_term, term.weight)
+                for term in toward.preferred_during_scheduling_ignored_during_execution
+            )
+        if away is not None:
+            self.has_affinity = True
+            self.required_anti_affinity = tuple(
+                _parse_term(pod, term)
+                for term in away.required_during_scheduling_ignored_during_execution
+            )
+            self.preferred_anti_affinity = tuple(
+                _parse_term(pod, term.pod_affinity_term, term.weight)
+                for term in away.preferred_during_scheduling_ignored_during_execution
+            )
+
+    @property
+    def key(self) -> str:
+        """Return "namespace/name"."""
+        return self.pod.key
+
+    def __repr__(self) -> str:
+        return f"PodInfo({self.key!r})"
+
+
+#: Above this many remembered pods the memo starts over; pods on nodes keep their PodInfo anyway.
+_MEMO_LIMIT = 4096
+
+
+class PodInfos:
+    """Make PodInfos under one set of feature gates, and remember the latest by identity.
+
+    Plugins of one cycle all ask for the same pod: the memo answers without working it out again.
+    """
+
+    def __init__(self, gates: FeatureGates) -> None:
+        self._options = RequestOptions.from_gates(gates.enabled)
+        self._memo: dict[int, PodInfo] = {}
+
+    def of(self, pod: Pod) -> PodInfo:
+        """Return the PodInfo of a pod object."""
+        memo = self._memo
+        info = memo.get(id(pod))
+        # The memo holds the pod alive, so an id cannot pass to another object while it is in here.
+        if info is not None and info.pod is pod:
+            return info
+        if len(memo) >= _MEMO_LIMIT:
+            memo.clear()
+        info = memo[id(pod)] = PodInfo(pod, self._options)
+        return info
+
+    def all_of(self, pods: Iterable[Pod]) -> list[PodInfo]:
+        """Return the PodInfos of several pods."""
+        return [self.of(pod) for pod in pods]

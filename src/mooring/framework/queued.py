@@ -1,0 +1,23 @@
+"""QueuedPod: a pod in the scheduling queue, as QueueSort plugins see it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mooring.api import Pod
+
+
+class QueuedPod(msgspec.Struct, frozen=True):
+    """A pending pod and its history in the queue."""
+
+    pod: Pod
+    #: When it entered the queue this time, in epoch seconds.
+    timestamp: float
+    #: When it was first added to the queue.
+    initial_timestamp: float = 0.0
+    attempts: int = 0
+    #: Plugins that refused it in the last attempt.
+    unschedulable_plugins: frozenset[str] = frozenset()
+    pending_plugins: frozenset[str] = frozenset()
+    #: The PreEnqueue plugin that holds it back, or "".
+    gating_plugin: str = ""

@@ -1,0 +1,60 @@
+"""CycleState: what plugins keep for one pod during one scheduling attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+
+class StateNotFoundError(KeyError):
+    """Say that nothing was written under a key; kube-scheduler's text is "not found"."""
+
+    def __str__(self) -> str:
+        return "not found"
+
+
+class CycleState:
+    """Hold plugins' data of one scheduling attempt. Owned by the cycle.
+
+    A key belongs to the plugin that wrote it (by custom the plugin class or its name). A value is
+    either immutable or has a `clone()` method, which `CycleState.clone` calls: a dry run works on
+    a clone.
+    """
+
+    __slots__ = ("_data", "skip_filter_plugins", "skip_score_plugins")
+
+    def __init__(self) -> None:
+        self._data: dict[Hashable, Any] = {}
+        #: Names of plugins whose PreFilter answered Skip: their Filter is not asked.
+        self.skip_filter_plugins: frozenset[str] = frozenset()
+        #: Names of plugins whose PreScore answered Skip: their Score is not asked.
+        self.skip_score_plugins: frozenset[str] = frozenset()
+
+    def write(self, key: Hashable, value: Any) -> None:
+        """Keep `value` under `key`."""
+        self._data[key] = value
+
+    def read(self, key: Hashable) -> Any:
+        """Return what was written under `key`; raise StateNotFoundError if nothing was."""
+        try:
+            return self._data[key]
+        except KeyError:
+            raise StateNotFoundError(key) from None
+
+    def get(self, key: Hashable, default: Any = None) -> Any:
+        """Return what was written under `key`, or `default`."""
+        return self._data.get(key, default)
+
+    def delete(self, key: Hashable) -> None:
+        """Forget what was written under `key`, if anything."""
+        self._data.pop(key, None)
+
+    def clone(self) -> CycleState:
+        """Copy the state; values that have `clone()` are cloned, others are shared."""
+        other = CycleState()
+        for key, value in self._data.items():
+            clone = getattr(value, "clone", None)
+            other._data[key] = value if clone is None else clone()
+        other.skip_filter_plugins = self.skip_filter_plugins
+        other.skip_score_plugins = self.skip_score_plugins
+        return other

@@ -1,0 +1,45 @@
+"""Clocks: the core is handed one and never reads the time itself."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Tell the time."""
+
+    def now(self) -> float:
+        """Return seconds since the epoch."""
+        ...
+
+
+class SystemClock:
+    """The clock of this machine."""
+
+    def now(self) -> float:
+        """Return seconds since the epoch."""
+        return time.time()
+
+
+class VirtualClock:
+    """A clock that moves only when told to.
+
+    >>> clock = VirtualClock(start=100.0)
+    >>> clock.advance(5.0)
+    >>> clock.now()
+    105.0
+    """
+
+    def __init__(self, start: float = 0.0) -> None:
+        self._now = start
+
+    def now(self) -> float:
+        """Return the virtual time in seconds."""
+        return self._now
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock forward."""
+        if seconds < 0:
+            raise ValueError(f"a clock moves forward only, got {seconds}")
+        self._now += seconds

@@ -1,0 +1,220 @@
+"""Registry: finding plugin classes and checking that they keep the contract.
+
+A plugin is found by entry point (group `mooring.plugins`), by `--plugin FILE.py:Class` or
+`--plugin package.module:Class`, or is handed in by code. Whatever the way, it is checked once,
+here: every extension point's signature, and that no public method looks like a misspelt point.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import inspect
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from mooring.errors import PluginError
+from mooring.framework.plugin import Plugin
+from mooring.framework.points import METHODS, Method, Point, points_of
+
+#: Entry-point group of packages that bring plugins.
+ENTRY_POINT_GROUP = "mooring.plugins"
+
+#: A public method this close to a point's name is taken for a misspelling of it.
+_MAX_EDITS = 2
+
+_PLUGIN_METHODS = frozenset({"start", "close"})
+
+
+class Registry:
+    """Hold plugin classes by name."""
+
+    def __init__(self, plugins: Iterable[type[Plugin]] = ()) -> None:
+        self._plugins: dict[str, type[Plugin]] = {}
+        for plugin in plugins:
+            self.register(plugin)
+
+    def register(self, plugin: type[Plugin]) -> None:
+        """Check a plugin class and add it; raise PluginError where it breaks the contract."""
+        check_contract(plugin)
+        if plugin.name in self._plugins and self._plugins[plugin.name] is not plugin:
+            raise PluginError(
+                f"a plugin named {plugin.name} already exists: "
+                f"{_describe(self._plugins[plugin.name])}; give {_describe(plugin)} another `name`",
+                plugin=plugin.name,
+            )
+        self._plugins[plugin.name] = plugin
+
+    def get(self, name: str) -> type[Plugin] | None:
+        """Return a plugin class, or None."""
+        return self._plugins.get(name)
+
+    def names(self) -> list[str]:
+        """Return all names, sorted."""
+        return sorted(self._plugins)
+
+    def points(self, name: str) -> frozenset[Point]:
+        """Return the extension points a registered plugin implements; empty for a stranger."""
+        plugin = self._plugins.get(name)
+        return frozenset() if plugin is None else points_of(plugin)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._plugins
+
+    def __iter__(self) -> Iterator[type[Plugin]]:
+        return iter(self._plugins.values())
+
+
+def default_registry(plugins: Iterable[type[Plugin]] = ()) -> Registry:
+    """Return a registry with the built-ins, the plugins of installed packages, and `plugins`."""
+    from mooring.plugins import BUILT_INS
+
+    registry = Registry(BUILT_INS)
+    for entry in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP):
+        registry.register(_as_plugin(_load_entry(entry), f"entry point {entry.name}"))
+    for plugin in plugins:
+        registry.register(plugin)
+    return registry
+
+
+def _load_entry(entry: importlib.metadata.EntryPoint) -> Any:
+    try:
+        return entry.load()
+    except Exception as error:
+        raise PluginError(
+            f"entry point {entry.name} ({entry.value}) does not load: {error!r}", plugin=entry.name
+        ) from error
+
+
+def load_plugin(reference: str) -> type[Plugin]:
+    """Load a plugin class from `FILE.py:Class` or `package.module:Class`."""
+    where, _, attribute = reference.rpartition(":")
+    if not where or not attribute.isidentifier():
+        raise PluginError(
+            f'--plugin {reference}: expected "FILE.py:Class" or "package.module:Class"',
+            plugin=reference,
+        )
+    try:
+        module = (
+            _load_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
+        )
+    except PluginError:
+        raise
+    except Exception as error:
+        raise PluginError(
+            f"--plugin {reference}: {where} does not load: {error!r}", plugin=reference
+        ) from error
+    found = getattr(module, attribute, None)
+    if found is None:
+        classes = sorted(
+            name
+            for name, value in vars(module).items()
+            if inspect.isclass(value) and issubclass(value, Plugin) and value is not Plugin
+        )
+        raise PluginError(
+            f"--plugin {reference}: {where} has no {attribute}; its plugins: "
+            f"{', '.join(classes) or 'none'}",
+            plugin=reference,
+        )
+    return _as_plugin(found, f"--plugin {reference}")
+
+
+def _load_file(path: Path) -> Any:
+    if not path.is_file():
+        raise PluginError(f"--plugin: no such file: {path}", plugin=str(path))
+    name = f"mooring_plugin_{path.stem}_{abs(hash(path.resolve())):x}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # Registered before it runs: dataclasses and msgspec look their module up there.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _as_plugin(found: object, origin: str) -> type[Plugin]:
+    if not (inspect.isclass(found) and issubclass(found, Plugin)):
+        raise PluginError(
+            f"{origin}: expected a class derived from mooring.Plugin, found {found!r}",
+            plugin=getattr(found, "__name__", repr(found)),
+        )
+    return found
+
+
+def check_contract(plugin: type[Plugin]) -> None:
+    """Raise PluginError where a plugin class breaks the contract, naming method and remedy."""
+    if not isinstance(plugin.name, str) or not plugin.name:
+        raise PluginError(
+            f"{_describe(plugin)}: `name` must be a non-empty string, found {plugin.name!r}",
+            plugin=plugin.__name__,
+        )
+    for name, value in inspect.getmembers(plugin, callable):
+        if name.startswith("_") or name == "Args":
+            continue
+        if name in METHODS:
+            _check_signature(plugin, *METHODS[name], value)
+        elif name not in _PLUGIN_METHODS:
+            _check_spelling(plugin, name)
+    if not points_of(plugin):
+        raise PluginError(
+            f"{_describe(plugin)} implements no extension point; add a method such as "
+            "filter(self, state, pod, node)",
+            plugin=plugin.name,
+        )
+
+
+def _check_signature(plugin: type[Plugin], point: Point, method: Method, function: Any) -> None:
+    expected = f"{method.name}({', '.join(('self', *method.parameters))})"
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*("self", *method.parameters))
+    except TypeError as error:
+        raise PluginError(
+            f"{_describe(plugin)}.{method.name}{signature} cannot be called as {expected}: {error}",
+            plugin=plugin.name,
+            point=point.label,
+        ) from None
+    if inspect.iscoroutinefunction(function) and not point.value.may_suspend:
+        raise PluginError(
+            f"{_describe(plugin)}.{method.name} is `async def`, but {point.label} runs inside the "
+            "scheduling cycle, which never waits; use `handle.spawn` or PreBind for I/O",
+            plugin=plugin.name,
+            point=point.label,
+        )
+
+
+def _check_spelling(plugin: type[Plugin], name: str) -> None:
+    for known, (point, _) in METHODS.items():
+        if _edits(name, known) <= _MAX_EDITS:
+            raise PluginError(
+                f"{_describe(plugin)} has a method `{name}`: did you mean `{known}`? "
+                f"Rename it, or begin it with an underscore if it is not {point.label}",
+                plugin=plugin.name,
+                point=point.label,
+            )
+
+
+def _edits(a: str, b: str) -> int:
+    """Return the Levenshtein distance, cut off above the limit."""
+    if abs(len(a) - len(b)) > _MAX_EDITS:
+        return _MAX_EDITS + 1
+    row = list(range(len(b) + 1))
+    for i, left in enumerate(a, 1):
+        diagonal, row[0] = row[0], i
+        for j, right in enumerate(b, 1):
+            diagonal, row[j] = (
+                row[j],
+                min(row[j] + 1, row[j - 1] + 1, diagonal + (left != right)),
+            )
+    return row[-1]
+
+
+def _describe(plugin: type) -> str:
+    return f"{plugin.__module__}.{plugin.__qualname__}"
