@@ -80,7 +80,7 @@ def read_dependencies(text: str) -> dict[str, tuple[str, ...]]:
         return {}
     return {
         name: tuple(
-            sorted(one.strip().rpartition(".")[2] for one in body.split(",") if one.strip())
+            sorted(one.strip().rstrip(")").rpartition(".")[2] for one in body.split(",") if one.strip())
         )
         for name, body in DEPENDENCY.findall(found.group(1))
     }

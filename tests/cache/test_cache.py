@@ -1,0 +1,285 @@
+"""The cache, compared with a naive recount after every step."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from mooring.api import Node, Pod, decode
+from mooring.api.labels import Requirement, Selector
+from mooring.cache import Cache
+from mooring.cache.cache import CacheError
+from mooring.framework.features import FeatureGates
+from mooring.framework.nodes import TermKind
+from mooring.framework.pod_info import PodInfos
+
+NODES = [f"n{i}" for i in range(5)]
+PODS = [f"p{i}" for i in range(8)]
+NAMESPACES = ["red", "blue"]
+APPS = ["web", "db"]
+
+
+def node(name: str, *, zone: str = "z1", cpu: str = "4", image: str = "", **extra: str) -> Node:
+    return decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": {"zone": zone}},
+            "spec": {"taints": [{"key": key, "effect": "NoSchedule"} for key in extra]},
+            "status": {
+                "allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110", **extra},
+                "images": [{"names": [image], "sizeBytes": 7}] if image else [],
+            },
+        }
+    )
+
+
+def pod(
+    name: str,
+    node_name: str = "",
+    *,
+    namespace: str = "red",
+    app: str = "web",
+    cpu: str = "100m",
+    port: int = 0,
+    toward: str = "",
+    away: str = "",
+    deleting: bool = False,
+) -> Pod:
+    def terms(app: str) -> dict[str, object]:
+        term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": app}}}
+        return {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+
+    affinity = {}
+    if toward:
+        affinity["podAffinity"] = terms(toward)
+    if away:
+        affinity["podAntiAffinity"] = terms(away)
+    meta = {"name": name, "namespace": namespace, "uid": name, "labels": {"app": app, "x": name}}
+    if deleting:
+        meta["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    ports = [{"containerPort": 80, "hostPort": port}] if port else []
+    return decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": meta,
+            "spec": {
+                "nodeName": node_name,
+                "affinity": affinity or None,
+                "containers": [
+                    {"name": "c", "resources": {"requests": {"cpu": cpu}}, "ports": ports}
+                ],
+            },
+        }
+    )
+
+
+def new_cache() -> Cache:
+    return Cache(PodInfos(FeatureGates()))
+
+
+pods = st.builds(
+    pod,
+    st.sampled_from(PODS),
+    st.sampled_from(NODES),
+    namespace=st.sampled_from(NAMESPACES),
+    app=st.sampled_from(APPS),
+    cpu=st.sampled_from(["100m", "1", "250m"]),
+    port=st.sampled_from([0, 0, 8080]),
+    toward=st.sampled_from(["", *APPS]),
+    away=st.sampled_from(["", *APPS]),
+    deleting=st.booleans(),
+)
+nodes = st.builds(
+    node,
+    st.sampled_from(NODES),
+    zone=st.sampled_from(["z1", "z2"]),
+    cpu=st.sampled_from(["4", "8"]),
+    image=st.sampled_from(["", "a", "b:1"]),
+)
+selectors = st.sampled_from(
+    [
+        Selector.from_map({"app": "web"}),
+        Selector.from_text("app in (web,db)"),
+        Selector.from_text("app notin (db)"),
+        Selector.from_text("x"),
+        Selector.from_text(""),
+    ]
+)
+namespaces = st.sampled_from([None, frozenset({"red"}), frozenset({"red", "blue"})])
+
+
+class CacheMachine(RuleBasedStateMachine):
+    """Change the cache at random; after every step it equals a recount."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cache = new_cache()
+        self.nodes: set[str] = set()
+
+    @rule(node=nodes)
+    def add_or_update_node(self, node: Node) -> None:
+        self.cache.add_node(node)
+        self.nodes.add(node.metadata.name)
+
+    @precondition(lambda self: self.nodes)
+    @rule(data=st.data())
+    def remove_node(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(sorted(self.nodes)))
+        self.cache.remove_node(name)
+        self.nodes.remove(name)
+
+    @rule(pod=pods)
+    def add_or_update_pod(self, pod: Pod) -> None:
+        self.cache.add_pod(pod)
+        assert not self.cache.is_assumed(pod.metadata.uid)
+
+    @rule(uid=st.sampled_from(PODS))
+    def remove_pod(self, uid: str) -> None:
+        self.cache.remove_pod(uid)
+        assert self.cache.pod(uid) is None
+
+    @rule(pod=pods)
+    def assume(self, pod: Pod) -> None:
+        if self.cache.pod(pod.metadata.uid) is not None:
+            with pytest.raises(CacheError, match="can't be assumed"):
+                self.cache.assume_pod(pod)
+        else:
+            self.cache.assume_pod(pod)
+            assert self.cache.is_assumed(pod.metadata.uid)
+
+    @rule(uid=st.sampled_from(PODS))
+    def forget(self, uid: str) -> None:
+        if self.cache.is_assumed(uid):
+            self.cache.forget_pod(uid)
+            assert self.cache.pod(uid) is None
+        else:
+            with pytest.raises(CacheError, match="can't be forgotten"):
+                self.cache.forget_pod(uid)
+
+    @rule(namespaces=namespaces, selector=selectors, terminating=st.booleans())
+    def ask(
+        self, namespaces: frozenset[str] | None, selector: Selector, terminating: bool
+    ) -> None:
+        self.cache.nodes.pods_matching(namespaces, selector, terminating=terminating)
+
+    @invariant()
+    def equals_a_recount(self) -> None:
+        self.cache.validate()
+
+
+CacheMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestCacheMachine = CacheMachine.TestCase
+
+
+def filled() -> Cache:
+    cache = new_cache()
+    cache.add_node(node("n0", zone="z1"))
+    cache.add_node(node("n1", zone="z2", image="app:v1"))
+    cache.add_pod(pod("p0", "n0"))
+    cache.add_pod(pod("p1", "n1", away="web", port=80))
+    return cache
+
+
+def test_a_pod_before_its_node_counts_once_the_node_comes() -> None:
+    cache = new_cache()
+    cache.add_pod(pod("p0", "n0", cpu="1"))
+    assert len(cache.nodes) == 0
+    cache.add_node(node("n0"))
+    assert cache.nodes.requested("cpu").tolist() == [1000]
+
+
+def test_an_assumed_pod_counts_until_it_is_forgotten() -> None:
+    cache = filled()
+    cache.assume_pod(pod("p2", "n0", cpu="1"))
+    assert cache.nodes.free("cpu").tolist() == [4000 - 1100, 3900]
+    cache.forget_pod("p2")
+    assert cache.nodes.free("cpu").tolist() == [3900, 3900]
+
+
+def test_the_informers_word_confirms_an_assumed_pod_even_on_another_node() -> None:
+    cache = filled()
+    cache.assume_pod(pod("p2", "n0", cpu="1"))
+    cache.add_pod(pod("p2", "n1", cpu="1"))
+    assert not cache.is_assumed("p2")
+    assert cache.nodes.pod_count.tolist() == [1, 2]
+
+
+def test_label_questions_are_answered_by_distinct_value() -> None:
+    nodes = filled().nodes
+    assert nodes.label_is("zone", "z1").tolist() == [True, False]
+    assert nodes.matches(Requirement("zone", "NotIn", ["z1"])).tolist() == [False, True]
+    assert nodes.matches(Requirement("rack", "NotIn", ["r"])).tolist() == [True, True]
+    assert nodes.has_label("rack").tolist() == [False, False]
+
+
+def test_answers_are_read_only() -> None:
+    nodes = filled().nodes
+    for answer in (
+        nodes.free("cpu"),
+        nodes.label_is("zone", "z1"),
+        nodes.pod_count,
+        nodes.pods_matching(None, Selector.from_map({"app": "web"})),
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            answer[0] = 1
+
+
+def test_a_removed_node_takes_its_row_and_the_last_row_moves_in() -> None:
+    cache = filled()
+    cache.add_node(node("n2", zone="z2"))
+    cache.nodes.pods_matching(None, Selector.from_map({"app": "web"}))
+    cache.remove_node("n0")
+    assert list(cache.nodes.names) == ["n2", "n1"]
+    assert cache.nodes.label_is("zone", "z2").all()
+    cache.validate()
+
+
+def test_terms_are_found_for_the_pods_they_speak_of() -> None:
+    nodes = filled().nodes
+    kind = TermKind.REQUIRED_ANTI_AFFINITY
+    (found,) = nodes.terms_matching(kind, pod("new", app="web"), {})
+    assert found.counts.tolist() == [0, 1]
+    assert list(nodes.terms_matching(kind, pod("new", app="db"), {})) == []
+    assert list(nodes.terms_matching(kind, pod("new", namespace="blue"), {})) == []
+
+
+def test_an_image_has_the_size_its_first_node_reported() -> None:
+    cache = filled()
+    state = cache.nodes.image("app:v1")
+    assert state is not None and (state.size, state.num_nodes) == (7, 1)
+    assert cache.nodes.has_image("app:v1").tolist() == [False, True]
+    assert cache.nodes.image("app") is None
+
+
+def test_the_node_order_takes_zones_in_turn() -> None:
+    cache = new_cache()
+    for i, zone in enumerate(["a", "a", "a", "b", "c", "c"]):
+        cache.add_node(
+            decode(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Node",
+                    "metadata": {
+                        "name": f"n{i}",
+                        "labels": {"topology.kubernetes.io/zone": zone},
+                    },
+                }
+            )
+        )
+    assert [cache.nodes.names[row] for row in cache.node_order()] == [
+        "n0",
+        "n3",
+        "n4",
+        "n1",
+        "n5",
+        "n2",
+    ]
+
+
+def test_an_unknown_node_cannot_be_removed() -> None:
+    with pytest.raises(CacheError, match="node n9 is not in the cache"):
+        new_cache().remove_node("n9")
