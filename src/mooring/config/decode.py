@@ -52,13 +52,12 @@ class Decoder:
     def struct(
         self, data: object, kind: type[S], path: str, *, ignore: frozenset[str] = frozenset()
     ) -> S | None:
-        """Build a Struct from a mapping; None if anything in it was wrong.
+        """Build a Struct from a mapping as well as it can be: wrong fields keep their defaults.
 
-        Keys in `ignore` are skipped: someone else reads them.
+        None if it cannot be built. Keys in `ignore` are skipped: someone else reads them.
         """
-        before = len(self.errors)
         value = self._struct(data, kind, path, ignore)
-        return value if len(self.errors) == before else None
+        return value if isinstance(value, kind) else None
 
     def _value(self, data: object, kind: Any, path: str) -> Any:
         if typing.get_origin(kind) is typing.Annotated and not _is_leaf(typing.get_args(kind)[0]):
@@ -91,7 +90,6 @@ class Decoder:
             return _FAILED
         fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
         values: dict[str, Any] = {}
-        before = len(self.errors)
         for key, item in data.items():
             if key in ignore:
                 continue
@@ -101,12 +99,17 @@ class Decoder:
                 self.errors.append(UnknownField(where, _unknown(key, list(fields))))
             elif item is not None or _admits_none(field.type):
                 # A null counts as absent, as in Go, unless the type says what null means.
-                values[field.name] = self._value(item, field.type, where)
-        for name, field in fields.items():
-            if field.required and field.name not in values:
-                where = field_path(path, name)
+                value = self._value(item, field.type, where)
+                if value is not _FAILED:
+                    values[field.name] = value
+        missing = [
+            field for field in fields.values() if field.required and field.name not in values
+        ]
+        for field in missing:
+            if data.get(field.encode_name) is None:
+                where = field_path(path, field.encode_name)
                 self.errors.append(FieldError(where, "Required value"))
-        if len(self.errors) > before:
+        if missing:
             return _FAILED
         try:
             return kind(**values)
@@ -122,6 +125,8 @@ class Decoder:
             return self._leaf(data, kind, path)
         inner = arguments[0] if arguments else Any
         items = [self._value(item, inner, f"{path}[{index}]") for index, item in enumerate(data)]
+        if any(item is _FAILED for item in items):
+            return _FAILED
         return tuple(items) if (typing.get_origin(kind) or kind) is tuple else items
 
     def _mapping(self, data: object, kind: Any, path: str) -> Any:
@@ -131,7 +136,8 @@ class Decoder:
         inner = arguments[1] if arguments else Any
         if arguments and arguments[0] is not str:
             return self._leaf(data, kind, path)
-        return {key: self._value(item, inner, field_path(path, key)) for key, item in data.items()}
+        items = {key: self._value(item, inner, field_path(path, key)) for key, item in data.items()}
+        return _FAILED if any(item is _FAILED for item in items.values()) else items
 
     def _duration(self, data: object, path: str) -> Any:
         if not isinstance(data, str):

@@ -1,0 +1,139 @@
+"""Load a configuration: text in, a complete and checked configuration out.
+
+The steps: read the text with positions (positions.py), rewrite an older version as v1 (convert/),
+build Structs (decode.py), type the plugins' arguments (plugin_args.py), fill in defaults
+(completion.py), check (validate.py), and with a registry decide which plugin runs where
+(profiles.py). Every step adds its problems to one list; whoever wrote the file sees all of them.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from mooring.config.completion import complete
+from mooring.config.decode import Decoder
+from mooring.config.plugin_args import type_plugin_args
+from mooring.config.positions import Document, Positions, parse
+from mooring.config.problems import Problems
+from mooring.config.profiles import ResolvedProfile, resolve_profiles
+from mooring.config.types import KubeSchedulerConfiguration
+from mooring.config.validate import validate
+from mooring.config.versions import ReadConfigMap, to_current
+from mooring.errors import ConfigError
+from mooring.framework.features import FeatureGates
+from mooring.registry import Registry
+
+
+class LoadResult(msgspec.Struct, frozen=True):
+    """Hold a loaded configuration.
+
+    `profiles` says per profile which plugins run where; it is empty without a registry. The
+    warnings are meant for whoever wrote the file.
+    """
+
+    config: KubeSchedulerConfiguration
+    profiles: tuple[ResolvedProfile, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def load_config(
+    path: str | os.PathLike[str],
+    *,
+    registry: Registry | None = None,
+    feature_gates: FeatureGates | None = None,
+    read_config_map: ReadConfigMap | None = None,
+) -> LoadResult:
+    """Load a configuration file, YAML or JSON, of any version, or a Policy file.
+
+    Raise ConfigErrors with everything that is wrong. Without a registry plugins are taken by name:
+    in-tree arguments are checked, others kept as they are.
+    """
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(error.strerror or str(error), file=os.fspath(path)) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"not UTF-8 text: {error}", file=os.fspath(path)) from error
+    return load_config_text(
+        text,
+        file=os.fspath(path),
+        registry=registry,
+        feature_gates=feature_gates,
+        read_config_map=read_config_map,
+    )
+
+
+def load_config_text(
+    text: str,
+    *,
+    file: str = "<config>",
+    registry: Registry | None = None,
+    feature_gates: FeatureGates | None = None,
+    read_config_map: ReadConfigMap | None = None,
+) -> LoadResult:
+    """Load a configuration from its text; `file` is the name that errors show."""
+    return _load(parse(text), file, registry, feature_gates, read_config_map)
+
+
+def load_config_data(
+    data: object,
+    *,
+    file: str = "<config>",
+    registry: Registry | None = None,
+    feature_gates: FeatureGates | None = None,
+) -> LoadResult:
+    """Load a configuration that is parsed already; its errors carry paths but no lines."""
+    return _load(Document(data, Positions(), [], []), file, registry, feature_gates, None)
+
+
+def default_config(
+    *, registry: Registry | None = None, feature_gates: FeatureGates | None = None
+) -> LoadResult:
+    """Return the configuration of a scheduler that is given none."""
+    gates = feature_gates or FeatureGates()
+    problems = Problems("<default>", Positions())
+    config = complete(KubeSchedulerConfiguration(), gates)
+    profiles = resolve_profiles(config, config, registry, problems) if registry is not None else ()
+    problems.raise_if_any()
+    return LoadResult(config, profiles, problems.warnings)
+
+
+def _load(
+    document: Document,
+    file: str,
+    registry: Registry | None,
+    feature_gates: FeatureGates | None,
+    read_config_map: ReadConfigMap | None,
+) -> LoadResult:
+    gates = feature_gates or FeatureGates()
+    problems = Problems(file, document.positions)
+    for warning in document.warnings:
+        problems.warn("", warning)
+    problems.add_marked(document.errors)
+    problems.raise_if_any()
+    data = to_current(document.data, problems, read_config_map)
+    problems.raise_if_any()
+    decoder = Decoder()
+    written = decoder.struct(data, KubeSchedulerConfiguration, "") or KubeSchedulerConfiguration()
+    typed = type_plugin_args(written, decoder, registry)
+    problems.add(decoder.errors)
+    config = complete(typed, gates)
+    problems.add(validate(config, gates))
+    profiles: tuple[ResolvedProfile, ...] = ()
+    if registry is not None:
+        profiles = resolve_profiles(written, config, registry, problems)
+    problems.raise_if_any()
+    return LoadResult(config, profiles, problems.warnings)
+
+
+__all__ = [
+    "LoadResult",
+    "ReadConfigMap",
+    "default_config",
+    "load_config",
+    "load_config_data",
+    "load_config_text",
+]

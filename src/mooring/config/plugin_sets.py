@@ -1,0 +1,178 @@
+"""Which plugins run where: merging a profile with the defaults, and expanding multiPoint."""
+
+# kube-scheduler: apis/config/v1/default_plugins.go (mergePluginSet),
+# framework/runtime/framework.go (updatePluginList, expandMultiPointPlugins, getValidScoreWeights)
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from mooring.config.defaults import default_plugins
+from mooring.config.types import PluginRef, Plugins, PluginSet, Profile
+from mooring.framework.features import FeatureGates
+from mooring.framework.fields import FieldError
+from mooring.framework.plugin import MAX_NODE_SCORE
+from mooring.framework.points import CONFIGURABLE_POINTS, Point
+
+#: Plugins per extension point in the order in which they run; the weight counts at Score only.
+PointPlan = dict[Point, tuple[tuple[str, int], ...]]
+
+MAX_TOTAL_SCORE = 2**63 - 1
+
+#: Known to kube-scheduler 1.36 (alpha), not to Mooring.
+UNSUPPORTED_PLUGINS = frozenset(
+    {"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
+)
+UNSUPPORTED_KEYS = frozenset({"placementGenerate", "placementScore"})
+
+_ALL = "*"
+
+
+def merge_plugins(custom: Plugins | None, gates: FeatureGates) -> Plugins:
+    """Return a profile's plugins with the defaults merged in, as kube-scheduler prints them."""
+    defaults = PluginSet(
+        enabled=tuple(
+            PluginRef(name=name, weight=weight) for name, weight in default_plugins(gates)
+        )
+    )
+    if custom is None:
+        return Plugins(multi_point=defaults)
+    return Plugins(
+        **{
+            field: _merge(
+                defaults if field == "multi_point" else PluginSet(), getattr(custom, field)
+            )
+            for field in Plugins.__struct_fields__
+        }
+    )
+
+
+def _merge(defaults: PluginSet, custom: PluginSet) -> PluginSet:
+    disabled = {plugin.name for plugin in custom.disabled}
+    # Of a plugin that is named twice the last one replaces the default; the other is a duplicate
+    # that the expansion refuses.
+    last = {plugin.name: index for index, plugin in enumerate(custom.enabled)}
+    replaced = set()
+    enabled = []
+    if _ALL not in disabled:
+        for plugin in defaults.enabled:
+            if plugin.name in disabled:
+                continue
+            index = last.get(plugin.name)
+            if index is not None:
+                replaced.add(index)
+            enabled.append(plugin if index is None else custom.enabled[index])
+    enabled += [one for index, one in enumerate(custom.enabled) if index not in replaced]
+    return PluginSet(
+        enabled=tuple(enabled),
+        disabled=tuple(PluginRef(name=plugin.name) for plugin in custom.disabled),
+    )
+
+
+def expand_profile(
+    profile: Profile, points_of: Mapping[str, frozenset[Point]]
+) -> tuple[PointPlan, list[FieldError]]:
+    """Return the plugins of each point in order, and what is wrong with the choice.
+
+    The profile's plugins must be merged. `points_of` says which points each registered plugin
+    implements. The path of an error is the plugin set's key and the plugin's name.
+    """
+    plugins = profile.plugins or Plugins()
+    errors: list[FieldError] = []
+    plan: PointPlan = {}
+    for point in CONFIGURABLE_POINTS:
+        here = _explicit(plugins.at(point.key), point, points_of, errors)
+        if plugins.multi_point.enabled:
+            here = _expand(here, plugins, point, points_of, errors)
+        plan[point] = tuple((name, 0) for name in here)
+    weights = _score_weights(plugins, points_of, errors)
+    plan[Point.SCORE] = tuple((name, weights.get(name, 1)) for name, _ in plan[Point.SCORE])
+    name = profile.scheduler_name or ""
+    if len(plan[Point.QUEUE_SORT]) != 1:
+        text = (
+            f'only one queue sort plugin required for profile with scheduler name "{name}", '
+            f"but got {len(plan[Point.QUEUE_SORT])}"
+        )
+        errors.append(FieldError("queueSort", text))
+    if not plan[Point.BIND]:
+        text = f'at least one bind plugin is needed for profile with scheduler name "{name}"'
+        errors.append(FieldError("bind", text))
+    return plan, errors
+
+
+def _explicit(
+    plugin_set: PluginSet,
+    point: Point,
+    points_of: Mapping[str, frozenset[Point]],
+    errors: list[FieldError],
+) -> list[str]:
+    names: list[str] = []
+    kind = f"{point.label}Plugin"
+    for plugin in plugin_set.enabled:
+        place = f"{point.key}/{plugin.name}"
+        if plugin.name not in points_of:
+            errors.append(FieldError(place, f'{kind} "{plugin.name}" does not exist'))
+        elif point not in points_of[plugin.name]:
+            text = f'plugin "{plugin.name}" does not extend {kind} plugin'
+            errors.append(FieldError(place, text))
+        elif plugin.name in names:
+            text = f'plugin "{plugin.name}" already registered as "{kind}"'
+            errors.append(FieldError(place, text))
+        else:
+            names.append(plugin.name)
+    return names
+
+
+def _expand(
+    here: list[str],
+    plugins: Plugins,
+    point: Point,
+    points_of: Mapping[str, frozenset[Point]],
+    errors: list[FieldError],
+) -> list[str]:
+    disabled = {plugin.name for plugin in plugins.at(point.key).disabled}
+    if _ALL in disabled:
+        return here
+    multi: list[str] = []
+    overridden = set()
+    for plugin in plugins.multi_point.enabled:
+        name = plugin.name
+        if name not in points_of:
+            errors.append(FieldError(f"multiPoint/{name}", f'Plugin "{name}" does not exist'))
+        elif point not in points_of[name] or name in disabled:
+            continue
+        elif name in here:
+            overridden.add(name)
+        elif name in multi:
+            text = f'plugin "{name}" already registered as "{point.label}Plugin"'
+            errors.append(FieldError(f"multiPoint/{name}", text))
+        else:
+            multi.append(name)
+    return [
+        *(name for name in here if name in overridden),
+        *multi,
+        *(name for name in here if name not in overridden),
+    ]
+
+
+def _score_weights(
+    plugins: Plugins, points_of: Mapping[str, frozenset[Point]], errors: list[FieldError]
+) -> dict[str, int]:
+    weights: dict[str, int] = {}
+    total = 0
+    for plugin in (*plugins.score.enabled, *plugins.multi_point.enabled):
+        if Point.SCORE not in points_of.get(plugin.name, ()) or plugin.name in weights:
+            continue
+        weights[plugin.name] = plugin.weight or 1
+        total += weights[plugin.name] * MAX_NODE_SCORE
+        if total > MAX_TOTAL_SCORE:
+            text = "score plugins: total score of Score plugins could overflow"
+            errors.append(FieldError("score", text))
+            break
+    return weights
+
+
+def enabled_names(plugins: Plugins) -> set[str]:
+    """Return every plugin that some point or multiPoint enables."""
+    sets: Iterable[PluginSet] = (plugin_set for _, plugin_set in plugins.sets())
+    return {plugin.name for plugin_set in sets for plugin in plugin_set.enabled}

@@ -1,0 +1,159 @@
+"""Resolve profiles: with the registered plugins at hand, which plugin runs where."""
+
+# kube-scheduler: framework/runtime/framework.go (NewFramework), profile/profile.go (cfgValidator)
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from mooring.config.decode import suggest
+from mooring.config.plugin_sets import (
+    UNSUPPORTED_KEYS,
+    UNSUPPORTED_PLUGINS,
+    PointPlan,
+    enabled_names,
+    expand_profile,
+)
+from mooring.config.problems import Problems
+from mooring.config.types import KubeSchedulerConfiguration, Plugins, Profile
+from mooring.config.validate import REMOVED_PLUGINS
+from mooring.framework.fields import FieldError
+from mooring.framework.points import CONFIGURABLE_POINTS, Point
+from mooring.registry import Registry
+
+NOT_SUPPORTED_YET = "not supported yet"
+
+_HOW_TO_REGISTER = (
+    "register it with --plugin FILE.py:Class, with a package that has the entry point group "
+    "mooring.plugins, or with mooring.main(plugins=[...])"
+)
+
+
+class ResolvedProfile(msgspec.Struct, frozen=True):
+    """Say what one scheduler name runs."""
+
+    scheduler_name: str
+    #: None: the configuration's own percentage counts.
+    percentage_of_nodes_to_score: int | None
+    #: Per point the plugins in the order in which they run; the weight counts at Score only.
+    points: Mapping[Point, tuple[tuple[str, int], ...]]
+    #: Args per plugin that runs: a Struct, plain data where the plugin declares none, or None.
+    args: Mapping[str, Any]
+
+    def names(self, point: Point) -> tuple[str, ...]:
+        """Return the plugins of a point in order."""
+        return tuple(name for name, _ in self.points[point])
+
+    @property
+    def plugins(self) -> tuple[str, ...]:
+        """Return every plugin that runs at some point, each once, sorted."""
+        return tuple(sorted({name for point in CONFIGURABLE_POINTS for name in self.names(point)}))
+
+
+def resolve_profiles(
+    written: KubeSchedulerConfiguration,
+    config: KubeSchedulerConfiguration,
+    registry: Registry,
+    problems: Problems,
+) -> tuple[ResolvedProfile, ...]:
+    """Return what each profile runs. `written` is the file's own form: errors point there."""
+    points_of = {name: registry.points(name) for name in registry.names()}
+    profiles = []
+    for index, profile in enumerate(config.profiles):
+        path = f"profiles[{index}]"
+        given = written.profiles[index].plugins if index < len(written.profiles) else None
+        problems.add(_unusable(path, given or Plugins(), profile, points_of))
+        plan, errors = expand_profile(profile, points_of)
+        problems.add(
+            FieldError(_place(path, given or Plugins(), error.path), error.message)
+            for error in errors
+        )
+        _warn_about_args(path, profile, points_of, problems)
+        profiles.append(_resolved(profile, plan))
+    problems.add(_different_queue_sort(profiles))
+    return tuple(profiles)
+
+
+def _unusable(
+    path: str, given: Plugins, profile: Profile, points_of: Mapping[str, frozenset[Point]]
+) -> list[FieldError]:
+    errors = []
+    for key, plugin_set in given.sets():
+        for index, plugin in enumerate(plugin_set.enabled):
+            where = f"{path}.plugins.{key}.enabled[{index}].name"
+            if key in UNSUPPORTED_KEYS:
+                errors.append(
+                    FieldError(where, f"the extension point {key} is {NOT_SUPPORTED_YET}")
+                )
+            elif plugin.name in UNSUPPORTED_PLUGINS:
+                text = f'the plugin "{plugin.name}" is {NOT_SUPPORTED_YET}'
+                errors.append(FieldError(where, text))
+            elif plugin.name not in points_of and plugin.name not in REMOVED_PLUGINS:
+                hint = suggest(plugin.name, list(points_of))
+                text = f'plugin "{plugin.name}" is not registered{hint or ";"} {_HOW_TO_REGISTER}'
+                errors.append(FieldError(where, text))
+    merged = profile.plugins or Plugins()
+    for plugin in merged.multi_point.enabled:
+        if plugin.name in UNSUPPORTED_PLUGINS and not errors:
+            text = (
+                f'the plugin "{plugin.name}", which a feature gate enables, is {NOT_SUPPORTED_YET}'
+            )
+            errors.append(FieldError(path, text))
+    return errors
+
+
+def _place(path: str, given: Plugins, place: str) -> str:
+    """Return where the file names the plugin of an error, else the path of the set."""
+    key, _, name = place.partition("/")
+    plugin_set = given.at(key)
+    for index in reversed(range(len(plugin_set.enabled))):
+        if name and plugin_set.enabled[index].name == name:
+            return f"{path}.plugins.{key}.enabled[{index}].name"
+    return f"{path}.plugins.{key}"
+
+
+def _warn_about_args(
+    path: str, profile: Profile, points_of: Mapping[str, frozenset[Point]], problems: Problems
+) -> None:
+    enabled = enabled_names(profile.plugins or Plugins())
+    for index, config in enumerate(profile.plugin_config):
+        if config.name not in points_of and config.name not in enabled:
+            text = (
+                f'plugin "{config.name}" is not registered and not enabled; its args are not used'
+                f"{suggest(config.name, list(points_of))}"
+            )
+            problems.warn(f"{path}.pluginConfig[{index}].name", text)
+
+
+def _resolved(profile: Profile, plan: PointPlan) -> ResolvedProfile:
+    given = {config.name: config.args for config in profile.plugin_config}
+    names = {name for plugins in plan.values() for name, _ in plugins}
+    return ResolvedProfile(
+        scheduler_name=profile.scheduler_name or "",
+        percentage_of_nodes_to_score=profile.percentage_of_nodes_to_score,
+        points=plan,
+        args={name: given.get(name) for name in sorted(names)},
+    )
+
+
+def _different_queue_sort(profiles: list[ResolvedProfile]) -> list[FieldError]:
+    errors = []
+    first = profiles[0].names(Point.QUEUE_SORT)
+    for index, profile in enumerate(profiles[1:], start=1):
+        here = profile.names(Point.QUEUE_SORT)
+        if len(first) != 1 or len(here) != 1:
+            continue
+        path, name = f"profiles[{index}].plugins", profile.scheduler_name
+        if here != first:
+            text = (
+                f'different queue sort plugins for profile "{name}": "{here[0]}", '
+                f'first: "{first[0]}"'
+            )
+            errors.append(FieldError(path, text))
+        elif profile.args[here[0]] != profiles[0].args[here[0]]:
+            text = f'different queue sort plugin args for profile "{name}"'
+            errors.append(FieldError(path, text))
+    return errors

@@ -1,0 +1,71 @@
+"""A registry of stand-ins: plugins with the names and points of the in-tree ones, doing nothing.
+
+The rules of configuration are tested against these, whatever the real plugins implement today.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from mooring.framework.plugin import Plugin
+from mooring.framework.points import POINT_BY_KEY, Method
+from mooring.plugins.args import ARGS_OF_PLUGIN
+from mooring.registry import Registry
+
+# kube-scheduler: the `var _ fwk.…Plugin = &…{}` lines of framework/plugins
+POINTS = {
+    "SchedulingGates": "preEnqueue",
+    "PrioritySort": "queueSort",
+    "NodeUnschedulable": "filter",
+    "NodeName": "filter",
+    "TaintToleration": "filter preScore score",
+    "NodeAffinity": "preFilter filter preScore score",
+    "NodePorts": "preFilter filter",
+    "NodeResourcesFit": "preFilter filter preScore score",
+    "VolumeRestrictions": "preFilter filter",
+    "NodeVolumeLimits": "preFilter filter",
+    "VolumeBinding": "preFilter filter reserve preBind preScore score",
+    "VolumeZone": "preFilter filter",
+    "PodTopologySpread": "preFilter filter preScore score",
+    "InterPodAffinity": "preFilter filter preScore score",
+    "DynamicResources": "preEnqueue preFilter filter postFilter score reserve preBind",
+    "DefaultPreemption": "postFilter preEnqueue",
+    "NodeResourcesBalancedAllocation": "preScore score",
+    "ImageLocality": "score",
+    "DefaultBinder": "bind",
+    "NodeDeclaredFeatures": "preFilter filter",
+}
+
+
+def make_plugin(name: str, points: str, args: Any = None) -> type[Plugin]:
+    """Return a plugin class that has the methods of `points` and nothing else."""
+    body: dict[str, Any] = {"name": name, "Args": args}
+    for key in points.split():
+        method = POINT_BY_KEY[key].value.methods[0]
+        body[method.name] = _method(method)
+    return type(name, (Plugin,), body)
+
+
+def in_tree_registry(*plugins: type[Plugin]) -> Registry:
+    """Return the stand-ins and `plugins`."""
+    return Registry(
+        [
+            *(
+                make_plugin(name, points, ARGS_OF_PLUGIN.get(name))
+                for name, points in POINTS.items()
+            ),
+            *plugins,
+        ]
+    )
+
+
+def _method(method: Method) -> Any:
+    def run(*args: Any) -> None:
+        return None
+
+    names = ("self", *method.parameters)
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    )
+    return run
