@@ -13,10 +13,12 @@ from mooring.api.containers import (
     VolumeMount,
 )
 from mooring.api.custom import CustomResource
+from mooring.api.defaults import set_defaults
 from mooring.api.events import Event, EventSeries, EventSource, Lease, LeaseSpec
 from mooring.api.field_selectors import FieldSelector
 from mooring.api.kinds import KINDS, Kind, decode, decode_as, encode, encode_json, find_kind
 from mooring.api.labels import EVERYTHING, NOTHING, Requirement, Selector
+from mooring.api.manifests import Where, read_manifests
 from mooring.api.meta import (
     Condition,
     KubeObject,
@@ -293,6 +295,7 @@ __all__ = [
     "VolumeResourceRequirements",
     "VsphereVirtualDiskVolumeSource",
     "WeightedPodAffinityTerm",
+    "Where",
     "WorkloadSpec",
     "decode",
     "decode_as",
@@ -307,7 +310,9 @@ __all__ = [
     "parse_time",
     "pod_non_zero_requests",
     "pod_requests",
+    "read_manifests",
     "required_node_affinity",
+    "set_defaults",
     "tolerates",
     "value",
 ]

@@ -145,14 +145,64 @@ def _without_nulls(value: Any, text_map: bool = False) -> Any:
     return value
 
 
-_PLACE = re.compile(r"(?s)(.*?)(?: - at `(?:key in )?`?(\$[^`]*)`)?")
+_PROBLEM = re.compile(r"(?s)(.*?)(?: - at (key in )?`(\$[^`]*)`)?")
+_MISMATCH = re.compile(r"Expected `([^`]*)`, got `([^`]*)`")
+_WORDS = {
+    "str": "text",
+    "int": "an integer",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a map",
+    "null": "nothing",
+}
+_TYPES: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
 
 
-def _object_error(error: msgspec.ValidationError, kind: str) -> ObjectError:
-    match = _PLACE.fullmatch(str(error))
+def _words(types: str) -> str:
+    return " or ".join(_WORDS.get(name, name) for name in types.split(" | "))
+
+
+def _object_error(error: msgspec.ValidationError, kind: str, raw: Any) -> ObjectError:
+    """Put msgspec's complaint in plain words, naming the key of a map that it leaves out."""
+    match = _PROBLEM.fullmatch(str(error))
     assert match is not None
-    message, place = match[1], match[2] or ""
-    return ObjectError(f"{kind}: {message}", path=place.removeprefix("$").lstrip(".") or None)
+    message, of_key, path = match[1], match[2], (match[3] or "").removeprefix("$").lstrip(".")
+    mismatch = _MISMATCH.fullmatch(message)
+    if mismatch is not None:
+        expected, got = mismatch.groups()
+        message = f"expected {_words(expected)}, got {_words(got)}"
+        if of_key:
+            message = f"a key must be {_words(expected)}, got {_words(got)}"
+        elif "[...]" in path:
+            path = _name_key(raw, path, expected)
+    return ObjectError(f"{kind}: {message}", path=path or None)
+
+
+def _name_key(raw: Any, path: str, expected: str) -> str:
+    """Replace the first `[...]` of a path by the key whose value has the wrong type."""
+    before, _, after = path.partition("[...]")
+    found = raw
+    for step in re.findall(r"[^.\[\]]+", before):
+        try:
+            found = found[int(step)] if isinstance(found, list) else found[step]
+        except (KeyError, IndexError, TypeError, ValueError):
+            return path
+    if after or not isinstance(found, dict):
+        return path
+    types = tuple(t for name in expected.split(" | ") for t in _TYPES.get(name, ()))
+    for key, value in found.items():
+        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+            return f"{before}[{key}]"
+    return path
 
 
 def decode_as(data: bytes | str | dict[str, Any], struct: type[_Object]) -> _Object:
@@ -162,16 +212,24 @@ def decode_as(data: bytes | str | dict[str, Any], struct: type[_Object]) -> _Obj
         if isinstance(data, bytes | str):
             return msgspec.json.decode(data, type=struct)
         return msgspec.convert(data, struct)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):
         # Nulls are rare and dear to look for, so only a failure makes us look.
         if isinstance(data, bytes | str):
-            raw = msgspec.json.decode(data)
+            raw = _decode_json(data)
     except msgspec.DecodeError as error:
         raise ObjectError(f"not valid JSON: {error}") from None
+    raw = _without_nulls(raw)
     try:
-        return msgspec.convert(_without_nulls(raw), struct)
+        return msgspec.convert(raw, struct)
     except msgspec.ValidationError as error:
-        raise _object_error(error, struct.__name__) from None
+        raise _object_error(error, struct.__name__, raw) from None
+
+
+def _decode_json(data: bytes | str) -> Any:
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise ObjectError(f"not valid JSON: {error}") from None
 
 
 def _decode_custom(raw: dict[str, Any], api_version: str, kind: str) -> CustomResource:
@@ -191,12 +249,9 @@ def decode(data: bytes | str | dict[str, Any]) -> KubeObject:
     """
     raw: Any = data
     if isinstance(data, bytes | str):
-        try:
-            raw = msgspec.json.decode(data)
-        except msgspec.DecodeError as error:
-            raise ObjectError(f"not valid JSON: {error}") from None
+        raw = _decode_json(data)
     if not isinstance(raw, dict):
-        raise ObjectError(f"an object must be a map, got {_describe(raw)}")
+        raise ObjectError(f"an object must be a map, got {describe(raw)}")
     api_version, kind = _type_of(raw)
     row = find_kind(api_version, kind)
     if row is not None:
@@ -204,9 +259,10 @@ def decode(data: bytes | str | dict[str, Any]) -> KubeObject:
     return _decode_custom(raw, api_version, kind)
 
 
-def _describe(value: Any) -> str:
-    names = {type(None): "nothing", list: "a list", str: "text", bool: "a boolean"}
-    return names.get(type(value), type(value).__name__)
+def describe(value: Any) -> str:
+    """Name the type of a JSON value in plain words."""
+    names = {type(None): "nothing", list: "a list", dict: "a map", str: "text", int: "an integer"}
+    return names.get(type(value), "true or false" if isinstance(value, bool) else "a number")
 
 
 def _type_of(raw: dict[str, Any]) -> tuple[str, str]:

@@ -135,35 +135,52 @@ def _from_spec(container: Container) -> _Nanos:
     return _nanos(container.resources.requests)
 
 
-def _container_requests(pod: Pod, options: RequestOptions, missing: _Nanos) -> _Nanos:
-    spec, status = pod.spec, pod.status
+def _aggregate(pod: Pod, amounts: Callable[[Container, bool], _Nanos]) -> _Nanos:
+    """Sum over containers and sidecars, but at least what any init container needs at its time."""
+    spec = pod.spec
+    total: _Nanos = {}
+    for container in spec.containers:
+        _add(total, amounts(container, False))
+    if spec.init_containers:
+        sidecars: _Nanos = {}
+        peak: _Nanos = {}
+        for container in spec.init_containers:
+            own = amounts(container, True)
+            if container.is_sidecar:
+                _add(total, own)
+                _add(sidecars, own)
+                _raise_to(peak, sidecars)
+            else:
+                _add(own, sidecars)
+                _raise_to(peak, own)
+        _raise_to(total, peak)
+    return total
+
+
+def container_limits(pod: Pod) -> _Nanos:
+    """Return what the containers of a pod may use together at most, by spec, in billionths."""
+    return _aggregate(pod, lambda container, _: _nanos(container.resources.limits))
+
+
+def container_requests(
+    pod: Pod, options: RequestOptions = DEFAULT_OPTIONS, missing: _Nanos | None = None
+) -> _Nanos:
+    """Return what the containers of a pod request together, in billionths.
+
+    `missing` stands in, in billionths, for what a container does not request.
+    """
+    status = pod.status
     actual: Callable[[Container], _Nanos] = _from_spec
     if options.use_status_resources and (
         status.container_statuses or status.init_container_statuses
     ):
         actual = _Statuses(pod).requests
-    total: _Nanos = {}
-    for container in spec.containers:
-        requests = actual(container)
-        if missing:
-            requests = {**missing, **requests}
-        _add(total, requests)
-    if spec.init_containers:
-        sidecars: _Nanos = {}
-        peak: _Nanos = {}
-        for container in spec.init_containers:
-            sidecar = container.is_sidecar
-            requests = actual(container) if sidecar else _from_spec(container)
-            if missing:
-                requests = {**missing, **requests}
-            if sidecar:
-                _add(total, requests)
-                _add(sidecars, requests)
-                _raise_to(peak, sidecars)
-            else:
-                _add(requests, sidecars)
-                _raise_to(peak, requests)
-        _raise_to(total, peak)
+
+    def requests(container: Container, init: bool) -> _Nanos:
+        own = actual(container) if not init or container.is_sidecar else _from_spec(container)
+        return {**missing, **own} if missing else own
+
+    total = _aggregate(pod, requests)
     if options.use_claim_status:
         for claim in status.node_allocatable_resource_claim_statuses:
             _add(total, _nanos(claim.resources))
@@ -190,7 +207,7 @@ def _pod_level_requests(pod: Pod, options: RequestOptions) -> _Nanos:
 
 
 def _pod_nanos(pod: Pod, options: RequestOptions, missing: _Nanos) -> _Nanos:
-    total = _container_requests(pod, options, missing)
+    total = container_requests(pod, options, missing)
     if not options.skip_pod_level_resources and has_pod_level_requests(pod):
         total.update(_pod_level_requests(pod, options))
     if pod.spec.overhead and not options.exclude_overhead:

@@ -1,0 +1,208 @@
+"""What the API server fills in when an object is created, for objects that never met one.
+
+A hand-written manifest leaves out what the server would add before the scheduler sees the object.
+Everything here leaves an object that came from a server as it is.
+"""
+
+# kubernetes: pkg/apis/core/v1/defaults.go, pkg/apis/storage/v1/defaults.go,
+# pkg/registry/core/pod/strategy.go, plugin/pkg/admission/{priority,storage/storageclass}
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring.api.kinds import BY_STRUCT
+from mooring.api.meta import KubeObject
+from mooring.api.node import Node
+from mooring.api.pod import Pod
+from mooring.api.pod_defaults import default_pod
+from mooring.api.storage import (
+    CSIDriver,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
+from mooring.api.workloads import Namespace, PriorityClass
+
+NAMESPACE_DEFAULT = "default"
+NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
+
+IS_DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"
+BETA_IS_DEFAULT_STORAGE_CLASS = "storageclass.beta.kubernetes.io/is-default-class"
+BETA_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
+
+SYSTEM_PRIORITY_CLASSES: tuple[PriorityClass, ...] = tuple(
+    msgspec.convert(
+        {"metadata": {"name": name}, "value": value, "preemptionPolicy": "PreemptLowerPriority"},
+        PriorityClass,
+    )
+    # kubernetes: pkg/apis/scheduling/types.go
+    for name, value in (
+        ("system-cluster-critical", 2_000_000_000),
+        ("system-node-critical", 2_000_001_000),
+    )
+)
+"""The priority classes that every cluster has."""
+
+# Makes the same uid for the same object, whichever run reads it.
+_UID_SPACE = uuid.UUID("6f0c2d5e-6d6f-5f72-9e67-000000000000")
+_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # apimachinery: pkg/util/rand
+
+
+def set_defaults(objects: Iterable[KubeObject]) -> list[KubeObject]:
+    """Return the objects as an API server that holds them all would give them.
+
+    The PriorityClasses and StorageClasses among them decide priorities and default classes. A pod
+    that names an unknown PriorityClass is an ObjectError.
+    """
+    named = [_identify(obj, i) for i, obj in enumerate(objects)]
+    priorities = {
+        obj.name: obj
+        for obj in (*SYSTEM_PRIORITY_CLASSES, *named)
+        if isinstance(obj, PriorityClass)
+    }
+    classes = [obj for obj in named if isinstance(obj, StorageClass)]
+    return [_default(obj, priorities, classes) for obj in named]
+
+
+def _default(
+    obj: KubeObject, priorities: Mapping[str, PriorityClass], classes: Sequence[StorageClass]
+) -> KubeObject:
+    if isinstance(obj, Pod):
+        return default_pod(obj, priorities)
+    if isinstance(obj, Node):
+        return default_node(obj)
+    if isinstance(obj, PersistentVolumeClaim):
+        return default_claim(obj, classes)
+    if isinstance(obj, PersistentVolume):
+        return default_volume(obj)
+    if isinstance(obj, StorageClass):
+        return default_storage_class(obj)
+    if isinstance(obj, CSIDriver):
+        return default_driver(obj)
+    if isinstance(obj, Namespace):
+        return default_namespace(obj)
+    return obj
+
+
+def _identify(obj: KubeObject, index: int) -> KubeObject:
+    """Give an object the name, namespace and uid that it lacks."""
+    metadata = obj.metadata
+    row = BY_STRUCT.get(type(obj))
+    name = metadata.name or metadata.generate_name + _suffix(index)
+    namespace = metadata.namespace
+    if row is not None:
+        namespace = (namespace or NAMESPACE_DEFAULT) if row.namespaced else ""
+    kind = row.kind if row is not None else getattr(obj, "kind", "")
+    uid = metadata.uid or str(uuid.uuid5(_UID_SPACE, f"{kind}/{namespace}/{name}"))
+    if (name, namespace, uid) == (metadata.name, metadata.namespace, metadata.uid):
+        return obj
+    return replace(obj, metadata=replace(metadata, name=name, namespace=namespace, uid=uid))
+
+
+def _suffix(number: int) -> str:
+    """Return five letters as the API server appends to generateName, from a number."""
+    letters = []
+    for _ in range(5):
+        number, rest = divmod(number, len(_SUFFIX_LETTERS))
+        letters.append(_SUFFIX_LETTERS[rest])
+    return "".join(reversed(letters))
+
+
+def default_node(node: Node) -> Node:
+    """Take allocatable from capacity where it is absent."""
+    status = node.status
+    if status.allocatable or not status.capacity:
+        return node
+    return replace(node, status=replace(status, allocatable=status.capacity))
+
+
+def default_namespace(namespace: Namespace) -> Namespace:
+    """Label a namespace with its own name."""
+    labels = {**namespace.labels, NAMESPACE_NAME_LABEL: namespace.name}
+    if labels == namespace.labels:
+        return namespace
+    return replace(namespace, metadata=replace(namespace.metadata, labels=labels))
+
+
+def default_volume(volume: PersistentVolume) -> PersistentVolume:
+    """Default the reclaim policy, the mode and the phase.
+
+    A volume without a phase gets the one that the volume controller would soon give it: Bound where
+    a claim holds it, else Available.
+    """
+    spec, status = volume.spec, volume.status
+    held = spec.claim_ref is not None and bool(spec.claim_ref.uid)
+    return replace(
+        volume,
+        spec=replace(
+            spec,
+            persistent_volume_reclaim_policy=spec.persistent_volume_reclaim_policy or "Retain",
+            volume_mode=spec.volume_mode or "Filesystem",
+        ),
+        status=replace(status, phase=status.phase or ("Bound" if held else "Available")),
+    )
+
+
+def default_claim(
+    claim: PersistentVolumeClaim, classes: Sequence[StorageClass] = ()
+) -> PersistentVolumeClaim:
+    """Default the mode, the phase and, where a class is marked so, the storage class."""
+    spec, status = claim.spec, claim.status
+    storage_class = spec.storage_class_name
+    if storage_class is None and BETA_STORAGE_CLASS not in claim.annotations:
+        default = default_storage_class_of(classes)
+        storage_class = default.name if default is not None else None
+    return replace(
+        claim,
+        spec=replace(
+            spec, volume_mode=spec.volume_mode or "Filesystem", storage_class_name=storage_class
+        ),
+        status=replace(status, phase=status.phase or "Pending"),
+    )
+
+
+def default_storage_class_of(classes: Iterable[StorageClass]) -> StorageClass | None:
+    """Return the class that claims without one get: the newest marked as default, then by name."""
+    marked = [
+        storage_class
+        for storage_class in classes
+        if "true"
+        in (
+            storage_class.annotations.get(IS_DEFAULT_STORAGE_CLASS),
+            storage_class.annotations.get(BETA_IS_DEFAULT_STORAGE_CLASS),
+        )
+    ]
+    marked.sort(key=lambda storage_class: storage_class.name)
+    marked.sort(key=lambda sc: sc.metadata.creation_timestamp or "", reverse=True)
+    return marked[0] if marked else None
+
+
+def default_storage_class(storage_class: StorageClass) -> StorageClass:
+    """Default the reclaim policy and the binding mode."""
+    return replace(
+        storage_class,
+        reclaim_policy=storage_class.reclaim_policy or "Delete",
+        volume_binding_mode=storage_class.volume_binding_mode or "Immediate",
+    )
+
+
+def default_driver(driver: CSIDriver) -> CSIDriver:
+    """Default what a CSI driver says about itself."""
+    spec = driver.spec
+    return replace(
+        driver,
+        spec=replace(
+            spec,
+            attach_required=spec.attach_required is not False,
+            pod_info_on_mount=bool(spec.pod_info_on_mount),
+            storage_capacity=bool(spec.storage_capacity),
+            fs_group_policy=spec.fs_group_policy or "ReadWriteOnceWithFSType",
+            volume_lifecycle_modes=spec.volume_lifecycle_modes or ("Persistent",),
+            requires_republish=bool(spec.requires_republish),
+        ),
+    )

@@ -1,0 +1,146 @@
+"""Reading Kubernetes manifests: YAML or JSON, many documents, lists of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from mooring.api.kinds import BY_STRUCT, decode, describe
+from mooring.api.meta import KubeObject
+from mooring.api.names import invalid
+from mooring.api.quantity import parse_nanos
+from mooring.api.yaml_nodes import YamlDocument, load_documents
+from mooring.errors import ObjectError
+
+
+class Where(msgspec.Struct, frozen=True):
+    """Say where an object was found; `path` is set inside a list, such as `items[3]`."""
+
+    file: str | None = None
+    document: int = 1
+    line: int | None = None
+    path: str = ""
+
+    def __str__(self) -> str:
+        """Return `file:line`, with the document and path."""
+        place = ":".join(str(part) for part in (self.file, self.line) if part is not None)
+        parts = (place, f"document {self.document}", self.path)
+        return ": ".join(part for part in parts if part)
+
+
+def read_manifests(text: str, file: str | None = None) -> list[tuple[KubeObject, Where]]:
+    """Read every object of a manifest, in order. Errors carry file, document, line and path."""
+    found: list[tuple[KubeObject, Where]] = []
+    for document in _documents(text, file):
+        found.extend(_read_document(document, file))
+    return found
+
+
+def _documents(text: str, file: str | None) -> Iterator[YamlDocument | _JsonDocument]:
+    if text.lstrip().startswith("{"):
+        # A single JSON document, as `kubectl get -o json` prints it, is read much faster so.
+        try:
+            yield _JsonDocument(msgspec.json.decode(text))
+            return
+        except (msgspec.DecodeError, UnicodeEncodeError):
+            pass
+    yield from load_documents(text, file)
+
+
+class _JsonDocument:
+    """Be a document whose lines are not known."""
+
+    number = 1
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def line(self, path: str | None = None) -> int | None:
+        return None
+
+
+def _read_document(
+    document: YamlDocument | _JsonDocument, file: str | None
+) -> Iterator[tuple[KubeObject, Where]]:
+    try:
+        items = list(_items(document.value, ""))
+    except ObjectError as error:
+        raise _placed(error, "", document, file) from None
+    for path, raw in items:
+        try:
+            obj = decode(raw)
+            _check(obj, raw)
+        except ObjectError as error:
+            raise _placed(error, path, document, file) from None
+        yield obj, Where(file, document.number, document.line(path), path)
+
+
+def _placed(
+    error: ObjectError, path: str, document: YamlDocument | _JsonDocument, file: str | None
+) -> ObjectError:
+    place = ".".join(part for part in (path, error.path) if part)
+    return error.at(path=place, file=file, document=document.number, line=document.line(place))
+
+
+def _items(raw: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield (path, object) for an object, or for everything inside a list of objects."""
+    kind = raw.get("kind") if isinstance(raw, dict) else None
+    if not isinstance(kind, str) or not kind.endswith("List") or "items" not in raw:
+        yield path, raw
+        return
+    items = raw["items"]
+    if items is None:
+        return
+    if not isinstance(items, list):
+        where = f"{path}.items" if path else "items"
+        raise ObjectError(f"items must be a list, got {describe(items)}", path=where)
+    element = kind.removesuffix("List")
+    for i, item in enumerate(items):
+        place = f"{path}.items[{i}]" if path else f"items[{i}]"
+        if element and isinstance(item, dict):
+            # Items of a typed list may leave out what the list's kind says.
+            item = {"apiVersion": raw.get("apiVersion"), "kind": element, **item}
+        yield from _items(item, place)
+
+
+_QUANTITY_MAPS = frozenset(
+    ("requests", "limits", "capacity", "allocatable", "overhead", "allocatedResources")
+)
+
+
+def _check(obj: KubeObject, raw: dict[str, Any]) -> None:
+    metadata = obj.metadata
+    if not metadata.name and not metadata.generate_name:
+        raise ObjectError(f"{raw['kind']}: metadata.name is missing", path="metadata.name")
+    row = BY_STRUCT.get(type(obj))
+    # The insides of dynamic resources are not typed: their maps hold more than quantities.
+    if row is not None and row.group != "resource.k8s.io":
+        _check_quantities(raw, "")
+
+
+def _check_quantities(value: Any, path: str) -> None:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            place = f"{path}.{key}" if path else key
+            if key in _QUANTITY_MAPS and isinstance(item, dict):
+                for name, quantity in item.items():
+                    _check_quantity(quantity, f"{place}[{name}]")
+            else:
+                _check_quantities(item, place)
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            _check_quantities(item, f"{path}[{i}]")
+
+
+def _check_quantity(quantity: Any, path: str) -> None:
+    if not isinstance(quantity, str | int | float):
+        return
+    try:
+        nanos = parse_nanos(quantity)
+    except ObjectError as error:
+        raise error.at(path=path) from None
+    if nanos < 0:
+        message = invalid(path, str(quantity), "must be greater than or equal to 0")
+        raise ObjectError(message.removeprefix(f"{path}: "), path=path)
