@@ -88,6 +88,12 @@ class NodeStatuses:
             counts[reason] += int(sizes[self._ABSENT + 2])
         return +counts
 
+    def describe(self) -> str:
+        """Return "0/N nodes are available: …", the reasons counted and sorted as texts."""
+        counted = sorted(f"{count} {reason}" for reason, count in self.reasons().items())
+        message = f"0/{len(self._nodes)} nodes are available:"
+        return f"{message} {', '.join(counted)}." if counted else message
+
     def items(self) -> Iterator[tuple[str, Status | None]]:
         """Yield every node's name and status."""
         for name, code in zip(self._nodes.names, self._codes.tolist(), strict=True):
@@ -116,7 +122,9 @@ class Candidate(msgspec.Struct, frozen=True):
 
     node_name: str
     victims: tuple[Pod, ...]
-    pdb_violations: int
+    pdb_violations: int = 0
+    #: Whether it is one of those tied for best after all criteria.
+    acceptable: bool = False
 
 
 class PostFilterResult(msgspec.Struct, frozen=True):

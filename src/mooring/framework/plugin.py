@@ -6,7 +6,10 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from mooring.api import Pod
+from mooring.framework.decision import Candidate
 from mooring.framework.handle import Handle
+from mooring.framework.status import Status
 
 #: Range of a normalised score. # kube-scheduler: framework/interface.go
 MIN_NODE_SCORE = 0
@@ -14,10 +17,17 @@ MAX_NODE_SCORE = 100
 
 
 class Nominate(msgspec.Struct, frozen=True):
-    """Answer of PostFilter: the pod is nominated to `node_name`, or its nomination is cleared
-    ("")."""
+    """Answer of PostFilter: the pod is nominated to a node, or loses its nomination.
+
+    With a node name the pod waits for room there. With `node_name=""` its nomination is cleared and
+    `status` says why nothing was found. (A bare Status leaves the nomination as it is.)
+    """
 
     node_name: str
+    status: Status | None = None
+    #: Who must leave the node, and every node that was considered: for the Decision.
+    victims: tuple[Pod, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
 
 
 class PreFlight(msgspec.Struct, frozen=True):

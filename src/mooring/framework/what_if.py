@@ -2,68 +2,133 @@
 
 Preemption asks "would the pod fit here, were these pods gone?" of hundreds of nodes; a nominated
 pod asks "and were that pod already here?" of one. The answer comes from the same plugin code: the
-vector form on this object, the node form on its `info(position)`. Nothing of the snapshot
-changes, so nothing is undone.
+vector form on this object, the node form on its `info(position)`. Nothing of the snapshot changes,
+so nothing is undone.
+
+Changes are made in batches, many nodes at once, and only columns that somebody asks for are worked
+out: a dry run of 500 nodes with 2,000 pods costs a few array operations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from mooring.framework.columns import Ints, Mask
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.pod_info import HostPort, PodInfo
 
+Positions = npt.NDArray[np.intp]
+
+_NON_ZERO = {"cpu": "non_zero_cpu", "memory": "non_zero_memory"}
+
+
+class PodBatch:
+    """Some pods, with what they ask for as arrays, worked out when first needed."""
+
+    __slots__ = ("_amounts", "has_ports", "pods")
+
+    def __init__(self, pods: Sequence[PodInfo]) -> None:
+        self.pods = pods
+        self.has_ports = any(pod.host_ports for pod in pods)
+        self._amounts: dict[tuple[str, str], Ints] = {}
+
+    def amounts(self, kind: str, resource: str) -> Ints:
+        """Return what each pod adds to a column of the given kind."""
+        found = self._amounts.get((kind, resource))
+        if found is None:
+            if kind == "pod_count":
+                found = np.ones(len(self.pods), dtype=np.int64)
+            elif kind == "non_zero":
+                attribute = _NON_ZERO[resource]
+                found = np.array([getattr(pod, attribute) for pod in self.pods], dtype=np.int64)
+            else:
+                found = np.array(
+                    [pod.requests.get(resource, 0) for pod in self.pods], dtype=np.int64
+                )
+            self._amounts[kind, resource] = found
+        return found
+
+
+class _Change(msgspec.Struct, frozen=True):
+    """`batch.pods[members[i]]` came to (or left) the node at `positions[i]`."""
+
+    positions: Positions
+    batch: PodBatch
+    members: Positions
+    sign: int
+
+    def apply(self, kind: str, resource: str, column: Ints) -> None:
+        amounts = self.batch.amounts(kind, resource)[self.members]
+        np.add.at(
+            column, self.positions, -self.sign * amounts if kind == "free" else self.sign * amounts
+        )
+
 
 class WhatIf(Nodes):
     """Some nodes of a snapshot with pods virtually added and removed.
 
-    Columns that pods change are copied when first asked for and follow each change; all others,
-    and the counters behind `pods_matching` and `terms`, are the snapshot's: a plugin that
-    precomputes from those implements `add_pod` and `remove_pod`.
+    Columns that pods change are copied when first asked for and follow each change; all others, and
+    the counters behind `pods_matching` and `terms`, are the snapshot's: a plugin that precomputes
+    from those implements `add_pod` and `remove_pod`.
     """
 
     def __init__(self, nodes: Nodes, rows: Rows) -> None:
         super().__init__(nodes._columns, nodes._counts, nodes._images, rows)
         self._own: dict[tuple[str, str], Ints] = {}
-        self._changes: dict[int, list[tuple[PodInfo, bool]]] = {}
-        self._infos: dict[int, NodeInfo] = {}
+        self._changes: list[_Change] = []
+        #: Nodes materialised so far, and how many changes each has seen.
+        self._infos: dict[int, tuple[NodeInfo, int]] = {}
 
     def add(self, position: int, pod: PodInfo) -> None:
         """Put a pod on the node at `position`."""
-        self._change(position, pod, 1)
+        self._change(_at(position), PodBatch((pod,)), _FIRST, 1)
 
     def remove(self, position: int, pod: PodInfo) -> None:
         """Take a pod off the node at `position`."""
-        self._change(position, pod, -1)
+        self._change(_at(position), PodBatch((pod,)), _FIRST, -1)
 
-    def _change(self, position: int, pod: PodInfo, sign: int) -> None:
-        info = self._infos.get(position)
-        if info is not None:
-            _apply(info, pod, sign > 0)
-        else:
-            self._changes.setdefault(position, []).append((pod, sign > 0))
+    def add_batch(self, positions: Positions, batch: PodBatch, members: Positions) -> None:
+        """Put `batch.pods[members[i]]` on the node at `positions[i]`, for all i."""
+        self._change(positions, batch, members, 1)
+
+    def remove_batch(self, positions: Positions, batch: PodBatch, members: Positions) -> None:
+        """Take `batch.pods[members[i]]` off the node at `positions[i]`, for all i."""
+        self._change(positions, batch, members, -1)
+
+    def _change(self, positions: Positions, batch: PodBatch, members: Positions, sign: int) -> None:
+        change = _Change(positions, batch, members, sign)
+        self._changes.append(change)
         for (kind, resource), column in self._own.items():
-            if kind == "non_zero":
-                amount = pod.non_zero_cpu if resource == "cpu" else pod.non_zero_memory
-            elif kind == "pod_count":
-                amount = 1
-            else:
-                amount = pod.requests.get(resource, 0)
-            if amount:
-                column[position] += -sign * amount if kind == "free" else sign * amount
+            change.apply(kind, resource, column)
+
+    def alone(self, position: int) -> WhatIf:
+        """Return a view of one of these nodes as it would be, to be changed further by itself."""
+        assert self.rows is not None
+        other = WhatIf(self.all, self.rows[position : position + 1])
+        other._infos[0] = (self.info(position).clone(), 0)
+        return other
 
     def info(self, position: int) -> NodeInfo:
         """Return the node at `position` as it would be."""
-        info = self._infos.get(position)
-        if info is None:
-            info = super().info(position).clone()
-            for pod, added in self._changes.pop(position, ()):
-                _apply(info, pod, added)
-            self._infos[position] = info
+        found = self._infos.get(position)
+        if found is None:
+            info, seen = super().info(position).clone(), 0
+        else:
+            info, seen = found
+        if seen < len(self._changes) or found is None:
+            for change in self._changes[seen:]:
+                for index in np.flatnonzero(change.positions == position).tolist():
+                    pod = change.batch.pods[change.members[index]]
+                    if change.sign > 0:
+                        info.add_pod(pod)
+                    else:
+                        info.remove_pod(pod.uid)
+            self._infos[position] = (info, len(self._changes))
         return info
 
     def infos(self) -> Sequence[NodeInfo]:
@@ -74,21 +139,15 @@ class WhatIf(Nodes):
         column = self._own.get((kind, resource))
         if column is None:
             column = base
+            for position, (info, seen) in self._infos.items():
+                if seen == 0:
+                    column[position] = _amount(info, kind, resource)
+            for change in self._changes:
+                change.apply(kind, resource, column)
             self._own[kind, resource] = column
-            touched = set(self._changes) | set(self._infos)
-            for position in touched:
-                info = self.info(position)
-                if kind == "requested":
-                    column[position] = info.requested.get(resource, 0)
-                elif kind == "free":
-                    column[position] = info.allocatable.get(resource, 0) - info.requested.get(
-                        resource, 0
-                    )
-                elif kind == "non_zero":
-                    column[position] = info.non_zero_requested[resource]
-                else:
-                    column[position] = len(info.pods)
-        return column
+        view = column.view()
+        view.flags.writeable = False
+        return view
 
     def requested(self, resource: str) -> Ints:
         """Return what the pods on each node would ask for."""
@@ -110,18 +169,32 @@ class WhatIf(Nodes):
     def port_conflicts(self, port: HostPort) -> Mask:
         """Return on which nodes a host port would be taken."""
         conflicts = super().port_conflicts(port)
-        for position in sorted(set(self._changes) | set(self._infos)):
+        touched: set[int] = set(self._infos)
+        for change in self._changes:
+            if change.batch.has_ports:
+                touched.update(change.positions.tolist())
+        for position in touched:
             conflicts[position] = self.info(position).port_conflicts(port)
         return conflicts
 
 
-def _apply(info: NodeInfo, pod: PodInfo, added: bool) -> None:
-    if added:
-        info.add_pod(pod)
-    else:
-        info.remove_pod(pod.uid)
+def _at(position: int) -> Positions:
+    return np.array([position], dtype=np.intp)
+
+
+_FIRST = _at(0)
+
+
+def _amount(info: NodeInfo, kind: str, resource: str) -> int:
+    if kind == "requested":
+        return info.requested.get(resource, 0)
+    if kind == "free":
+        return info.allocatable.get(resource, 0) - info.requested.get(resource, 0)
+    if kind == "non_zero":
+        return info.non_zero_requested[resource]
+    return len(info.pods)
 
 
 def one_row(nodes: Nodes, row: int) -> WhatIf:
     """Return a what-if view of a single node."""
-    return WhatIf(nodes, np.array([row], dtype=np.intp))
+    return WhatIf(nodes, _at(row))
