@@ -27,6 +27,7 @@ from mooring.api.storage import (
     StorageClass,
 )
 from mooring.api.workloads import Namespace, PriorityClass
+from mooring.errors import ObjectError
 
 NAMESPACE_DEFAULT = "default"
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
@@ -73,7 +74,10 @@ def _default(
     obj: KubeObject, priorities: Mapping[str, PriorityClass], classes: Sequence[StorageClass]
 ) -> KubeObject:
     if isinstance(obj, Pod):
-        return default_pod(obj, priorities)
+        try:
+            return default_pod(obj, priorities)
+        except ObjectError as error:
+            raise ObjectError(f"Pod {obj.key}: {error.message}", path=error.path) from None
     if isinstance(obj, Node):
         return default_node(obj)
     if isinstance(obj, PersistentVolumeClaim):

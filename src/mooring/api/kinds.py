@@ -274,20 +274,24 @@ def _type_of(raw: dict[str, Any]) -> tuple[str, str]:
     return raw["apiVersion"], raw["kind"]
 
 
-def encode(obj: KubeObject) -> dict[str, Any]:
-    """Make a dict of wire names from an object, apiVersion and kind first.
+def encode_json(obj: KubeObject) -> bytes:
+    """Make JSON text from an object, apiVersion and kind first.
 
     Fields that Mooring does not type are not there: change objects on a server by patch.
     """
     if isinstance(obj, CustomResource):
-        return obj.raw
+        return msgspec.json.encode(obj.raw)
     row = BY_STRUCT.get(type(obj))
     if row is None:
         raise ObjectError(f"{type(obj).__name__} is not in the table of kinds")
-    fields: dict[str, Any] = msgspec.to_builtins(obj)
-    return {"apiVersion": row.api_version, "kind": row.kind, **fields}
+    head = f'{{"apiVersion":"{row.api_version}","kind":"{row.kind}"'.encode()
+    body = msgspec.json.encode(obj)
+    return head + body[1:] if body == b"{}" else head + b"," + body[1:]
 
 
-def encode_json(obj: KubeObject) -> bytes:
-    """Make JSON text from an object, apiVersion and kind first."""
-    return msgspec.json.encode(encode(obj))
+def encode(obj: KubeObject) -> dict[str, Any]:
+    """Make a dict of wire names from an object; see `encode_json`."""
+    if isinstance(obj, CustomResource):
+        return obj.raw
+    raw: dict[str, Any] = msgspec.json.decode(encode_json(obj))
+    return raw

@@ -70,6 +70,8 @@ def _read_document(
         raise _placed(error, "", document, file) from None
     for path, raw in items:
         try:
+            if not isinstance(raw, dict):
+                raise ObjectError(f"an object must be a map, got {describe(raw)}")
             obj = decode(raw)
             _check(obj, raw)
         except ObjectError as error:

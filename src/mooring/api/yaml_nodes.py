@@ -25,8 +25,9 @@ _FLOAT_FORM = re.compile(
     r"[-+]?(?:(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?"
     r"|\.(?:inf|Inf|INF))\Z|\.(?:nan|NaN|NAN)\Z"
 )
-# What one document may grow to when its aliases are written out.
-_MAX_VALUES = 10_000_000
+# A text without aliases has fewer values than characters; this is what aliases may make of it.
+_MAX_VALUES_PER_CHARACTER = 10
+_MAX_VALUES_ANYWAY = 100_000
 
 
 def _resolvers() -> dict[Any, list[tuple[str, re.Pattern[str]]]]:
@@ -124,7 +125,7 @@ def load_documents(text: str, file: str | None = None) -> Iterator[YamlDocument]
             node = loader.get_node()
             value = loader.construct_document(node)
             if "*" in text:
-                _check_size(value)
+                _check_size(value, len(text) * _MAX_VALUES_PER_CHARACTER + _MAX_VALUES_ANYWAY)
             if value is not None:
                 yield YamlDocument(node, value, number)
             number += 1
@@ -139,14 +140,14 @@ def load_documents(text: str, file: str | None = None) -> Iterator[YamlDocument]
             loader.dispose()
 
 
-def _check_size(value: Any) -> None:
+def _check_size(value: Any, limit: int) -> None:
     """Refuse aliases that contain themselves or multiply beyond reason."""
     count = 0
     pending = [value]
     while pending:
         found = pending.pop()
         count += 1
-        if count > _MAX_VALUES:
+        if count > limit:
             raise ObjectError("the document's aliases make it too large")
         if isinstance(found, dict):
             pending.extend(found.values())
