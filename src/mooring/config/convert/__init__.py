@@ -1,0 +1,9 @@
+"""Older versions of the configuration, and the Policy file, turned into v1."""
+
+from __future__ import annotations
+
+from mooring.config.convert.conversion import Converted, to_yaml
+from mooring.config.convert.document import convert
+from mooring.config.convert.policy import convert_policy
+
+__all__ = ["Converted", "convert", "convert_policy", "to_yaml"]

@@ -1,0 +1,81 @@
+"""What a conversion to v1 yields, and the notebook in which it is collected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import yaml
+
+from mooring.config.positions import parent
+from mooring.framework.fields import FieldError
+
+Doc = dict[str, Any]
+
+
+class Converted(msgspec.Struct):
+    """Hold the v1 form of an older document.
+
+    `doc_v1` is what a user would write, not defaulted beyond what keeps the meaning; it is empty
+    where there are `errors`, whose paths are those of the original document.
+    """
+
+    doc_v1: Doc
+    warnings: list[str]
+    errors: list[FieldError]
+    #: v1 path -> original path, for what moved; a path below a key moved with it.
+    origins: dict[str, str]
+
+    def origin(self, path: str) -> str:
+        """Return where the value at a v1 path stood in the original document.
+
+        >>> moved = Converted({}, [], [], {"profiles[0]": "", "profiles[0].plugins.reserve": ""})
+        >>> moved.origin("profiles[0].pluginConfig[1].name"), moved.origin("parallelism")
+        ('pluginConfig[1].name', 'parallelism')
+        """
+        around = path
+        while around and around not in self.origins:
+            around = parent(around)
+        below = path[len(around) :]
+        return (self.origins.get(around, around) + below).lstrip(".")
+
+
+class Conversion:
+    """Collect what one conversion finds. Owned by the call that made it."""
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+        self.errors: list[FieldError] = []
+        self.origins: dict[str, str] = {}
+
+    def warn(self, path: str, text: str) -> None:
+        """Say that something means less, or something else, than it did."""
+        line = f"{path}: {text}" if path else text
+        if line not in self.warnings:
+            self.warnings.append(line)
+
+    def refuse(self, path: str, text: str) -> None:
+        """Say that something cannot be carried over, and what to use instead."""
+        error = FieldError(path, text)
+        if error not in self.errors:
+            self.errors.append(error)
+
+    def finish(self, doc: Doc, deprecation: str) -> Converted:
+        """Return the result, its first warning being the deprecation and the v1 form."""
+        warnings = list(self.warnings)
+        if not self.errors:
+            warnings.insert(0, f"{deprecation}; its v1 form is:\n\n{to_yaml(doc)}")
+        return Converted({} if self.errors else doc, warnings, self.errors, self.origins)
+
+
+def to_yaml(doc: Doc) -> str:
+    """Print a document as YAML, keys in the order given."""
+    text: str = yaml.dump(doc, Dumper=_Dumper, sort_keys=False, default_flow_style=False)
+    return text
+
+
+class _Dumper(yaml.SafeDumper):
+    """Print without anchors: a list that stands in two places is written twice."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True

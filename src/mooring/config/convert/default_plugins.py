@@ -1,0 +1,163 @@
+"""The plugins that each older version ran by default, and where today's run.
+
+A *version* of the file fixed its default plugins and their weights: kube-scheduler 1.25 read both
+v1beta2 and v1beta3 and gave TaintToleration the weight 1 in the one and 3 in the other. So those
+are carried over. What a *release* added meanwhile (SchedulingGates, DynamicResources,
+NodeDeclaredFeatures, a PreFilter for VolumeZone …) comes with the release and is left as it is
+today; so is the order of the default plugins among themselves.
+"""
+
+# kube-scheduler 1.18: algorithmprovider/registry.go; 1.22: apis/config/v1beta1/default_plugins.go;
+# 1.25: apis/config/v1beta2/default_plugins.go
+
+from __future__ import annotations
+
+from functools import cache
+
+from mooring.config.defaults import default_plugins
+from mooring.framework.features import FeatureGates
+from mooring.framework.points import CONFIGURABLE_POINTS
+
+#: Point -> the plugins that run there, with the weight where it is a score.
+DefaultPlugins = dict[str, tuple[tuple[str, int | None], ...]]
+
+LEAST_ALLOCATED = "NodeResourcesLeastAllocated"
+MOST_ALLOCATED = "NodeResourcesMostAllocated"
+CAPACITY_RATIO = "RequestedToCapacityRatio"
+FIT = "NodeResourcesFit"
+SPREAD = "PodTopologySpread"
+#: SelectorSpread's name until 1.18, and its name from 1.19 on.
+SELECTOR_SPREADS = ("DefaultPodTopologySpread", "SelectorSpread")
+
+#: The points that a file can name, in the order of a scheduling attempt.
+POINTS: tuple[str, ...] = tuple(point.key for point in CONFIGURABLE_POINTS)
+
+
+def _plain(names: str) -> tuple[tuple[str, None], ...]:
+    return tuple((name, None) for name in names.split())
+
+
+_FILTERS = (
+    "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit "
+    "VolumeRestrictions EBSLimits GCEPDLimits NodeVolumeLimits AzureDiskLimits VolumeBinding "
+    "VolumeZone PodTopologySpread InterPodAffinity"
+)
+
+V1BETA2: DefaultPlugins = {
+    "queueSort": _plain("PrioritySort"),
+    "preFilter": _plain(
+        "NodeResourcesFit NodePorts VolumeRestrictions PodTopologySpread InterPodAffinity "
+        "VolumeBinding NodeAffinity"
+    ),
+    "filter": _plain(_FILTERS),
+    "postFilter": _plain("DefaultPreemption"),
+    "preScore": _plain("InterPodAffinity PodTopologySpread TaintToleration NodeAffinity"),
+    "score": (
+        ("NodeResourcesBalancedAllocation", 1),
+        ("ImageLocality", 1),
+        ("InterPodAffinity", 1),
+        (FIT, 1),
+        ("NodeAffinity", 1),
+        (SPREAD, 2),
+        ("TaintToleration", 1),
+    ),
+    "reserve": _plain("VolumeBinding"),
+    "permit": (),
+    "preBind": _plain("VolumeBinding"),
+    "bind": _plain("DefaultBinder"),
+    "postBind": (),
+}
+
+V1BETA1: DefaultPlugins = {
+    **V1BETA2,
+    "score": (
+        ("NodeResourcesBalancedAllocation", 1),
+        ("ImageLocality", 1),
+        ("InterPodAffinity", 1),
+        (LEAST_ALLOCATED, 1),
+        ("NodeAffinity", 1),
+        ("NodePreferAvoidPods", 10000),
+        (SPREAD, 2),
+        ("TaintToleration", 1),
+    ),
+}
+
+#: v1alpha2, and v1alpha1's algorithmSource.provider DefaultProvider. Preemption and the binding of
+#: volumes were not plugins yet.
+V1ALPHA: DefaultPlugins = {
+    "queueSort": _plain("PrioritySort"),
+    "preFilter": _plain("NodeResourcesFit NodePorts InterPodAffinity PodTopologySpread"),
+    "filter": _plain(_FILTERS),
+    "postFilter": (),
+    "preScore": _plain(
+        "InterPodAffinity DefaultPodTopologySpread TaintToleration PodTopologySpread"
+    ),
+    "score": (
+        ("NodeResourcesBalancedAllocation", 1),
+        ("ImageLocality", 1),
+        ("InterPodAffinity", 1),
+        (LEAST_ALLOCATED, 1),
+        ("NodeAffinity", 1),
+        ("NodePreferAvoidPods", 10000),
+        ("DefaultPodTopologySpread", 1),
+        ("TaintToleration", 1),
+        (SPREAD, 1),
+    ),
+    "reserve": (),
+    "permit": (),
+    "preBind": (),
+    "bind": _plain("DefaultBinder"),
+    "postBind": (),
+}
+
+#: algorithmSource.provider ClusterAutoscalerProvider: full nodes are preferred to empty ones.
+CLUSTER_AUTOSCALER: DefaultPlugins = {
+    **V1ALPHA,
+    "score": tuple(
+        (MOST_ALLOCATED if name == LEAST_ALLOCATED else name, weight)
+        for name, weight in V1ALPHA["score"]
+    ),
+}
+
+#: The points at which today's default plugins take part.
+# kube-scheduler: the `var _ fwk.…Plugin` lines of framework/plugins
+IN_TREE_POINTS: dict[str, frozenset[str]] = {
+    name: frozenset(points.split())
+    for name, points in {
+        "SchedulingGates": "preEnqueue",
+        "PrioritySort": "queueSort",
+        "NodeUnschedulable": "filter",
+        "NodeName": "filter",
+        "TaintToleration": "filter preScore score",
+        "NodeAffinity": "preFilter filter preScore score",
+        "NodePorts": "preFilter filter",
+        FIT: "preFilter filter preScore score",
+        "VolumeRestrictions": "preFilter filter",
+        "NodeVolumeLimits": "preFilter filter",
+        "VolumeBinding": "preFilter filter preScore score reserve preBind",
+        "VolumeZone": "preFilter filter",
+        SPREAD: "preFilter filter preScore score",
+        "InterPodAffinity": "preFilter filter preScore score",
+        "DynamicResources": "preEnqueue preFilter filter postFilter score reserve preBind",
+        "DefaultPreemption": "preEnqueue postFilter",
+        "NodeResourcesBalancedAllocation": "preScore score",
+        "ImageLocality": "score",
+        "DefaultBinder": "bind",
+        "NodeDeclaredFeatures": "preFilter filter",
+    }.items()
+}
+
+
+@cache
+def today() -> dict[str, int | None]:
+    """Return today's default plugins, in order, with their weights."""
+    return dict(default_plugins(FeatureGates()))
+
+
+def today_at(point: str) -> list[str]:
+    """Return the names of today's default plugins that take part at a point, in order.
+
+    >>> today_at("bind")
+    ['DefaultBinder']
+    """
+    return [name for name in today() if point in IN_TREE_POINTS[name]]

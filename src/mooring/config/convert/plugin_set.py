@@ -1,0 +1,148 @@
+"""A profile's plugins at one extension point on their way to v1.
+
+Up to v1beta2 a file changed the default plugins point by point: those it did not disable came
+first, those it enabled followed. v1 has one default set, multiPoint, that spreads over the points,
+and puts a default plugin that is named at a point *before* the others. A plain copy would therefore
+put a re-enabled DefaultBinder before the plugin that was to bind first. Where the order would
+change, the v1 form switches the spreading off (`disabled: "*"`) and lists the point's plugins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from mooring.config.convert.conversion import Conversion, Doc
+from mooring.config.convert.default_plugins import DefaultPlugins, today, today_at
+
+ALL = "*"
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """Name a plugin at a point. `origin` is where the file named it; empty for a default."""
+
+    name: str
+    weight: int | None = None
+    origin: str = ""
+
+
+class PluginSet(msgspec.Struct):
+    """Hold what runs at one point."""
+
+    point: str
+    #: Where the file disabled every default plugin of the point, if it did.
+    cleared: str = ""
+    #: Default plugins of the version that still run, in its order.
+    kept: list[Entry] = []
+    #: Plugins that the file added after them.
+    added: list[Entry] = []
+    #: Default plugins that the file disabled; `origin` is where.
+    dropped: list[Entry] = []
+    #: Further names that the file disabled, which were no default here.
+    idle: list[Entry] = []
+
+    def running(self) -> list[Entry]:
+        """Return what runs, in order."""
+        return [*self.kept, *self.added]
+
+    def names(self) -> set[str]:
+        """Return the names of what runs."""
+        return {entry.name for entry in self.running()}
+
+    def replace(self, change: Callable[[Entry], Entry | None]) -> None:
+        """Replace each running and dropped entry by another, or leave it out."""
+        self.kept = [new for entry in self.kept if (new := change(entry)) is not None]
+        self.added = [new for entry in self.added if (new := change(entry)) is not None]
+        self.dropped = [new for entry in self.dropped if (new := change(entry)) is not None]
+
+    def write(self, conversion: Conversion, path: str, gone: set[str]) -> Doc:
+        """Return the v1 set; `gone` are plugins that multiPoint disables as a whole."""
+        defaults = [name for name in today_at(self.point) if name not in gone]
+        disabled, enabled = self._sets(defaults)
+        written: Doc = {}
+        if enabled:
+            written["enabled"] = [to_plugin(entry) for entry in enabled]
+        if disabled:
+            written["disabled"] = [{"name": entry.name} for entry in disabled]
+        for key, entries in (("enabled", enabled), ("disabled", disabled)):
+            for index, entry in enumerate(entries):
+                if entry.origin:
+                    conversion.origins[f"{path}.{key}[{index}]"] = entry.origin
+        return written
+
+    def _sets(self, defaults: list[str]) -> tuple[list[Entry], list[Entry]]:
+        """Return (disabled, enabled)."""
+        if self.cleared:
+            return [Entry(ALL, origin=self.cleared)], self.running()
+        running = self.names()
+        disabled = [
+            Entry(entry.name, origin=entry.origin)
+            for entry in (*self.dropped, *self.idle)
+            if entry.name not in running and (entry in self.idle or entry.name in defaults)
+        ]
+        if self.point == "score":
+            # Scores add up: their order means nothing, their weights do.
+            kept = [entry for entry in self.kept if entry.origin or entry.name not in defaults]
+            return disabled, [*kept, *self.added]
+        moved = [entry for entry in self.added if entry.name in defaults]
+        if not moved:
+            return disabled, self.added
+        stopped = {entry.name for entry in (*disabled, *self.added)}
+        first = [Entry(name) for name in defaults if name not in stopped]
+        return [Entry(ALL, origin=moved[0].origin)], [*first, *self.added]
+
+
+def read_plugin_set(doc: Doc, path: str, point: str, defaults: DefaultPlugins) -> PluginSet:
+    """Merge what a file says of a point with what the version ran there by default."""
+    # kube-scheduler: apis/config/v1beta2/default_plugins.go, mergePluginSet
+    disabled = {
+        entry.get("name", ""): f"{path}.disabled[{index}]"
+        for index, entry in enumerate(doc.get("disabled", []))
+    }
+    added = [
+        Entry(entry.get("name", ""), _weight(entry, point), f"{path}.enabled[{index}]")
+        for index, entry in enumerate(doc.get("enabled", []))
+    ]
+    old = defaults[point]
+    result = PluginSet(point, cleared=disabled.get(ALL, "") if old else "")
+    for name, weight in old:
+        where = result.cleared or disabled.get(name)
+        if where:
+            result.dropped.append(Entry(name, weight, where))
+            continue
+        again = next((entry for entry in added if entry.name == name), None)
+        if again is not None:
+            added.remove(again)
+        result.kept.append(again or Entry(name, weight))
+    result.added = added
+    known = {name for name, _ in old} | {ALL}
+    result.idle = [
+        Entry(name, origin=where) for name, where in disabled.items() if name not in known
+    ]
+    return result
+
+
+def weights_to_say(score: PluginSet) -> list[Entry]:
+    """Return the default plugins whose weight in the version is not today's."""
+    if score.cleared:
+        return []
+    weights = today()
+    return [
+        entry
+        for entry in score.kept
+        if not entry.origin and weights.get(entry.name, entry.weight) != entry.weight
+    ]
+
+
+def to_plugin(entry: Entry) -> Doc:
+    """Return an entry as a file writes it."""
+    if entry.weight is None:
+        return {"name": entry.name}
+    return {"name": entry.name, "weight": entry.weight}
+
+
+def _weight(entry: Doc, point: str) -> int | None:
+    weight: int | None = entry.get("weight")
+    # A weight that is absent or 0 counts as 1; said, it cannot become today's default weight.
+    return (weight or 1) if point == "score" else weight

@@ -1,0 +1,24 @@
+"""v1beta1 (1.19 to 1.22): v1beta2's ancestor, with plugins of its own for scoring by resources."""
+
+from __future__ import annotations
+
+from mooring.config.convert.conversion import Conversion, Doc
+from mooring.config.convert.default_plugins import V1BETA1
+from mooring.config.convert.plugin_config import say_list_defaulting
+from mooring.config.convert.profile import Profile
+from mooring.config.convert.settings import start_document
+
+
+def convert_v1beta1(conversion: Conversion, doc: Doc) -> Doc:
+    """Return the v1 form of a v1beta1 document."""
+    written = start_document(conversion, doc)
+    written["profiles"] = []
+    for index, old in enumerate(doc.get("profiles") or [{}]):
+        path = f"profiles[{index}]"
+        profile = Profile(conversion, old, path, V1BETA1, doc["apiVersion"])
+        say_list_defaulting(profile.config)
+        profile.replace_removed()
+        written["profiles"].append(profile.write(path))
+    if "extenders" in doc:
+        written["extenders"] = doc["extenders"]
+    return written
