@@ -1,4 +1,4 @@
-"""Merging with the defaults and expanding multiPoint, judged by recorded decisions and by tables."""
+"""Merging with the defaults and expanding multiPoint: recorded decisions, and tables."""
 
 from __future__ import annotations
 

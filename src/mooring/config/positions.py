@@ -126,7 +126,7 @@ def parse(text: str) -> Document:
 
 
 class _Loader(yaml.CSafeLoader):
-    """Compose nodes, tagging plain scalars as such: `_plain` resolves them, by Go's rules."""
+    """Compose nodes, tagging plain scalars: `resolve_plain` gives them meaning."""
 
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> Any:
         if kind is yaml.ScalarNode:
@@ -202,11 +202,11 @@ class _Reader:
         text: str = node.value
         kind = node.tag.removeprefix(_TAG)
         if kind == _PLAIN:
-            return _plain(text)
+            return resolve_plain(text)
         if kind in ("str", "binary", "timestamp"):
             return text
         if kind in ("int", "float", "bool", "null"):
-            value = _plain(text)
+            value = resolve_plain(text)
             if kind == "float" and isinstance(value, int) and not isinstance(value, bool):
                 return float(value)
             return value
@@ -231,8 +231,12 @@ def _too_deep(text: str) -> Mark | None:
     return None
 
 
-def _plain(text: str) -> Any:
-    """Resolve a plain scalar as Go's yaml.v2 does."""
+def resolve_plain(text: str) -> Any:
+    """Return what an unquoted scalar means to Go's YAML parser.
+
+    >>> resolve_plain("y"), resolve_plain("1e3"), resolve_plain("2020-01-01")
+    (True, 1000, '2020-01-01')
+    """
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):

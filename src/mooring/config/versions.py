@@ -11,8 +11,8 @@ from mooring.config.defaults import API_VERSION, KIND
 from mooring.config.problems import Problems
 from mooring.framework.fields import FieldError
 
-#: Give the data of a ConfigMap by namespace and name, or None where it does not exist.
-ReadConfigMap = Callable[[str, str], Mapping[str, str] | None]
+#: Return the data of a ConfigMap by namespace and name; raises OSError or MooringError.
+ReadConfigMap = Callable[[str, str], Mapping[str, Any]]
 
 POLICY_KIND = "Policy"
 OLDER_VERSIONS = tuple(

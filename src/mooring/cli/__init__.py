@@ -1,0 +1,1 @@
+"""The `mooring` command: one file per subcommand."""

@@ -1,0 +1,79 @@
+"""`mooring config`: check a configuration file, or print it as v1 with every default."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from mooring.config import LoadResult, load_config, load_config_text, to_v1, to_yaml
+from mooring.errors import ConfigError
+from mooring.framework.features import FeatureGates
+from mooring.registry import Registry, default_registry, load_plugin
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `config` with `validate` and `convert`."""
+    parser = subparsers.add_parser("config", help="check or convert a scheduler configuration")
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    validate = actions.add_parser(
+        "validate",
+        help="say everything that is wrong with a file",
+        description="Check a KubeSchedulerConfiguration (any version) or a Policy file.",
+    )
+    validate.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        metavar="FILE.py:Class",
+        help="register a plugin; may be repeated",
+    )
+    validate.set_defaults(run=_validate)
+    convert = actions.add_parser(
+        "convert",
+        help="print the v1 form of a file, fully defaulted",
+        description="Print a KubeSchedulerConfiguration (any version) or a Policy file as v1, "
+        "with every default, as kube-scheduler --write-config-to does.",
+    )
+    convert.set_defaults(run=_convert)
+    for action in (validate, convert):
+        action.add_argument("file", metavar="FILE", help='the file; "-" reads standard input')
+        action.add_argument(
+            "--feature-gates", default="", metavar="A=true,B=false", help="gates to change"
+        )
+
+
+def _validate(args: argparse.Namespace) -> int:
+    named = (load_plugin(reference) for reference in args.plugin)
+    registry = default_registry([*args.plugins, *named])
+    _warn(_load(args, registry).warnings)
+    print(f"{_name(args)}: valid")
+    return 0
+
+
+def _convert(args: argparse.Namespace) -> int:
+    result = _load(args, None)
+    # A deprecation warning goes on to show the v1 form; that is what stdout is for here.
+    _warn(tuple(warning.split("\n", 1)[0] for warning in result.warnings))
+    sys.stdout.write(to_yaml(to_v1(result.config)))
+    return 0
+
+
+def _load(args: argparse.Namespace, registry: Registry | None) -> LoadResult:
+    gates = FeatureGates.from_text(args.feature_gates)
+    _warn(gates.warnings)
+    if args.file != "-":
+        return load_config(args.file, registry=registry, feature_gates=gates)
+    try:
+        text = sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"not UTF-8 text: {error}", file=_name(args)) from error
+    return load_config_text(text, file=_name(args), registry=registry, feature_gates=gates)
+
+
+def _name(args: argparse.Namespace) -> str:
+    return "<stdin>" if args.file == "-" else str(args.file)
+
+
+def _warn(warnings: tuple[str, ...]) -> None:
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)

@@ -1,0 +1,61 @@
+"""The `mooring` command: finds the subcommands and runs one.
+
+Every module beside this one is a subcommand. Its `add_parser(subparsers)` adds a parser whose
+default `run` is a function from the parsed arguments to the exit status. `args.plugins` holds the
+plugin classes that were handed to `main`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from types import ModuleType
+
+import mooring.cli
+from mooring.errors import MooringError
+from mooring.framework.plugin import Plugin
+
+
+def main(argv: Sequence[str] | None = None, *, plugins: Iterable[type[Plugin]] = ()) -> int:
+    """Run the command line and return the exit status: 1 for bad input, 2 for wrong usage.
+
+    `plugins` are registered beside the built-ins, so a program of three lines is a scheduler with a
+    plugin of its own.
+    """
+    parser = argparse.ArgumentParser(
+        prog="mooring", description="The Kubernetes scheduling framework in Python."
+    )
+    parser.add_argument("--version", action="version", version=f"mooring {version('mooring')}")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in _commands():
+        command.add_parser(subparsers)
+    args = parser.parse_args(argv)
+    args.plugins = tuple(plugins)
+    try:
+        status: int = args.run(args)
+        sys.stdout.flush()
+    except MooringError as error:
+        print(_in_lines(error), file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # The reader of our output has gone; point stdout elsewhere so that exiting stays quiet.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return status
+
+
+def _commands() -> list[ModuleType]:
+    names = sorted(module.name for module in pkgutil.iter_modules(mooring.cli.__path__))
+    modules = (importlib.import_module(f"mooring.cli.{name}") for name in names if name != "main")
+    return [module for module in modules if hasattr(module, "add_parser")]
+
+
+def _in_lines(error: MooringError) -> str:
+    return "\n".join(f"error: {line}" for line in str(error).split("\n"))
