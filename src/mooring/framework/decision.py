@@ -37,6 +37,12 @@ class NodeStatuses:
         #: Status of nodes that were not asked: unresolvable, as in kube-scheduler.
         self.absent = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 
+    def afresh(self, absent: Status) -> NodeStatuses:
+        """Return statuses of the same nodes with nothing recorded yet."""
+        other = NodeStatuses(self._nodes)
+        other.absent = absent
+        return other
+
     def refuse(self, rows: Rows | Mask, status: Status) -> None:
         """Record a refusal for some rows of the snapshot."""
         code = self._index.get(status)

@@ -107,6 +107,10 @@ class Column(Generic[V]):
         more."""
         return self._column.values
 
+    def code_of(self, value: V) -> int:
+        """Return the code of a value, or -1 where no node has had it."""
+        return self._column.code_of(value)
+
     @property
     def codes(self) -> Codes:
         """Return the code of each node's value."""

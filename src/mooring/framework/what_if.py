@@ -81,6 +81,8 @@ class WhatIf(Nodes):
         super().__init__(nodes._columns, nodes._counts, nodes._images, rows)
         self._own: dict[tuple[str, str], Ints] = {}
         self._changes: list[_Change] = []
+        #: The node this view began with, where that is not the snapshot's (see `alone`).
+        self._begin: NodeInfo | None = None
         #: Nodes materialised so far, and how many changes each has seen.
         self._infos: dict[int, tuple[NodeInfo, int]] = {}
 
@@ -110,14 +112,14 @@ class WhatIf(Nodes):
         """Return a view of one of these nodes as it would be, to be changed further by itself."""
         assert self.rows is not None
         other = WhatIf(self.all, self.rows[position : position + 1])
-        other._infos[0] = (self.info(position).clone(), 0)
+        other._begin = self.info(position).clone()
         return other
 
     def info(self, position: int) -> NodeInfo:
         """Return the node at `position` as it would be."""
         found = self._infos.get(position)
         if found is None:
-            info, seen = super().info(position).clone(), 0
+            info, seen = (self._begin or super().info(position)).clone(), 0
         else:
             info, seen = found
         if seen < len(self._changes) or found is None:
@@ -139,9 +141,8 @@ class WhatIf(Nodes):
         column = self._own.get((kind, resource))
         if column is None:
             column = base
-            for position, (info, seen) in self._infos.items():
-                if seen == 0:
-                    column[position] = _amount(info, kind, resource)
+            if self._begin is not None:
+                column[0] = _amount(self._begin, kind, resource)
             for change in self._changes:
                 change.apply(kind, resource, column)
             self._own[kind, resource] = column
@@ -169,7 +170,7 @@ class WhatIf(Nodes):
     def port_conflicts(self, port: HostPort) -> Mask:
         """Return on which nodes a host port would be taken."""
         conflicts = super().port_conflicts(port)
-        touched: set[int] = set(self._infos)
+        touched: set[int] = set() if self._begin is None else {0}
         for change in self._changes:
             if change.batch.has_ports:
                 touched.update(change.positions.tolist())

@@ -1,0 +1,5 @@
+"""DefaultPreemption: making room for a pod by removing less important ones."""
+
+from mooring.plugins.preemption.plugin import DefaultPreemption
+
+__all__ = ["DefaultPreemption"]

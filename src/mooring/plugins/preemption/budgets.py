@@ -1,0 +1,53 @@
+"""Disruption budgets: which victims would violate one.
+
+# kube-scheduler: plugins/defaultpreemption/default_preemption.go (filterPodsWithPDBViolation)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mooring.api import PodDisruptionBudget
+from mooring.api.labels import Selector
+from mooring.errors import ObjectError
+from mooring.framework.pod_info import PodInfo
+
+
+class Budgets:
+    """The cluster's PodDisruptionBudgets, with selectors compiled."""
+
+    def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
+        self._by_namespace: dict[str, list[tuple[PodDisruptionBudget, Selector]]] = {}
+        for budget in budgets:
+            try:
+                selector = Selector.from_label_selector(budget.spec.selector)
+            except ObjectError:
+                continue
+            # An empty selector matches nothing here, unlike elsewhere.
+            if not selector.empty:
+                self._by_namespace.setdefault(budget.metadata.namespace, []).append(
+                    (budget, selector)
+                )
+
+    def __bool__(self) -> bool:
+        return bool(self._by_namespace)
+
+    def split(self, pods: Sequence[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
+        """Return (violating, others): going through the pods in order, each uses up its budgets."""
+        violating: list[PodInfo] = []
+        others: list[PodInfo] = []
+        used: dict[int, int] = {}
+        for pod in pods:
+            (violating if self._use(pod, used) else others).append(pod)
+        return violating, others
+
+    def _use(self, info: PodInfo, used: dict[int, int]) -> bool:
+        """Take the pod out of every budget that covers it; tell whether one had nothing left."""
+        meta = info.pod.metadata
+        violates = False
+        for budget, selector in self._by_namespace.get(meta.namespace, ()) if meta.labels else ():
+            if not selector.matches(meta.labels) or meta.name in budget.status.disrupted_pods:
+                continue
+            count = used[id(budget)] = used.get(id(budget), 0) + 1
+            violates |= count > budget.status.disruptions_allowed
+        return violates

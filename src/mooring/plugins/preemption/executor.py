@@ -1,0 +1,126 @@
+"""Carrying a preemption out: victims leave, lower nominations on the node are dropped.
+
+A victim that is only assumed (it waits at Permit, or its PreBind runs) is taken back in memory;
+others get the condition DisruptionTarget and are deleted. With the gate SchedulerAsyncPreemption
+this runs beside the scheduling loop, and PreEnqueue keeps the preemptor out of the queue until
+the last victim is about to go.
+
+# kube-scheduler: framework/preemption/executor.go
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from mooring.api import Pod
+from mooring.errors import ApiError
+from mooring.framework.handle import Handle
+
+log = logging.getLogger(__name__)
+
+_NOT_FOUND = 404
+
+
+class Executor:
+    """Carry out preemptions for one plugin. Owned by the plugin."""
+
+    def __init__(self, plugin: str, handle: Handle) -> None:
+        self._plugin = plugin
+        self._handle = handle
+        #: Preemptors whose victims are being removed, with the last victim once it is its turn.
+        self._preempting: dict[str, Pod | None] = {}
+
+    def is_preempting(self, uid: str) -> bool:
+        """Tell whether a pod must still wait for its own preemption."""
+        if uid not in self._preempting:
+            return False
+        last = self._preempting[uid]
+        if last is None:
+            return True
+        # The last victim's deletion brings the preemptor back: it must not be gated by then.
+        current = self._handle.lister(Pod).get(last.metadata.name, last.metadata.namespace)
+        return current is not None and current.metadata.deletion_timestamp is None
+
+    def start(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
+        """Carry a preemption out beside the scheduling loop."""
+        leaving = [pod for pod in victims if pod.metadata.deletion_timestamp is None]
+        if leaving:
+            self._preempting[preemptor.metadata.uid] = None
+            self._handle.spawn(self._run_beside(preemptor, node_name, leaving), preemptor)
+
+    async def _run_beside(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
+        uid = preemptor.metadata.uid
+        try:
+            await self._clear_lower_nominations(preemptor, node_name)
+            for victim in victims[:-1]:
+                await self._preempt(preemptor, node_name, victim)
+            self._preempting[uid] = victims[-1]
+            await self._preempt(preemptor, node_name, victims[-1])
+        except ApiError:
+            log.exception("Error occurred during async preemption")
+            self._preempting.pop(uid, None)
+            self._handle.activate((preemptor,))
+        finally:
+            self._preempting.pop(uid, None)
+
+    async def run(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
+        """Carry a preemption out within the cycle (gate SchedulerAsyncPreemption off)."""
+        for victim in victims:
+            if victim.metadata.deletion_timestamp is None:
+                await self._preempt(preemptor, node_name, victim)
+        await self._clear_lower_nominations(preemptor, node_name)
+
+    async def _clear_lower_nominations(self, preemptor: Pod, node_name: str) -> None:
+        for info in list(self._handle.nominator.nominated_on(node_name)):
+            if info.priority < preemptor.priority:
+                self._handle.nominator.delete(info.uid)
+                meta = info.pod.metadata
+                await self._handle.client.patch(
+                    Pod,
+                    meta.name,
+                    meta.namespace,
+                    {"status": {"nominatedNodeName": None}},
+                    subresource="status",
+                )
+
+    async def _preempt(self, preemptor: Pod, node_name: str, victim: Pod) -> None:
+        note = f"Preempted by pod {preemptor.metadata.uid} on node {node_name}"
+        if self._take_back(victim):
+            note += " (in kube-scheduler memory)."
+        else:
+            try:
+                await self._delete(preemptor, victim)
+            except ApiError as error:
+                if error.status != _NOT_FOUND:
+                    raise
+                return
+        self._handle.events.event(
+            victim, "Normal", "Preempted", "Preempting", note, related=preemptor
+        )
+
+    def _take_back(self, victim: Pod) -> bool:
+        uid = victim.metadata.uid
+        waiting = self._handle.waiting_pod(uid)
+        if waiting is not None:
+            return waiting.preempt(self._plugin, "preempted")
+        binding = self._handle.pre_binding_pod(uid)
+        return binding is not None and binding.cancel(f"preempted by {self._plugin}")
+
+    async def _delete(self, preemptor: Pod, victim: Pod) -> None:
+        meta = victim.metadata
+        condition = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "PreemptionByScheduler",
+            "message": f"{preemptor.spec.scheduler_name}: preempting to accommodate a higher "
+            "priority pod",
+        }
+        await self._handle.client.patch(
+            Pod,
+            meta.name,
+            meta.namespace,
+            {"status": {"conditions": [condition]}},
+            subresource="status",
+        )
+        await self._handle.client.delete(Pod, meta.name, meta.namespace, uid=meta.uid)

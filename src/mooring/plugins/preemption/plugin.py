@@ -1,0 +1,203 @@
+"""DefaultPreemption: PostFilter that finds the cheapest node to clear for a pod that fits nowhere.
+
+# kube-scheduler: plugins/defaultpreemption/default_preemption.go,
+# framework/preemption/preemption.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mooring.api import Pod, PodDisruptionBudget
+from mooring.errors import ApiError
+from mooring.framework.decision import Candidate, NodeStatuses
+from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.framework.extender import Victims
+from mooring.framework.handle import Handle
+from mooring.framework.plugin import Nominate, Plugin
+from mooring.framework.pod_info import PodInfo
+from mooring.framework.state import CycleState
+from mooring.framework.status import Code, Status, code_of
+from mooring.plugins.args import DefaultPreemptionArgs
+from mooring.plugins.preemption.budgets import Budgets
+from mooring.plugins.preemption.dry_run import DryRun, Trial
+from mooring.plugins.preemption.executor import Executor
+from mooring.plugins.preemption.importance import cost
+
+NEVER = "preemption: not eligible due to preemptionPolicy=Never."
+VICTIM_TERMINATING = "preemption: not eligible due to a terminating pod on the nominated node."
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+NO_CANDIDATE = "preemption: no candidate node for preemption"
+STILL_PREEMPTING = "waiting for the preemption for this pod to be finished"
+
+
+class DefaultPreemption(Plugin):
+    """Nominate a node where less important pods make room, and remove them."""
+
+    name = "DefaultPreemption"
+    Args = DefaultPreemptionArgs
+    args: DefaultPreemptionArgs
+
+    def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
+        super().__init__(args, handle)
+        self._executor = Executor(self.name, self.handle)
+
+    def pre_enqueue(self, pod: Pod) -> Status | None:
+        """Keep a pod out of the queue while its own victims are being removed."""
+        if self._executor.is_preempting(pod.metadata.uid):
+            return Status.unresolvable(STILL_PREEMPTING)
+        return None
+
+    async def post_filter(
+        self, state: CycleState, pod: Pod, statuses: NodeStatuses
+    ) -> Nominate | Status:
+        """Look for room; suspends only to ask extenders, or without SchedulerAsyncPreemption."""
+        pod = self.handle.lister(Pod).get(pod.metadata.name, pod.metadata.namespace) or pod
+        refusal = self._ineligible(pod, statuses)
+        if refusal is not None:
+            return refusal
+        found, tried = self._find_candidates(state, pod, statuses)
+        if not found:
+            faults = [trial.refusal for trial in tried if code_of(trial.refusal) is Code.ERROR]
+            if faults:
+                return Status.error(*(f"preemption: {fault.message}" for fault in faults if fault))
+            return Nominate("", Status.unschedulable(f"preemption: {_outcome(statuses, tried)}"))
+        candidates = await self._ask_extenders(pod, found)
+        if isinstance(candidates, Status):
+            return candidates
+        if not candidates:
+            return Status.unschedulable(NO_CANDIDATE)
+        return await self._carry_out(pod, candidates)
+
+    def _ineligible(self, pod: Pod, statuses: NodeStatuses) -> Status | None:
+        if pod.spec.preemption_policy == "Never":
+            return Status.unschedulable(NEVER)
+        node = self.handle.snapshot.find(pod.status.nominated_node_name)
+        if node is None:
+            return None
+        if code_of(statuses.get(node.name)) is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+            return None
+        for other in node.pods.values():
+            if other.priority < pod.priority and _is_leaving(other.pod):
+                return Status.unschedulable(VICTIM_TERMINATING)
+        return None
+
+    def _find_candidates(
+        self, state: CycleState, pod: Pod, statuses: NodeStatuses
+    ) -> tuple[list[Trial], list[Trial]]:
+        """Return the nodes where preemption helps, and those where it was tried in vain."""
+        rows = statuses.rows_with(Code.UNSCHEDULABLE)
+        if not len(rows):
+            return [], []
+        wanted = self._num_candidates(len(rows))
+        rows = np.roll(rows, -self.handle.random.randrange(len(rows)))
+        budgets = Budgets(self.handle.lister(PodDisruptionBudget).list())
+        harmless: list[Trial] = []
+        violating: list[Trial] = []
+        in_vain: list[Trial] = []
+        for trial in DryRun(self.handle, state, pod, budgets).run(rows, wanted):
+            if trial.refusal is not None:
+                in_vain.append(trial)
+                continue
+            (violating if trial.violations else harmless).append(trial)
+            if harmless and len(harmless) + len(violating) >= wanted:
+                break
+        return harmless + violating, in_vain
+
+    def _num_candidates(self, num_nodes: int) -> int:
+        share = num_nodes * self.args.min_candidate_nodes_percentage // 100
+        return min(max(share, self.args.min_candidate_nodes_absolute), num_nodes)
+
+    async def _ask_extenders(
+        self, pod: Pod, found: Sequence[Trial]
+    ) -> list[tuple[str, Sequence[PodInfo], int]] | Status:
+        names = self.handle.snapshot.names
+        candidates = [(names[trial.row], trial.victims, trial.violations) for trial in found]
+        asked = [
+            extender
+            for extender in self.handle.extenders
+            if extender.supports_preemption and extender.is_interested(pod)
+        ]
+        if not asked:
+            return candidates
+        victims = {
+            name: Victims(tuple(info.pod for info in infos), violations)
+            for name, infos, violations in candidates
+        }
+        for extender in asked:
+            try:
+                answer = dict(await extender.process_preemption(pod, victims))
+            except ApiError as error:
+                if extender.ignorable:
+                    continue
+                return Status.error(str(error))
+            for name in [name for name, those in answer.items() if not those.pods]:
+                if not extender.ignorable:
+                    return Status.error(f'expected at least one victim pod on node "{name}"')
+                del answer[name]
+            victims = answer
+            if not victims:
+                break
+        return [
+            (name, [self.handle.pod_info(pod) for pod in those.pods], those.pdb_violations)
+            for name, those in victims.items()
+        ]
+
+    async def _carry_out(
+        self, pod: Pod, candidates: Sequence[tuple[str, Sequence[PodInfo], int]]
+    ) -> Nominate | Status:
+        now = self.handle.clock.now()
+        costs = [cost(infos, violations, now) for _, infos, violations in candidates]
+        cheapest = min(costs)
+        best = [index for index, one in enumerate(costs) if one == cheapest]
+        node_name, infos, _ = candidates[self.handle.random.choice(best)]
+        victims = tuple(info.pod for info in infos)
+        if self.handle.features.enabled("SchedulerAsyncPreemption"):
+            self._executor.start(pod, node_name, victims)
+        else:
+            try:
+                await self._executor.run(pod, node_name, victims)
+            except ApiError as error:
+                return Status.error(f"preemption: {error}")
+        tied = set(best)
+        return Nominate(
+            node_name,
+            victims=victims,
+            candidates=tuple(
+                Candidate(name, tuple(info.pod for info in those), violations, index in tied)
+                for index, (name, those, violations) in enumerate(candidates)
+            ),
+        )
+
+    def events_to_register(self) -> list[ClusterEvent]:
+        """Register for nothing that would requeue: the plugins that refused know better."""
+        if not self.handle.features.enabled("SchedulerAsyncPreemption"):
+            return []
+        return [ClusterEvent(EventResource.POD, ActionType.DELETE, _after_pod_deletion)]
+
+
+def _after_pod_deletion(pod: Pod, old: Any, new: Any) -> QueueingHint:
+    """Skip: the event exists so that a pod gated by PreEnqueue is looked at again."""
+    return QueueingHint.SKIP
+
+
+def _is_leaving(pod: Pod) -> bool:
+    """Tell whether an earlier preemption made the pod terminate."""
+    if pod.metadata.deletion_timestamp is None:
+        return False
+    for condition in pod.status.conditions:
+        if condition.type == "DisruptionTarget":
+            return condition.status == "True" and condition.reason == "PreemptionByScheduler"
+    return False
+
+
+def _outcome(statuses: NodeStatuses, tried: Sequence[Trial]) -> str:
+    """Say why preemption helps nowhere."""
+    outcome = statuses.afresh(Status.unresolvable(NOT_HELPFUL))
+    for trial in tried:
+        if trial.refusal is not None:
+            outcome.refuse(np.array([trial.row]), trial.refusal)
+    return outcome.describe()
