@@ -1,0 +1,43 @@
+"""Taints and tolerations."""
+
+from __future__ import annotations
+
+import pytest
+
+from mooring.api import Taint, Toleration, decode_as
+from mooring.api.taints import find_untolerated, tolerates
+from tests.api.reference import recorded
+
+
+@pytest.mark.parametrize(("question", "answer"), recorded("toleration"), ids=lambda _: "recorded")
+def test_tolerations_answer_as_in_the_reference(question, answer):
+    toleration = decode_as(question["Toleration"], Toleration)
+    taint = decode_as(question["Taint"], Taint)
+    assert tolerates(toleration, taint, question["Opts"]["cmp"]) is answer
+
+
+def test_the_first_untolerated_taint_with_an_effect_that_counts_is_found():
+    taints = [
+        Taint(key="a", effect="PreferNoSchedule"),
+        Taint(key="b", value="1", effect="NoSchedule"),
+        Taint(key="c", effect="NoExecute"),
+    ]
+    tolerations = [Toleration(key="b", operator="Exists")]
+    assert find_untolerated(taints, []) is taints[1]
+    assert find_untolerated(taints, tolerations) is taints[2]
+    assert find_untolerated(taints, [Toleration(operator="Exists")]) is None
+    assert find_untolerated(taints, tolerations, effects=("PreferNoSchedule",)) is taints[0]
+
+
+@pytest.mark.parametrize(
+    ("taint", "text"),
+    [
+        (Taint(key="k", value="v", effect="NoSchedule"), "k=v:NoSchedule"),
+        (Taint(key="k", effect="NoSchedule"), "k:NoSchedule"),
+        (Taint(key="k", value="v"), "k=v:"),
+        (Taint(key="k"), "k"),
+    ],
+    ids=str,
+)
+def test_a_taint_is_printed_without_empty_parts(taint, text):
+    assert taint.to_string() == text
