@@ -27,6 +27,7 @@ from mooring.framework.pod_info import HostPort
 
 V = TypeVar("V", bound=Hashable)
 A = TypeVar("A", bound=npt.NDArray[Any])
+T = TypeVar("T")
 
 Mask = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -158,6 +159,8 @@ class Columns:
         self.generation = 0
         #: Grows when a node object comes, goes or changes.
         self.node_generation = 0
+        self._derived: dict[Hashable, Any] = {}
+        self._derived_generation = 0
         self._capacity = _INITIAL_CAPACITY
         self._allocatable: dict[str, Ints] = {}
         self._requested: dict[str, Ints] = {}
@@ -233,6 +236,16 @@ class Columns:
             for row, info in enumerate(self.infos):
                 column.write(row, info.node.metadata.labels.get(key))
         return column
+
+    def derived(self, key: Hashable, work_out: Callable[[], T]) -> T:
+        """Return `work_out()`, remembered under `key` until a node object changes."""
+        if self._derived_generation != self.node_generation or len(self._derived) > _ANSWER_LIMIT:
+            self._derived.clear()
+            self._derived_generation = self.node_generation
+        if key not in self._derived:
+            self._derived[key] = work_out()
+        found: T = self._derived[key]
+        return found
 
     # Writing.
 

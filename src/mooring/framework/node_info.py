@@ -91,10 +91,10 @@ class NodeInfo:
         return self.node.spec.unschedulable
 
     def images(self) -> Iterator[tuple[str, int]]:
-        """Yield the normalised name and size of every image on the node."""
+        """Yield the name, as the node reports it, and the size of every image on the node."""
         for image in self.node.status.images:
             for name in image.names:
-                yield image_name(name), image.size_bytes
+                yield name, image.size_bytes
 
     def set_node(self, node: Node) -> None:
         """Replace the node object; pods stay."""

@@ -30,6 +30,7 @@ from mooring.framework.pod_info import AffinityTerm, HostPort
 
 V = TypeVar("V", bound=Hashable)
 S = TypeVar("S", bound=np.generic)
+T = TypeVar("T")
 
 #: Row numbers in the full snapshot.
 Rows = npt.NDArray[np.intp]
@@ -208,6 +209,14 @@ class Nodes:
     def gather(self, column: npt.NDArray[S]) -> npt.NDArray[S]:
         """Return the entries of these nodes out of an array over the full snapshot."""
         return column if self.rows is None else column[self.rows]
+
+    def derive(self, key: Hashable, work_out: Callable[[Nodes], T]) -> T:
+        """Work something out from all nodes of the snapshot, once until a node object changes.
+
+        It must depend on node objects alone, not on pods. Arrays in it cover the full snapshot:
+        read them with `gather`. Begin the key with something of your own (the plugin's name).
+        """
+        return self._columns.derived(key, lambda: work_out(self.all))
 
     def info(self, position: int) -> NodeInfo:
         """Return one node for node-form access, by its position in this object."""

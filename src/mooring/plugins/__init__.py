@@ -1,1 +1,34 @@
 """The plugins that come with the scheduler, on the public contract alone."""
+
+from __future__ import annotations
+
+from mooring.framework.plugin import Plugin
+from mooring.plugins.default_binder import DefaultBinder
+from mooring.plugins.image_locality import ImageLocality
+from mooring.plugins.node_affinity import NodeAffinity
+from mooring.plugins.node_declared_features import NodeDeclaredFeatures
+from mooring.plugins.node_name import NodeName
+from mooring.plugins.node_ports import NodePorts
+from mooring.plugins.node_resources import BalancedAllocation, Fit
+from mooring.plugins.node_unschedulable import NodeUnschedulable
+from mooring.plugins.preemption import DefaultPreemption
+from mooring.plugins.priority_sort import PrioritySort
+from mooring.plugins.scheduling_gates import SchedulingGates
+from mooring.plugins.taint_toleration import TaintToleration
+
+#: Every built-in plugin, in the order of the default profile.
+BUILT_INS: tuple[type[Plugin], ...] = (
+    SchedulingGates,
+    PrioritySort,
+    NodeUnschedulable,
+    NodeName,
+    TaintToleration,
+    NodeAffinity,
+    NodePorts,
+    Fit,
+    DefaultPreemption,
+    BalancedAllocation,
+    ImageLocality,
+    DefaultBinder,
+    NodeDeclaredFeatures,
+)

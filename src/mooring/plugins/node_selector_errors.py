@@ -64,14 +64,14 @@ def _label_errors(path: str, requirement: NodeSelectorRequirement) -> list[Field
     where = child(path, "values")
     if operator in ("In", "NotIn") and not values:
         text = "for 'in', 'notin' operators, values set can't be empty"
-        errors.append(invalid(where, values, text))
+        errors.append(invalid(where, values or None, text))
     if operator in ("Exists", "DoesNotExist") and values:
         text = "values set must be empty for exists and does not exist"
-        errors.append(invalid(where, values, text))
+        errors.append(invalid(where, values or None, text))
     if operator in ("Gt", "Lt"):
         if len(values) != 1:
             text = "for 'Gt', 'Lt' operators, exactly one value is required"
-            errors.append(invalid(where, values, text))
+            errors.append(invalid(where, values or None, text))
         for index, value in enumerate(values):
             if not _is_int64(value):
                 text = "for 'Gt', 'Lt' operators, the value must be an integer"
@@ -89,7 +89,7 @@ def _field_errors(path: str, requirement: NodeSelectorRequirement) -> list[Field
         where = child(path, "operator")
         return [not_supported(where, requirement.operator, _FIELD_OPERATORS)]
     if len(requirement.values) != 1:
-        return [invalid(child(path, "values"), requirement.values, "must have one element")]
+        return [invalid(child(path, "values"), requirement.values or None, "must have one element")]
     return []
 
 

@@ -1,0 +1,122 @@
+"""NodeDeclaredFeatures: nodes must declare the features that a pod's fields need."""
+
+# kube-scheduler: plugins/nodedeclaredfeatures/nodedeclaredfeatures.go
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import numpy as np
+
+from mooring.api import Node, Pod
+from mooring.framework.columns import Mask
+from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.framework.handle import Handle
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes
+from mooring.framework.plugin import Plugin
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+from mooring.plugins.gates import gates_of
+
+UNSATISFIED = Status.unresolvable("node(s) didn't match Pod's required features")
+NOT_PRE_FILTERED = Status.error(
+    'error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found'
+)
+
+RESTART_ALL_CONTAINERS = "RestartAllContainersOnContainerExits"
+USER_NAMESPACES_HOST_NETWORK = "UserNamespacesHostNetworkSupport"
+
+_STATE = "PreFilterNodeDeclaredFeatures"
+_RESTART_ALL = "RestartAllContainers"
+
+
+def required_features(pod: Pod) -> frozenset[str]:
+    """Return the features that a node must declare to run a pod."""
+    # component-helpers: nodedeclaredfeatures/features. Its other features matter only when a pod is
+    # updated or attached to, and none has a version from which every node can be taken to have it.
+    spec = pod.spec
+    features = set()
+    if spec.host_network and spec.host_users is False:
+        features.add(USER_NAMESPACES_HOST_NETWORK)
+    for containers in (spec.containers, spec.init_containers):
+        for container in containers:
+            for rule in container.restart_policy_rules:
+                if rule.get("action") == _RESTART_ALL:
+                    features.add(RESTART_ALL_CONTAINERS)
+    return frozenset(features)
+
+
+class NodeDeclaredFeatures(Plugin):
+    """Refuse nodes that do not declare what a pod needs."""
+
+    name = "NodeDeclaredFeatures"
+
+    def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
+        super().__init__(args, handle)
+        self._enabled = gates_of(handle).enabled("NodeDeclaredFeatures")
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        """Work out the features; step aside if none is needed."""
+        required = required_features(pod) if self._enabled else None
+        if not required:
+            return Status.skip()
+        state.write(_STATE, required)
+        return None
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        """Refuse a node that lacks a feature."""
+        if not self._enabled:
+            return None
+        required = state.get(_STATE)
+        if required is None:
+            return NOT_PRE_FILTERED
+        return None if required.issubset(node.node.status.declared_features) else UNSATISFIED
+
+    def filter_nodes(
+        self, state: CycleState, pod: Pod, nodes: Nodes
+    ) -> Iterator[tuple[Status, Mask]]:
+        """Refuse nodes by their sets of features, each asked once."""
+        if not self._enabled:
+            return
+        required = state.get(_STATE)
+        if required is None:
+            yield NOT_PRE_FILTERED, np.ones(len(nodes), dtype=np.bool_)
+            return
+        yield (
+            UNSATISFIED,
+            nodes.declared_features.map(
+                (self.name, required), lambda declared: declared is None or not required <= declared
+            ),
+        )
+
+    def events_to_register(self) -> list[ClusterEvent]:
+        """Ask for nodes that declare other features, and for pods that need others."""
+        if not self._enabled:
+            return []
+        return [
+            ClusterEvent(
+                EventResource.NODE,
+                ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE,
+                _after_node_change,
+            ),
+            ClusterEvent(EventResource.POD, ActionType.UPDATE, _after_pod_update),
+        ]
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """Sign by the features needed."""
+        return tuple(sorted(required_features(pod)))
+
+
+def _after_node_change(pod: Pod, old: Node | None, new: Node) -> QueueingHint:
+    if old is not None and old.status.declared_features == new.status.declared_features:
+        return QueueingHint.SKIP
+    return QueueingHint.QUEUE
+
+
+def _after_pod_update(pod: Pod, old: Pod, new: Pod) -> QueueingHint:
+    if pod.metadata.uid != new.metadata.uid:
+        return QueueingHint.SKIP
+    changed = required_features(old) != required_features(new)
+    return QueueingHint.QUEUE if changed else QueueingHint.SKIP

@@ -1,0 +1,51 @@
+"""NodeName: a pod that names its node goes nowhere else."""
+
+# kube-scheduler: plugins/nodename/node_name.go
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+import numpy as np
+
+from mooring.api import Pod
+from mooring.framework.columns import Mask
+from mooring.framework.events import ActionType, ClusterEvent, EventResource
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes
+from mooring.framework.plugin import Plugin
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+
+OTHER_NODE = Status.unresolvable("node(s) didn't match the requested node name")
+
+
+class NodeName(Plugin):
+    """Refuse every node but the one in `spec.nodeName`."""
+
+    name = "NodeName"
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        """Refuse a node of another name."""
+        wanted = pod.spec.node_name
+        return OTHER_NODE if wanted and wanted != node.name else None
+
+    def filter_nodes(
+        self, state: CycleState, pod: Pod, nodes: Nodes
+    ) -> Iterator[tuple[Status, Mask]]:
+        """Refuse all nodes of other names."""
+        wanted = pod.spec.node_name
+        if wanted:
+            refused = np.ones(len(nodes.all), dtype=np.bool_)
+            row = nodes.row(wanted)
+            if row >= 0:
+                refused[row] = False
+            yield OTHER_NODE, nodes.gather(refused)
+
+    def events_to_register(self) -> list[ClusterEvent]:
+        """Ask for new nodes."""
+        return [ClusterEvent(EventResource.NODE, ActionType.ADD)]
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """Sign by the node's name."""
+        return pod.spec.node_name

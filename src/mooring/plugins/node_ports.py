@@ -1,0 +1,82 @@
+"""NodePorts: the host ports that a pod wants must be free on its node."""
+
+# kube-scheduler: plugins/nodeports/node_ports.go
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+import numpy as np
+
+from mooring.api import Pod, host_ports
+from mooring.framework.columns import Mask
+from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.framework.node_info import ANY_ADDRESS, NodeInfo
+from mooring.framework.nodes import Nodes
+from mooring.framework.plugin import Plugin
+from mooring.framework.pod_info import HostPort
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+
+PORTS_TAKEN = Status.unschedulable("node(s) didn't have free ports for the requested pod ports")
+NOT_PRE_FILTERED = Status.error('reading "PreFilterNodePorts" from cycleState: not found')
+
+_STATE = "PreFilterNodePorts"
+
+
+class NodePorts(Plugin):
+    """Refuse nodes on which a host port of the pod is taken."""
+
+    name = "NodePorts"
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        """Keep the pod's host ports; step aside if it has none."""
+        ports = host_ports(pod)
+        if not ports:
+            return Status.skip()
+        state.write(_STATE, ports)
+        return None
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        """Refuse a node on which a port is taken."""
+        ports = state.get(_STATE)
+        if ports is None:
+            return NOT_PRE_FILTERED
+        return PORTS_TAKEN if any(map(node.port_conflicts, ports)) else None
+
+    def filter_nodes(
+        self, state: CycleState, pod: Pod, nodes: Nodes
+    ) -> Iterator[tuple[Status, Mask]]:
+        """Refuse all nodes on which a port is taken."""
+        ports = state.get(_STATE)
+        if ports is None:
+            yield NOT_PRE_FILTERED, np.ones(len(nodes), dtype=np.bool_)
+            return
+        taken = nodes.port_conflicts(ports[0])
+        for port in ports[1:]:
+            taken = taken | nodes.port_conflicts(port)
+        yield PORTS_TAKEN, taken
+
+    def events_to_register(self) -> list[ClusterEvent]:
+        """Ask for new nodes, and for pods that free a port."""
+        return [
+            ClusterEvent(EventResource.POD, ActionType.DELETE, _after_pod_deleted),
+            ClusterEvent(EventResource.NODE, ActionType.ADD),
+        ]
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """Sign by host ports, with address and protocol: they decide conflicts too."""
+        return tuple(sorted(set(host_ports(pod))))
+
+
+def _conflict(a: HostPort, b: HostPort) -> bool:
+    return a[1:] == b[1:] and (a[0] == b[0] or ANY_ADDRESS in (a[0], b[0]))
+
+
+def _after_pod_deleted(pod: Pod, old: Pod, new: Pod | None) -> QueueingHint:
+    if not old.spec.node_name and not old.status.nominated_node_name:
+        return QueueingHint.SKIP
+    freed = host_ports(old)
+    if any(_conflict(wanted, port) for wanted in host_ports(pod) for port in freed):
+        return QueueingHint.QUEUE
+    return QueueingHint.SKIP

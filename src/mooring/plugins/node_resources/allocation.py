@@ -1,0 +1,118 @@
+"""How much of each node is taken: what the scores of both resource plugins start from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from mooring.api import is_scalar_resource
+from mooring.api.requests import CPU, MEMORY
+from mooring.framework.columns import Ints, Mask
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes
+from mooring.plugins.args import ResourceSpec
+from mooring.plugins.node_resources.requests import is_counted
+from mooring.plugins.normalize import EXACT_LIMIT
+
+Floats = npt.NDArray[np.float64]
+
+
+class Share(msgspec.Struct, frozen=True):
+    """One resource in a score: its weight, and what the incoming pod asks for."""
+
+    resource: str
+    weight: int
+    request: int
+
+
+def shares_of(resources: Iterable[ResourceSpec], requests: Mapping[str, int]) -> tuple[Share, ...]:
+    """Return the resources that take part in the score of a pod.
+
+    Those that nodes are not counted by, and scalar ones that the pod does not ask for, do not.
+    """
+    # kube-scheduler: plugins/noderesources/resource_allocation.go (calculateNodeAllocatableRequest)
+    return tuple(
+        Share(spec.name, spec.weight, requests.get(spec.name, 0))
+        for spec in resources
+        if is_counted(spec.name)
+        and (requests.get(spec.name, 0) or not is_scalar_resource(spec.name))
+    )
+
+
+def node_amounts(node: NodeInfo, resource: str, non_zero: bool) -> tuple[int, int]:
+    """Return (allocatable, allocated) of one node."""
+    if non_zero and resource in (CPU, MEMORY):
+        return node.allocatable.get(resource, 0), node.non_zero_requested[resource]
+    return node.allocatable.get(resource, 0), node.requested.get(resource, 0)
+
+
+def allocated_columns(nodes: Nodes, resource: str, non_zero: bool) -> Ints:
+    """Return what is allocated of a resource on each node."""
+    if non_zero and resource in (CPU, MEMORY):
+        return nodes.non_zero_requested(resource)
+    return nodes.requested(resource)
+
+
+class Capacity(msgspec.Struct, frozen=True):
+    """What nodes offer of one resource, ready to divide by. Covers the full snapshot."""
+
+    #: The amounts, with 1 where a node offers none.
+    divisor: Floats
+    #: Which nodes offer some; None where all do.
+    present: Mask | None
+    #: Whether every amount is below EXACT_LIMIT.
+    exact: bool
+
+
+def capacity_of(nodes: Nodes, resource: str) -> Capacity:
+    """Return what nodes offer of a resource; worked out again only when a node changes."""
+    return nodes.derive(("capacity", resource), lambda every: _capacity(every, resource))
+
+
+def _capacity(nodes: Nodes, resource: str) -> Capacity:
+    amounts = nodes.allocatable(resource)
+    present = amounts != 0
+    return Capacity(
+        divisor=np.where(present, amounts, 1).astype(np.float64),
+        present=None if present.all() else present,
+        exact=bool((np.abs(amounts) < EXACT_LIMIT).all()),
+    )
+
+
+def percent(part: int, whole: int) -> int:
+    """Return part * 100 / whole as Go computes it in int64: wrapping, truncated toward zero."""
+    product = (part * 100 + 2**63) % 2**64 - 2**63
+    quotient = abs(product) // abs(whole)
+    return quotient if (product < 0) == (whole < 0) else -quotient
+
+
+def percent_of_nodes(nodes: Nodes, part: Ints, resource: str) -> Floats:
+    """Return part * 100 / allocatable for each node, as whole numbers; part where it has none."""
+    capacity = capacity_of(nodes, resource)
+    if capacity.exact:
+        scaled: Floats = part * 100.0
+        scaled /= nodes.gather(capacity.divisor)
+        return np.trunc(scaled, out=scaled)
+    wholes = np.where(nodes.allocatable(resource) == 0, 1, nodes.allocatable(resource))
+    return np.array([percent(p, w) for p, w in zip(part.tolist(), wholes.tolist(), strict=True)])
+
+
+def present_in(nodes: Nodes, share: Share) -> Mask | None:
+    """Return which nodes offer the resource of a share; None where all do."""
+    present = capacity_of(nodes, share.resource).present
+    return None if present is None else nodes.gather(present)
+
+
+def amounts_of(
+    node: NodeInfo, shares: Sequence[Share], non_zero: bool
+) -> list[tuple[Share, int, int]]:
+    """Return (share, allocatable, allocated) of one node, for the resources that it offers."""
+    found = []
+    for share in shares:
+        allocatable, allocated = node_amounts(node, share.resource, non_zero)
+        if allocatable:
+            found.append((share, allocatable, allocated))
+    return found

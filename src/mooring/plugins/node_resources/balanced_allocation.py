@@ -1,0 +1,150 @@
+"""NodeResourcesBalancedAllocation: prefer nodes whose resources stay evenly used."""
+
+# kube-scheduler: plugins/noderesources/balanced_allocation.go
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+import numpy as np
+
+from mooring.api import Pod
+from mooring.framework.columns import Ints
+from mooring.framework.handle import Handle
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes
+from mooring.framework.plugin import MAX_NODE_SCORE, Plugin
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+from mooring.plugins.args import NodeResourcesBalancedAllocationArgs
+from mooring.plugins.node_resources.allocation import (
+    Floats,
+    Share,
+    amounts_of,
+    capacity_of,
+    shares_of,
+)
+from mooring.plugins.node_resources.device_classes import backed_resources
+from mooring.plugins.node_resources.fit import sign_requests
+from mooring.plugins.node_resources.requests import Requests
+
+_STATE = "PreScoreNodeResourcesBalancedAllocation"
+_HALF = MAX_NODE_SCORE // 2
+
+
+class BalancedAllocation(Plugin):
+    """Score by how much a pod evens out, or unbalances, the use of a node's resources."""
+
+    name = "NodeResourcesBalancedAllocation"
+    Args: ClassVar[type[msgspec.Struct] | None] = NodeResourcesBalancedAllocationArgs
+
+    def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
+        super().__init__(args, handle)
+        self._requests = Requests(self.handle)
+        self._backed = backed_resources(handle)
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        """Work out the shares; step aside if the pod asks for none of the resources."""
+        shares = self._shares(pod)
+        if shares is None:
+            # Otherwise pods that ask for nothing would all go to the same node.
+            return Status.skip()
+        state.write(_STATE, shares)
+        return None
+
+    def _shares(self, pod: Pod) -> tuple[Share, ...] | None:
+        requests = self._requests.for_balance(pod)
+        resources = self.args.resources
+        if not any(requests.get(resource.name, 0) for resource in resources):
+            return None
+        return shares_of(resources, requests)
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int | Status:
+        """Score one node."""
+        shares = state.get(_STATE) or self._shares(pod)
+        if shares is None:
+            return 0
+        before, after = [], []
+        for share, allocatable, allocated in amounts_of(node, shares, non_zero=False):
+            whole = float(allocatable)
+            before.append(min(float(allocated) / whole, 1.0))
+            after.append(min(float(allocated + share.request) / whole, 1.0))
+        return _HALF + (_HALF + _balance(after) - _balance(before)) // 2
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | Status:
+        """Score all nodes."""
+        shares = state.get(_STATE) or self._shares(pod)
+        if shares is None:
+            return np.zeros(len(nodes), dtype=np.int64)
+        if all(capacity_of(nodes, share.resource).present is None for share in shares):
+            return _score_alike(nodes, shares)
+        # Nodes differ in which of the resources they offer: those alike are scored together.
+        pattern = np.zeros(len(nodes), dtype=np.int64)
+        for bit, share in enumerate(shares):
+            pattern |= (nodes.allocatable(share.resource) != 0).astype(np.int64) << bit
+        scores = np.zeros(len(nodes), dtype=np.int64)
+        for found in np.unique(pattern).tolist():
+            alike = pattern == found
+            offered = [share for bit, share in enumerate(shares) if found >> bit & 1]
+            scores[alike] = _score_alike(nodes.where(alike), offered)
+        return scores
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """Sign by requests; a pod whose resources a DeviceClass backs cannot be signed."""
+        return sign_requests(self._requests, self._backed, pod)
+
+
+def _balance(fractions: Sequence[float]) -> int:
+    """Return 100 for fractions that are all the same, down to 50 the further they lie apart."""
+    count = len(fractions)
+    deviation = 0.0
+    if count == 2:
+        deviation = abs((fractions[0] - fractions[1]) / 2)
+    elif count > 2:
+        # Not sum(): from Python 3.12 on it compensates rounding, which Go and numpy do not.
+        total = squares = 0.0
+        for one in fractions:
+            total += one
+        mean = total / float(count)
+        for one in fractions:
+            squares += (one - mean) * (one - mean)
+        deviation = math.sqrt(squares / float(count))
+    return int((1 - deviation) * float(MAX_NODE_SCORE))
+
+
+def _balance_nodes(fractions: Sequence[Floats]) -> Floats:
+    """Do the same for all nodes, in the same order of operations; the arrays may be overwritten."""
+    count = len(fractions)
+    if count == 2:
+        deviation = np.subtract(fractions[0], fractions[1], out=fractions[0])
+        deviation *= 0.5
+        np.abs(deviation, out=deviation)
+    else:
+        mean = sum(fractions[1:], fractions[0]) / float(count)
+        squares = [(one - mean) * (one - mean) for one in fractions]
+        deviation = np.sqrt(sum(squares[1:], squares[0]) / float(count))
+    np.subtract(1.0, deviation, out=deviation)
+    deviation *= float(MAX_NODE_SCORE)
+    return np.trunc(deviation, out=deviation)
+
+
+def _score_alike(nodes: Nodes, shares: Sequence[Share]) -> Ints:
+    """Score nodes that all offer every resource of the shares."""
+    if len(shares) < 2:
+        return np.full(len(nodes), _HALF + _HALF // 2, dtype=np.int64)
+    before, after = [], []
+    for share in shares:
+        allocated = nodes.requested(share.resource)
+        whole = nodes.gather(capacity_of(nodes, share.resource).divisor)
+        fraction: Floats = allocated / whole
+        before.append(np.minimum(fraction, 1.0, out=fraction))
+        fraction = (allocated + share.request) / whole
+        after.append(np.minimum(fraction, 1.0, out=fraction))
+    change = _balance_nodes(after)
+    change -= _balance_nodes(before)
+    change += float(_HALF)
+    change *= 0.5
+    return change.astype(np.int64) + _HALF

@@ -1,0 +1,259 @@
+"""NodeResourcesFit: a node must have room for what a pod asks."""
+
+# kube-scheduler: plugins/noderesources/fit.go
+
+from __future__ import annotations
+
+from collections.abc import Container, Hashable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import msgspec
+import numpy as np
+
+from mooring.api import DeviceClass, Node, Pod, is_extended_resource, is_scalar_resource
+from mooring.api.requests import PODS, RequestOptions, pod_requests
+from mooring.framework.columns import Ints, Mask
+from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.framework.handle import Handle
+from mooring.framework.node_info import NodeInfo, node_allocatable
+from mooring.framework.nodes import Nodes
+from mooring.framework.plugin import Plugin
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+from mooring.plugins.args import NodeResourcesFitArgs
+from mooring.plugins.gates import gates_of
+from mooring.plugins.node_resources.allocation import Share, shares_of
+from mooring.plugins.node_resources.device_classes import (
+    IMPLICIT_PREFIX,
+    backed_resources,
+    extended_resource_name,
+)
+from mooring.plugins.node_resources.requests import NATIVE, Requests
+from mooring.plugins.node_resources.strategies import make_strategy
+
+TOO_MANY_PODS = Status.unschedulable("Too many pods")
+INSUFFICIENT = "Insufficient {}"
+NOT_PRE_FILTERED = Status.error(
+    'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
+)
+
+_PRE_FILTER = "PreFilterNodeResourcesFit"
+_PRE_SCORE = "PreScoreNodeResourcesFit"
+
+
+class Demand(msgspec.Struct, frozen=True):
+    """One resource that must be free."""
+
+    resource: str
+    amount: int
+    #: A DeviceClass backs it: a node that offers none itself is left to DynamicResources.
+    backed: bool = False
+
+
+def demands_of(
+    requests: Mapping[str, int],
+    backed: Container[str] = (),
+    ignored: Container[str] = (),
+    ignored_groups: Container[str] = (),
+) -> tuple[Demand, ...]:
+    """Return what must be free, in the order of the refusals.
+
+    Ignored resources and groups count only for extended resources.
+    """
+    demands = [Demand(name, amount) for name in NATIVE if (amount := requests.get(name, 0)) > 0]
+    if len(demands) < len(requests):
+        for name in sorted(requests):
+            amount = requests[name]
+            if amount <= 0 or name in NATIVE or not is_scalar_resource(name):
+                continue
+            if is_extended_resource(name) and (
+                name in ignored or name.partition("/")[0] in ignored_groups
+            ):
+                continue
+            demands.append(Demand(name, amount, name in backed))
+    return tuple(demands)
+
+
+@lru_cache(maxsize=1024)
+def _insufficient(resource: str) -> tuple[Status, Status]:
+    reason = INSUFFICIENT.format(resource)
+    return Status.unschedulable(reason), Status.unresolvable(reason)
+
+
+class Fit(Plugin):
+    """Refuse nodes without room; score the others by a strategy."""
+
+    name = "NodeResourcesFit"
+    Args: ClassVar[type[msgspec.Struct] | None] = NodeResourcesFitArgs
+
+    def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
+        super().__init__(args, handle)
+        gates = gates_of(handle)
+        self._requests = Requests(self.handle)
+        self._ignored = frozenset(self.args.ignored_resources)
+        self._ignored_groups = frozenset(self.args.ignored_resource_groups)
+        self._resources = self.args.scoring_strategy.resources
+        self._strategy = make_strategy(self.args.scoring_strategy)
+        self._backed_enabled = gates.enabled("DRAExtendedResource")
+        self._backed = backed_resources(handle)
+        self._resized = RequestOptions(
+            use_status_resources=gates.enabled("InPlacePodVerticalScaling"),
+            in_place_pod_level_resources=gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
+        )
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        """Work out what must be free."""
+        requests = self._requests.for_filter(pod)
+        state.write(
+            _PRE_FILTER, demands_of(requests, self._backed, self._ignored, self._ignored_groups)
+        )
+        return None
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        """Refuse a node that has no room, naming every resource it lacks."""
+        demands: tuple[Demand, ...] | None = state.get(_PRE_FILTER)
+        if demands is None:
+            return NOT_PRE_FILTERED
+        reasons = []
+        unresolvable = False
+        if len(node.pods) >= node.allocatable.get(PODS, 0):
+            reasons += TOO_MANY_PODS.reasons
+        for demand in demands:
+            offered = node.allocatable.get(demand.resource, 0)
+            if demand.amount > offered - node.requested.get(demand.resource, 0) and not (
+                demand.backed and offered <= 0
+            ):
+                reasons.append(INSUFFICIENT.format(demand.resource))
+                unresolvable |= demand.amount > offered
+        if not reasons:
+            return None
+        return Status.unresolvable(*reasons) if unresolvable else Status.unschedulable(*reasons)
+
+    def filter_nodes(
+        self, state: CycleState, pod: Pod, nodes: Nodes
+    ) -> Iterator[tuple[Status, Mask]]:
+        """Refuse all nodes that have no room."""
+        demands: tuple[Demand, ...] | None = state.get(_PRE_FILTER)
+        if demands is None:
+            yield NOT_PRE_FILTERED, np.ones(len(nodes), dtype=np.bool_)
+            return
+        yield TOO_MANY_PODS, nodes.pod_count >= nodes.allocatable(PODS)
+        for demand in demands:
+            short = nodes.free(demand.resource) < demand.amount
+            if short.any():
+                offered = nodes.allocatable(demand.resource)
+                if demand.backed:
+                    short &= offered > 0
+                never = short & (offered < demand.amount)
+                now, ever = _insufficient(demand.resource)
+                yield now, short & ~never
+                yield ever, never
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        """Work out the shares."""
+        state.write(_PRE_SCORE, self._shares(pod))
+        return None
+
+    def _shares(self, pod: Pod) -> tuple[Share, ...]:
+        return shares_of(self._resources, self._requests.for_fit_score(pod))
+
+    def _shares_of(self, state: CycleState, pod: Pod) -> tuple[Share, ...]:
+        shares: tuple[Share, ...] | None = state.get(_PRE_SCORE)
+        return self._shares(pod) if shares is None else shares
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int | Status:
+        """Score one node."""
+        return self._strategy.score(node, self._shares_of(state, pod))
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | Status:
+        """Score all nodes."""
+        return self._strategy.score_nodes(nodes, self._shares_of(state, pod))
+
+    def events_to_register(self) -> list[ClusterEvent]:
+        """Ask for pods that free resources and for nodes that gain some."""
+        events = [
+            ClusterEvent(
+                EventResource.POD,
+                ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN,
+                self._after_pod_event,
+            ),
+            ClusterEvent(
+                EventResource.NODE,
+                ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE,
+                self._after_node_change,
+            ),
+        ]
+        if self._backed_enabled:
+            events.append(
+                ClusterEvent(
+                    EventResource.DEVICE_CLASS,
+                    ActionType.ADD | ActionType.UPDATE,
+                    _after_device_class_event,
+                )
+            )
+        return events
+
+    def _after_pod_event(self, pod: Pod, old: Pod, new: Pod | None) -> QueueingHint:
+        if new is None:
+            placed = old.spec.node_name or old.status.nominated_node_name
+            return QueueingHint.QUEUE if placed else QueueingHint.SKIP
+        if new.metadata.uid == pod.metadata.uid:
+            return QueueingHint.QUEUE
+        if not new.spec.node_name:
+            return QueueingHint.SKIP
+        before, after = pod_requests(old, self._resized), pod_requests(new, self._resized)
+        for demand in demands_of(pod_requests(pod, self._resized)):
+            if before.get(demand.resource, 0) > after.get(demand.resource, 0):
+                return QueueingHint.QUEUE
+        return QueueingHint.SKIP
+
+    def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> QueueingHint:
+        demands = demands_of(self._requests.for_filter(pod), self._backed)
+        offered = node_allocatable(new)
+        if offered.get(PODS, 0) < 1 or any(
+            demand.amount > offered.get(demand.resource, 0)
+            and not _left_to_devices(demand, offered)
+            for demand in demands
+        ):
+            return QueueingHint.SKIP
+        if old is None:
+            return QueueingHint.QUEUE
+        before = node_allocatable(old)
+        gained = offered.get(PODS, 0) > before.get(PODS, 0) or any(
+            offered.get(demand.resource, 0) > before.get(demand.resource, 0)
+            or _left_to_devices(demand, offered)
+            for demand in demands
+        )
+        return QueueingHint.QUEUE if gained else QueueingHint.SKIP
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """Sign by requests; a pod whose resources a DeviceClass backs cannot be signed."""
+        return sign_requests(self._requests, self._backed, pod)
+
+
+def sign_requests(requests: Requests, backed: Container[str], pod: Pod) -> Hashable:
+    """Return the requests in every way they are counted, or None where a DeviceClass backs one."""
+    demands = demands_of(requests.for_filter(pod), backed)
+    if any(demand.backed for demand in demands):
+        return None
+    return (
+        tuple((demand.resource, demand.amount) for demand in demands),
+        tuple(sorted(requests.for_fit_score(pod).items())),
+        tuple(sorted(requests.for_balance(pod).items())),
+    )
+
+
+def _left_to_devices(demand: Demand, offered: Mapping[str, int]) -> bool:
+    return demand.backed and offered.get(demand.resource, 0) <= 0
+
+
+def _after_device_class_event(pod: Pod, old: DeviceClass | None, new: DeviceClass) -> QueueingHint:
+    requests = pod_requests(pod, RequestOptions(use_status_resources=False))
+    name = extended_resource_name(new)
+    if old is not None:
+        if extended_resource_name(old) == name:
+            return QueueingHint.SKIP
+    elif IMPLICIT_PREFIX + new.metadata.name in requests:
+        return QueueingHint.QUEUE
+    return QueueingHint.QUEUE if name and name in requests else QueueingHint.SKIP

@@ -1,0 +1,184 @@
+"""The scoring strategies of NodeResourcesFit.
+
+Each answers for one node in Python's integers and for all nodes in float64, with equal results: the
+scores are whole numbers up to 100, and `allocation` divides exactly.
+"""
+
+# kube-scheduler: plugins/noderesources/least_allocated.go, most_allocated.go,
+# requested_to_capacity_ratio.go
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from mooring.errors import ConfigError
+from mooring.framework.columns import Ints
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes
+from mooring.framework.plugin import MAX_NODE_SCORE
+from mooring.plugins.args import (
+    LEAST_ALLOCATED,
+    MAX_CUSTOM_PRIORITY_SCORE,
+    MOST_ALLOCATED,
+    REQUESTED_TO_CAPACITY_RATIO,
+    ScoringStrategy,
+    UtilizationShapePoint,
+)
+from mooring.plugins.node_resources.allocation import (
+    Floats,
+    Share,
+    allocated_columns,
+    amounts_of,
+    percent,
+    percent_of_nodes,
+    present_in,
+)
+
+
+class Strategy(ABC):
+    """Score a node by how much of it would be taken: the weighted mean over resources."""
+
+    @abstractmethod
+    def rate(self, requested: int, allocatable: int) -> int:
+        """Rate one resource of one node from 0 to 100."""
+
+    @abstractmethod
+    def rate_nodes(self, nodes: Nodes, share: Share) -> Floats:
+        """Rate one resource of all nodes; the rating of a node that offers none is not read."""
+
+    def score(self, node: NodeInfo, shares: Sequence[Share]) -> int:
+        """Score one node."""
+        total = weights = 0
+        for share, allocatable, allocated in amounts_of(node, shares, non_zero=True):
+            total += self.rate(allocated + share.request, allocatable) * share.weight
+            weights += share.weight
+        return total // weights if weights else 0
+
+    def score_nodes(self, nodes: Nodes, shares: Sequence[Share]) -> Ints:
+        """Score all nodes."""
+        total: Floats | None = None
+        weights: float | Floats = 0.0
+        for share in shares:
+            rating = self.rate_nodes(nodes, share)
+            present = present_in(nodes, share)
+            weight: float | Floats = float(share.weight)
+            if present is not None:
+                weight = present * weight
+            if present is not None or share.weight != 1:
+                rating *= weight
+            total = rating if total is None else np.add(total, rating, out=total)
+            weights = weights + weight
+        if total is None:
+            return np.zeros(len(nodes), dtype=np.int64)
+        # A node that offers none of the resources has total 0.
+        total /= np.maximum(weights, 1.0) if isinstance(weights, np.ndarray) else weights
+        return total.astype(np.int64)
+
+
+class LeastAllocated(Strategy):
+    """Favour nodes with much left."""
+
+    def rate(self, requested: int, allocatable: int) -> int:
+        """Rate by the part that would stay free."""
+        return 0 if requested > allocatable else percent(allocatable - requested, allocatable)
+
+    def rate_nodes(self, nodes: Nodes, share: Share) -> Floats:
+        """Rate by the part that would stay free."""
+        left = nodes.allocatable(share.resource) - allocated_columns(nodes, share.resource, True)
+        left -= share.request
+        rating = percent_of_nodes(nodes, left, share.resource)
+        return np.maximum(rating, 0.0, out=rating)
+
+
+def _used_percent(nodes: Nodes, share: Share) -> Floats:
+    used = allocated_columns(nodes, share.resource, True) + share.request
+    np.minimum(used, nodes.allocatable(share.resource), out=used)
+    return percent_of_nodes(nodes, used, share.resource)
+
+
+class MostAllocated(Strategy):
+    """Favour nodes with little left."""
+
+    def rate(self, requested: int, allocatable: int) -> int:
+        """Rate by the part that would be taken."""
+        return percent(min(requested, allocatable), allocatable)
+
+    def rate_nodes(self, nodes: Nodes, share: Share) -> Floats:
+        """Rate by the part that would be taken."""
+        return _used_percent(nodes, share)
+
+
+class RequestedToCapacityRatio(Strategy):
+    """Rate utilization by a function given as points; a resource rated 0 has no weight."""
+
+    def __init__(self, shape: Sequence[UtilizationShapePoint]) -> None:
+        scale = MAX_NODE_SCORE // MAX_CUSTOM_PRIORITY_SCORE
+        points = [(point.utilization, point.score * scale) for point in shape]
+        self._table = [_interpolate(points, utilization) for utilization in range(101)]
+        self._ratings = np.array(self._table, dtype=np.float64)
+
+    def rate(self, requested: int, allocatable: int) -> int:
+        """Rate by the part that would be taken."""
+        used = percent(min(requested, allocatable), allocatable)
+        return self._table[min(max(used, 0), 100)]
+
+    def rate_nodes(self, nodes: Nodes, share: Share) -> Floats:
+        """Rate by the part that would be taken."""
+        used = _used_percent(nodes, share)
+        return self._ratings[np.clip(used, 0.0, 100.0, out=used).astype(np.intp)]
+
+    def score(self, node: NodeInfo, shares: Sequence[Share]) -> int:
+        """Score one node, rounding half up."""
+        total = weights = 0
+        for share, allocatable, allocated in amounts_of(node, shares, non_zero=True):
+            rating = self.rate(allocated + share.request, allocatable)
+            if rating > 0:
+                total += rating * share.weight
+                weights += share.weight
+        return int(float(total) / float(weights) + 0.5) if weights else 0
+
+    def score_nodes(self, nodes: Nodes, shares: Sequence[Share]) -> Ints:
+        """Score all nodes, rounding half up."""
+        total: Floats = np.zeros(len(nodes))
+        weights: Floats = np.zeros(len(nodes))
+        for share in shares:
+            rating = self.rate_nodes(nodes, share)
+            present = present_in(nodes, share)
+            if present is not None:
+                rating *= present
+            total += rating * share.weight
+            weights += (rating > 0) * float(share.weight)
+        total /= np.maximum(weights, 1.0, out=weights)
+        total += 0.5
+        return total.astype(np.int64)
+
+
+def _interpolate(points: Sequence[tuple[int, int]], utilization: int) -> int:
+    """Return the value of a broken line, in Go's truncating integers."""
+    # kube-scheduler: plugins/helper/shape_score.go
+    before = points[0]
+    if utilization <= before[0]:
+        return before[1]
+    for after in points[1:]:
+        if utilization <= after[0]:
+            rise = (after[1] - before[1]) * (utilization - before[0])
+            run = after[0] - before[0]
+            step = abs(rise) // run
+            return before[1] + (step if rise >= 0 else -step)
+        before = after
+    return before[1]
+
+
+def make_strategy(strategy: ScoringStrategy) -> Strategy:
+    """Return the strategy that the arguments name."""
+    if strategy.type == LEAST_ALLOCATED:
+        return LeastAllocated()
+    if strategy.type == MOST_ALLOCATED:
+        return MostAllocated()
+    ratio = strategy.requested_to_capacity_ratio
+    if strategy.type == REQUESTED_TO_CAPACITY_RATIO and ratio is not None and ratio.shape:
+        return RequestedToCapacityRatio(ratio.shape)
+    raise ConfigError(f"scoring strategy {strategy.type} is not supported")

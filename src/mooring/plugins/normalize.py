@@ -1,0 +1,28 @@
+"""Bring raw scores into the range of a node score."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mooring.framework.columns import Ints
+from mooring.framework.plugin import MAX_NODE_SCORE
+
+#: Below this, `part * 100 / whole` in float64 truncates to what integer division gives: the
+#: product is exact, and a quotient of at most 100 cannot round up to the next integer.
+EXACT_LIMIT = 2**46
+
+
+def normalize_by_max(scores: Ints, *, reverse: bool = False) -> Ints:
+    """Scale scores from 0…highest to 0…100; with `reverse` the highest becomes 0.
+
+    If the highest is 0 the scores stay, or all become 100 with `reverse`.
+    """
+    # kube-scheduler: plugins/helper/normalize_score.go (DefaultNormalizeScore)
+    highest = int(scores.max(initial=0))
+    if highest <= 0:
+        return np.full(len(scores), MAX_NODE_SCORE, dtype=np.int64) if reverse else scores
+    if highest < EXACT_LIMIT:
+        scaled = (scores * float(MAX_NODE_SCORE) / highest).astype(np.int64)
+    else:
+        scaled = scores * MAX_NODE_SCORE // highest
+    return MAX_NODE_SCORE - scaled if reverse else scaled

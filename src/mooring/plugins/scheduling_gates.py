@@ -1,0 +1,39 @@
+"""SchedulingGates: hold a pod back until its gates are removed."""
+
+# kube-scheduler: plugins/schedulinggates/scheduling_gates.go
+
+from __future__ import annotations
+
+from mooring.api import Pod
+from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.framework.plugin import Plugin
+from mooring.framework.status import Status
+
+WAITING = "waiting for scheduling gates: [{}]"
+
+
+class SchedulingGates(Plugin):
+    """Keep pods with scheduling gates out of the active queue."""
+
+    name = "SchedulingGates"
+
+    def pre_enqueue(self, pod: Pod) -> Status | None:
+        """Refuse a pod that still has gates."""
+        gates = pod.spec.scheduling_gates
+        if not gates:
+            return None
+        return Status.unresolvable(WAITING.format(" ".join(gate.name for gate in gates)))
+
+    def events_to_register(self) -> list[ClusterEvent]:
+        """Ask for the removal of a pod's gates."""
+        return [
+            ClusterEvent(
+                EventResource.POD,
+                ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED,
+                _after_gates_eliminated,
+            )
+        ]
+
+
+def _after_gates_eliminated(pod: Pod, old: Pod | None, new: Pod) -> QueueingHint:
+    return QueueingHint.QUEUE if new.metadata.uid == pod.metadata.uid else QueueingHint.SKIP
