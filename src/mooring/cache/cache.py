@@ -196,7 +196,10 @@ class Cache:
 
     def _count_out(self, info: PodInfo) -> None:
         row = self._row_of(info)
-        self._columns.infos[row].remove_pod(info.uid)
+        node = self._columns.infos[row]
+        node.remove_pod(info.uid)
+        if info.host_ports:
+            node.recount_ports()
         self._columns.write_pod_change(row, info.requests, bool(info.host_ports))
         self._index.remove(info)
         self._counters.remove_pod(info, row)

@@ -132,6 +132,14 @@ class NodeInfo:
                 del self.pvc_refs[claim]
         return pod
 
+    def recount_ports(self) -> None:
+        """Count the ports of all pods anew.
+
+        `remove_pod` frees a port even where a second pod holds it too, as kube-scheduler does in a
+        dry run; the cache, whose answers must not depend on history, sets that right.
+        """
+        self.used_ports = {port for pod in self.pods.values() for port in pod.host_ports}
+
     def clone(self) -> NodeInfo:
         """Copy the node with its pods, so that pods can be added and removed on trial."""
         other = NodeInfo.__new__(NodeInfo)
