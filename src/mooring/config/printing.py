@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 import base64
+import math
+import re
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -24,7 +27,14 @@ from mooring.config.types import (
     Profile,
 )
 from mooring.framework.duration import Duration
-from mooring.plugins.args import InTreeArgs
+from mooring.plugins.args import DynamicResourcesArgs, InTreeArgs
+
+_TEXT = "tag:yaml.org,2002:str"
+# What other YAML parsers take for a date, a number to the base of 60, or an infinity.
+_LOOKS_ODD = re.compile(
+    r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?"
+    r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+)
 
 
 def to_v1(config: KubeSchedulerConfiguration) -> dict[str, Any]:
@@ -89,11 +99,11 @@ def _plugin(plugin: PluginRef) -> dict[str, Any]:
 
 def _args(config: PluginConfig) -> Any:
     if isinstance(config.args, InTreeArgs):
-        return {
-            "apiVersion": API_VERSION,
-            "kind": f"{config.name}Args",
-            **_struct(config.args),
-        }
+        data = {"apiVersion": API_VERSION, "kind": f"{config.name}Args", **_struct(config.args)}
+        if isinstance(config.args, DynamicResourcesArgs):
+            # The one optional field whose absence is printed.
+            data.setdefault("filterTimeout", None)
+        return data
     return _value(config.args)
 
 
@@ -134,15 +144,18 @@ def _value(value: Any) -> Any:
         return [_value(item) for item in value]
     if isinstance(value, dict):
         return {key: _value(item) for key, item in value.items()}
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return msgspec.to_builtins(value)
 
 
 class _Dumper(yaml.SafeDumper):
-    """Print without anchors, and quote as Go does: what would not be read as text, in double."""
+    """Print without anchors, with Go's choice of quotes.
+
+    Scalars are texts to PyYAML, whose own rules for what needs quotes are thereby switched off.
+    """
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  (declared so by PyYAML)
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -152,9 +165,38 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = None
     if "\n" in text:
         style = "|"
-    elif not isinstance(resolve_plain(text), str):
+    elif not isinstance(resolve_plain(text), str) or _LOOKS_ODD.fullmatch(text):
         style = '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+    return dumper.represent_scalar(_TEXT, text, style=style)
+
+
+def _represent_number(dumper: yaml.SafeDumper, number: float) -> yaml.ScalarNode:
+    if isinstance(number, int) and -(2**63) <= number < 2**64:
+        return dumper.represent_scalar(_TEXT, str(int(number)))
+    return dumper.represent_scalar(_TEXT, _float_text(float(number)))
+
+
+def _represent_other(dumper: yaml.SafeDumper, value: bool | None) -> yaml.ScalarNode:
+    return dumper.represent_scalar(_TEXT, "null" if value is None else str(value).lower())
+
+
+def _float_text(number: float) -> str:
+    """Print a float as Go's strconv does with format 'g' and the shortest precision.
+
+    >>> _float_text(1.5), _float_text(1e-7), _float_text(123456789.125)
+    ('1.5', '1e-07', '1.23456789125e+08')
+    """
+    if math.isfinite(number) and number.is_integer() and abs(number) < 2**53:
+        return str(int(number))
+    digits, exponent = f"{Decimal(repr(number)).normalize():e}".split("e")
+    power = int(exponent)
+    if -4 <= power < 6:
+        return f"{Decimal(repr(number)):f}"
+    return f"{digits}e{'-' if power < 0 else '+'}{abs(power):02d}"
 
 
 _Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(int, _represent_number)
+_Dumper.add_representer(float, _represent_number)
+_Dumper.add_representer(bool, _represent_other)
+_Dumper.add_representer(type(None), _represent_other)

@@ -30,10 +30,7 @@ from mooring.plugins.args import InTreeArgs
 #: Plugins that kube-scheduler removed; naming one at a point is an error of its own.
 REMOVED_PLUGINS = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
 
-_REMOVED = (
-    f'was invalid in version "{API_VERSION}" '
-    f'(KubeSchedulerConfiguration is version "{API_VERSION}")'
-)
+_REMOVED = f'was invalid in version "v1" (KubeSchedulerConfiguration is version "{API_VERSION}")'
 _NATIVE_DOMAIN = "kubernetes.io/"
 _QUOTA_PREFIX = "requests."
 

@@ -266,7 +266,9 @@ class VolumeBindingArgs(InTreeArgs, frozen=True, kw_only=True):
                 "unexpected field `shape`, remove it or turn on the feature gate "
                 "StorageCapacityScoring"
             )
-            errors.append(invalid(child(path, "shape"), self.shape, text))
+            # kube-scheduler prints its internal type, which has no names of its own for JSON.
+            shape = [{"Utilization": one.utilization, "Score": one.score} for one in self.shape]
+            errors.append(invalid(child(path, "shape"), shape, text))
         return errors
 
 

@@ -1,0 +1,68 @@
+"""Side by side with kube-scheduler: what it prints, and what it says is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mooring.config import load_config_text, to_v1, to_yaml
+from mooring.errors import ConfigErrors
+from mooring.framework.features import FeatureGates
+
+CASES: list[dict[str, Any]] = yaml.load(
+    (Path(__file__).parent / "reference.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader
+)
+INVALID = "INVALID "
+
+# Where the reference names a thing that the file does not hold, Mooring names what it does.
+OURS = {
+    "profiles[1].schedulerName: Duplicate value: {}": (
+        'profiles[1].schedulerName: Duplicate value: "profiles[0].schedulerName"'
+    ),
+    "profiles[0].plugins.queueSort.Enabled: Invalid value: 2: only one queue sort plugin can be "
+    "enabled": (
+        "profiles[0].plugins.queueSort.enabled: Invalid value: 2: only one queue sort plugin can "
+        "be enabled"
+    ),
+}
+
+
+def cases(*, valid: bool) -> list[Any]:
+    return [
+        pytest.param(case, id=case["name"])
+        for case in CASES
+        if case["expected"].startswith(INVALID) != valid
+    ]
+
+
+@pytest.mark.parametrize("case", cases(valid=True))
+def test_a_valid_configuration_prints_the_same(case: dict[str, Any]) -> None:
+    gates = FeatureGates.from_text(case["gates"])
+    config = load_config_text(case["config"], feature_gates=gates).config
+    assert to_yaml(to_v1(config)) == case["expected"]
+
+
+@pytest.mark.parametrize("case", cases(valid=True))
+def test_what_is_printed_loads_to_the_same_configuration(case: dict[str, Any]) -> None:
+    gates = FeatureGates.from_text(case["gates"])
+    printed = to_v1(load_config_text(case["config"], feature_gates=gates).config)
+    # Printing is a fixed point, except that a second merge puts default plugins first.
+    again = to_v1(load_config_text(to_yaml(printed), feature_gates=gates).config)
+    for profile in (*printed["profiles"], *again["profiles"]):
+        for plugin_set in profile["plugins"].values():
+            plugin_set.get("enabled", []).sort(key=lambda plugin: plugin["name"])
+    assert again == printed
+
+
+@pytest.mark.parametrize("case", cases(valid=False))
+def test_an_invalid_configuration_is_refused_with_the_same_words(case: dict[str, Any]) -> None:
+    gates = FeatureGates.from_text(case["gates"])
+    with pytest.raises(ConfigErrors) as raised:
+        load_config_text(case["config"], feature_gates=gates)
+    said = {f"{error.path}: {error.message}" for error in raised.value.errors}
+    lines = case["expected"].splitlines()
+    assert said == {OURS.get(text, text) for text in (line[len(INVALID) :] for line in lines)}
+    assert all(error.line and error.column for error in raised.value.errors)
