@@ -5,12 +5,14 @@ from __future__ import annotations
 from mooring.framework.plugin import Plugin
 from mooring.plugins.default_binder import DefaultBinder
 from mooring.plugins.image_locality import ImageLocality
+from mooring.plugins.inter_pod_affinity import InterPodAffinity
 from mooring.plugins.node_affinity import NodeAffinity
 from mooring.plugins.node_declared_features import NodeDeclaredFeatures
 from mooring.plugins.node_name import NodeName
 from mooring.plugins.node_ports import NodePorts
 from mooring.plugins.node_resources import BalancedAllocation, Fit
 from mooring.plugins.node_unschedulable import NodeUnschedulable
+from mooring.plugins.pod_topology_spread import PodTopologySpread
 from mooring.plugins.preemption import DefaultPreemption
 from mooring.plugins.priority_sort import PrioritySort
 from mooring.plugins.scheduling_gates import SchedulingGates
@@ -26,6 +28,8 @@ BUILT_INS: tuple[type[Plugin], ...] = (
     NodeAffinity,
     NodePorts,
     Fit,
+    PodTopologySpread,
+    InterPodAffinity,
     DefaultPreemption,
     BalancedAllocation,
     ImageLocality,

@@ -1,0 +1,230 @@
+"""The Filter half: required affinity and anti-affinity, in both directions."""
+
+# kube-scheduler: plugins/interpodaffinity/filtering.go
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from mooring.api import Pod
+from mooring.framework.columns import Mask
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes, TermCount
+from mooring.framework.pod_info import PodInfo
+from mooring.framework.status import Status
+from mooring.plugins.inter_pod_affinity.terms import OwnTerm, intersection, matches_all
+from mooring.plugins.topology import Domains
+
+AFFINITY_NOT_MATCH = Status.unresolvable("node(s) didn't match pod affinity rules")
+ANTI_AFFINITY_NOT_MATCH = Status.unschedulable("node(s) didn't match pod anti-affinity rules")
+EXISTING_ANTI_AFFINITY_NOT_MATCH = Status.unschedulable(
+    "node(s) didn't satisfy existing pods anti-affinity rules"
+)
+
+Counts = npt.NDArray[np.int32]
+
+
+class TopologyCounts:
+    """Pods per domain, for each topology key that some terms name."""
+
+    __slots__ = ("by_key",)
+
+    def __init__(self, by_key: dict[str, Domains]) -> None:
+        self.by_key = by_key
+
+    @classmethod
+    def count(cls, counted: Iterable[tuple[str, Counts]], nodes: Nodes) -> TopologyCounts:
+        """Add up counts per row of the full snapshot by the topology keys they come with."""
+        rows: dict[str, Counts] = {}
+        for key, counts in counted:
+            rows[key] = rows[key] + counts if key in rows else counts
+        return cls({key: Domains.count(nodes, key, counts) for key, counts in rows.items()})
+
+    def clone(self) -> TopologyCounts:
+        """Copy, so that either side can change alone."""
+        return TopologyCounts({key: domains.clone() for key, domains in self.by_key.items()})
+
+    def change(self, key: str, node: NodeInfo, nodes: Nodes, amount: int) -> None:
+        """Count pods of a node in or out."""
+        domains = self.by_key.get(key)
+        if domains is None:
+            domains = self.by_key[key] = Domains.none(nodes, key)
+        domains.change(node.labels.get(key), amount)
+
+    @property
+    def any(self) -> bool:
+        """Tell whether there is a pod in any domain."""
+        return any(domains.occupied.any() for domains in self.by_key.values())
+
+    def at(self, node: NodeInfo) -> bool:
+        """Tell whether any of a node's domains has a pod."""
+        labels = node.labels
+        return any(
+            key in labels and domains.of(labels[key]) > 0 for key, domains in self.by_key.items()
+        )
+
+    def at_nodes(self, nodes: Nodes) -> Mask | None:
+        """Return the nodes of which any domain has a pod; None stands for no node."""
+        found: Mask | None = None
+        for key, domains in self.by_key.items():
+            if domains.occupied.any():
+                here = domains.occupied.take(nodes.label(key).codes)
+                found = here if found is None else found | here
+        return found
+
+
+class FilterState:
+    """What PreFilter leaves for Filter; `add_pod` and `remove_pod` keep it true on a what-if."""
+
+    __slots__ = (
+        "_namespace_labels",
+        "_pod",
+        "_required",
+        "_unwanted",
+        "affinity",
+        "anti_affinity",
+        "existing_anti_affinity",
+    )
+
+    def __init__(
+        self,
+        pod: Pod,
+        namespace_labels: Mapping[str, str],
+        required: tuple[OwnTerm, ...],
+        unwanted: tuple[OwnTerm, ...],
+        counts: tuple[TopologyCounts, TopologyCounts, TopologyCounts],
+    ) -> None:
+        self._pod = pod
+        self._namespace_labels = namespace_labels
+        self._required = required
+        self._unwanted = unwanted
+        # Pods that all affinity terms of the pod speak of; pods that an anti-affinity term of it
+        # speaks of; pods that carry an anti-affinity term which speaks of the pod.
+        self.affinity, self.anti_affinity, self.existing_anti_affinity = counts
+
+    def clone(self) -> FilterState:
+        """Copy, so that either side can change alone."""
+        return FilterState(
+            self._pod,
+            self._namespace_labels,
+            self._required,
+            self._unwanted,
+            (
+                self.affinity.clone(),
+                self.anti_affinity.clone(),
+                self.existing_anti_affinity.clone(),
+            ),
+        )
+
+    @classmethod
+    def count(
+        cls,
+        pod: Pod,
+        namespace_labels: Mapping[str, str],
+        required: tuple[OwnTerm, ...],
+        unwanted: tuple[OwnTerm, ...],
+        existing: Iterable[TermCount],
+        nodes: Nodes,
+    ) -> FilterState:
+        """Count pods in the domains that terms name.
+
+        `required` and `unwanted` are the pod's own, `existing` other pods' that speak of it.
+        """
+        everything = nodes.all
+        wanted: dict[str, Counts] = {}
+        if required:
+            counts = everything.pods_matching(*intersection(required))
+            wanted = {term.topology_key: counts for term in required}
+        return cls(
+            pod,
+            namespace_labels,
+            required,
+            unwanted,
+            (
+                TopologyCounts.count(wanted.items(), everything),
+                TopologyCounts.count(
+                    (
+                        (
+                            term.topology_key,
+                            everything.pods_matching(term.namespaces, term.selector),
+                        )
+                        for term in unwanted
+                    ),
+                    everything,
+                ),
+                TopologyCounts.count(
+                    ((found.term.topology_key, found.counts) for found in existing), everything
+                ),
+            ),
+        )
+
+    @property
+    def idle(self) -> bool:
+        """Tell whether no node can be refused."""
+        return not self._required and not self._unwanted and not self.existing_anti_affinity.any
+
+    def change(self, other: PodInfo, node: NodeInfo, nodes: Nodes, amount: int) -> None:
+        """Count another pod in or out of its node."""
+        for existing in other.required_anti_affinity:
+            if existing.matches(self._pod, self._namespace_labels):
+                self.existing_anti_affinity.change(existing.topology_key, node, nodes, amount)
+        if matches_all(self._required, other.pod):
+            for key in self.affinity.by_key:
+                self.affinity.change(key, node, nodes, amount)
+        for term in self._unwanted:
+            if term.matches(other.pod):
+                self.anti_affinity.change(term.topology_key, node, nodes, amount)
+
+    def _may_be_first(self) -> bool:
+        """Tell whether the pod is the first of a group that wants to be together.
+
+        Without this exception such a group could never begin.
+        """
+        return not self.affinity.any and matches_all(self._required, self._pod)
+
+    def refuse(self, node: NodeInfo) -> Status | None:
+        """Judge one node."""
+        if self._required and not self._satisfies_affinity(node):
+            return AFFINITY_NOT_MATCH
+        if self.anti_affinity.at(node):
+            return ANTI_AFFINITY_NOT_MATCH
+        if self.existing_anti_affinity.at(node):
+            return EXISTING_ANTI_AFFINITY_NOT_MATCH
+        return None
+
+    def _satisfies_affinity(self, node: NodeInfo) -> bool:
+        labels = node.labels
+        by_key = self.affinity.by_key
+        if not all(key in labels for key in by_key):
+            return False
+        together = all(domains.of(labels[key]) > 0 for key, domains in by_key.items())
+        return together or self._may_be_first()
+
+    def refuse_nodes(self, nodes: Nodes) -> Iterator[tuple[Status, Mask]]:
+        """Judge many nodes; of each the first reason speaks."""
+        refused: Mask | None = None
+        for status, here in (
+            (AFFINITY_NOT_MATCH, self._without_affinity(nodes) if self._required else None),
+            (ANTI_AFFINITY_NOT_MATCH, self.anti_affinity.at_nodes(nodes)),
+            (EXISTING_ANTI_AFFINITY_NOT_MATCH, self.existing_anti_affinity.at_nodes(nodes)),
+        ):
+            if here is None:
+                continue
+            if refused is None:
+                refused = here
+            else:
+                here = here & ~refused
+                refused = refused | here
+            yield status, here
+
+    def _without_affinity(self, nodes: Nodes) -> Mask:
+        first = self._may_be_first()
+        missing = np.zeros(len(nodes), dtype=np.bool_)
+        for key, domains in self.affinity.by_key.items():
+            codes = nodes.label(key).codes
+            # Even the first of a group needs every topology key.
+            missing |= codes == 0 if first else ~domains.occupied.take(codes)
+        return missing

@@ -1,0 +1,205 @@
+"""InterPodAffinity: pods that want to be near other pods, or away from them."""
+
+# kube-scheduler: plugins/interpodaffinity/plugin.go
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import ClassVar
+
+import msgspec
+import numpy as np
+
+from mooring.api import Namespace, Node, Pod
+from mooring.framework.columns import Ints, Mask
+from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.framework.handle import Handle
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes, TermKind
+from mooring.framework.plugin import Plugin
+from mooring.framework.pod_info import PodInfo
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+from mooring.plugins.args import InterPodAffinityArgs
+from mooring.plugins.inter_pod_affinity import hints
+from mooring.plugins.inter_pod_affinity.filtering import FilterState
+from mooring.plugins.inter_pod_affinity.scoring import ScoreState, Weighed, normalize
+from mooring.plugins.inter_pod_affinity.terms import Namespaces
+
+_FILTER_KEY = "PreFilterInterPodAffinity"
+_SCORE_KEY = "PreScoreInterPodAffinity"
+
+NOT_PRE_FILTERED = Status.error(f'error reading "{_FILTER_KEY}" from cycleState: not found')
+NOT_PRE_SCORED = Status.error(f'failed to read "{_SCORE_KEY}" from cycleState: not found')
+
+
+class InterPodAffinity(Plugin):
+    """Keep pods near or away from other pods, by pod affinity and anti-affinity."""
+
+    name = "InterPodAffinity"
+    Args: ClassVar[type[msgspec.Struct] | None] = InterPodAffinityArgs
+
+    def __init__(
+        self, args: InterPodAffinityArgs | None = None, handle: Handle | None = None
+    ) -> None:
+        super().__init__(args, handle)
+        if handle is not None:
+            self._namespaces = Namespaces(handle.lister(Namespace))
+
+    # PreFilter and Filter.
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        """Count the pods that required terms speak of, the pod's own and those of others."""
+        info = self.handle.pod_info(pod)
+        namespaces = self._namespaces
+        labels = namespaces.labels(pod.metadata.namespace)
+        existing = list(nodes.terms_matching(TermKind.REQUIRED_ANTI_AFFINITY, pod, labels))
+        if not existing and not info.required_affinity and not info.required_anti_affinity:
+            return Status.skip()
+        counted = FilterState.count(
+            pod,
+            labels,
+            namespaces.own_terms(info.required_affinity),
+            namespaces.own_terms(info.required_anti_affinity),
+            existing,
+            nodes,
+        )
+        if counted.idle:
+            return Status.skip()
+        state.write(_FILTER_KEY, counted)
+        return None
+
+    def add_pod(self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo) -> Status | None:
+        """Count another pod in."""
+        return self._change(state, other, node, 1)
+
+    def remove_pod(
+        self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
+    ) -> Status | None:
+        """Count another pod out."""
+        return self._change(state, other, node, -1)
+
+    def _change(
+        self, state: CycleState, other: PodInfo, node: NodeInfo, amount: int
+    ) -> Status | None:
+        counted: FilterState | None = state.get(_FILTER_KEY)
+        if counted is None:
+            return NOT_PRE_FILTERED
+        counted.change(other, node, self.handle.snapshot, amount)
+        return None
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        """Refuse a node that breaks a required term, the pod's own or another's."""
+        counted: FilterState | None = state.get(_FILTER_KEY)
+        return NOT_PRE_FILTERED if counted is None else counted.refuse(node)
+
+    def filter_nodes(
+        self, state: CycleState, pod: Pod, nodes: Nodes
+    ) -> Iterable[tuple[Status, Mask]]:
+        """Refuse all nodes that break a required term."""
+        counted: FilterState | None = state.get(_FILTER_KEY)
+        if counted is None:
+            return ((NOT_PRE_FILTERED, np.ones(len(nodes), dtype=np.bool_)),)
+        return counted.refuse_nodes(nodes)
+
+    # PreScore and Score.
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        """Weigh the pods that preferred terms speak of, and others' terms that speak of the pod."""
+        info = self.handle.pod_info(pod)
+        preferred = info.preferred_affinity or info.preferred_anti_affinity
+        if self.args.ignore_preferred_terms_of_existing_pods and not preferred:
+            return Status.skip()
+        weighed = self._weigh_existing(pod, nodes)
+        if preferred:
+            weighed += self._weigh_own(info, nodes)
+        counted = ScoreState.weigh(weighed, nodes) if weighed else None
+        if counted is None:
+            return Status.skip()
+        state.write(_SCORE_KEY, counted)
+        return None
+
+    def _weigh_own(self, info: PodInfo, nodes: Nodes) -> list[Weighed]:
+        everything = nodes.all
+        return [
+            (
+                term.topology_key,
+                everything.pods_matching(term.namespaces, term.selector),
+                sign * term.weight,
+            )
+            for sign, terms in ((1, info.preferred_affinity), (-1, info.preferred_anti_affinity))
+            for term in self._namespaces.own_terms(terms)
+        ]
+
+    def _weigh_existing(self, pod: Pod, nodes: Nodes) -> list[Weighed]:
+        labels = self._namespaces.labels(pod.metadata.namespace)
+        hard_weight = self.args.hard_pod_affinity_weight
+        weighed: list[Weighed] = []
+        if hard_weight:
+            weighed += [
+                (found.term.topology_key, found.counts, hard_weight)
+                for found in nodes.terms_matching(TermKind.REQUIRED_AFFINITY, pod, labels)
+            ]
+        for sign, kind in (
+            (1, TermKind.PREFERRED_AFFINITY),
+            (-1, TermKind.PREFERRED_ANTI_AFFINITY),
+        ):
+            weighed += [
+                (found.term.topology_key, found.counts, sign * found.term.weight)
+                for found in nodes.terms_matching(kind, pod, labels)
+            ]
+        return weighed
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int | Status:
+        """Add up the weights of a node's domains."""
+        counted: ScoreState | None = state.get(_SCORE_KEY)
+        return NOT_PRE_SCORED if counted is None else counted.score(node)
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | Status:
+        """Add up the weights of all nodes' domains."""
+        counted: ScoreState | None = state.get(_SCORE_KEY)
+        return NOT_PRE_SCORED if counted is None else counted.score_nodes(nodes)
+
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Ints) -> Ints:
+        """Spread the weights over 0 to 100."""
+        return normalize(scores)
+
+    # Queueing and signing.
+
+    def events_to_register(self) -> list[ClusterEvent]:
+        """Say which events may help."""
+        return [
+            ClusterEvent(
+                EventResource.POD,
+                ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE,
+                self._after_pod_change,
+            ),
+            ClusterEvent(
+                EventResource.NODE,
+                ActionType.ADD | ActionType.UPDATE_NODE_LABEL,
+                self._after_node_change,
+            ),
+        ]
+
+    def _after_pod_change(self, pod: Pod, old: Pod | None, new: Pod | None) -> QueueingHint:
+        info = self.handle.pod_info
+        return hints.after_pod_change(
+            info(pod), None if old is None else info(old), None if new is None else info(new)
+        )
+
+    def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> QueueingHint:
+        return hints.after_node_change(self.handle.pod_info(pod), old, new)
+
+    def sign_pod(self, pod: Pod) -> Hashable | None:
+        """Sign by what other pods' terms may speak of; a pod with terms of its own is not signed.
+
+        kube-scheduler leaves the namespace out, and so would give one pod the answer of another.
+        """
+        affinity = pod.spec.affinity
+        if affinity is not None and (
+            affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None
+        ):
+            return None
+        if self.args.ignore_preferred_terms_of_existing_pods:
+            return ()
+        return (pod.metadata.namespace, *sorted(pod.metadata.labels.items()))

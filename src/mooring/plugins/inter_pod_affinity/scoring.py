@@ -1,0 +1,77 @@
+"""The Score half: preferred terms of the pod, and terms of existing pods that speak of it."""
+
+# kube-scheduler: plugins/interpodaffinity/scoring.go
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mooring.framework.columns import Ints
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes
+from mooring.framework.plugin import MAX_NODE_SCORE
+from mooring.plugins.topology import Domains
+
+#: A topology key, pods per row of the full snapshot, and what each of them is worth.
+Weighed = tuple[str, npt.NDArray[np.int32], int]
+
+
+class ScoreState:
+    """What PreScore leaves for Score and NormalizeScore: the worth of every domain. Immutable."""
+
+    __slots__ = ("_domains", "_tables")
+
+    def __init__(self, domains: dict[str, Domains]) -> None:
+        self._domains = domains
+        self._tables: dict[str, Ints] = {}
+        for key, worth in domains.items():
+            table = worth.sums.astype(np.int64)
+            table[0] = 0
+            self._tables[key] = table
+
+    @classmethod
+    def weigh(cls, weighed: Sequence[Weighed], nodes: Nodes) -> ScoreState | None:
+        """Add up what pods are worth, per domain; None where no pod is in any domain."""
+        everything = nodes.all
+        rows: dict[str, npt.NDArray[np.int32]] = {}
+        for key, counts, weight in weighed:
+            worth = counts if weight == 1 else counts * weight
+            rows[key] = rows[key] + worth if key in rows else worth
+        domains = {key: Domains.count(everything, key, worth) for key, worth in rows.items()}
+        if not any(worth.sums[1:].any() for worth in domains.values()) and not any(
+            counts[everything.has_label(key)].any() for key, counts, _ in weighed
+        ):
+            # Worths that cancel out to nothing still count as scored.
+            return None
+        return cls(domains)
+
+    def score(self, node: NodeInfo) -> int:
+        """Add up the worth of a node's domains."""
+        labels = node.labels
+        return sum(worth.of(labels[key]) for key, worth in self._domains.items() if key in labels)
+
+    def score_nodes(self, nodes: Nodes) -> Ints:
+        """Add up the worth of every node's domains."""
+        total: Ints | None = None
+        for key, table in self._tables.items():
+            scores = table.take(nodes.label(key).codes)
+            total = scores if total is None else total + scores
+        assert total is not None, "a state has at least one topology key"
+        return total
+
+
+def normalize(scores: Ints) -> Ints:
+    """Spread scores from 0 for the lowest to 100 for the highest; all 0 where they are equal."""
+    if not len(scores):
+        return scores
+    lowest, highest = int(scores.min()), int(scores.max())
+    span = highest - lowest
+    if span == 0:
+        return np.zeros_like(scores)
+    # In kube-scheduler's order: the quotient first, then times 100.
+    shares: npt.NDArray[np.float64] = (scores - lowest) / span
+    shares *= MAX_NODE_SCORE
+    return shares.astype(np.int64)

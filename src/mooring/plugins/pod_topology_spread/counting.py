@@ -1,0 +1,50 @@
+"""Counting: the pods that a constraint speaks of, per node and per domain."""
+
+# kube-scheduler: plugins/podtopologyspread/common.go (countPodsMatchSelector)
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mooring.api import Pod
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes
+from mooring.plugins.pod_topology_spread.constraints import Constraint
+from mooring.plugins.pod_topology_spread.inclusion import Included
+from mooring.plugins.topology import Domains
+
+
+def pods_per_row(constraint: Constraint, pod: Pod, nodes: Nodes) -> npt.NDArray[np.int32]:
+    """Count the pods on every node of the full snapshot.
+
+    Terminating pods are on their way out, and an empty selector counts none.
+    """
+    everything = nodes.all
+    if constraint.selector.empty:
+        return np.zeros(len(everything), dtype=np.int32)
+    namespace = frozenset((pod.metadata.namespace,))
+    return everything.pods_matching(namespace, constraint.selector, terminating=False)
+
+
+def pods_on(constraint: Constraint, pod: Pod, node: NodeInfo) -> int:
+    """Count the pods on one node."""
+    selector = constraint.selector
+    if selector.empty:
+        return 0
+    namespace = pod.metadata.namespace
+    return sum(
+        1
+        for info in node.pods.values()
+        if info.pod.metadata.deletion_timestamp is None
+        and info.pod.metadata.namespace == namespace
+        and selector.matches(info.pod.metadata.labels)
+    )
+
+
+def count_domains(constraint: Constraint, included: Included, pod: Pod, nodes: Nodes) -> Domains:
+    """Count the pods in every domain, on the nodes that count."""
+    counts = pods_per_row(constraint, pod, nodes)
+    if included.rows is not None:
+        counts = np.multiply(counts, included.rows)
+    return Domains.count(nodes, constraint.topology_key, counts)

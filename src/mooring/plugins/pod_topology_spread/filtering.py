@@ -1,0 +1,150 @@
+"""The Filter half: is a domain more than maxSkew ahead of the emptiest one?"""
+
+# kube-scheduler: plugins/podtopologyspread/filtering.go
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mooring.api import Pod
+from mooring.framework.columns import Mask
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes
+from mooring.framework.status import Status
+from mooring.plugins.pod_topology_spread.constraints import Constraint, Constraints
+from mooring.plugins.pod_topology_spread.counting import count_domains
+from mooring.plugins.pod_topology_spread.inclusion import Included, Inclusion
+from mooring.plugins.topology import Domains
+
+CONSTRAINTS_NOT_MATCH = "node(s) didn't match pod topology spread constraints"
+LABEL_NOT_MATCH = f"{CONSTRAINTS_NOT_MATCH} (missing required label)"
+
+TOO_SKEWED = Status.unschedulable(CONSTRAINTS_NOT_MATCH)
+LABEL_MISSING = Status.unresolvable(LABEL_NOT_MATCH)
+
+#: The minimum over no domains at all. # kube-scheduler: math.MaxInt32 in newCriticalPaths
+_NO_MINIMUM = 2**31 - 1
+
+
+class Spread:
+    """One constraint and the pods it counts, per domain."""
+
+    __slots__ = ("_minimum", "constraint", "domains", "included", "self_match")
+
+    def __init__(
+        self, constraint: Constraint, included: Included, self_match: bool, domains: Domains
+    ) -> None:
+        self.constraint = constraint
+        self.included = included
+        #: 1 where the constraint counts the incoming pod too.
+        self.self_match = int(self_match)
+        self.domains = domains
+        self._minimum: int | None = None
+
+    def clone(self) -> Spread:
+        """Copy, so that either side can change alone."""
+        other = Spread(self.constraint, self.included, bool(self.self_match), self.domains.clone())
+        other._minimum = self._minimum
+        return other
+
+    def change(self, value: str, amount: int) -> None:
+        """Count pods of a domain in or out."""
+        self.domains.change(value, amount)
+        self._minimum = None
+
+    @property
+    def minimum(self) -> int:
+        """Return the number of pods in the emptiest domain; 0 where there are too few domains."""
+        if self._minimum is None:
+            included = self.included
+            if included.number < self.constraint.min_domains:
+                self._minimum = 0
+            elif not included.number:
+                self._minimum = _NO_MINIMUM
+            else:
+                self._minimum = int(self.domains.sums[included.domains].min())
+        return self._minimum
+
+    @property
+    def most(self) -> int:
+        """Return how many pods a domain may have for one more to be within maxSkew."""
+        return self.constraint.max_skew + self.minimum - self.self_match
+
+
+class FilterState:
+    """What PreFilter leaves for Filter; `add_pod` and `remove_pod` keep it true on a what-if."""
+
+    __slots__ = ("lacking", "spreads")
+
+    def __init__(self, spreads: Sequence[Spread], lacking: Mask | None) -> None:
+        self.spreads = spreads
+        #: Rows of the full snapshot that lack a topology key; None where none does.
+        self.lacking = lacking
+
+    def clone(self) -> FilterState:
+        """Copy, so that either side can change alone."""
+        return FilterState([spread.clone() for spread in self.spreads], self.lacking)
+
+    @classmethod
+    def count(
+        cls, constraints: Constraints, pod: Pod, nodes: Nodes, inclusion: Inclusion
+    ) -> FilterState:
+        """Count the pods of every domain."""
+        keys = tuple(constraint.topology_key for constraint in constraints)
+        labels = pod.metadata.labels
+        spreads = []
+        for constraint in constraints:
+            included = inclusion.of(nodes, pod, constraint, keys)
+            matching = constraint.selector.matches(labels)
+            domains = count_domains(constraint, included, pod, nodes)
+            spreads.append(Spread(constraint, included, matching, domains))
+        return cls(spreads, inclusion.lacking(nodes, keys))
+
+    def change(self, pod: Pod, other: Pod, node: NodeInfo, nodes: Nodes, amount: int) -> None:
+        """Count another pod in or out of its node.
+
+        Neither an empty selector nor a terminating pod is treated apart here, as they are when
+        all pods are counted: kube-scheduler's preemption sees it so.
+        """
+        if other.metadata.namespace != pod.metadata.namespace:
+            return
+        row = nodes.row(node.name)
+        if row < 0:
+            return
+        for spread in self.spreads:
+            rows = spread.included.rows
+            if rows is not None and not rows[row]:
+                continue
+            constraint = spread.constraint
+            if constraint.selector.matches(other.metadata.labels):
+                spread.change(node.labels[constraint.topology_key], amount)
+
+    def refuse(self, node: NodeInfo) -> Status | None:
+        """Judge one node: the first constraint that fails speaks."""
+        for spread in self.spreads:
+            value = node.labels.get(spread.constraint.topology_key)
+            if value is None:
+                return LABEL_MISSING
+            if spread.domains.of(value) > spread.most:
+                return TOO_SKEWED
+        return None
+
+    def refuse_nodes(self, nodes: Nodes) -> Iterator[tuple[Status, Mask]]:
+        """Judge many nodes: of each node the first constraint that fails speaks."""
+        open_rows: Mask | None = None
+        for spread in self.spreads:
+            full = spread.domains.sums > spread.most
+            full[0] = False
+            if self.lacking is None and not full.any():
+                continue
+            codes = nodes.label(spread.constraint.topology_key).codes
+            answers = [(TOO_SKEWED, full.take(codes))]
+            if self.lacking is not None:
+                answers.insert(0, (LABEL_MISSING, codes == 0))
+            for status, refused in answers:
+                if open_rows is None:
+                    open_rows = ~refused
+                else:
+                    refused &= open_rows
+                    open_rows &= ~refused
+                yield status, refused

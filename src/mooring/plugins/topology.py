@@ -1,0 +1,76 @@
+"""Topology: pods added up per value of a node label, for the plugins that relate pods to pods."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mooring.framework.columns import Mask
+from mooring.framework.nodes import Column, Nodes
+
+#: One entry per code of a label column. Sums are whole numbers below 2**53, so float64 is exact.
+Sums = npt.NDArray[np.float64]
+
+
+def sum_domains(column: Column[str], counts: npt.NDArray[np.int32]) -> Sums:
+    """Add up counts over all rows per value of a full column; entry 0 is for rows without one."""
+    sums = np.bincount(column.codes, weights=counts, minlength=len(column.values))
+    return sums.astype(np.float64, copy=False)
+
+
+class Domains:
+    """Hold the number of pods per value of one topology key.
+
+    `clone` is cheap: the numbers are shared until one side changes them.
+    """
+
+    __slots__ = ("_occupied", "_shared", "column", "sums")
+
+    def __init__(self, column: Column[str], sums: Sums) -> None:
+        self.column = column
+        self.sums = sums
+        self._shared = False
+        self._occupied: Mask | None = None
+
+    @classmethod
+    def count(cls, nodes: Nodes, key: str, counts: npt.NDArray[np.int32]) -> Domains:
+        """Add up pods per row of the full snapshot, by a topology key."""
+        column = nodes.all.label(key)
+        return cls(column, sum_domains(column, counts))
+
+    @classmethod
+    def none(cls, nodes: Nodes, key: str) -> Domains:
+        """Start with no pods."""
+        column = nodes.all.label(key)
+        return cls(column, np.zeros(len(column.values)))
+
+    def clone(self) -> Domains:
+        """Copy, so that either side can change alone."""
+        other = Domains(self.column, self.sums)
+        other._occupied = self._occupied
+        self._shared = other._shared = True
+        return other
+
+    def change(self, value: str | None, amount: int) -> None:
+        """Add to the number of one value; nothing where a node has none."""
+        code = -1 if value is None else self.column.code_of(value)
+        if code < 0:
+            return
+        if self._shared:
+            self.sums = self.sums.copy()
+            self._shared = False
+        self.sums[code] += amount
+        self._occupied = None
+
+    def of(self, value: str) -> int:
+        """Return the number of one value."""
+        code = self.column.code_of(value)
+        return int(self.sums[code]) if code >= 0 else 0
+
+    @property
+    def occupied(self) -> Mask:
+        """Return, by code, which values have pods; "no value" never has."""
+        if self._occupied is None:
+            self._occupied = self.sums > 0
+            self._occupied[0] = False
+        return self._occupied
