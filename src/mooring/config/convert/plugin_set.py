@@ -127,11 +127,11 @@ def weights_to_say(score: PluginSet) -> list[Entry]:
     """Return the default plugins whose weight in the version is not today's."""
     if score.cleared:
         return []
-    weights = today()
+    kept = {entry.name: entry for entry in score.kept if not entry.origin}
     return [
-        entry
-        for entry in score.kept
-        if not entry.origin and weights.get(entry.name, entry.weight) != entry.weight
+        kept[name]
+        for name, weight in today().items()
+        if name in kept and kept[name].weight != weight
     ]
 
 

@@ -187,7 +187,7 @@ class Profile:
         limits = "NodeVolumeLimits"
         filters = self.sets["filter"]
         for entry in filters.added:
-            if entry.name in removed.VOLUME_LIMITS:
+            if entry.name in removed.VOLUME_LIMITS and entry.origin:
                 text = removed.VOLUME_LIMITS_GONE.format(name=entry.name)
                 self.conversion.warn(entry.origin, text)
         seen = filters.names()

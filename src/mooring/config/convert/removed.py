@@ -70,7 +70,7 @@ IDLE_REMOVED = "{name} no longer exists: disabling it has no effect and is left 
 UNUSED_ARGS = "{name} no longer exists, and this file does not enable it: its args are left out"
 TWO_STRATEGIES = (
     "{first} and {second} cannot both score: both are NodeResourcesFit's scoringStrategy now, and "
-    "it has one; disable one of them at score"
+    "it has one; keep one of them"
 )
 #: kube-scheduler 1.22: apis/config/validation/validation.go
 CONFLICT = (
