@@ -43,6 +43,9 @@ class NodeStatuses:
         other.absent = absent
         return other
 
+    def __len__(self) -> int:
+        return len(self._codes)
+
     def refuse(self, rows: Rows | Mask, status: Status) -> None:
         """Record a refusal for some rows of the snapshot."""
         code = self._index.get(status)
@@ -51,9 +54,13 @@ class NodeStatuses:
             self._statuses.append(status)
         self._codes[rows] = code
 
-    def accept(self, rows: Rows | Mask) -> None:
+    def accept(self, rows: Rows | Mask | slice) -> None:
         """Record that some rows pass."""
         self._codes[rows] = self._PASSES
+
+    def forget(self, rows: Rows | Mask) -> None:
+        """Take back what was recorded of some rows: they count as not asked."""
+        self._codes[rows] = self._ABSENT
 
     def get(self, name: str) -> Status | None:
         """Return the status of a node; None where it passes."""

@@ -1,0 +1,1 @@
+"""Making a decision true: waiting at Permit, then the binding points."""

@@ -1,0 +1,44 @@
+"""What happens when a plugin breaks its contract: a Status that names it, never an exception."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+from mooring.errors import PluginError
+from mooring.framework.points import Point
+from mooring.framework.state import StateNotFoundError
+from mooring.framework.status import Code, Status
+
+
+def fault(plugin: str, point: Point, error: BaseException, node: str | None = None) -> Status:
+    """Return the error status of a plugin that raised.
+
+    Reading state that was never written is an answer, not a breach: kube-scheduler says "not found".
+    """
+    trace = "".join(traceback.format_exception(error))
+    if isinstance(error, StateNotFoundError):
+        text = str(error)
+    else:
+        text = str(
+            PluginError(
+                f"{type(error).__name__}: {error}", plugin=plugin, point=point.label, node=node
+            )
+        )
+    return Status(Code.ERROR, (text,), plugin=plugin, traceback=trace)
+
+
+def wrong_type(
+    plugin: str, point: Point, method: str, expected: str, found: Any, node: str | None = None
+) -> Status:
+    """Return the error status of a plugin whose method answered with the wrong type."""
+    message = f"{method} must return {expected}, got {_describe(found)}"
+    error = PluginError(message, plugin=plugin, point=point.label, node=node)
+    return Status.error(str(error)).by(plugin)
+
+
+def _describe(found: Any) -> str:
+    text = repr(found)
+    if len(text) > 60:
+        text = f"{text[:57]}..."
+    return f"{type(found).__name__} {text}"

@@ -1,0 +1,299 @@
+"""Filter: which nodes can take the pod.
+
+The mass pass asks each plugin once about all nodes (vector form) and keeps who is still in the running; a
+node belongs to the first plugin that refuses it. Single nodes (nominated pods, a preemption's dry run)
+are asked in node form.
+
+# kube-scheduler: framework/runtime/framework.go (RunFilterPlugins, RunFilterPluginsWithNominatedPods)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from mooring.api import Pod
+from mooring.cycle.call import fault, wrong_type
+from mooring.cycle.pre_filter import run_extension
+from mooring.cycle.profile import FilterStep, Profile
+from mooring.framework.columns import Mask
+from mooring.framework.handle import Nominator
+from mooring.framework.nodes import Nodes, Rows
+from mooring.framework.pod_info import PodInfo
+from mooring.framework.points import Point
+from mooring.framework.state import CycleState
+from mooring.framework.status import Code, Status
+from mooring.framework.what_if import WhatIf, one_row
+
+_REFUSALS = "(Status, mask) with a bool per node"
+_BOOL = np.dtype(np.bool_)
+#: Once fewer than one node in this many is left, the rest are asked about those alone.
+_NARROW = 4
+
+Hits = list[tuple[Status, Mask]]
+
+
+class Verdicts(msgspec.Struct):
+    """What Filter said of some nodes; positions count in the order they were asked."""
+
+    #: Each distinct refusal and whom it befell.
+    refusals: list[tuple[Status, Rows]]
+    #: Who passes; None for all.
+    passed: Rows | None
+    #: A plugin's fault, which ends the cycle.
+    error: Status | None = None
+
+
+class _Fault(Exception):
+    def __init__(self, status: Status) -> None:
+        self.status = status
+
+
+def filter_nodes(
+    profile: Profile,
+    state: CycleState,
+    pod: Pod,
+    nodes: Nodes,
+    alive: Mask | None = None,
+) -> Verdicts:
+    """Run all Filter plugins on `nodes`, those that `alive` keeps, in one pass."""
+    verdicts = Verdicts([], None)
+    skips = state.skip_filter_plugins
+    count_nonzero = np.count_nonzero
+    #: Position in `nodes` of each node of the view that is asked; None where they are the same.
+    origin: Rows | None = None
+    view = nodes
+    left = len(nodes) if alive is None else count_nonzero(alive)
+    if not left:
+        return Verdicts([], np.empty(0, dtype=np.intp))
+    narrows = not isinstance(nodes, WhatIf)
+    name = ""
+    try:
+        for step in profile.filter:
+            name = step.name
+            if name in skips:
+                continue
+            if narrows and alive is not None and left * _NARROW < len(view):
+                kept = np.flatnonzero(alive)
+                origin = kept if origin is None else origin[kept]
+                view = nodes.select(origin if nodes.rows is None else nodes.rows[origin])
+                alive = None
+            hits: Hits = []
+            if step.vector is None:
+                hits = _ask_each(step, state, pod, view, alive)
+            else:
+                for status, mask in step.vector(state, pod, view) or ():
+                    if alive is not None:
+                        mask = mask & alive
+                    if count_nonzero(mask):
+                        hits.append((_refusal(step, status, mask, view), mask))
+            if not hits:
+                continue
+            refused, groups = _distinct(hits)
+            for status, rows in groups:
+                verdicts.refusals.append((status, rows if origin is None else origin[rows]))
+            alive = ~refused if alive is None else alive & ~refused
+            left = count_nonzero(alive)
+            if not left:
+                break
+    except _Fault as found:
+        verdicts.error = found.status
+    except Exception as error:
+        verdicts.error = _failed(name, fault(name, Point.FILTER, error))
+    if alive is None:
+        verdicts.passed = origin
+    else:
+        kept = np.flatnonzero(alive)
+        verdicts.passed = kept if origin is None else origin[kept]
+    return verdicts
+
+
+def _refusal(step: FilterStep, status: Any, mask: Any, view: Nodes) -> Status:
+    """Check one refusal of a vector form and sign it with the plugin's name."""
+    if (
+        not isinstance(status, Status)
+        or not isinstance(mask, np.ndarray)
+        or mask.dtype != _BOOL
+        or mask.shape != (len(view),)
+    ):
+        raise _Fault(wrong_type(step.name, Point.FILTER, "filter_nodes", _REFUSALS, (status, mask)))
+    if not status.is_rejected:
+        raise _Fault(_failed(step.name, status))
+    return status.by(step.name)
+
+
+def _failed(name: str, status: Status) -> Status:
+    text = f'running "{name}" filter plugin: {status.message}'
+    return Status(Code.ERROR, (text,), plugin=name, traceback=status.traceback)
+
+
+def _ask_each(
+    step: FilterStep, state: CycleState, pod: Pod, view: Nodes, alive: Mask | None
+) -> Hits:
+    """Ask a plugin that has no vector form about each node still in the running."""
+    assert step.node is not None
+    found: dict[Status, list[int]] = {}
+    positions = range(len(view)) if alive is None else np.flatnonzero(alive).tolist()
+    for position in positions:
+        status = _ask(step, state, pod, view, position)
+        if status is not None:
+            found.setdefault(status, []).append(position)
+    hits: Hits = []
+    for status, refused in found.items():
+        mask = np.zeros(len(view), dtype=np.bool_)
+        mask[refused] = True
+        hits.append((status, mask))
+    return hits
+
+
+def _ask(
+    step: FilterStep, state: CycleState, pod: Pod, view: Nodes, position: int
+) -> Status | None:
+    """Ask a plugin's node form about one node; raise _Fault where it fails."""
+    assert step.node is not None
+    info = view.info(position)
+    try:
+        status = step.node(state, pod, info)
+    except Exception as error:
+        raise _Fault(_failed(step.name, fault(step.name, Point.FILTER, error, info.name))) from None
+    if status is None:
+        return None
+    if not isinstance(status, Status):
+        raise _Fault(
+            wrong_type(step.name, Point.FILTER, "filter", "a Status or None", status, info.name)
+        )
+    if status.is_success:
+        return None
+    if not status.is_rejected:
+        raise _Fault(_failed(step.name, status))
+    return status.by(step.name)
+
+
+def _distinct(hits: Hits) -> tuple[Mask, list[tuple[Status, Rows]]]:
+    """Return who is refused, and each distinct status with its nodes; overlapping reasons append."""
+    refused = hits[0][1]
+    if len(hits) == 1:
+        return refused, [(hits[0][0], np.flatnonzero(refused))]
+    overlap = False
+    for _, mask in hits[1:]:
+        overlap = overlap or bool(np.count_nonzero(refused & mask))
+        refused = refused | mask
+    if not overlap:
+        return refused, [(status, np.flatnonzero(mask)) for status, mask in hits]
+    codes = np.full(len(refused), -1, dtype=np.int64)
+    statuses: list[Status] = []
+    for status, mask in hits:
+        rows = np.flatnonzero(mask)
+        before = codes[rows]
+        for code in np.unique(before).tolist():
+            codes[rows[before == code]] = len(statuses)
+            statuses.append(status if code < 0 else _merge(statuses[code], status))
+    return refused, [
+        (status, rows)
+        for code, status in enumerate(statuses)
+        if len(rows := np.flatnonzero(codes == code))
+    ]
+
+
+def _merge(first: Status, second: Status) -> Status:
+    unresolvable = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+    code = unresolvable if unresolvable in (first.code, second.code) else first.code
+    return Status(code, first.reasons + second.reasons, plugin=first.plugin)
+
+
+def filter_one(profile: Profile, state: CycleState, pod: Pod, node: Nodes) -> Status | None:
+    """Run all Filter plugins on a view of one node, in node form where there is one."""
+    skips = state.skip_filter_plugins
+    for step in profile.filter:
+        if step.name in skips:
+            continue
+        try:
+            if step.node is not None:
+                status = _ask(step, state, pod, node, 0)
+                if status is not None:
+                    return status
+                continue
+            assert step.vector is not None
+            hits = [
+                (_refusal(step, status, mask, node), mask)
+                for status, mask in step.vector(state, pod, node) or ()
+                if np.count_nonzero(mask)
+            ]
+            if hits:
+                return _distinct(hits)[1][0][0]
+        except _Fault as found:
+            return found.status
+        except Exception as error:
+            return _failed(step.name, fault(step.name, Point.FILTER, error, node.names[0]))
+    return None
+
+
+def nominated_before(nominator: Nominator, pod: PodInfo, node_name: str) -> list[PodInfo]:
+    """Return the other pods, of the same or higher priority, that are nominated to a node."""
+    return [
+        other
+        for other in nominator.nominated_on(node_name)
+        if other.priority >= pod.priority and other.uid != pod.uid
+    ]
+
+
+def filter_with(
+    profile: Profile, state: CycleState, pod: Pod, node: WhatIf, others: Sequence[PodInfo]
+) -> Status | None:
+    """Run all Filter plugins on one node as if `others` were on it; `state` is left alone."""
+    state = state.clone()
+    for other in others:
+        node.add(0, other)
+        status = run_extension(profile.add_pod, "AddPod", state, pod, other, node.info(0))
+        if status is not None:
+            return status
+    return filter_one(profile, state, pod, node)
+
+
+def refused_by_nominations(
+    profile: Profile, nominator: Nominator, state: CycleState, pod: PodInfo, nodes: Nodes
+) -> list[tuple[int, Status]]:
+    """Return the positions of nodes that refuse the pod for the pods nominated to them."""
+    refused = []
+    for node_name in nominator.nodes():
+        row = nodes.row(node_name)
+        if row < 0:
+            continue
+        if nodes.rows is None:
+            position = row
+        else:
+            found = np.flatnonzero(nodes.rows == row)
+            if not len(found):
+                continue
+            position = int(found[0])
+        others = nominated_before(nominator, pod, node_name)
+        if others:
+            status = filter_with(profile, state, pod.pod, one_row(nodes, row), others)
+            if status is not None:
+                refused.append((position, status))
+    return refused
+
+
+def filter_nodes_with_nominated(
+    profile: Profile, nominator: Nominator, state: CycleState, pod: PodInfo, nodes: Nodes
+) -> Verdicts:
+    """Run all Filter plugins, on nodes that have nominated pods with these on them, then without.
+
+    Both times count: resources are short with them, affinity may be unmet without them.
+    """
+    refused = refused_by_nominations(profile, nominator, state, pod, nodes)
+    if not refused:
+        return filter_nodes(profile, state, pod.pod, nodes)
+    alive = np.ones(len(nodes), dtype=np.bool_)
+    for position, status in refused:
+        if not status.is_rejected:
+            return Verdicts([], np.empty(0, dtype=np.intp), status)
+        alive[position] = False
+    verdicts = filter_nodes(profile, state, pod.pod, nodes, alive)
+    verdicts.refusals.extend(
+        (status, np.array([position], dtype=np.intp)) for position, status in refused
+    )
+    return verdicts

@@ -1,0 +1,173 @@
+"""The handle that plugins of one profile are given: everything they may ask of this scheduler."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+import numpy as np
+
+from mooring.api import Pod
+from mooring.cycle.filtering import filter_nodes, filter_one, filter_with, nominated_before
+from mooring.cycle.pre_filter import run_extension
+from mooring.cycle.profile import Profile
+from mooring.framework.extender import Extender
+from mooring.framework.features import FeatureGates
+from mooring.framework.handle import Client, Events, Nominator, PreBindingPod, WaitingPod
+from mooring.framework.listers import Lister
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes
+from mooring.framework.pod_info import PodInfo, PodInfos
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+from mooring.framework.what_if import WhatIf
+from mooring.observe.clock import Clock
+
+T = TypeVar("T")
+
+
+class WaitingPods(Protocol):
+    """Know the pods that wait at Permit, and those whose PreBind runs."""
+
+    def waiting(self) -> Iterable[WaitingPod]:
+        """Return the pods that wait at Permit."""
+        ...
+
+    def get(self, uid: str) -> WaitingPod | None:
+        """Return a pod that waits at Permit, or None."""
+        ...
+
+    def pre_binding(self, uid: str) -> PreBindingPod | None:
+        """Return a pod whose PreBind runs, or None."""
+        ...
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """What all profiles of a scheduler share."""
+
+    features: FeatureGates
+    clock: Clock
+    random: random.Random
+    client: Client
+    events: Events
+    nominator: Nominator
+    extenders: Sequence[Extender]
+    snapshot: Callable[[], Nodes]
+    pod_infos: PodInfos
+    lister: Callable[[Any], Lister[Any]]
+    waiting_pods: WaitingPods
+    activate: Callable[[Iterable[Pod]], None]
+    spawn: Callable[[Coroutine[Any, Any, None], Pod], None]
+
+
+class ProfileHandle:
+    """Answer what plugins ask, in the name of one profile (framework/handle.py)."""
+
+    #: The profile whose plugins hold this handle; set once they are made.
+    profile: Profile
+
+    def __init__(self, profile_name: str, around: Surroundings) -> None:
+        self.profile_name = profile_name
+        self.features = around.features
+        self.clock = around.clock
+        self.random = around.random
+        self.client = around.client
+        self.events = around.events
+        self.nominator = around.nominator
+        self.extenders = around.extenders
+        self._around = around
+        self.pod_info: Callable[[Pod], PodInfo] = around.pod_infos.of
+
+    @property
+    def snapshot(self) -> Nodes:
+        """Return all nodes; unchanged during a cycle."""
+        return self._around.snapshot()
+
+    def lister(self, kind: type[T] | str) -> Lister[T]:
+        """Return read access to a kind; a custom resource is named "plural.version.group"."""
+        return self._around.lister(kind)
+
+    def waiting_pods(self) -> Iterable[WaitingPod]:
+        """Return the pods that wait at Permit."""
+        return self._around.waiting_pods.waiting()
+
+    def waiting_pod(self, uid: str) -> WaitingPod | None:
+        """Return a pod that waits at Permit, or None."""
+        return self._around.waiting_pods.get(uid)
+
+    def pre_binding_pod(self, uid: str) -> PreBindingPod | None:
+        """Return a pod whose PreBind runs, or None."""
+        return self._around.waiting_pods.pre_binding(uid)
+
+    def activate(self, pods: Iterable[Pod]) -> None:
+        """Move pending pods to the active queue."""
+        self._around.activate(pods)
+
+    def spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
+        """Run I/O outside the cycle, on behalf of a pod; failures are logged."""
+        self._around.spawn(work, pod)
+
+    # Dry runs.
+
+    def run_filters(
+        self, state: CycleState, pod: Pod, nodes: WhatIf, *, nominated: bool = True
+    ) -> Sequence[Status | None]:
+        """Run all Filter plugins of the profile on what-if nodes; an entry per node, None where it
+        fits."""
+        profile = self.profile
+        answers: list[Status | None] = [None] * len(nodes)
+        alive = None
+        if nominated:
+            for position, status in self._refused_by_nominations(state, pod, nodes):
+                if alive is None:
+                    alive = np.ones(len(nodes), dtype=np.bool_)
+                alive[position] = False
+                answers[position] = status
+        if len(nodes) == 1:
+            return answers if alive is not None else [filter_one(profile, state, pod, nodes)]
+        verdicts = filter_nodes(profile, state, pod, nodes, alive)
+        if verdicts.error is not None:
+            return [answer or verdicts.error for answer in answers]
+        for status, positions in verdicts.refusals:
+            for position in positions.tolist():
+                answers[position] = status
+        return answers
+
+    def _refused_by_nominations(
+        self, state: CycleState, pod: Pod, nodes: WhatIf
+    ) -> Iterable[tuple[int, Status]]:
+        nominator = self.nominator
+        names = set(nominator.nodes())
+        if not names:
+            return
+        info = self.pod_info(pod)
+        for position, name in enumerate(nodes.names):
+            if name not in names:
+                continue
+            others = nominated_before(nominator, info, name)
+            if others:
+                alone = nodes.alone(position)
+                status = filter_with(self.profile, state, pod, alone, others)
+                if status is not None:
+                    yield position, status
+
+    def run_add_pod(
+        self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
+    ) -> Status | None:
+        """Tell the plugins that precompute that `other` was put on a what-if node."""
+        return run_extension(self.profile.add_pod, "AddPod", state, pod, other, node)
+
+    def run_remove_pod(
+        self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
+    ) -> Status | None:
+        """Tell the plugins that precompute that `other` was taken off a what-if node."""
+        return run_extension(self.profile.remove_pod, "RemovePod", state, pod, other, node)
+
+    def precomputes(self, state: CycleState) -> bool:
+        """Tell whether a Filter plugin that is asked in this cycle keeps state across nodes."""
+        skips = state.skip_filter_plugins
+        return any(
+            step.name not in skips for step in (*self.profile.add_pod, *self.profile.remove_pod)
+        )

@@ -1,0 +1,44 @@
+"""The words of a failed attempt, exactly as kube-scheduler puts them.
+
+# kube-scheduler: framework/types.go (FitError), schedule_one.go (ErrNoNodesAvailable, truncateMessage)
+"""
+
+from __future__ import annotations
+
+from mooring.framework.decision import NodeStatuses
+
+NO_NODES_AVAILABLE = "no nodes available to schedule pods"
+
+#: Longest note of an Event, in bytes.
+NOTE_LENGTH_LIMIT = 1024
+_CUT = " ..."
+
+
+def fit_error(
+    statuses: NodeStatuses,
+    pre_filter_message: str = "",
+    post_filter_message: str = "",
+) -> str:
+    """Say why no node fits: counts of reasons, sorted as texts ("10 …" comes before "2 …")."""
+    if pre_filter_message:
+        message = f"0/{len(statuses)} nodes are available: {pre_filter_message}."
+    else:
+        message = statuses.describe()
+    if post_filter_message:
+        message += f" {post_filter_message}"
+    return message
+
+
+def refused_on_node(reasons: tuple[str, ...]) -> str:
+    """Say why the chosen node was lost again, at Reserve or Permit."""
+    counted = sorted(f"{reasons.count(reason)} {reason}" for reason in set(reasons))
+    message = "0/1 nodes are available:"
+    return f"{message} {', '.join(counted)}." if counted else message
+
+
+def event_note(message: str) -> str:
+    """Cut a message to what an Event's note may hold; the pod's condition carries it whole."""
+    data = message.encode()
+    if len(data) <= NOTE_LENGTH_LIMIT:
+        return message
+    return data[: NOTE_LENGTH_LIMIT - len(_CUT)].decode(errors="ignore") + _CUT

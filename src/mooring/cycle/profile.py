@@ -1,0 +1,134 @@
+"""Profile: one scheduler name's plugin instances and their compiled call plan.
+
+# kube-scheduler: framework/runtime/framework.go (NewFramework)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from mooring.config.profiles import ResolvedProfile
+from mooring.errors import PluginError
+from mooring.framework.handle import Handle
+from mooring.framework.plugin import Plugin
+from mooring.framework.points import Point
+from mooring.registry import Registry
+
+Call = Callable[..., Any]
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One plugin's bound method at a point."""
+
+    name: str
+    call: Call
+
+
+class FilterStep(msgspec.Struct, frozen=True):
+    """One Filter plugin: the node form, the vector form, or both."""
+
+    name: str
+    node: Call | None
+    vector: Call | None
+
+
+class ScoreStep(msgspec.Struct, frozen=True):
+    """One Score plugin: its forms, its normalisation and its weight."""
+
+    name: str
+    weight: int
+    node: Call | None
+    vector: Call | None
+    normalize: Call | None
+
+
+class Profile:
+    """Hold the plugin instances of one scheduler name and what to call at every point, in order.
+
+    Instances belong to the profile: two profiles that name the same plugin have two of them.
+    """
+
+    def __init__(self, resolved: ResolvedProfile, registry: Registry, handle: Handle) -> None:
+        self.name = resolved.scheduler_name
+        self.resolved = resolved
+        self.handle = handle
+        #: The profile's own share of nodes to score; None where the global one holds.
+        self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
+        self.plugins = _instances(resolved, registry, handle)
+        self.pre_enqueue = self._steps(Point.PRE_ENQUEUE, "pre_enqueue")
+        self.pre_filter = self._steps(Point.PRE_FILTER, "pre_filter")
+        self.add_pod = self._steps(Point.PRE_FILTER, "add_pod", optional=True)
+        self.remove_pod = self._steps(Point.PRE_FILTER, "remove_pod", optional=True)
+        self.filter = tuple(
+            FilterStep(plugin.name, _method(plugin, "filter"), _method(plugin, "filter_nodes"))
+            for plugin, _ in self._at(Point.FILTER, "filter", "filter_nodes")
+        )
+        self.post_filter = self._steps(Point.POST_FILTER, "post_filter")
+        self.pre_score = self._steps(Point.PRE_SCORE, "pre_score")
+        self.score = tuple(
+            ScoreStep(
+                plugin.name,
+                weight,
+                _method(plugin, "score"),
+                _method(plugin, "score_nodes"),
+                _method(plugin, "normalize_score"),
+            )
+            for plugin, weight in self._at(Point.SCORE, "score", "score_nodes")
+        )
+        self.reserve = self._steps(Point.RESERVE, "reserve", optional=True)
+        self.unreserve = self._steps(Point.RESERVE, "unreserve", optional=True)[::-1]
+        self.permit = self._steps(Point.PERMIT, "permit")
+        self.pre_bind_pre_flight = self._steps(Point.PRE_BIND, "pre_bind_pre_flight", optional=True)
+        self.pre_bind = self._steps(Point.PRE_BIND, "pre_bind")
+        self.bind = self._steps(Point.BIND, "bind")
+        self.post_bind = self._steps(Point.POST_BIND, "post_bind")
+        #: Filter plugins that can only be asked node by node.
+        self.node_form_filters = frozenset(step.name for step in self.filter if step.vector is None)
+        #: Whether a Score plugin can only be asked node by node.
+        self.scores_node_by_node = any(step.vector is None for step in self.score)
+
+    def queue_sort(self) -> Plugin | None:
+        """Return the plugin that orders the queue."""
+        named = self.resolved.names(Point.QUEUE_SORT)
+        return self.plugins[named[0]] if named else None
+
+    def _at(self, point: Point, *methods: str) -> Iterator[tuple[Plugin, int]]:
+        for name, weight in self.resolved.points[point]:
+            plugin = self.plugins[name]
+            if not any(_method(plugin, method) for method in methods):
+                # kube-scheduler: updatePluginList
+                raise PluginError(
+                    f'plugin "{name}" does not extend {point.label} plugin',
+                    plugin=name,
+                    point=point.label,
+                )
+            yield plugin, weight
+
+    def _steps(self, point: Point, method: str, *, optional: bool = False) -> tuple[Step, ...]:
+        if not optional:
+            found = [plugin for plugin, _ in self._at(point, method)]
+        else:
+            found = [self.plugins[name] for name in self.resolved.names(point)]
+        return tuple(
+            Step(plugin.name, call)
+            for plugin in found
+            if (call := _method(plugin, method)) is not None
+        )
+
+
+def _method(plugin: Plugin, name: str) -> Call | None:
+    found = getattr(plugin, name, None)
+    return found if callable(found) else None
+
+
+def _instances(resolved: ResolvedProfile, registry: Registry, handle: Handle) -> dict[str, Plugin]:
+    instances: dict[str, Plugin] = {}
+    for name in resolved.plugins:
+        plugin = registry.get(name)
+        if plugin is None:
+            raise PluginError(f'plugin "{name}" is not registered', plugin=name)
+        instances[name] = plugin(resolved.args.get(name), handle)
+    return instances

@@ -1,0 +1,167 @@
+"""Score: which of the feasible nodes is best.
+
+# kube-scheduler: framework/runtime/framework.go (RunPreScorePlugins, RunScorePlugins), schedule_one.go (prioritizeNodes)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from mooring.api import Pod
+from mooring.cycle.call import fault, wrong_type
+from mooring.cycle.profile import Profile, ScoreStep
+from mooring.framework.columns import Ints
+from mooring.framework.decision import PluginScores
+from mooring.framework.nodes import Nodes
+from mooring.framework.plugin import MAX_NODE_SCORE, MIN_NODE_SCORE
+from mooring.framework.points import Point
+from mooring.framework.state import CycleState
+from mooring.framework.status import Code, Status
+
+#: Highest score of an extender. # kube-scheduler: k8s.io/kube-scheduler/extender/v1
+MAX_EXTENDER_PRIORITY = 10
+
+_PRE_SCORE = 'running PreScore plugin "{}": {}'
+_SCORE = 'running Score plugins: plugin "{}" failed with: {}'
+_NORMALIZE = 'running Normalize on Score plugins: plugin "{}" failed with: {}'
+_RANGE = (
+    'applying score defaultWeights on Score plugins: plugin "{}" returns an invalid score {}, '
+    "it should in the range of [{}, {}] after normalizing, node {}"
+)
+_ARRAY = "an int64 array with an entry per node"
+
+
+class Ranking(msgspec.Struct):
+    """What Score came to, in the order of the nodes."""
+
+    scores: dict[str, PluginScores]
+    totals: Ints
+    #: A plugin's fault, which ends the cycle.
+    error: Status | None = None
+
+
+class _Fault(Exception):
+    def __init__(self, status: Status) -> None:
+        self.status = status
+
+
+def _failed(text: str, name: str, status: Status) -> _Fault:
+    message = text.format(name, status.message)
+    return _Fault(Status(Code.ERROR, (message,), plugin=name, traceback=status.traceback))
+
+
+def rank(
+    profile: Profile, state: CycleState, pod: Pod, nodes: Nodes, *, keep_raw: bool = False
+) -> Ranking:
+    """Run PreScore, Score and NormalizeScore and add up the weighted scores.
+
+    With `keep_raw`, raw scores are kept even from a plugin that normalises in place.
+    """
+    scores: dict[str, PluginScores] = {}
+    totals = np.zeros(len(nodes), dtype=np.int64)
+    try:
+        _run_pre_score(profile, state, pod, nodes)
+        skips = state.skip_score_plugins
+        for step in profile.score:
+            if step.name in skips:
+                continue
+            raw = _scores(step, state, pod, nodes)
+            if step.normalize is None:
+                normalized = raw
+            else:
+                normalized = _normalized(step, state, pod, nodes, raw.copy() if keep_raw else raw)
+            _check_range(step.name, nodes, normalized)
+            scores[step.name] = PluginScores(raw, normalized, step.weight)
+            totals += normalized if step.weight == 1 else normalized * step.weight
+    except _Fault as found:
+        return Ranking(scores, totals, found.status)
+    return Ranking(scores, totals)
+
+
+def _run_pre_score(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+    skipped: list[str] = []
+    try:
+        for step in profile.pre_score:
+            try:
+                status = step.call(state, pod, nodes)
+            except Exception as error:
+                status = fault(step.name, Point.PRE_SCORE, error)
+            if status is None:
+                continue
+            if not isinstance(status, Status):
+                status = wrong_type(
+                    step.name, Point.PRE_SCORE, "pre_score", "a Status or None", status
+                )
+            if status.is_skip:
+                skipped.append(step.name)
+            elif not status.is_success:
+                raise _failed(_PRE_SCORE, step.name, status)
+    finally:
+        state.skip_score_plugins = frozenset(skipped)
+
+
+def _scores(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes) -> Ints:
+    if step.vector is None:
+        return _score_each(step, state, pod, nodes)
+    try:
+        answer = step.vector(state, pod, nodes)
+    except Exception as error:
+        raise _failed(_SCORE, step.name, fault(step.name, Point.SCORE, error)) from None
+    return _array(step, "score_nodes", _SCORE, answer, len(nodes))
+
+
+def _array(step: ScoreStep, method: str, text: str, answer: Any, size: int) -> Ints:
+    if isinstance(answer, np.ndarray) and answer.shape == (size,):
+        if answer.dtype == np.int64:
+            return answer
+        if answer.dtype.kind in "iu":
+            return answer.astype(np.int64)
+    if not isinstance(answer, Status):
+        answer = wrong_type(step.name, Point.SCORE, method, f"{_ARRAY} ({size})", answer)
+    raise _failed(text, step.name, answer)
+
+
+def _score_each(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes) -> Ints:
+    call, name = step.node, step.name
+    assert call is not None
+    scores = np.zeros(len(nodes), dtype=np.int64)
+    for position, info in enumerate(nodes.infos()):
+        try:
+            score = call(state, pod, info)
+        except Exception as error:
+            raise _failed(_SCORE, name, fault(name, Point.SCORE, error, info.name)) from None
+        if isinstance(score, Status):
+            raise _failed(_SCORE, name, score)
+        if not isinstance(score, int | np.integer) or isinstance(score, bool):
+            wrong = wrong_type(name, Point.SCORE, "score", "an int or a Status", score, info.name)
+            raise _failed(_SCORE, name, wrong)
+        try:
+            scores[position] = score
+        except OverflowError:
+            raise _out_of_range(name, int(score), info.name) from None
+    return scores
+
+
+def _normalized(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes, raw: Ints) -> Ints:
+    assert step.normalize is not None
+    try:
+        answer = step.normalize(state, pod, raw)
+    except Exception as error:
+        raise _failed(_NORMALIZE, step.name, fault(step.name, Point.SCORE, error)) from None
+    return _array(step, "normalize_score", _NORMALIZE, answer, len(nodes))
+
+
+def _check_range(name: str, nodes: Nodes, scores: Ints) -> None:
+    # Seen as unsigned, a negative score is a huge one: one comparison finds both.
+    if len(scores) and np.maximum.reduce(scores.view(np.uint64)) > MAX_NODE_SCORE:
+        wrong = np.flatnonzero((scores > MAX_NODE_SCORE) | (scores < MIN_NODE_SCORE))
+        position = int(wrong[0])
+        raise _out_of_range(name, int(scores[position]), nodes.names[position])
+
+
+def _out_of_range(name: str, score: int, node: str) -> _Fault:
+    text = _RANGE.format(name, score, MIN_NODE_SCORE, MAX_NODE_SCORE, node)
+    return _Fault(Status(Code.ERROR, (text,), plugin=name))

@@ -1,0 +1,1 @@
+"""What is watched, kept at hand: stores now, and what fills them."""

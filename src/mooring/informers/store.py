@@ -1,0 +1,132 @@
+"""Store: the objects of one kind, by key, with indexes. Does no I/O; a reflector or a simulation fills it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Generic, TypeVar
+
+import msgspec
+
+from mooring.api import KubeObject
+
+T = TypeVar("T", bound=KubeObject)
+
+_Key = tuple[str, str]
+
+
+class Handler(msgspec.Struct, Generic[T], frozen=True):
+    """Be told of changes; each part may be left out."""
+
+    on_add: Callable[[T], None] | None = None
+    on_update: Callable[[T, T], None] | None = None
+    on_delete: Callable[[T], None] | None = None
+
+
+class _Index(Generic[T]):
+    def __init__(self, keys: Callable[[T], Iterable[Hashable]]) -> None:
+        self.keys = keys
+        self.found: dict[Hashable, dict[_Key, T]] = {}
+
+    def add(self, key: _Key, obj: T) -> None:
+        for value in self.keys(obj):
+            self.found.setdefault(value, {})[key] = obj
+
+    def remove(self, key: _Key, obj: T) -> None:
+        for value in self.keys(obj):
+            group = self.found.get(value)
+            if group is not None and group.pop(key, None) is not None and not group:
+                del self.found[value]
+
+
+class Store(Generic[T]):
+    """Hold objects of one kind by namespace and name; tell handlers of every change."""
+
+    def __init__(self, objects: Iterable[T] = ()) -> None:
+        #: Grows with every change of any object.
+        self.version = 0
+        self._objects: dict[_Key, T] = {}
+        self._by_namespace: dict[str, dict[_Key, T]] = {}
+        self._indexes: dict[str, _Index[T]] = {}
+        self._handlers: list[Handler[T]] = []
+        for obj in objects:
+            self.add(obj)
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._objects.values())
+
+    # Reading: what a Lister offers.
+
+    def get(self, name: str, namespace: str = "") -> T | None:
+        """Return one object, or None."""
+        return self._objects.get((namespace, name))
+
+    def list(self, namespace: str | None = None) -> Iterable[T]:
+        """Return all objects, or those of one namespace, in the order they came."""
+        if namespace is None:
+            return self._objects.values()
+        return self._by_namespace.get(namespace, {}).values()
+
+    def add_index(self, index: str, keys: Callable[[T], Iterable[Hashable]]) -> None:
+        """Keep an index: `keys(object)` says under which keys it is found. Idempotent by name."""
+        if index in self._indexes:
+            return
+        made = self._indexes[index] = _Index(keys)
+        for key, obj in self._objects.items():
+            made.add(key, obj)
+
+    def by_index(self, index: str, key: Hashable) -> Iterable[T]:
+        """Return the objects found under `key`."""
+        return self._indexes[index].found.get(key, {}).values()
+
+    # Writing.
+
+    def add_handler(self, handler: Handler[T]) -> None:
+        """Tell a handler of every change from now on, beginning with what is there already."""
+        self._handlers.append(handler)
+        if handler.on_add is not None:
+            for obj in list(self._objects.values()):
+                handler.on_add(obj)
+
+    def add(self, obj: T) -> None:
+        """Add an object, or replace the one of its name."""
+        key = (obj.metadata.namespace, obj.metadata.name)
+        old = self._objects.get(key)
+        if old is not None:
+            for index in self._indexes.values():
+                index.remove(key, old)
+        self.version += 1
+        self._objects[key] = obj
+        self._by_namespace.setdefault(key[0], {})[key] = obj
+        for index in self._indexes.values():
+            index.add(key, obj)
+        for handler in self._handlers:
+            if old is None:
+                if handler.on_add is not None:
+                    handler.on_add(obj)
+            elif handler.on_update is not None:
+                handler.on_update(old, obj)
+
+    def update(self, obj: T) -> None:
+        """Replace an object; one that is not there is added."""
+        self.add(obj)
+
+    def delete(self, name: str, namespace: str = "") -> T | None:
+        """Remove an object and return it; None where it is not there."""
+        key = (namespace, name)
+        old = self._objects.pop(key, None)
+        if old is None:
+            return None
+        group = self._by_namespace[namespace]
+        del group[key]
+        if not group:
+            del self._by_namespace[namespace]
+        self.version += 1
+        for index in self._indexes.values():
+            index.remove(key, old)
+        for handler in self._handlers:
+            if handler.on_delete is not None:
+                handler.on_delete(old)
+        return old

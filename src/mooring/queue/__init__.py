@@ -1,0 +1,1 @@
+"""Which pod is next, and which pods wait for room on which nodes."""

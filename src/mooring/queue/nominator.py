@@ -1,0 +1,73 @@
+"""Nominator: which pending pods wait for room on which nodes.
+
+A preemption makes room, but the victims need time to leave; until then the pod is nominated, and pods of
+lower or equal rank leave that room alone.
+
+# kube-scheduler: backend/queue/nominator.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mooring.api import Pod
+from mooring.framework.listers import Lister
+from mooring.framework.pod_info import PodInfo, PodInfos
+
+
+class PodNominator:
+    """Keep nominations by node and by pod. What is here counts, not what a pod's status says."""
+
+    def __init__(self, pod_infos: PodInfos, pods: Lister[Pod] | None = None) -> None:
+        self._pod_infos = pod_infos
+        #: Tells whether a pod still exists and is still pending; None: it is taken on trust.
+        self._pods = pods
+        self._by_node: dict[str, dict[str, PodInfo]] = {}
+        self._node_of: dict[str, str] = {}
+
+    def nominated_on(self, node_name: str) -> Sequence[PodInfo]:
+        """Return the pods nominated to a node, in the order they were."""
+        return tuple(self._by_node.get(node_name, {}).values())
+
+    def nodes(self) -> Iterable[str]:
+        """Return the names of the nodes that have nominated pods."""
+        return self._by_node.keys()
+
+    def node_of(self, uid: str) -> str:
+        """Return the node a pod is nominated to, or ""."""
+        return self._node_of.get(uid, "")
+
+    def add(self, pod: Pod, node_name: str = "") -> None:
+        """Nominate a pod to a node, or to the one its status names."""
+        uid = pod.metadata.uid
+        self.delete(uid)
+        node_name = node_name or pod.status.nominated_node_name
+        if not node_name:
+            return
+        if self._pods is not None:
+            found = self._pods.get(pod.metadata.name, pod.metadata.namespace)
+            if found is None or found.spec.node_name:
+                return
+        self._node_of[uid] = node_name
+        self._by_node.setdefault(node_name, {})[uid] = self._pod_infos.of(pod)
+
+    def update(self, old: Pod, new: Pod) -> None:
+        """Replace a pod object.
+
+        A nomination that only memory knows yet (neither object names a node) is kept.
+        """
+        kept = ""
+        if not old.status.nominated_node_name and not new.status.nominated_node_name:
+            kept = self._node_of.get(old.metadata.uid, "")
+        self.delete(old.metadata.uid)
+        self.add(new, kept)
+
+    def delete(self, uid: str) -> None:
+        """Drop a pod's nomination, if it has one."""
+        node_name = self._node_of.pop(uid, None)
+        if node_name is None:
+            return
+        pods = self._by_node[node_name]
+        del pods[uid]
+        if not pods:
+            del self._by_node[node_name]

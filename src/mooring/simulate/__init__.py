@@ -1,0 +1,1 @@
+"""Scheduling without a cluster: the whole scheduler in memory, under a clock of its own."""

@@ -1,0 +1,130 @@
+"""The API server's part, in memory: writes go straight to the stores."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring.api import KubeObject, Pod, decode_as
+from mooring.errors import ApiError
+from mooring.informers.store import Store
+from mooring.simulate.cluster import MemoryCluster
+
+T = TypeVar("T")
+
+#: Lists that a strategic merge patch merges by a key of their items.
+_MERGE_KEYS = {"conditions": "type"}
+
+
+class MemoryClient:
+    """Write to a MemoryCluster as `framework.handle.Client` does to a server. Never suspends."""
+
+    def __init__(self, cluster: MemoryCluster) -> None:
+        self._cluster = cluster
+        self._version = 0
+
+    async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
+        """Read one object."""
+        found: T = _find(self._store(kind), kind, name, namespace)
+        return found
+
+    async def create(self, obj: T) -> T:
+        """Create an object."""
+        store = self._store(type(obj))
+        meta = obj.metadata  # type: ignore[attr-defined]
+        if store.get(meta.name, meta.namespace) is not None:
+            raise ApiError(409, f'"{meta.name}" already exists', reason="AlreadyExists")
+        return self._write(store, obj)
+
+    async def update(self, obj: T) -> T:
+        """Replace an object; its resourceVersion, where it has one, must be the latest."""
+        store = self._store(type(obj))
+        meta = obj.metadata  # type: ignore[attr-defined]
+        old = _find(store, type(obj), meta.name, meta.namespace)
+        if meta.resource_version and meta.resource_version != old.metadata.resource_version:
+            raise ApiError(
+                409,
+                f'Operation cannot be fulfilled on "{meta.name}": the object has been modified; '
+                "please apply your changes to the latest version and try again",
+                reason="Conflict",
+            )
+        return self._write(store, obj)
+
+    async def patch(
+        self,
+        kind: type[T],
+        name: str,
+        namespace: str,
+        patch: dict[str, Any],
+        *,
+        subresource: str = "",
+    ) -> T:
+        """Apply a strategic merge patch."""
+        store = self._store(kind)
+        old = _find(store, kind, name, namespace)
+        if subresource:
+            patch = {key: value for key, value in patch.items() if key == subresource}
+        merged = _merge(msgspec.to_builtins(old), patch)
+        return self._write(store, decode_as(merged, type(old)))
+
+    async def delete(
+        self, kind: type[Any], name: str, namespace: str = "", *, uid: str = ""
+    ) -> None:
+        """Delete an object at once; with `uid`, only that one."""
+        store = self._store(kind)
+        old = _find(store, kind, name, namespace)
+        if uid and old.metadata.uid != uid:
+            raise ApiError(409, f'"{name}" has another uid', reason="Conflict")
+        store.delete(name, namespace)
+
+    async def bind(self, pod: Pod, node_name: str) -> None:
+        """Bind a pod to a node."""
+        store = self._cluster.pods
+        old = _find(store, Pod, pod.metadata.name, pod.metadata.namespace)
+        if old.spec.node_name:
+            raise ApiError(
+                409, f"pod {old.metadata.name} is already assigned to node", reason="Conflict"
+            )
+        bound = replace(
+            old,
+            spec=replace(old.spec, node_name=node_name),
+            status=replace(old.status, nominated_node_name=""),
+        )
+        self._write(store, bound)
+
+    def _store(self, kind: type[Any]) -> Store[Any]:
+        return self._cluster.store(kind)
+
+    def _write(self, store: Store[Any], obj: T) -> T:
+        self._version += 1
+        meta = obj.metadata  # type: ignore[attr-defined]
+        written: T = replace(obj, metadata=replace(meta, resource_version=str(self._version)))  # type: ignore[type-var]
+        store.add(written)  # type: ignore[arg-type]
+        return written
+
+
+def _find(store: Store[Any], kind: type[Any], name: str, namespace: str) -> Any:
+    found: KubeObject | None = store.get(name, namespace)
+    if found is None:
+        raise ApiError(404, f'{kind.__name__} "{name}" not found', reason="NotFound")
+    return found
+
+
+def _merge(old: Any, patch: Any, key: str = "") -> Any:
+    if isinstance(patch, dict):
+        merged = dict(old) if isinstance(old, dict) else {}
+        for name, value in patch.items():
+            if value is None:
+                merged.pop(name, None)
+            else:
+                merged[name] = _merge(merged.get(name), value, name)
+        return merged
+    merge_key = _MERGE_KEYS.get(key)
+    if merge_key and isinstance(patch, list) and isinstance(old, list | tuple):
+        items = {item[merge_key]: item for item in old}
+        for item in patch:
+            items[item[merge_key]] = _merge(items.get(item[merge_key]), item)
+        return list(items.values())
+    return patch

@@ -1,0 +1,297 @@
+"""Replay recorded scenarios and put our decisions into the recorder's form."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring.api import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    DeviceClass,
+    KubeObject,
+    Namespace,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    PodDisruptionBudget,
+    ReplicaSet,
+    ReplicationController,
+    ResourceClaim,
+    ResourceSlice,
+    Service,
+    StatefulSet,
+    StorageClass,
+    VolumeAttachment,
+    decode_as,
+)
+from mooring.config.load import LoadResult, default_config, load_config_data
+from mooring.cycle.cycle import by_name
+from mooring.cycle.message import event_note
+from mooring.framework.decision import Decision, Outcome, PostFilterResult
+from mooring.framework.features import FeatureGates
+from mooring.framework.points import CONFIGURABLE_POINTS, Point
+from mooring.framework.status import Status
+from mooring.observe.clock import VirtualClock
+from mooring.registry import Registry, default_registry
+from mooring.simulate.memory import Attempt, MemoryScheduler, drive
+
+VECTORS = Path(os.environ.get("MOORING_VECTORS", Path(__file__).parent / "vectors"))
+
+OBJECTS: dict[str, type[KubeObject]] = {
+    "namespaces": Namespace,
+    "services": Service,
+    "replicaSets": ReplicaSet,
+    "replicationControllers": ReplicationController,
+    "statefulSets": StatefulSet,
+    "pvs": PersistentVolume,
+    "pvcs": PersistentVolumeClaim,
+    "storageClasses": StorageClass,
+    "csiNodes": CSINode,
+    "csiDrivers": CSIDriver,
+    "csiStorageCapacities": CSIStorageCapacity,
+    "volumeAttachments": VolumeAttachment,
+    "pdbs": PodDisruptionBudget,
+    "resourceClaims": ResourceClaim,
+    "resourceSlices": ResourceSlice,
+    "deviceClasses": DeviceClass,
+    "nodes": Node,
+    "pods": Pod,
+}
+
+#: A pod is tried at most this often where preemption is carried out.
+MAX_ATTEMPTS = 3
+
+
+class _Name(msgspec.Struct):
+    name: str
+
+
+class _Row(msgspec.Struct):
+    scenario: _Name
+
+
+@lru_cache(maxsize=2)
+def _lines(group: str) -> list[bytes]:
+    with gzip.open(VECTORS / f"{group}.jsonl.gz") as file:
+        return file.read().splitlines()
+
+
+def scenarios() -> list[tuple[str, int, str]]:
+    """Return (group, index, name) of every recorded scenario."""
+    groups = sorted(path.name.removesuffix(".jsonl.gz") for path in VECTORS.glob("*.jsonl.gz"))
+    decoder = msgspec.json.Decoder(_Row)
+    return [
+        (group, index, decoder.decode(line).scenario.name)
+        for group in groups
+        for index, line in enumerate(_lines(group))
+    ]
+
+
+def record(group: str, index: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return one scenario and what was recorded of it."""
+    row = msgspec.json.decode(_lines(group)[index])
+    return row["scenario"], row["expected"]
+
+
+@cache
+def registry() -> Registry:
+    return default_registry()
+
+
+@cache
+def _default(gates: FeatureGates) -> LoadResult:
+    return default_config(registry=registry(), feature_gates=gates)
+
+
+def build(scenario: dict[str, Any]) -> MemoryScheduler:
+    """Return a scheduler for a scenario's cluster, with its pods to place as pending pods."""
+    gates = FeatureGates(scenario.get("featureGates"))
+    config = scenario.get("config")
+    if config is None:
+        loaded = _default(gates)
+    else:
+        loaded = load_config_data(config, registry=registry(), feature_gates=gates)
+    objects = [
+        decode_as(raw, kind) for field, kind in OBJECTS.items() for raw in scenario.get(field) or ()
+    ]
+    return MemoryScheduler(
+        objects,
+        config=loaded,
+        registry=registry(),
+        features=gates,
+        clock=VirtualClock(start=1_800_000_000.0),
+        choose=by_name,
+    )
+
+
+class Replay:
+    """One scenario under way."""
+
+    def __init__(self, scenario: dict[str, Any]) -> None:
+        self.scheduler = build(scenario)
+        self.carries_out = bool(scenario.get("applyPreemption"))
+        raw = scenario.get("podSequence") or [scenario["pod"]]
+        self.is_sequence = "podSequence" in scenario
+        self.pods = [decode_as(pod, Pod) for pod in raw]
+        if self.is_sequence:
+            for pod in self.pods:
+                self.scheduler.cluster.add(pod)
+
+    def plugins(self) -> dict[str, list[str]]:
+        resolved = self.scheduler.profiles[self.pods[0].spec.scheduler_name].resolved
+        return {
+            point.key: names for point in CONFIGURABLE_POINTS if (names := list(resolved.names(point)))
+        }
+
+    def score_weights(self) -> dict[str, int]:
+        resolved = self.scheduler.profiles[self.pods[0].spec.scheduler_name].resolved
+        return dict(resolved.points[Point.SCORE])
+
+    def one(self) -> dict[str, Any]:
+        """Decide for the scenario's pod."""
+        pod = self.pods[0]
+        if not pod.spec.node_name:
+            self.scheduler.cluster.add(pod)
+        attempt = drive(self.scheduler.decide(pod, examine=True))
+        self.scheduler.discard(attempt)
+        return as_recorded(attempt.decision)
+
+    def sequence(self, recorded: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Place the pods in turn; only start times are taken from what was recorded."""
+        entries: list[dict[str, Any]] = []
+        left = [(pod, 1) for pod in self.pods]
+        while left:
+            pod, number = left.pop(0)
+            start_time = None
+            if len(entries) < len(recorded):
+                start_time = recorded[len(entries)].get("startTime")
+            current = self.scheduler.cluster.pods.get(pod.metadata.name, pod.metadata.namespace)
+            if current is None:
+                continue
+            entry, attempt = self._try(current, start_time)
+            if self.carries_out:
+                entry["attempt"] = number
+                if current.status.nominated_node_name:
+                    entry["nominatedNodeName"] = current.status.nominated_node_name
+                result = attempt.decision.post_filter
+                if result is not None and result.nominated_node and number < MAX_ATTEMPTS:
+                    left.append((pod, number + 1))
+            entries.append(entry)
+        return entries
+
+    def _try(self, pod: Pod, start_time: str | None) -> tuple[dict[str, Any], Attempt]:
+        scheduler = self.scheduler
+        attempt = drive(scheduler.decide(pod, examine=True))
+        entry = as_recorded(attempt.decision)
+        if attempt.decision.outcome is not Outcome.SCHEDULED:
+            if self.carries_out:
+                before = _nominations(scheduler)
+                drive(scheduler.carry_out(attempt))
+                after = _nominations(scheduler)
+                cleared = sorted(key for key in before if key not in after and key != pod.key)
+                if cleared:
+                    entry["clearedNominations"] = cleared
+            scheduler.discard(attempt)
+            return entry, attempt
+        if not drive(scheduler.reserve(attempt)):
+            entry["reserve"] = _status(attempt.decision.errors[0])
+            return entry, attempt
+        assert attempt.assumed is not None
+        status = replace(
+            pod.status, phase="Running", start_time=start_time, nominated_node_name=""
+        )
+        scheduler.cluster.add(replace(attempt.assumed, status=status))
+        if start_time is not None:
+            entry["startTime"] = start_time
+        return entry, attempt
+
+
+def _nominations(scheduler: MemoryScheduler) -> set[str]:
+    nominator = scheduler.cluster.nominator
+    return {pod.key for node in nominator.nodes() for pod in nominator.nominated_on(node)}
+
+
+def _status(status: Status | None) -> dict[str, Any] | None:
+    if status is None:
+        return None
+    return {
+        "code": status.code.label,
+        "plugin": status.plugin,
+        "reasons": list(status.reasons),
+    }
+
+
+def as_recorded(decision: Decision) -> dict[str, Any]:
+    """Put a decision into the form of `expected`."""
+    names = [] if decision.feasible is None else list(decision.feasible.names)
+    scheduled = decision.outcome is Outcome.SCHEDULED
+    reached = decision.skipped_filter is not None
+    entry: dict[str, Any] = {
+        "pod": decision.pod.key,
+        "outcome": decision.outcome.value,
+        "preEnqueue": _status(decision.pre_enqueue),
+        "preFilter": None,
+        "filter": None,
+        "skippedFilter": _sorted(decision.skipped_filter),
+        "skippedScore": _sorted(decision.skipped_score),
+        "feasible": None if decision.feasible is None else sorted(names),
+        "scores": None,
+        "total": None,
+        "best": sorted(decision.best) if scheduled else None,
+        "chosen": decision.node_name,
+        "message": decision.message,
+        "preemption": _preemption(decision.post_filter),
+    }
+    if reached:
+        entry["preFilter"] = {
+            "status": _status(decision.pre_filter),
+            "nodeNames": _sorted(decision.pre_filter_nodes),
+        }
+    if decision.statuses is not None:
+        entry["filter"] = {name: _status(status) for name, status in decision.statuses.items()}
+    if decision.totals is not None:
+        entry["total"] = dict(zip(names, decision.totals.tolist(), strict=True))
+        entry["scores"] = {
+            plugin: {
+                name: {"raw": raw, "normalized": normalized, "weight": scores.weight}
+                for name, raw, normalized in zip(
+                    names, scores.raw.tolist(), scores.normalized.tolist(), strict=True
+                )
+            }
+            for plugin, scores in decision.scores.items()
+        }
+    note = event_note(decision.message)
+    if note != decision.message:
+        entry["eventMessage"] = note
+    return entry
+
+
+def _sorted(names: Any) -> list[str] | None:
+    return None if names is None else sorted(names)
+
+
+def _preemption(result: PostFilterResult | None) -> dict[str, Any] | None:
+    if result is None:
+        return None
+    return {
+        "status": _status(result.status),
+        "nominatedNode": result.nominated_node or "",
+        "victims": sorted(pod.key for pod in result.victims),
+        "candidates": {
+            candidate.node_name: {
+                "victims": sorted(pod.key for pod in candidate.victims),
+                "numPDBViolations": candidate.pdb_violations,
+            }
+            for candidate in result.candidates
+        },
+        "acceptable": sorted(c.node_name for c in result.candidates if c.acceptable),
+    }

