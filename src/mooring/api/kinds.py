@@ -168,6 +168,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def _words(types: str) -> str:
+    if set(types.split(" | ")) == {"str", "int", "float"}:
+        return "a quantity"
     return " or ".join(_WORDS.get(name, name) for name in types.split(" | "))
 
 

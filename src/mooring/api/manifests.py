@@ -10,6 +10,8 @@ import msgspec
 from mooring.api.kinds import BY_STRUCT, decode, describe
 from mooring.api.meta import KubeObject
 from mooring.api.names import invalid
+from mooring.api.pod import Pod
+from mooring.api.pod_checks import pod_problems
 from mooring.api.quantity import parse_nanos
 from mooring.api.yaml_nodes import YamlDocument, load_documents
 from mooring.errors import ObjectError
@@ -120,6 +122,9 @@ def _check(obj: KubeObject, raw: dict[str, Any]) -> None:
     # The insides of dynamic resources are not typed: their maps hold more than quantities.
     if row is not None and row.group != "resource.k8s.io":
         _check_quantities(raw, "")
+    if isinstance(obj, Pod) and (problems := pod_problems(obj)):
+        path, _, message = problems[0].partition(": ")
+        raise ObjectError(message, path=path)
 
 
 def _check_quantities(value: Any, path: str) -> None:

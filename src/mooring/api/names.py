@@ -97,6 +97,11 @@ def invalid(path: str, value: object, why: str) -> str:
     return f"{path}: Invalid value: {quote(value)}: {why}"
 
 
+def required(path: str, why: str) -> str:
+    """Word a "Required value" refusal."""
+    return f"{path}: Required value: {why}"
+
+
 def not_supported(path: str, value: str, supported: Iterable[str]) -> str:
     """Word an "Unsupported value" refusal."""
     listed = ", ".join(map(quote, supported))
