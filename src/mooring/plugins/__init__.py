@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mooring.framework.plugin import Plugin
 from mooring.plugins.default_binder import DefaultBinder
+from mooring.plugins.dynamic_resources import DynamicResources
 from mooring.plugins.image_locality import ImageLocality
 from mooring.plugins.inter_pod_affinity import InterPodAffinity
 from mooring.plugins.node_affinity import NodeAffinity
@@ -17,6 +18,12 @@ from mooring.plugins.preemption import DefaultPreemption
 from mooring.plugins.priority_sort import PrioritySort
 from mooring.plugins.scheduling_gates import SchedulingGates
 from mooring.plugins.taint_toleration import TaintToleration
+from mooring.plugins.volumes import (
+    NodeVolumeLimits,
+    VolumeBinding,
+    VolumeRestrictions,
+    VolumeZone,
+)
 
 #: Every built-in plugin, in the order of the default profile.
 BUILT_INS: tuple[type[Plugin], ...] = (
@@ -28,8 +35,13 @@ BUILT_INS: tuple[type[Plugin], ...] = (
     NodeAffinity,
     NodePorts,
     Fit,
+    VolumeRestrictions,
+    NodeVolumeLimits,
+    VolumeBinding,
+    VolumeZone,
     PodTopologySpread,
     InterPodAffinity,
+    DynamicResources,
     DefaultPreemption,
     BalancedAllocation,
     ImageLocality,

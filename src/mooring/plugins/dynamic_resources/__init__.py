@@ -1,0 +1,7 @@
+"""The plugin that looks after a pod's resource claims."""
+
+from __future__ import annotations
+
+from mooring.plugins.dynamic_resources.dynamic_resources import DynamicResources
+
+__all__ = ["DynamicResources"]

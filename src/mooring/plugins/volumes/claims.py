@@ -1,0 +1,174 @@
+"""What the volume plugins ask of claims, volumes and classes alone."""
+
+# component-helpers: storage/volume/helpers.go, pv_helpers.go, storage/ephemeral/ephemeral.go
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from mooring.api import (
+    ObjectReference,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    StorageClass,
+    Volume,
+)
+from mooring.framework.listers import Lister
+
+BETA_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
+#: The binding of a claim is complete.
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+#: The binding was made by a controller, not by a user.
+BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
+#: The node for which a claim is to be provisioned.
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+#: The provisioner of a class that does not provision.
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
+READ_WRITE_ONCE_POD = "ReadWriteOncePod"
+FILESYSTEM = "Filesystem"
+STORAGE = "storage"
+
+CLAIM_HAD_NO_NAME = "PersistentVolumeClaim had no name"
+
+
+def claim_not_found(name: str) -> str:
+    """Word the lister's answer for a claim that does not exist."""
+    return f'persistentvolumeclaim "{name}" not found'
+
+
+def volume_not_found(name: str) -> str:
+    """Word the lister's answer for a volume that does not exist."""
+    return f'persistentvolume "{name}" not found'
+
+
+def class_not_found(name: str) -> str:
+    """Word the lister's answer for a storage class that does not exist."""
+    return f'storageclass.storage.k8s.io "{name}" not found'
+
+
+def binding_mode_not_set(name: str) -> str:
+    """Word the complaint about a storage class without a binding mode."""
+    return f'VolumeBindingMode not set for StorageClass "{name}"'
+
+
+def claim_class(claim: PersistentVolumeClaim) -> str:
+    """Return the storage class that a claim asks for, or ""."""
+    annotated = claim.metadata.annotations.get(BETA_STORAGE_CLASS)
+    return claim.spec.storage_class_name or "" if annotated is None else annotated
+
+
+def volume_class(volume: PersistentVolume) -> str:
+    """Return the storage class of a persistent volume, or ""."""
+    return volume.metadata.annotations.get(BETA_STORAGE_CLASS, volume.spec.storage_class_name)
+
+
+def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
+    """Tell whether the controller has finished binding a claim."""
+    return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations
+
+
+def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Tell whether a volume is bound or pre-bound to a claim; a UID counts where it is given."""
+    reference = volume.spec.claim_ref
+    return (
+        reference is not None
+        and reference.name == claim.metadata.name
+        and reference.namespace == claim.metadata.namespace
+        and reference.uid in ("", claim.metadata.uid)
+    )
+
+
+def bind_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
+    """Return the volume bound to the claim; the same object where it is bound already."""
+    metadata, spec = volume.metadata, volume.spec
+    reference = spec.claim_ref
+    changed = False
+    if (
+        reference is None
+        or reference.name != claim.metadata.name
+        or reference.namespace != claim.metadata.namespace
+        or reference.uid != claim.metadata.uid
+    ):
+        reference = ObjectReference(
+            api_version=PersistentVolumeClaim.api_version,
+            kind=PersistentVolumeClaim.kind,
+            namespace=claim.metadata.namespace,
+            name=claim.metadata.name,
+            uid=claim.metadata.uid,
+            resource_version=claim.metadata.resource_version,
+        )
+        spec = msgspec.structs.replace(spec, claim_ref=reference)
+        changed = True
+    if not is_bound_to(volume, claim) and BOUND_BY_CONTROLLER not in metadata.annotations:
+        annotations = {**metadata.annotations, BOUND_BY_CONTROLLER: "yes"}
+        metadata = msgspec.structs.replace(metadata, annotations=annotations)
+        changed = True
+    return msgspec.structs.replace(volume, metadata=metadata, spec=spec) if changed else volume
+
+
+def select_node(claim: PersistentVolumeClaim, node_name: str) -> PersistentVolumeClaim:
+    """Return the claim with the request to be provisioned for a node."""
+    annotations = {**claim.metadata.annotations, SELECTED_NODE: node_name}
+    metadata = msgspec.structs.replace(claim.metadata, annotations=annotations)
+    return msgspec.structs.replace(claim, metadata=metadata)
+
+
+def is_delay_binding(claim: PersistentVolumeClaim, classes: Lister[StorageClass]) -> bool | str:
+    """Tell whether a claim is bound only when a pod uses it; a text where that cannot be told.
+
+    A class that does not exist binds at once.
+    """
+    name = claim_class(claim)
+    storage_class = classes.get(name) if name else None
+    if storage_class is None:
+        return False
+    if storage_class.volume_binding_mode is None:
+        return binding_mode_not_set(name)
+    return storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+
+
+def claim_name(pod: Pod, volume: Volume) -> str | None:
+    """Return the name of the claim behind a pod's volume, or None where there is none."""
+    if volume.persistent_volume_claim is not None:
+        return volume.persistent_volume_claim.claim_name
+    if volume.ephemeral is not None:
+        return f"{pod.metadata.name}-{volume.name}"
+    return None
+
+
+def claim_names(pod: Pod) -> Iterator[tuple[str, bool]]:
+    """Yield the names of the pod's claims, and whether each belongs to an ephemeral volume."""
+    for volume in pod.spec.volumes:
+        name = claim_name(pod, volume)
+        if name is not None:
+            yield name, volume.persistent_volume_claim is None
+
+
+def not_created_for(pod: Pod, claim: PersistentVolumeClaim) -> str:
+    """Say why a claim is not the one of the pod's ephemeral volume; "" where it is."""
+    if claim.metadata.namespace == pod.metadata.namespace and any(
+        owner.controller and owner.uid == pod.metadata.uid
+        for owner in claim.metadata.owner_references
+    ):
+        return ""
+    return f"PVC {claim.key} was not created for pod {pod.key} (pod is not owner)"
+
+
+def sign_volumes(pod: Pod) -> tuple[str, ...]:
+    """Return the part of a pod's signature that its volumes make.
+
+    Config maps and secrets differ from pod to pod and do not influence scheduling.
+    """
+    # kube-scheduler: staging kube-scheduler/framework/signers.go (VolumesSigner)
+    return tuple(
+        sorted(
+            msgspec.json.encode(msgspec.structs.replace(volume, name="")).decode()
+            for volume in pod.spec.volumes
+            if volume.config_map is None and volume.secret is None
+        )
+    )

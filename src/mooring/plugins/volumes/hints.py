@@ -1,0 +1,65 @@
+"""When VolumeBinding may have a better answer for a pod it refused."""
+
+# kube-scheduler: plugins/volumebinding/volume_binding.go (isSchedulableAfter…)
+
+from __future__ import annotations
+
+from mooring.api import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolumeClaim,
+    Pod,
+    StorageClass,
+)
+from mooring.framework.events import QueueingHint
+from mooring.plugins.volumes.claims import claim_names
+from mooring.plugins.volumes.csi_nodes import MIGRATED_PLUGINS
+from mooring.plugins.volumes.finder import volume_limit
+
+
+def _queue_if(worth_it: bool) -> QueueingHint:
+    return QueueingHint.QUEUE if worth_it else QueueingHint.SKIP
+
+
+def after_csi_node_changed(pod: Pod, old: CSINode | None, new: CSINode) -> QueueingHint:
+    """Retry for a new CSINode, or one that migrated other plugins."""
+    return _queue_if(
+        old is None
+        or old.metadata.annotations.get(MIGRATED_PLUGINS, "")
+        != new.metadata.annotations.get(MIGRATED_PLUGINS, "")
+    )
+
+
+def after_claim_changed(
+    pod: Pod, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim
+) -> QueueingHint:
+    """Retry where the claim is one of the pod's, those of ephemeral volumes included."""
+    return _queue_if(
+        new.metadata.namespace == pod.metadata.namespace
+        and any(name == new.metadata.name for name, _ in claim_names(pod))
+    )
+
+
+def after_class_changed(pod: Pod, old: StorageClass | None, new: StorageClass) -> QueueingHint:
+    """Retry for a new class, or one that provisions elsewhere."""
+    return _queue_if(old is None or old.allowed_topologies != new.allowed_topologies)
+
+
+def after_capacity_changed(
+    pod: Pod, old: CSIStorageCapacity | None, new: CSIStorageCapacity
+) -> QueueingHint:
+    """Retry for new storage, or where larger volumes have become possible."""
+    return _queue_if(old is None or volume_limit(new) > volume_limit(old))
+
+
+def after_driver_updated(pod: Pod, old: CSIDriver, new: CSIDriver) -> QueueingHint:
+    """Retry where a driver of the pod's inline volumes stopped tracking its capacity."""
+    return _queue_if(
+        bool(old.spec.storage_capacity)
+        and not new.spec.storage_capacity
+        and any(
+            volume.csi is not None and volume.csi.driver == new.metadata.name
+            for volume in pod.spec.volumes
+        )
+    )

@@ -1,0 +1,105 @@
+"""Which volumes a claim could be bound to, whatever the node."""
+
+# component-helpers: storage/volume/pv_helpers.go (FindMatchingVolume)
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from mooring.api import NodeTerms, PersistentVolume, PersistentVolumeClaim, Selector
+from mooring.api.quantity import parse_nanos
+from mooring.plugins.volumes.claims import (
+    FILESYSTEM,
+    STORAGE,
+    claim_class,
+    is_bound_to,
+    volume_class,
+)
+
+_AVAILABLE = "Available"
+
+
+class Candidates(msgspec.Struct, frozen=True):
+    """The volumes that suit a claim."""
+
+    #: Volumes already bound to the claim: the first of them is taken, or none.
+    bound: tuple[PersistentVolume, ...]
+    #: Others, smallest first; equal ones by name.
+    free: tuple[PersistentVolume, ...]
+
+
+def requested_nanos(claim: PersistentVolumeClaim) -> int:
+    """Return the storage that a claim asks for, in billionths."""
+    return parse_nanos(claim.spec.resources.requests.get(STORAGE, 0))
+
+
+def capacity_nanos(volume: PersistentVolume) -> int:
+    """Return the size of a volume, in billionths."""
+    return parse_nanos(volume.spec.capacity.get(STORAGE, 0))
+
+
+def find_candidates(
+    claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume]
+) -> Candidates:
+    """Choose the volumes that suit a claim; node affinity is left to the caller.
+
+    A selector that cannot be parsed raises ObjectError.
+    """
+    spec = claim.spec
+    requested = requested_nanos(claim)
+    mode = spec.volume_mode or FILESYSTEM
+    attributes = spec.volume_attributes_class_name or ""
+    wanted_class = claim_class(claim)
+    selector = None if spec.selector is None else Selector.from_label_selector(spec.selector)
+    modes = frozenset(spec.access_modes)
+    bound: list[PersistentVolume] = []
+    free: list[tuple[int, str, PersistentVolume]] = []
+    for volume in volumes:
+        its = volume.spec
+        to_claim = its.claim_ref is not None and is_bound_to(volume, claim)
+        if its.claim_ref is not None and not to_claim:
+            continue
+        size = capacity_nanos(volume)
+        if (
+            size < requested
+            or (its.volume_mode or FILESYSTEM) != mode
+            or (its.volume_attributes_class_name or "") != attributes
+            or volume.metadata.deletion_timestamp is not None
+        ):
+            continue
+        if to_claim:
+            bound.append(volume)
+        elif (
+            volume.status.phase == _AVAILABLE
+            and volume_class(volume) == wanted_class
+            and (selector is None or selector.matches(volume.metadata.labels))
+            and modes.issubset(its.access_modes)
+        ):
+            free.append((size, volume.metadata.name, volume))
+    free.sort(key=lambda found: found[:2])
+    return Candidates(tuple(bound), tuple(volume for _, _, volume in free))
+
+
+class Affinities:
+    """Parse volumes' node affinities, each once. Owned by one plugin."""
+
+    #: Above this many the memo starts over.
+    _LIMIT = 65536
+
+    def __init__(self) -> None:
+        self._parsed: dict[str, tuple[object, NodeTerms | None]] = {}
+
+    def of(self, volume: PersistentVolume) -> NodeTerms | None:
+        """Return a volume's node affinity; None where it has none."""
+        affinity = volume.spec.node_affinity
+        if affinity is None or affinity.required is None:
+            return None
+        found = self._parsed.get(volume.metadata.name)
+        if found is None or found[0] is not affinity:
+            if len(self._parsed) >= self._LIMIT:
+                self._parsed.clear()
+            found = (affinity, NodeTerms.parse(affinity.required))
+            self._parsed[volume.metadata.name] = found
+        return found[1]

@@ -1,0 +1,299 @@
+"""VolumeBinding: find, reserve and bind the volumes of a pod's claims."""
+
+# kube-scheduler: plugins/volumebinding/volume_binding.go
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from mooring.api import CSINode, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass
+from mooring.framework.columns import Codes, Ints, Mask
+from mooring.framework.events import ActionType, ClusterEvent, EventResource
+from mooring.framework.handle import Handle
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes
+from mooring.framework.plugin import Plugin, PreFlight
+from mooring.framework.state import CycleState, StateNotFoundError
+from mooring.framework.status import Status
+from mooring.plugins.args import VolumeBindingArgs
+from mooring.plugins.volumes import hints
+from mooring.plugins.volumes.assumed import AssumedObjects
+from mooring.plugins.volumes.binder import BindingFailedError, VolumeBinder
+from mooring.plugins.volumes.capacity_score import CapacityScore
+from mooring.plugins.volumes.claims import sign_volumes
+from mooring.plugins.volumes.csi_nodes import CSINodes
+from mooring.plugins.volumes.finder import NO_SOLUTION, Found, VolumeFinder
+from mooring.plugins.volumes.places import ManyNodes, OneNode
+from mooring.plugins.volumes.pod_claims import (
+    PodClaims,
+    PodVolumes,
+    refuse_claims,
+    sort_claims,
+)
+
+NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
+BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
+NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
+VOLUME_NOT_EXIST = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+UNBOUND_IMMEDIATE = Status.unresolvable("pod has unbound immediate PersistentVolumeClaims")
+
+_REFUSALS = (
+    (Status.unresolvable(NODE_CONFLICT), "node_conflict"),
+    (Status.unresolvable(BIND_CONFLICT), "bind_conflict"),
+    (Status.unresolvable(NOT_ENOUGH_SPACE), "no_space"),
+    (Status.unresolvable(VOLUME_NOT_EXIST), "volume_missing"),
+)
+
+#: Seconds between two looks at claims that are being bound. # kube-scheduler: binder.go
+_POLL_INTERVAL = 1.0
+
+Pause = Callable[[float], Awaitable[None]]
+
+
+class PodVolumeState:
+    """Keep what was found for one pod, from PreFilter to PreBind. Shared by clones, as in Go."""
+
+    __slots__ = ("all_bound", "by_name", "claims", "solution", "solutions")
+
+    def __init__(self, claims: PodClaims | None) -> None:
+        #: None where the pod has no claims.
+        self.claims = claims
+        self.all_bound = False
+        #: What the node form found, by node name.
+        self.by_name: dict[str, PodVolumes] = {}
+        #: What the vector form found: an index into `solutions` per row of the snapshot.
+        self.solution: Codes | None = None
+        self.solutions: list[PodVolumes] = []
+
+    def keep(self, nodes: Nodes, found: Found) -> None:
+        """Remember what the vector form found."""
+        if self.solution is None:
+            self.solution = np.full(len(nodes.all), NO_SOLUTION, dtype=np.int32)
+        moved = found.solution + np.int32(len(self.solutions))
+        moved[found.solution == NO_SOLUTION] = NO_SOLUTION
+        if nodes.rows is None:
+            self.solution = moved
+        else:
+            self.solution[nodes.rows] = moved
+        self.solutions += found.solutions
+
+    def of(self, node_name: str, row: int) -> PodVolumes | None:
+        """Return what was found for a node, or None."""
+        found = self.by_name.get(node_name)
+        if found is not None or self.solution is None or not 0 <= row < len(self.solution):
+            return found
+        index = int(self.solution[row])
+        return None if index == NO_SOLUTION else self.solutions[index]
+
+
+class VolumeBinding(Plugin):
+    """Find volumes for a pod's claims on each node, and bind them once a node is chosen.
+
+    PreBind writes to the API server, then looks at the claims until the controller has bound them
+    or `bindTimeoutSeconds` have passed on the handle's clock. It looks once before it first pauses:
+    where the other side acts at once, as in memory, nothing is waited for. Whoever drives a clock
+    that does not move by itself sets `pause` to something that moves it.
+    """
+
+    name = "VolumeBinding"
+    Args = VolumeBindingArgs
+
+    #: Waits some seconds for claims to change.
+    pause: Pause = staticmethod(asyncio.sleep)
+
+    def __init__(self, args: VolumeBindingArgs | None = None, handle: Handle | None = None) -> None:
+        super().__init__(args, handle)
+        self._scorer: CapacityScore | None = None
+
+    def start(self) -> None:
+        """Set up the layers of assumed volumes and claims, and the indexes."""
+        handle = self.handle
+        scoring = handle.features.enabled("StorageCapacityScoring")
+        if scoring:
+            self._scorer = CapacityScore(self.args.with_defaults(handle.features).shape)
+        volumes = AssumedObjects(handle.lister(PersistentVolume), "persistentvolumes")
+        self._claims = AssumedObjects(
+            handle.lister(PersistentVolumeClaim), "persistentvolumeclaims"
+        )
+        self._csi_nodes = CSINodes(handle.lister(CSINode))
+        self._finder = VolumeFinder(handle, volumes, with_capacity=scoring)
+        self._binder = VolumeBinder(handle, volumes, self._claims)
+
+    # Choosing a node.
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        """Sort the pod's claims; step aside where it has none."""
+        refusal = refuse_claims(pod, self._claims.lister)
+        if refusal is None:
+            state.write(self.name, PodVolumeState(None))
+            return Status.skip()
+        if refusal:
+            return Status.unresolvable(refusal)
+        found = sort_claims(pod, self._claims, self.handle.lister(StorageClass))
+        if isinstance(found, str):
+            return Status.error(found)
+        if found.immediate:
+            return UNBOUND_IMMEDIATE
+        state.write(self.name, PodVolumeState(found))
+        return None
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        """Refuse a node from which the pod's volumes cannot be reached."""
+        kept: PodVolumeState = state.read(self.name)
+        if kept.claims is None:
+            return None
+        found = self._finder.find(kept.claims, OneNode(node, self._csi_nodes))
+        for text, mask in found.errors:
+            if mask[0]:
+                return Status.error(text)
+        reasons = [
+            reason
+            for status, field in _REFUSALS
+            if getattr(found, field)[0]
+            for reason in status.reasons
+        ]
+        if reasons:
+            return Status.unresolvable(*reasons)
+        kept.by_name[node.name] = found.solutions[found.solution[0]]
+        return None
+
+    def filter_nodes(
+        self, state: CycleState, pod: Pod, nodes: Nodes
+    ) -> Iterable[tuple[Status, Mask]]:
+        """Refuse the nodes from which the pod's volumes cannot be reached."""
+        kept: PodVolumeState = state.read(self.name)
+        if kept.claims is None:
+            return
+        found = self._finder.find(kept.claims, ManyNodes(nodes, self._csi_nodes))
+        kept.keep(nodes, found)
+        for text, mask in found.errors:
+            yield Status.error(text), mask
+        for status, field in _REFUSALS:
+            mask = getattr(found, field)
+            if mask.any():
+                yield status, mask
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        """Step aside unless storage capacity is to be scored."""
+        if self._scorer is None:
+            return Status.skip()
+        try:
+            state.read(self.name)
+        except StateNotFoundError as error:
+            return Status.error(str(error))
+        return None
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int | Status:
+        """Score a node by how full the pod's volumes would make its storage."""
+        if self._scorer is None:
+            return 0
+        kept: PodVolumeState = state.read(self.name)
+        volumes = kept.of(node.name, node.row)
+        return 0 if volumes is None else self._scorer.of(volumes)
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | Status:
+        """Score the nodes by how full the pod's volumes would make their storage."""
+        kept: PodVolumeState = state.read(self.name)
+        if self._scorer is None or (kept.solution is None and not kept.by_name):
+            return np.zeros(len(nodes), dtype=np.int64)
+        if kept.by_name or kept.solution is None:
+            return np.array([self.score(state, pod, node) for node in nodes.infos()], np.int64)
+        # The last entry answers NO_SOLUTION, which is -1.
+        table: npt.NDArray[np.int64] = np.array(
+            [*(self._scorer.of(volumes) for volumes in kept.solutions), 0], dtype=np.int64
+        )
+        scores: Ints = table[nodes.gather(kept.solution)]
+        return scores
+
+    # Making it so.
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Take the volumes found for the node as the pod's."""
+        kept = self._kept(state)
+        if isinstance(kept, Status):
+            return kept
+        planned = kept.of(node_name, self.handle.snapshot.row(node_name))
+        if planned is None:
+            kept.all_bound = True
+            return None
+        # Alike nodes share what was found for them; from here on it is this node's own.
+        planned = planned.copy()
+        answer = self._binder.assume(pod, node_name, planned)
+        if isinstance(answer, str):
+            return Status.error(answer)
+        kept.by_name[node_name] = planned
+        kept.all_bound = answer
+        return None
+
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Give up what was reserved and not yet written."""
+        kept = self._kept(state)
+        if isinstance(kept, Status):
+            return
+        planned = kept.by_name.get(node_name)
+        if planned is not None:
+            self._binder.revert(planned)
+
+    def pre_bind_pre_flight(
+        self, state: CycleState, pod: Pod, node_name: str
+    ) -> PreFlight | Status:
+        """Say whether there is anything to bind."""
+        kept = self._kept(state)
+        if isinstance(kept, Status):
+            return kept
+        if kept.all_bound:
+            return Status.skip()
+        if node_name not in kept.by_name:
+            return _no_volumes(node_name)
+        return PreFlight(allow_parallel=True)
+
+    async def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Write the bindings, and wait until the claims are bound."""
+        kept = self._kept(state)
+        if isinstance(kept, Status):
+            return kept
+        if kept.all_bound:
+            return None
+        planned = kept.by_name.get(node_name)
+        if planned is None:
+            return _no_volumes(node_name)
+        await self._binder.write(planned)
+        clock = self.handle.clock
+        deadline = clock.now() + self.args.bind_timeout_seconds
+        try:
+            while not self._binder.is_done(pod, node_name, planned):
+                if clock.now() >= deadline:
+                    return Status.error("binding volumes: context deadline exceeded")
+                await self.pause(_POLL_INTERVAL)
+        except BindingFailedError as error:
+            return Status.error(f"binding volumes: {error}")
+        return None
+
+    def _kept(self, state: CycleState) -> PodVolumeState | Status:
+        kept: PodVolumeState | None = state.get(self.name)
+        return Status.error(str(StateNotFoundError(self.name))) if kept is None else kept
+
+    def sign_pod(self, pod: Pod) -> tuple[str, ...]:
+        """Sign by the volumes."""
+        return sign_volumes(pod)
+
+    def events_to_register(self) -> list[ClusterEvent]:
+        """Ask for whatever may bring volumes or storage within reach."""
+        changed = ActionType.ADD | ActionType.UPDATE
+        return [
+            ClusterEvent(EventResource.STORAGE_CLASS, changed, hints.after_class_changed),
+            ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, changed, hints.after_claim_changed),
+            ClusterEvent(EventResource.PERSISTENT_VOLUME, changed),
+            ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL),
+            ClusterEvent(EventResource.CSI_NODE, changed, hints.after_csi_node_changed),
+            ClusterEvent(EventResource.CSI_DRIVER, ActionType.UPDATE, hints.after_driver_updated),
+            ClusterEvent(EventResource.CSI_STORAGE_CAPACITY, changed, hints.after_capacity_changed),
+        ]
+
+
+def _no_volumes(node_name: str) -> Status:
+    return Status.error(f'no pod volume found for node "{node_name}"')

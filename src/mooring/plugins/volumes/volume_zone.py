@@ -1,0 +1,203 @@
+"""VolumeZone: keep a pod in the zone and region of the volumes it has claimed."""
+
+# kube-scheduler: plugins/volumezone/volume_zone.go
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from mooring.api import PersistentVolume, PersistentVolumeClaim, Pod, Requirement, StorageClass
+from mooring.framework.columns import Mask
+from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes
+from mooring.framework.plugin import Plugin
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+from mooring.plugins.volumes import claims
+from mooring.plugins.volumes.csi_translation import (
+    BETA_REGION,
+    BETA_ZONE,
+    REGION,
+    ZONE,
+    ZONE_DELIMITER,
+)
+
+CONFLICT = Status.unresolvable("node(s) had no available volume zone")
+NO_CLAIM_NAME = Status.unresolvable(claims.CLAIM_HAD_NO_NAME)
+NO_VOLUME_OR_CLASS = Status.unresolvable(
+    "PersistentVolumeClaim had no pv name and storageClass name"
+)
+NO_VOLUME_NAME = Status.unresolvable("PersistentVolume had no name")
+
+_TOPOLOGY_LABELS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
+_GA_LABEL = {BETA_ZONE: ZONE, BETA_REGION: REGION}
+
+#: A label key and the values of it among which a node's must be.
+Demands = tuple[Requirement, ...]
+
+
+def volume_demands(volume: PersistentVolume) -> Demands:
+    """Return what a volume's zone and region labels demand; one with an empty zone is ignored."""
+    demands = []
+    for key in _TOPOLOGY_LABELS:
+        label = volume.metadata.labels.get(key)
+        if label is None:
+            continue
+        zones = [zone.strip() for zone in label.split(ZONE_DELIMITER)]
+        if all(zones):
+            demands.append(Requirement.trusted(key, "In", zones))
+    return tuple(demands)
+
+
+class VolumeZone(Plugin):
+    """Refuse nodes outside the zones and regions that the labels of bound volumes name.
+
+    Nodes without any zone or region label take every volume.
+    """
+
+    name = "VolumeZone"
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        """Work out what the pod's volumes demand; step aside where they demand nothing."""
+        demands = self._demands(pod)
+        if isinstance(demands, Status):
+            return demands
+        if not demands:
+            return Status.skip()
+        state.write(self.name, demands)
+        return None
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        """Refuse a node that is in no zone of a volume."""
+        demands = self._demands_in(state, pod)
+        if isinstance(demands, Status):
+            return demands
+        labels = node.labels
+        if not any(key in labels for key in _TOPOLOGY_LABELS):
+            return None
+        for demand in demands:
+            found = labels.get(demand.key)
+            if found is None:
+                found = labels.get(_GA_LABEL.get(demand.key, demand.key))
+            if not demand.matches_value(found):
+                return CONFLICT
+        return None
+
+    def filter_nodes(
+        self, state: CycleState, pod: Pod, nodes: Nodes
+    ) -> Iterable[tuple[Status, Mask]]:
+        """Refuse the nodes that are in no zone of a volume."""
+        demands = self._demands_in(state, pod)
+        if isinstance(demands, Status):
+            yield demands, _all(nodes)
+            return
+        if not demands:
+            return
+        refused = ~_satisfied(demands[0], nodes)
+        for demand in demands[1:]:
+            refused |= ~_satisfied(demand, nodes)
+        constrained = nodes.has_label(_TOPOLOGY_LABELS[0])
+        for key in _TOPOLOGY_LABELS[1:]:
+            constrained = constrained | nodes.has_label(key)
+        yield CONFLICT, refused & constrained
+
+    def _demands_in(self, state: CycleState, pod: Pod) -> Demands | Status:
+        written: Demands | None = state.get(self.name)
+        return self._demands(pod) if written is None else written
+
+    def _demands(self, pod: Pod) -> Demands | Status:
+        demands: list[Requirement] = []
+        namespace = pod.metadata.namespace
+        for volume in pod.spec.volumes:
+            if volume.persistent_volume_claim is None:
+                continue
+            name = volume.persistent_volume_claim.claim_name
+            if not name:
+                return NO_CLAIM_NAME
+            claim = self.handle.lister(PersistentVolumeClaim).get(name, namespace)
+            if claim is None:
+                return Status.unresolvable(claims.claim_not_found(name))
+            if not claim.spec.volume_name:
+                refusal = self._refuse_unbound(claim)
+                if refusal is not None:
+                    return refusal
+                continue
+            bound = self.handle.lister(PersistentVolume).get(claim.spec.volume_name)
+            if bound is None:
+                return Status.unresolvable(claims.volume_not_found(claim.spec.volume_name))
+            demands += volume_demands(bound)
+        return tuple(demands)
+
+    def _refuse_unbound(self, claim: PersistentVolumeClaim) -> Status | None:
+        name = claims.claim_class(claim)
+        if not name:
+            return NO_VOLUME_OR_CLASS
+        storage_class = self.handle.lister(StorageClass).get(name)
+        if storage_class is None:
+            return Status.unresolvable(claims.class_not_found(name))
+        if storage_class.volume_binding_mode is None:
+            return Status.unresolvable(claims.binding_mode_not_set(name))
+        if storage_class.volume_binding_mode == claims.WAIT_FOR_FIRST_CONSUMER:
+            return None
+        return NO_VOLUME_NAME
+
+    def sign_pod(self, pod: Pod) -> tuple[str, ...]:
+        """Sign by the volumes."""
+        return claims.sign_volumes(pod)
+
+    def events_to_register(self) -> list[ClusterEvent]:
+        """Ask for new classes, changed claims, volumes and node labels."""
+        added_or_updated = ActionType.ADD | ActionType.UPDATE
+        return [
+            ClusterEvent(EventResource.STORAGE_CLASS, ActionType.ADD, after_class_added),
+            ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL),
+            ClusterEvent(
+                EventResource.PERSISTENT_VOLUME_CLAIM, added_or_updated, after_claim_changed
+            ),
+            ClusterEvent(EventResource.PERSISTENT_VOLUME, added_or_updated, after_volume_changed),
+        ]
+
+
+def _satisfied(demand: Requirement, nodes: Nodes) -> Mask:
+    satisfied = nodes.matches(demand)
+    fallback = _GA_LABEL.get(demand.key)
+    if fallback is None:
+        return satisfied
+    instead = nodes.matches(Requirement.trusted(fallback, "In", demand.values))
+    return satisfied | (instead & ~nodes.has_label(demand.key))
+
+
+def _all(nodes: Nodes) -> Mask:
+    return np.ones(len(nodes), dtype=np.bool_)
+
+
+def after_class_added(pod: Pod, old: StorageClass | None, new: StorageClass) -> QueueingHint:
+    """Retry only for a class that waits for the first consumer."""
+    if new.volume_binding_mode == claims.WAIT_FOR_FIRST_CONSUMER:
+        return QueueingHint.QUEUE
+    return QueueingHint.SKIP
+
+
+def after_claim_changed(
+    pod: Pod, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim
+) -> QueueingHint:
+    """Retry where the claim is one that the pod names."""
+    if new.metadata.namespace == pod.metadata.namespace and any(
+        volume.persistent_volume_claim is not None
+        and volume.persistent_volume_claim.claim_name == new.metadata.name
+        for volume in pod.spec.volumes
+    ):
+        return QueueingHint.QUEUE
+    return QueueingHint.SKIP
+
+
+def after_volume_changed(
+    pod: Pod, old: PersistentVolume | None, new: PersistentVolume
+) -> QueueingHint:
+    """Retry for a new volume, or one whose zone or region labels changed."""
+    if old is None or volume_demands(old) != volume_demands(new):
+        return QueueingHint.QUEUE
+    return QueueingHint.SKIP
