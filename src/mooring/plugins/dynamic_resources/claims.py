@@ -5,10 +5,7 @@
 from __future__ import annotations
 
 from mooring.api import DeviceClass, Pod, ResourceClaim
-from mooring.api.names import is_extended_resource
 from mooring.framework.listers import Lister
-
-_DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 
 
 def find_claims(pod: Pod, claims: Lister[ResourceClaim]) -> list[ResourceClaim] | str:
@@ -66,27 +63,3 @@ def missing_class(claim: ResourceClaim, classes: Lister[DeviceClass]) -> str:
             if classes.get(wanted) is None:
                 return f"request {label}: device class {wanted} does not exist"
     return ""
-
-
-class ExtendedResources:
-    """Know which extended resources device classes stand for. Owned by one plugin."""
-
-    def __init__(self, classes: Lister[DeviceClass]) -> None:
-        self._classes = classes
-        self._version = -1
-        self._explicit: frozenset[str] = frozenset()
-
-    def backed(self, resource: str) -> bool:
-        """Tell whether a device class stands for a resource."""
-        if resource.startswith(_DEVICE_CLASS_PREFIX):
-            return self._classes.get(resource.removeprefix(_DEVICE_CLASS_PREFIX)) is not None
-        if not is_extended_resource(resource):
-            return False
-        if self._version != self._classes.version:
-            self._version = self._classes.version
-            self._explicit = frozenset(
-                name
-                for found in self._classes.list()
-                if (name := found.spec.get("extendedResourceName"))
-            )
-        return resource in self._explicit

@@ -24,11 +24,8 @@ from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState, StateNotFoundError
 from mooring.framework.status import Status
 from mooring.plugins.args import DynamicResourcesArgs
-from mooring.plugins.dynamic_resources.claims import (
-    ExtendedResources,
-    find_claims,
-    missing_class,
-)
+from mooring.plugins.dynamic_resources.claims import find_claims, missing_class
+from mooring.plugins.node_resources.device_classes import backed_resources
 
 NO_NEW_CLAIMS = Status.unschedulable("no new claims to deallocate")
 STILL_NOT_SCHEDULABLE = Status.unschedulable("still not schedulable")
@@ -67,7 +64,7 @@ class DynamicResources(Plugin):
         """Ask for claims and device classes."""
         self._claims = self.handle.lister(ResourceClaim)
         self._classes = self.handle.lister(DeviceClass)
-        self._extended = ExtendedResources(self._classes)
+        self._backed = backed_resources(self.handle)
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
         """Keep a pod out of the queue until its claims exist."""
@@ -84,12 +81,10 @@ class DynamicResources(Plugin):
         found = find_claims(pod, self._claims) if pod.spec.resource_claims else []
         if isinstance(found, str):
             return Status.unresolvable(found)
-        resources: tuple[str, ...] = ()
-        if self.handle.features.enabled("DRAExtendedResource"):
-            requests = self.handle.pod_info(pod).requests
-            resources = tuple(
-                name for name, amount in requests.items() if amount and self._extended.backed(name)
-            )
+        requests = self.handle.pod_info(pod).requests
+        resources = tuple(
+            name for name, amount in requests.items() if amount and name in self._backed
+        )
         if not found and not resources:
             return Status.skip()
         for claim in found:

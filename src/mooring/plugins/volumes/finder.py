@@ -53,7 +53,7 @@ from mooring.plugins.volumes.places import (
 )
 from mooring.plugins.volumes.pod_claims import Binding, PodClaims, PodVolumes, Provision
 
-BY_CLASS = "class"
+BY_CLASS = "VolumeBinding/class"
 
 #: Stands for "refused" where an index of a solution is expected.
 NO_SOLUTION = -1

@@ -41,7 +41,7 @@ from mooring.plugins.volumes.rows import RowCounts
 LIMIT_EXCEEDED = Status.unschedulable("node(s) exceed max volume count")
 NO_CLAIM_NAME = Status.error(claims.CLAIM_HAD_NO_NAME)
 
-_BY_NODE = "node"
+_BY_NODE = "NodeVolumeLimits/node"
 
 #: A driver and what tells its volumes apart: a handle, or the claim of a volume yet to be made.
 Attachable = tuple[str, Hashable]
@@ -125,10 +125,13 @@ class NodeVolumeLimits(Plugin):
     ) -> Iterable[tuple[Status, Mask]]:
         """Refuse the nodes that cannot attach the pod's volumes as well."""
         present = self._csi_nodes.present(nodes)
-        for has_csi_node, mask in ((True, present), (False, ~present)):
-            if not mask.any():
-                continue
-            wanted = self._volumes_of(pod, has_csi_node)
+        with_csi_node = self._volumes_of(pod, True)
+        without = self._volumes_of(pod, False)
+        if isinstance(without, Status) and without == with_csi_node:
+            yield without, np.ones(len(nodes), dtype=np.bool_)
+            return
+        for wanted, has_csi_node in ((with_csi_node, True), (without, False)):
+            mask = present if has_csi_node else ~present
             if isinstance(wanted, Status):
                 yield wanted, mask
                 continue
