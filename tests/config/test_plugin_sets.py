@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
-from mooring.config.load import LoadResult, load_config_data
+from mooring.config.load import LoadResult, load_config_data, load_config_text
+from mooring.config.plugin_sets import expand_profile
+from mooring.config.types import PluginRef, Plugins, PluginSet, Profile
+from mooring.errors import ConfigErrors
 from mooring.framework.features import FeatureGates
 from mooring.framework.points import CONFIGURABLE_POINTS, Point
 from tests.config.in_tree import in_tree_registry, make_plugin
@@ -20,7 +23,9 @@ VECTORS = Path(
     os.environ.get("MOORING_VECTORS") or Path(__file__).parent.parent / "conformance" / "vectors"
 )
 REGISTRY = in_tree_registry(
-    make_plugin("Other", "filter score"), make_plugin("Sort", "queueSort"), make_plugin("B", "bind")
+    make_plugin("Other", "filter score"),
+    make_plugin("Sort", "queueSort"),
+    make_plugin("Late", "filter"),
 )
 
 
@@ -56,10 +61,124 @@ def test_a_recorded_configuration_runs_the_same_plugins(scenario: Any, expected:
     assert dict(profile.points[Point.SCORE]) == expected.get("scoreWeights", {})
 
 
-def load(plugins: Any, **more: Any) -> LoadResult:
-    data = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": plugins, **more}],
-    }
-    return load_config_data(data, registry=REGISTRY)
+def load(plugins: str, second: str = "") -> LoadResult:
+    profiles = f"- schedulerName: one\n  plugins: {plugins}\n"
+    if second:
+        profiles += f"- schedulerName: two\n  plugins: {second}\n"
+    head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    return load_config_text(f"{head}profiles:\n{profiles}", registry=REGISTRY)
+
+
+def names(result: LoadResult, point: Point) -> list[str]:
+    return list(result.profiles[0].names(point))
+
+
+def test_plugins_of_a_point_and_of_multi_point_come_first_then_multi_point_then_the_rest() -> None:
+    result = load(
+        "{multiPoint: {disabled: [{name: NodePorts}], enabled: [{name: Other, weight: 7}]}, "
+        "filter: {enabled: [{name: Late}, {name: Other}, {name: NodeName}]}}"
+    )
+    assert names(result, Point.FILTER)[:2] == ["Other", "NodeName"]
+    assert names(result, Point.FILTER)[-1] == "Late"
+    assert "NodePorts" not in names(result, Point.FILTER)
+    assert names(result, Point.SCORE)[-1] == "Other"
+    assert dict(result.profiles[0].points[Point.SCORE])["Other"] == 7
+
+
+def test_a_point_that_disables_all_keeps_only_what_it_names() -> None:
+    result = load("{score: {disabled: [{name: '*'}], enabled: [{name: ImageLocality, weight: 4}]}}")
+    assert result.profiles[0].points[Point.SCORE] == (("ImageLocality", 4),)
+    assert "NodeAffinity" in names(result, Point.FILTER)
+
+
+def test_the_weight_at_the_point_beats_the_one_in_multi_point_and_zero_counts_as_one() -> None:
+    result = load(
+        "{multiPoint: {enabled: [{name: Other, weight: 7}, {name: NodeAffinity, weight: 0}]}, "
+        "score: {enabled: [{name: Other, weight: 3}]}}"
+    )
+    weights = dict(result.profiles[0].points[Point.SCORE])
+    assert weights["Other"] == 3
+    assert weights["NodeAffinity"] == 1
+    assert weights["VolumeBinding"] == 1
+
+
+def test_a_default_plugin_that_is_named_again_keeps_its_place() -> None:
+    defaults = names(load("{}"), Point.SCORE)
+    changed = load("{multiPoint: {enabled: [{name: InterPodAffinity, weight: 9}]}}")
+    assert names(changed, Point.SCORE) == defaults
+    assert dict(changed.profiles[0].points[Point.SCORE])["InterPodAffinity"] == 9
+
+
+@pytest.mark.parametrize(
+    ("plugins", "second", "error"),
+    [
+        pytest.param(
+            "{score: {enabled: [{name: NodeName}]}}",
+            "",
+            "profiles[0].plugins.score.enabled[0].name: "
+            'plugin "NodeName" does not extend ScorePlugin plugin',
+            id="a plugin at a point that it does not implement",
+        ),
+        pytest.param(
+            "{filter: {enabled: [{name: Late}, {name: NodeName}, {name: Late}]}}",
+            "",
+            "profiles[0].plugins.filter.enabled[2].name: "
+            'plugin "Late" already registered as "FilterPlugin"',
+            id="a plugin twice at a point",
+        ),
+        pytest.param(
+            "{multiPoint: {enabled: [{name: Late}, {name: Late}]}}",
+            "",
+            "profiles[0].plugins.multiPoint.enabled[1].name: "
+            'plugin "Late" already registered as "FilterPlugin"',
+            id="a plugin twice in multiPoint",
+        ),
+        pytest.param(
+            "{queueSort: {enabled: [{name: Sort}]}}",
+            "",
+            "profiles[0].plugins.queueSort: only one queue sort plugin required for profile with "
+            'scheduler name "one", but got 2',
+            id="two queue sort plugins",
+        ),
+        pytest.param(
+            "{queueSort: {disabled: [{name: '*'}]}}",
+            "",
+            "profiles[0].plugins.queueSort: only one queue sort plugin required for profile with "
+            'scheduler name "one", but got 0',
+            id="no queue sort plugin",
+        ),
+        pytest.param(
+            "{bind: {disabled: [{name: DefaultBinder}]}}",
+            "",
+            "profiles[0].plugins.bind: at least one bind plugin is needed for profile with "
+            'scheduler name "one"',
+            id="no bind plugin",
+        ),
+        pytest.param(
+            "{}",
+            "{multiPoint: {enabled: [{name: Sort}], disabled: [{name: PrioritySort}]}}",
+            "profiles[1].plugins: different queue sort plugins for profile "
+            '"two": "Sort", first: "PrioritySort"',
+            id="queue sort plugins that differ through multiPoint",
+        ),
+    ],
+)
+def test_a_choice_that_cannot_run_is_refused(plugins: str, second: str, error: str) -> None:
+    with pytest.raises(ConfigErrors) as raised:
+        load(plugins, second)
+    assert [f"{one.path}: {one.message}" for one in raised.value.errors] == [error]
+    assert raised.value.errors[0].line
+
+
+def test_weights_that_could_overflow_are_refused() -> None:
+    heavy = tuple(PluginRef(name=f"P{index}", weight=2**31 - 1) for index in range(3))
+    points_of = {plugin.name: frozenset({Point.SCORE}) for plugin in heavy}
+    profile = Profile(plugins=Plugins(score=PluginSet(enabled=heavy)))
+    _, errors = expand_profile(profile, points_of)
+    assert not any("overflow" in error.message for error in errors)
+    heavier = PluginSet(enabled=(PluginRef(name="P0", weight=2**60),))
+    _, errors = expand_profile(Profile(plugins=Plugins(score=heavier)), points_of)
+    assert any(
+        error.message == "score plugins: total score of Score plugins could overflow"
+        for error in errors
+    )

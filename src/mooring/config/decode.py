@@ -85,9 +85,11 @@ class Decoder:
         return self._leaf(data, kind, path)
 
     def _struct(self, data: object, kind: type[S], path: str, ignore: frozenset[str]) -> Any:
+        if data is None:
+            # An empty item of a list is a zero value in Go.
+            data = {}
         if not isinstance(data, dict):
-            self._expected(path, "a mapping", data)
-            return _FAILED
+            return self._expected(path, "a mapping", data)
         fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
         values: dict[str, Any] = {}
         for key, item in data.items():
@@ -160,6 +162,9 @@ class Decoder:
         try:
             return msgspec.convert(data, kind)
         except msgspec.ValidationError as error:
+            if typing.get_origin(kind) is typing.Literal:
+                choices = ", ".join(show(one) for one in typing.get_args(kind))
+                return self._expected(path, f"one of {choices}", data)
             text = str(error)
             found = re.fullmatch(r"(.*) - at `\$(.*)`", text, re.DOTALL)
             inner = ""

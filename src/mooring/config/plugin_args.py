@@ -50,9 +50,16 @@ def _type(config: PluginConfig, path: str, decoder: Decoder, registry: Registry 
     if not isinstance(data, dict):
         decoder.errors.append(FieldError(where, f"must be a mapping, got {describe(data)}"))
         return kind() if issubclass(kind, InTreeArgs) else None
-    own = {field.encode_name for field in msgspec.structs.fields(kind)}
     if issubclass(kind, InTreeArgs):
         _check_type_meta(config.name, data, where, decoder)
+    return build_args(kind, data, where, decoder)
+
+
+def build_args(
+    kind: type[msgspec.Struct], data: dict[str, Any], where: str, decoder: Decoder
+) -> msgspec.Struct | None:
+    """Build a plugin's arguments and run their own `check`; problems go to `decoder`."""
+    own = {field.encode_name for field in msgspec.structs.fields(kind)}
     args = decoder.struct(data, kind, where, ignore=_TYPE_META - own)
     check = getattr(args, "check", None)
     if callable(check):

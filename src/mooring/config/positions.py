@@ -27,6 +27,9 @@ _INTEGER = re.compile(r"[-+]?(0[bB][01_]+|0[xX][0-9a-fA-F_]+|0[oO]?[0-7_]+|[0-9]
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS: dict[str, Any] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
     **dict.fromkeys(
         ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True
     ),
@@ -199,19 +202,17 @@ class _Reader:
         return data if isinstance(data, dict) else {}
 
     def _scalar(self, node: yaml.ScalarNode, path: str) -> Any:
-        text: str = node.value
         kind = node.tag.removeprefix(_TAG)
-        if kind == _PLAIN:
-            return resolve_plain(text)
         if kind in ("str", "binary", "timestamp"):
-            return text
-        if kind in ("int", "float", "bool", "null"):
-            value = resolve_plain(text)
-            if kind == "float" and isinstance(value, int) and not isinstance(value, bool):
-                return float(value)
-            return value
-        self._add(path, f"must not carry the tag {node.tag}", _mark(node))
-        return None
+            return node.value
+        if kind not in (_PLAIN, "int", "float", "bool", "null"):
+            self._add(path, f"must not carry the tag {node.tag}", _mark(node))
+            return None
+        value = resolve_plain(node.value)
+        if isinstance(value, float) and not math.isfinite(value):
+            self._add(path, f"must be a finite number, got {node.value}", _mark(node))
+            return None
+        return value
 
     def _add(self, path: str, message: str, mark: Mark | None) -> None:
         self.errors.append((FieldError(path, message), mark))

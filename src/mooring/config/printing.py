@@ -30,10 +30,9 @@ from mooring.framework.duration import Duration
 from mooring.plugins.args import DynamicResourcesArgs, InTreeArgs
 
 _TEXT = "tag:yaml.org,2002:str"
-# What other YAML parsers take for a date, a number to the base of 60, or an infinity.
+# What other YAML parsers take for a date or a number to the base of 60.
 _LOOKS_ODD = re.compile(
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?"
-    r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
 )
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from mooring.config.decode import suggest
+from mooring.config.decode import Decoder, suggest
+from mooring.config.plugin_args import args_type, build_args
 from mooring.config.plugin_sets import (
     UNSUPPORTED_KEYS,
     UNSUPPORTED_PLUGINS,
@@ -72,7 +73,7 @@ def resolve_profiles(
             for error in errors
         )
         _warn_about_args(path, profile, points_of, problems)
-        profiles.append(_resolved(profile, plan))
+        profiles.append(_resolved(path, profile, plan, registry, problems))
     problems.add(_different_queue_sort(profiles))
     return tuple(profiles)
 
@@ -128,14 +129,26 @@ def _warn_about_args(
             problems.warn(f"{path}.pluginConfig[{index}].name", text)
 
 
-def _resolved(profile: Profile, plan: PointPlan) -> ResolvedProfile:
+def _resolved(
+    path: str, profile: Profile, plan: PointPlan, registry: Registry, problems: Problems
+) -> ResolvedProfile:
     given = {config.name: config.args for config in profile.plugin_config}
-    names = {name for plugins in plan.values() for name, _ in plugins}
+    args = {}
+    for name in sorted({name for plugins in plan.values() for name, _ in plugins}):
+        kind = args_type(name, registry)
+        args[name] = given.get(name)
+        if name not in given and kind is not None:
+            decoder = Decoder()
+            args[name] = build_args(kind, {}, "", decoder)
+            problems.add(
+                FieldError(f"{path}.pluginConfig", f'plugin "{name}" needs args: {error}')
+                for error in decoder.errors
+            )
     return ResolvedProfile(
         scheduler_name=profile.scheduler_name or "",
         percentage_of_nodes_to_score=profile.percentage_of_nodes_to_score,
         points=plan,
-        args={name: given.get(name) for name in sorted(names)},
+        args=args,
     )
 
 

@@ -15,7 +15,7 @@ _UNITS = {
     "m": 60_000_000_000,
     "h": 3_600_000_000_000,
 }
-_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)")
+_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
 _LIMIT = 2**63
 
 
@@ -44,16 +44,18 @@ class Duration(int):
         problem = ValueError(f'time: invalid duration "{text}"')
         if not body:
             raise problem
-        if not _PART.search(body) and re.fullmatch(r"[0-9]+\.?[0-9]*|\.[0-9]+", body):
-            raise ValueError(f'time: missing unit in duration "{text}"')
         total = Fraction(0)
         place = 0
         while place < len(body):
             found = _PART.match(body, place)
-            if found is None or not (found.group(1) or found.group(2)):
+            if found is None or not (found[1] or found[2]):
                 raise problem
-            whole, fraction = found.group(1), found.group(2) or ""
-            total += Fraction(int(whole + fraction or "0"), 10 ** len(fraction)) * _UNITS[found[3]]
+            whole, fraction, unit = found[1], found[2] or "", found[3]
+            if not unit:
+                raise ValueError(f'time: missing unit in duration "{text}"')
+            if unit not in _UNITS:
+                raise ValueError(f'time: unknown unit "{unit}" in duration "{text}"')
+            total += Fraction(int(whole + fraction), 10 ** len(fraction)) * _UNITS[unit]
             place = found.end()
         value = sign * int(total)
         if not -_LIMIT <= value < _LIMIT:
