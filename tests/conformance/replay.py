@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import random
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,7 @@ OBJECTS: dict[str, type[KubeObject]] = {
     "pods": Pod,
 }
 
+_SEARCHED = (Outcome.SCHEDULED, Outcome.UNSCHEDULABLE)
 #: A pod is tried at most this often where preemption is carried out.
 MAX_ATTEMPTS = 3
 
@@ -129,8 +131,16 @@ def build(scenario: dict[str, Any]) -> MemoryScheduler:
         registry=registry(),
         features=gates,
         clock=VirtualClock(start=1_800_000_000.0),
+        random=First(0),
         choose=by_name,
     )
+
+
+class First(random.Random):
+    """Takes the first where kube-scheduler takes any: the recorder kept the smallest name."""
+
+    def choice(self, seq: Any) -> Any:
+        return seq[0]
 
 
 class Replay:
@@ -243,7 +253,7 @@ def as_recorded(decision: Decision) -> dict[str, Any]:
         "filter": None,
         "skippedFilter": _sorted(decision.skipped_filter),
         "skippedScore": _sorted(decision.skipped_score),
-        "feasible": None if decision.feasible is None else sorted(names),
+        "feasible": sorted(names) if decision.outcome in _SEARCHED else None,
         "scores": None,
         "total": None,
         "best": sorted(decision.best) if scheduled else None,
@@ -285,13 +295,14 @@ def _preemption(result: PostFilterResult | None) -> dict[str, Any] | None:
     return {
         "status": _status(result.status),
         "nominatedNode": result.nominated_node or "",
-        "victims": sorted(pod.key for pod in result.victims),
+        "victims": sorted(pod.key for pod in result.victims) or None,
         "candidates": {
             candidate.node_name: {
                 "victims": sorted(pod.key for pod in candidate.victims),
                 "numPDBViolations": candidate.pdb_violations,
             }
             for candidate in result.candidates
-        },
-        "acceptable": sorted(c.node_name for c in result.candidates if c.acceptable),
+        }
+        or None,
+        "acceptable": sorted(c.node_name for c in result.candidates if c.acceptable) or None,
     }

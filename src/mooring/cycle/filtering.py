@@ -89,12 +89,14 @@ def filter_nodes(
                     if alive is not None:
                         mask = mask & alive
                     if count_nonzero(mask):
-                        hits.append((_refusal(step, status, mask, view), mask))
+                        hits.append((_refusal(step, status, mask, len(view)), mask))
             if not hits:
                 continue
             refused, groups = _distinct(hits)
             for status, rows in groups:
                 verdicts.refusals.append((status, rows if origin is None else origin[rows]))
+                if status.is_error:
+                    verdicts.error = verdicts.error or status
             alive = ~refused if alive is None else alive & ~refused
             left = count_nonzero(alive)
             if not left:
@@ -111,18 +113,16 @@ def filter_nodes(
     return verdicts
 
 
-def _refusal(step: FilterStep, status: Any, mask: Any, view: Nodes) -> Status:
-    """Check one refusal of a vector form and sign it with the plugin's name."""
+def _refusal(step: FilterStep, status: Any, mask: Any, size: int) -> Status:
+    """Check one answer of a vector form and sign it with the plugin's name."""
     if (
         not isinstance(status, Status)
         or not isinstance(mask, np.ndarray)
         or mask.dtype != _BOOL
-        or mask.shape != (len(view),)
+        or mask.shape != (size,)
     ):
         raise _Fault(wrong_type(step.name, Point.FILTER, "filter_nodes", _REFUSALS, (status, mask)))
-    if not status.is_rejected:
-        raise _Fault(_failed(step.name, status))
-    return status.by(step.name)
+    return status.by(step.name) if status.is_rejected else _failed(step.name, status)
 
 
 def _failed(name: str, status: Status) -> Status:
@@ -152,7 +152,7 @@ def _ask_each(
 def _ask(
     step: FilterStep, state: CycleState, pod: Pod, view: Nodes, position: int
 ) -> Status | None:
-    """Ask a plugin's node form about one node; raise _Fault where it fails."""
+    """Ask a plugin's node form about one node; raise _Fault where it breaks the contract."""
     assert step.node is not None
     info = view.info(position)
     try:
@@ -167,9 +167,7 @@ def _ask(
         )
     if status.is_success:
         return None
-    if not status.is_rejected:
-        raise _Fault(_failed(step.name, status))
-    return status.by(step.name)
+    return status.by(step.name) if status.is_rejected else _failed(step.name, status)
 
 
 def _distinct(hits: Hits) -> tuple[Mask, list[tuple[Status, Rows]]]:
@@ -199,6 +197,8 @@ def _distinct(hits: Hits) -> tuple[Mask, list[tuple[Status, Rows]]]:
 
 
 def _merge(first: Status, second: Status) -> Status:
+    if first.is_error or second.is_error:
+        return first if first.is_error else second
     unresolvable = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
     code = unresolvable if unresolvable in (first.code, second.code) else first.code
     return Status(code, first.reasons + second.reasons, plugin=first.plugin)
@@ -218,7 +218,7 @@ def filter_one(profile: Profile, state: CycleState, pod: Pod, node: Nodes) -> St
                 continue
             assert step.vector is not None
             hits = [
-                (_refusal(step, status, mask, node), mask)
+                (_refusal(step, status, mask, len(node)), mask)
                 for status, mask in step.vector(state, pod, node) or ()
                 if np.count_nonzero(mask)
             ]

@@ -153,6 +153,8 @@ class DefaultPreemption(Plugin):
         costs = [cost(infos, violations, now) for _, infos, violations in candidates]
         cheapest = min(costs)
         best = [index for index, one in enumerate(costs) if one == cheapest]
+        # By name, so that a seed gives the same choice whatever the order of rows.
+        best.sort(key=lambda index: candidates[index][0])
         node_name, infos, _ = candidates[self.handle.random.choice(best)]
         victims = tuple(info.pod for info in infos)
         if self.handle.features.enabled("SchedulerAsyncPreemption"):
