@@ -17,7 +17,9 @@ from mooring.config.types import PluginRef, Plugins, PluginSet, Profile
 from mooring.errors import ConfigErrors
 from mooring.framework.features import FeatureGates
 from mooring.framework.points import CONFIGURABLE_POINTS, Point
-from tests.config.in_tree import in_tree_registry, make_plugin
+from mooring.plugins.args import ARGS_OF_PLUGIN
+from mooring.registry import default_registry
+from tests.config.in_tree import POINTS, in_tree_registry, make_plugin
 
 VECTORS = Path(
     os.environ.get("MOORING_VECTORS") or Path(__file__).parent.parent / "conformance" / "vectors"
@@ -182,3 +184,11 @@ def test_weights_that_could_overflow_are_refused() -> None:
         error.message == "score plugins: total score of Score plugins could overflow"
         for error in errors
     )
+
+
+def test_the_built_ins_implement_the_points_of_the_reference() -> None:
+    registry = default_registry()
+    points = {name: {point.key for point in registry.points(name) if point.key} for name in POINTS}
+    assert points == {name: set(keys.split()) for name, keys in POINTS.items()}
+    args = {name: registry.get(name).Args for name in POINTS}  # type: ignore[union-attr]
+    assert args == {name: ARGS_OF_PLUGIN.get(name) for name in POINTS}
