@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Protocol
 
@@ -13,6 +14,10 @@ class Clock(Protocol):
         """Return seconds since the epoch."""
         ...
 
+    async def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        ...
+
 
 class SystemClock:
     """The clock of this machine."""
@@ -20,6 +25,10 @@ class SystemClock:
     def now(self) -> float:
         """Return seconds since the epoch."""
         return time.time()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await asyncio.sleep(seconds)
 
 
 class VirtualClock:
@@ -43,3 +52,7 @@ class VirtualClock:
         if seconds < 0:
             raise ValueError(f"a clock moves forward only, got {seconds}")
         self._now += seconds
+
+    async def sleep(self, seconds: float) -> None:
+        """Move the clock forward; nothing is waited for."""
+        self.advance(seconds)

@@ -42,6 +42,7 @@ from mooring.registry import Registry, default_registry
 from mooring.simulate.client import MemoryClient
 from mooring.simulate.cluster import MemoryCluster
 from mooring.simulate.events import MemoryEvents
+from mooring.simulate.volumes import VolumeController
 
 T = TypeVar("T")
 
@@ -93,6 +94,7 @@ class MemoryScheduler:
         pod_infos = PodInfos(features)
         self.cluster = MemoryCluster(pod_infos, objects)
         self.client = MemoryClient(self.cluster)
+        VolumeController(self.cluster)
         self.events = MemoryEvents(self.clock)
         self.on_the_way = PodsOnTheWay()
         #: Pods that plugins asked to try again soon.

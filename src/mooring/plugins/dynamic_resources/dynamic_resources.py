@@ -136,6 +136,21 @@ class DynamicResources(Plugin):
         """Score nothing: no node on which devices are needed gets this far."""
         return np.zeros(len(nodes), dtype=np.int64)
 
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Refuse a pod with claims that no Filter has stopped (the point can be disabled)."""
+        needs: DeviceNeeds | None = state.get(self.name)
+        return NOT_SUPPORTED if needs is not None and needs.claims else None
+
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Give nothing back: nothing is ever taken."""
+
+    def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Say that there is nothing to write: no pod with claims gets this far."""
+        return Status.skip()
+
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Write nothing: no pod with claims gets this far."""
+
     def sign_pod(self, pod: Pod) -> tuple[str, ...] | None:
         """Leave pods with claims unsigned."""
         return None if pod.spec.resource_claims else ()

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 
 from mooring.api import CSINode, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass
+from mooring.errors import ApiError
 from mooring.framework.columns import Codes, Ints, Mask
 from mooring.framework.events import ActionType, ClusterEvent, EventResource
 from mooring.framework.handle import Handle
@@ -50,8 +50,6 @@ _REFUSALS = (
 
 #: Seconds between two looks at claims that are being bound. # kube-scheduler: binder.go
 _POLL_INTERVAL = 1.0
-
-Pause = Callable[[float], Awaitable[None]]
 
 
 class PodVolumeState:
@@ -94,16 +92,12 @@ class VolumeBinding(Plugin):
     """Find volumes for a pod's claims on each node, and bind them once a node is chosen.
 
     PreBind writes to the API server, then looks at the claims until the controller has bound them
-    or `bindTimeoutSeconds` have passed on the handle's clock. It looks once before it first pauses:
-    where the other side acts at once, as in memory, nothing is waited for. Whoever drives a clock
-    that does not move by itself sets `pause` to something that moves it.
+    or `bindTimeoutSeconds` have passed on the handle's clock. It looks once before it first sleeps:
+    where the other side acts at once, as in memory, nothing is waited for.
     """
 
     name = "VolumeBinding"
     Args = VolumeBindingArgs
-
-    #: Waits some seconds for claims to change.
-    pause: Pause = staticmethod(asyncio.sleep)
 
     def __init__(self, args: VolumeBindingArgs | None = None, handle: Handle | None = None) -> None:
         super().__init__(args, handle)
@@ -261,14 +255,17 @@ class VolumeBinding(Plugin):
         planned = kept.by_name.get(node_name)
         if planned is None:
             return _no_volumes(node_name)
-        await self._binder.write(planned)
+        try:
+            await self._binder.write(planned)
+        except ApiError as error:
+            return Status.error(error.message or str(error))
         clock = self.handle.clock
         deadline = clock.now() + self.args.bind_timeout_seconds
         try:
             while not self._binder.is_done(pod, node_name, planned):
                 if clock.now() >= deadline:
                     return Status.error("binding volumes: context deadline exceeded")
-                await self.pause(_POLL_INTERVAL)
+                await clock.sleep(_POLL_INTERVAL)
         except BindingFailedError as error:
             return Status.error(f"binding volumes: {error}")
         return None
