@@ -171,11 +171,11 @@ class ScoreState:
         if highest == 0:
             normalized = np.full_like(scores, MAX_NODE_SCORE)
         else:
-            left = (highest + lowest) - scores
-            left *= MAX_NODE_SCORE
             # Whole division in float64: exact, since the quotient is at most 100 and scores (pods
             # times a logarithm, plus maxSkew) stay far below 2**46.
-            normalized = (left / highest).astype(np.int64)
+            left = ((highest + lowest) - scores) * float(MAX_NODE_SCORE)
+            left /= highest
+            normalized = left.astype(np.int64)
         if ignored is not None:
             normalized[ignored] = 0
         return normalized

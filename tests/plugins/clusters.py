@@ -1,0 +1,102 @@
+"""A small cluster for tests of plugins: a cache, listers, and the handle that offers them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from mooring.api import Node, Pod
+from mooring.cache.cache import Cache
+from mooring.framework.features import FeatureGates
+from mooring.framework.nodes import Nodes
+from mooring.framework.pod_info import PodInfo, PodInfos
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+from mooring.informers.store import Store
+
+HOSTNAME = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
+
+
+def make(kind: type[Any], name: str, namespace: str = "", **fields: Any) -> Any:
+    """Build any object from the wire's field names."""
+    metadata = {"name": name, "namespace": namespace, **fields.pop("metadata", {})}
+    return msgspec.convert({"metadata": metadata, **fields}, kind)
+
+
+def make_node(name: str, labels: Mapping[str, str] | None = None, **spec: Any) -> Node:
+    """Build a node that bears its hostname and these labels."""
+    labels = {HOSTNAME: name, **(labels or {})}
+    return make(Node, name, metadata={"labels": labels}, spec=spec)
+
+
+def make_pod(
+    name: str,
+    labels: Mapping[str, str] | None = None,
+    *,
+    node: str = "",
+    namespace: str = "default",
+    metadata: Mapping[str, Any] | None = None,
+    **spec: Any,
+) -> Pod:
+    """Build a pod; `spec` and `metadata` take the wire's field names."""
+    about = {"uid": f"{namespace}/{name}", "labels": dict(labels or {}), **(metadata or {})}
+    return make(Pod, name, namespace, metadata=about, spec={"nodeName": node, **spec})
+
+
+class Cluster:
+    """Nodes, pods and other objects; also the handle of the plugins under test."""
+
+    def __init__(
+        self,
+        nodes: Iterable[Node] = (),
+        pods: Iterable[Pod] = (),
+        objects: Iterable[Any] = (),
+        gates: Mapping[str, bool] | None = None,
+    ) -> None:
+        self.features = FeatureGates(gates)
+        self._infos = PodInfos(self.features)
+        self.cache = Cache(self._infos)
+        self._stores: dict[Any, Store[Any]] = {}
+        for node in nodes:
+            self.cache.add_node(node)
+        for pod in pods:
+            self.cache.add_pod(pod)
+        for one in objects:
+            self.lister(type(one)).add(one)
+
+    @property
+    def snapshot(self) -> Nodes:
+        """Return all nodes."""
+        return self.cache.nodes
+
+    def pod_info(self, pod: Pod) -> PodInfo:
+        """Return what is derived from a pod."""
+        return self._infos.of(pod)
+
+    def lister(self, kind: Any) -> Store[Any]:
+        """Return the objects of a kind."""
+        return self._stores.setdefault(kind, Store())
+
+
+def refusals(plugin: Any, state: CycleState, pod: Pod, nodes: Nodes) -> dict[str, Status]:
+    """Ask both forms of Filter, demand the same answers, and return the refusals by node."""
+    answers: dict[str, Status] = {}
+    for status, mask in plugin.filter_nodes(state, pod, nodes):
+        for name, refused in zip(nodes.names, mask.tolist(), strict=True):
+            if refused:
+                assert name not in answers, f"{name} is refused twice"
+                answers[name] = status
+    for info in nodes.infos():
+        assert plugin.filter(state, pod, info) == answers.get(info.name), info.name
+    return answers
+
+
+def raw_scores(plugin: Any, state: CycleState, pod: Pod, nodes: Nodes) -> dict[str, int]:
+    """Ask both forms of Score, demand the same answers, and return the scores by node."""
+    scores = dict(zip(nodes.names, plugin.score_nodes(state, pod, nodes).tolist(), strict=True))
+    for info in nodes.infos():
+        assert plugin.score(state, pod, info) == scores[info.name], info.name
+    return scores
