@@ -92,13 +92,13 @@ def test_nulls_are_absent_as_in_go():
         pytest.param(
             {"spec": {"containers": [{"name": 3}]}},
             "spec.containers[0].name",
-            "Pod: expected text, got an integer",
+            "Pod: expected text, got an integer; quote it to make it text",
             id="a wrong type says what was found and where",
         ),
         pytest.param(
             {"metadata": {"labels": {"a": "1", "b": 1}}},
             "metadata.labels[b]",
-            "Pod: expected text, got an integer",
+            "Pod: expected text, got an integer; quote it to make it text",
             id="a map names the key",
         ),
         pytest.param(
@@ -136,7 +136,7 @@ def test_a_malformed_object_says_what_is_wrong_and_where(raw, path, message):
         ("nonsense", "not valid JSON"),
         (
             {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": 3}},
-            "metadata.name: ObjectMeta: expected text, got an integer",
+            "metadata.name: ObjectMeta: expected text, got an integer; quote it to make it text",
         ),
     ],
 )

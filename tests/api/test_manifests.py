@@ -33,7 +33,7 @@ items:
 ---
 apiVersion: v1
 kind: Node
-metadata: {name: n}
+metadata: {name: node}
 status: {allocatable: {cpu: 4, memory: 1.5Gi, example.com/x: 1e3}}
 ---
 apiVersion: example.com/v1
@@ -48,7 +48,7 @@ def test_lists_and_documents_are_read_in_order():
     assert [(type(obj), obj.name) for obj, _ in found] == [
         (Pod, "a"),
         (Pod, "b"),
-        (Node, "n"),
+        (Node, "node"),
         (CustomResource, "t"),
     ]
     assert [(w.document, w.line, w.path) for _, w in found] == [
@@ -79,10 +79,10 @@ def test_anchors_and_merges_are_written_out():
     text = """\
 apiVersion: v1
 kind: Pod
-metadata: &m {name: a, labels: &l {x: y}}
+metadata: &m {name: a, labels: &l {x: v}}
 spec: {nodeSelector: {<<: *l, z: w}}
 """
-    assert read_manifests(text)[0][0].spec.node_selector == {"x": "y", "z": "w"}
+    assert read_manifests(text)[0][0].spec.node_selector == {"x": "v", "z": "w"}
 
 
 def pod(spec):
@@ -115,8 +115,14 @@ def pod(spec):
             id="the first bad item of a list",
         ),
         pytest.param(
+            pod("  nodeName: n\n"),
+            "spec.nodeName: Pod: expected text, got true or false; quote it to make it text",
+            id="a bare n is no text to Kubernetes",
+        ),
+        pytest.param(
             pod("  containers:\n  - name: c\n    image: 3\n"),
-            "f.yaml:10: document 2: spec.containers[0].image: Pod: expected text, got an integer",
+            "f.yaml:10: document 2: spec.containers[0].image: Pod: expected text, got an integer; "
+            "quote it to make it text",
             id="a field of the wrong type",
         ),
         pytest.param(
@@ -136,7 +142,7 @@ def pod(spec):
             "f.yaml:10: document 2: spec.tolerations[0].operator: Unsupported value",
             id="a misspelt operator",
         ),
-        pytest.param("a: &a [*a]", "aliases make it too large", id="an alias of itself"),
+        pytest.param("a: &a [*a]", "unknown anchor", id="an alias of itself"),
         pytest.param("{[]: 1}", "a key must be text", id="a key that is a list"),
         pytest.param("{~: 1}", "a key must be text", id="a key that is nothing"),
         pytest.param("!!python/name:os.system x", "not valid YAML", id="a foreign tag"),

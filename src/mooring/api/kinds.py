@@ -186,6 +186,8 @@ def _object_error(error: msgspec.ValidationError, kind: str, raw: Any) -> Object
             message = f"a key must be {_words(expected)}, got {_words(got)}"
         elif "[...]" in path:
             path = _name_key(raw, path, expected)
+        if expected == "str" and got in ("int", "float", "bool"):
+            message += "; quote it to make it text"
     return ObjectError(f"{kind}: {message}", path=path or None)
 
 

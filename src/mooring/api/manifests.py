@@ -13,7 +13,7 @@ from mooring.api.names import invalid
 from mooring.api.pod import Pod
 from mooring.api.pod_checks import pod_problems
 from mooring.api.quantity import parse_nanos
-from mooring.api.yaml_nodes import YamlDocument, load_documents
+from mooring.api.yaml_documents import YamlDocument, load_documents
 from mooring.errors import ObjectError
 
 
@@ -59,7 +59,10 @@ class _JsonDocument:
     def __init__(self, value: Any) -> None:
         self.value = value
 
-    def line(self, path: str | None = None) -> int | None:
+    def line_of(self, value: Any) -> int | None:
+        return None
+
+    def line(self, path: str) -> int | None:
         return None
 
 
@@ -78,7 +81,7 @@ def _read_document(
             _check(obj, raw)
         except ObjectError as error:
             raise _placed(error, path, document, file) from None
-        yield obj, Where(file, document.number, document.line(path), path)
+        yield obj, Where(file, document.number, document.line_of(raw), path)
 
 
 def _placed(
@@ -105,7 +108,8 @@ def _items(raw: Any, path: str) -> Iterator[tuple[str, Any]]:
         place = f"{path}.items[{i}]" if path else f"items[{i}]"
         if element and isinstance(item, dict):
             # Items of a typed list may leave out what the list's kind says.
-            item = {"apiVersion": raw.get("apiVersion"), "kind": element, **item}
+            item.setdefault("apiVersion", raw.get("apiVersion"))
+            item.setdefault("kind", element)
         yield from _items(item, place)
 
 
