@@ -47,7 +47,10 @@ def test_maps_near_the_top_know_their_line():
 
 
 def test_every_form_of_scalar():
-    text = "a: 'y'\nb: \"1\"\nc: |\n  two\n  lines\nd: !!str 3\ne: !!float 4\nf: {1: 2, true: 3}\ng: [<<]\n"
+    text = (
+        "a: 'y'\nb: \"1\"\nc: |\n  two\n  lines\nd: !!str 3\ne: !!float 4\n"
+        "f: {1: 2, true: 3}\ng: [<<]\n"
+    )
     (document,) = load_documents(text)
     assert document.value == {
         "a": "y",
