@@ -6,11 +6,19 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.up-to-date
 JOBS   ?= 2
 
+TESTENV := $(PYTHON) tools/testenv/build.py --jobs $(JOBS)
+
+SCHEDULER           ?= mooring
+SCHEDULER_mooring   := $(abspath $(BIN))/mooring-kube-scheduler
+SCHEDULER_reference := $$KUBE_SCHEDULER
+SCHEDULER_FLAGS     := --config={config} --secure-port={port} --bind-address=127.0.0.1 \
+  --authentication-kubeconfig={kubeconfig} --authorization-kubeconfig={kubeconfig}
+
 .DEFAULT_GOAL := help
-.PHONY: help venv test lint format bench clean
+.PHONY: help venv test testenv testenv-env behave lint format bench clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 venv: $(STAMP) ## create .venv with the pinned tools and the `mooring` command
 
@@ -23,8 +31,21 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-test: venv ## run every test
+test: venv ## run every test; those that need real parts, where Go is present
+	@$(TESTENV) --optional
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+testenv: ## build kube-apiserver, kube-scheduler, kubectl and etcd into a cache folder (needs Go)
+	@$(TESTENV)
+
+testenv-env: ## print the export lines of what testenv built
+	@$(TESTENV) --env
+
+# The suite knows a scheduler by its command line alone; SCHEDULER=reference tries the suite itself.
+behave: venv ## run the behaviour suite with Mooring, or with SCHEDULER=reference
+	@set -e; parts=$$($(TESTENV) --env); eval "$$parts"; \
+	export SCHEDULER_CMD="$(SCHEDULER_$(SCHEDULER)) $(SCHEDULER_FLAGS)"; \
+	cd tests/behaviour && $(abspath $(BIN))/python -m pytest $(ARGS)
 
 lint: venv ## check style, format and types
 	$(BIN)/ruff check .

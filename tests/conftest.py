@@ -4,10 +4,40 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import settings
+
+from tests.support import real_parts
+from tests.support.fixtures import (
+    OPTION,
+    cluster,
+    control_plane,
+    kube_scheduler,
+    kubectl,
+    private_control_plane,
+)
+
+__all__ = ["cluster", "control_plane", "kube_scheduler", "kubectl", "private_control_plane"]
+
+# A suite of its own: `make behave`.
+collect_ignore = ["behaviour"]
 
 # A busy machine is no failure, so no example has a deadline. CI replays the same examples on
 # every run; a developer's run explores new ones.
 settings.register_profile("developer", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    help_text = (
+        "kubeconfig of a cluster to run on, in place of an etcd and kube-apiserver started here"
+    )
+    parser.addoption(OPTION, metavar="PATH", help=help_text)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = [report.longrepr[2] for report in skipped if isinstance(report.longrepr, tuple)]
+    if line := real_parts.summary(reasons):
+        terminalreporter.write_line(line)

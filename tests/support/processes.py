@@ -1,0 +1,80 @@
+"""Processes that a test run starts, and that never outlive it."""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+LOOPBACK = "127.0.0.1"
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+_handed_out: set[int] = set()
+
+
+def free_port() -> int:
+    """Return a loopback port that nobody listens on and that was not returned before."""
+    while True:
+        with socket.socket() as listener:
+            listener.bind((LOOPBACK, 0))
+            port = int(listener.getsockname()[1])
+        if port not in _handed_out:
+            _handed_out.add(port)
+            return port
+
+
+class Process:
+    """A program that runs beside the tests and writes a log."""
+
+    def __init__(self, program: Path, arguments: list[str], log: Path) -> None:
+        self.name = program.name
+        self._log = log
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [program, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                preexec_fn=_die_with_parent if _LIBC else None,
+            )
+
+    def wait_until(self, ready: Callable[[], bool], seconds: float) -> None:
+        """Ask again and again until the program is ready; fail with its log when it is not."""
+        deadline = time.monotonic() + seconds
+        while not ready():
+            if self._process.poll() is not None:
+                status = self._process.returncode
+                raise RuntimeError(f"{self.name} left with status {status}:\n{self.tail()}")
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{self.name} is not ready after {seconds} s:\n{self.tail()}")
+            time.sleep(0.05)
+
+    def tail(self, characters: int = 3000) -> str:
+        """Return the end of the log."""
+        return self._log.read_text(encoding="utf-8", errors="replace")[-characters:]
+
+    def kill(self) -> None:
+        """End the program at once; it cannot clean up."""
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self, seconds: float = 20) -> int:
+        """Ask the program to leave, make it leave if it does not, and return its exit status."""
+        self._process.terminate()
+        try:
+            return self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return self._process.returncode
+
+
+def _die_with_parent() -> None:
+    # A test run that is killed runs no fixture's end.
+    assert _LIBC is not None
+    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
