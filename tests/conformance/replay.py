@@ -159,7 +159,9 @@ class Replay:
     def plugins(self) -> dict[str, list[str]]:
         resolved = self.scheduler.profiles[self.pods[0].spec.scheduler_name].resolved
         return {
-            point.key: names for point in CONFIGURABLE_POINTS if (names := list(resolved.names(point)))
+            point.key: names
+            for point in CONFIGURABLE_POINTS
+            if (names := list(resolved.names(point)))
         }
 
     def score_weights(self) -> dict[str, int]:
@@ -216,9 +218,7 @@ class Replay:
             entry["reserve"] = _status(attempt.decision.errors[0])
             return entry, attempt
         assert attempt.assumed is not None
-        status = replace(
-            pod.status, phase="Running", start_time=start_time, nominated_node_name=""
-        )
+        status = replace(pod.status, phase="Running", start_time=start_time, nominated_node_name="")
         scheduler.cluster.add(replace(attempt.assumed, status=status))
         if start_time is not None:
             entry["startTime"] = start_time

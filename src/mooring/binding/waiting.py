@@ -1,6 +1,7 @@
 """Pods between their node's choice and their binding: waiting at Permit, or in PreBind.
 
-Deadlines are data, so the same code runs under a virtual clock: whoever owns the clock calls `expire`.
+Deadlines are data, so the same code runs under a virtual clock: whoever owns the clock calls
+`expire`.
 
 # kube-scheduler: framework/runtime/waiting_pods_map.go, pods_in_prebind_map.go
 """
@@ -96,7 +97,7 @@ class PreBinding:
 
 
 class PodsOnTheWay:
-    """Hold the pods that wait at Permit and those in PreBind, by uid. Owned by the scheduling loop."""
+    """Hold the pods that wait at Permit and those in PreBind, by uid."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, PermitWait] = {}
@@ -125,7 +126,9 @@ class PodsOnTheWay:
 
     def next_deadline(self) -> float | None:
         """Return when the next pod's wait ends; None where none waits."""
-        return min((wait.deadline for wait in self._waiting.values() if not wait.outcome), default=None)
+        return min(
+            (wait.deadline for wait in self._waiting.values() if not wait.outcome), default=None
+        )
 
     def expire(self, now: float) -> None:
         """Reject every pod that has waited long enough."""

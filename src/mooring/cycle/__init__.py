@@ -1,1 +1,1 @@
-"""Choosing a node: the profile's compiled call plan, filtering, scoring, and the cycle that runs them."""
+"""Choosing a node: a profile's compiled call plan, filtering, scoring, and the cycle."""

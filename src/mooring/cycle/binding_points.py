@@ -154,8 +154,8 @@ def run_pre_bind_pre_flights(
             return _failed("running PreBindPreFlight", step, status)
         else:
             return Status.error(
-                f'PreBindPreFlight {step.name} returned "{status.code.label}", which is unsupported. '
-                "It is supposed to return Success, Skip, or Error status"
+                f'PreBindPreFlight {step.name} returned "{status.code.label}", which is '
+                "unsupported. It is supposed to return Success, Skip, or Error status"
             )
     state.write(_PreFlights, _PreFlights(frozenset(skipped), frozenset(parallel)))
     return result
@@ -218,9 +218,7 @@ async def _first_failure(
     group: Sequence[Step], state: CycleState, pod: Pod, node_name: str
 ) -> Status | None:
     """Run a group side by side; the first failure calls off the others."""
-    tasks = [
-        asyncio.ensure_future(_pre_bind(step, state, pod, node_name)) for step in group
-    ]
+    tasks = [asyncio.ensure_future(_pre_bind(step, state, pod, node_name)) for step in group]
     try:
         for done in asyncio.as_completed(tasks):
             status = await done
@@ -233,9 +231,7 @@ async def _first_failure(
     return None
 
 
-async def run_bind(
-    profile: Profile, state: CycleState, pod: Pod, node_name: str
-) -> Status | None:
+async def run_bind(profile: Profile, state: CycleState, pod: Pod, node_name: str) -> Status | None:
     """Bind by the first plugin that does not step aside."""
     status: Status | None = Status.skip()
     for step in profile.bind:

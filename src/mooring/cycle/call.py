@@ -14,7 +14,7 @@ from mooring.framework.status import Code, Status
 def fault(plugin: str, point: Point, error: BaseException, node: str | None = None) -> Status:
     """Return the error status of a plugin that raised.
 
-    Reading state that was never written is an answer, not a breach: kube-scheduler says "not found".
+    Reading state that was never written is an answer, no breach: kube-scheduler says "not found".
     """
     trace = "".join(traceback.format_exception(error))
     if isinstance(error, StateNotFoundError):

@@ -41,7 +41,8 @@ def by_seed(nodes: Nodes, best: Rows, seed: int) -> int:
 def by_name(nodes: Nodes, best: Rows, seed: int) -> int:
     """Pick the best node whose name comes first: the same choice every time."""
     names = nodes.names
-    return min(best.tolist(), key=names.__getitem__)
+    first: int = min(best.tolist(), key=names.__getitem__)
+    return first
 
 
 class Cycle:
@@ -89,8 +90,9 @@ class Cycle:
     ) -> Decision:
         """Decide where a pod goes.
 
-        `state` carries what plugins worked out on to Reserve and the binding points. With `examine`,
-        all nodes are asked and scored even where the answer is known sooner; the decision is the same.
+        `state` carries what plugins worked out on to Reserve and the binding points. With
+        `examine`, all nodes are asked and scored even where the answer is known sooner; the
+        decision is the same.
         """
         state = CycleState() if state is None else state
         profile = self.profiles[pod.spec.scheduler_name]

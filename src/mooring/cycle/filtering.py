@@ -1,10 +1,10 @@
 """Filter: which nodes can take the pod.
 
-The mass pass asks each plugin once about all nodes (vector form) and keeps who is still in the running; a
-node belongs to the first plugin that refuses it. Single nodes (nominated pods, a preemption's dry run)
-are asked in node form.
+The mass pass asks each plugin once about all nodes (vector form) and keeps who is still in the
+running; a node belongs to the first plugin that refuses it. Single nodes (nominated pods, a
+preemption's dry run) are asked in node form.
 
-# kube-scheduler: framework/runtime/framework.go (RunFilterPlugins, RunFilterPluginsWithNominatedPods)
+# kube-scheduler: framework/runtime/framework.go (RunFilterPlugins*)
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def _ask(
 
 
 def _distinct(hits: Hits) -> tuple[Mask, list[tuple[Status, Rows]]]:
-    """Return who is refused, and each distinct status with its nodes; overlapping reasons append."""
+    """Return who is refused, and each distinct status with its nodes; a node's reasons append."""
     refused = hits[0][1]
     if len(hits) == 1:
         return refused, [(hits[0][0], np.flatnonzero(refused))]

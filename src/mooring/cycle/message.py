@@ -1,6 +1,6 @@
 """The words of a failed attempt, exactly as kube-scheduler puts them.
 
-# kube-scheduler: framework/types.go (FitError), schedule_one.go (ErrNoNodesAvailable, truncateMessage)
+# kube-scheduler: framework/types.go (FitError), schedule_one.go (truncateMessage)
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Score: which of the feasible nodes is best.
 
-# kube-scheduler: framework/runtime/framework.go (RunPreScorePlugins, RunScorePlugins), schedule_one.go (prioritizeNodes)
+# kube-scheduler: framework/runtime/framework.go (RunPreScorePlugins, RunScorePlugins)
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Search:
     def enough(self, profile: Profile, state: CycleState, num_nodes: int) -> int:
         """Return how many feasible nodes to find.
 
-        All of them where no percentage is set and every plugin can be asked about all nodes at once.
+        All of them where no percentage is set and every plugin can be asked of all nodes at once.
         """
         percentage = profile.percentage_of_nodes_to_score
         if percentage is None:

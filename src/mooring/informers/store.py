@@ -1,4 +1,4 @@
-"""Store: the objects of one kind, by key, with indexes. Does no I/O; a reflector or a simulation fills it."""
+"""Store: the objects of one kind, by key, with indexes. Does no I/O: others fill it."""
 
 from __future__ import annotations
 

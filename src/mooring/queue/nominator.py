@@ -1,7 +1,7 @@
 """Nominator: which pending pods wait for room on which nodes.
 
-A preemption makes room, but the victims need time to leave; until then the pod is nominated, and pods of
-lower or equal rank leave that room alone.
+A preemption makes room, but the victims need time to leave; until then the pod is nominated, and
+pods of lower or equal rank leave that room alone.
 
 # kube-scheduler: backend/queue/nominator.go
 """

@@ -67,7 +67,8 @@ class MemoryClient:
         if subresource:
             patch = {key: value for key, value in patch.items() if key == subresource}
         merged = _merge(msgspec.to_builtins(old), patch)
-        return self._write(store, decode_as(merged, type(old)))
+        patched: T = decode_as(merged, type(old))
+        return self._write(store, patched)
 
     async def delete(
         self, kind: type[Any], name: str, namespace: str = "", *, uid: str = ""
@@ -101,7 +102,7 @@ class MemoryClient:
         self._version += 1
         meta = obj.metadata  # type: ignore[attr-defined]
         written: T = replace(obj, metadata=replace(meta, resource_version=str(self._version)))  # type: ignore[type-var]
-        store.add(written)  # type: ignore[arg-type]
+        store.add(written)
         return written
 
 

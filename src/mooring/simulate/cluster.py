@@ -35,7 +35,9 @@ class MemoryCluster:
             )
         )
         self.pods.add_handler(
-            Handler(on_add=self._pod_added, on_update=self._pod_updated, on_delete=self._pod_deleted)
+            Handler(
+                on_add=self._pod_added, on_update=self._pod_updated, on_delete=self._pod_deleted
+            )
         )
         for obj in objects:
             self.add(obj)

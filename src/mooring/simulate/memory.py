@@ -1,7 +1,8 @@
 """MemoryScheduler: the whole scheduler in memory, every point from PreEnqueue to PostBind.
 
-It serves `mooring schedule`, the benchmarks, `mooring.testing` and the conformance tests. Nothing here
-waits for anything outside: time passes on the clock that was handed in, and writes go to the stores.
+It serves `mooring schedule`, the benchmarks, `mooring.testing` and the conformance tests. Nothing
+here waits for anything outside: time passes on the clock that was handed in, and writes go to the
+stores.
 
 # kube-scheduler: schedule_one.go (schedulingCycle, bindingCycle, handleSchedulingFailure)
 """
@@ -156,8 +157,8 @@ class MemoryScheduler:
     async def schedule_one(self, pod: Pod) -> Decision:
         """Try one pod through all points.
 
-        A pod that a plugin lets wait at Permit is left waiting: its decision is complete once another
-        pod's attempt or `expire_waits` has ended the wait.
+        A pod that a plugin lets wait at Permit is left waiting: its decision is complete once
+        another pod's attempt or `expire_waits` has ended the wait.
         """
         attempt = await self.decide(pod)
         await self.carry_out(attempt)
