@@ -30,7 +30,16 @@ class ServiceSpec(Wire, frozen=True, kw_only=True):
     external_ips: tuple[str, ...] = ()
     external_name: str = ""
     session_affinity: str = ""
+    session_affinity_config: dict[str, Any] | None = None
     load_balancer_ip: str = ""
+    load_balancer_source_ranges: tuple[str, ...] = ()
+    load_balancer_class: str | None = None
+    allocate_load_balancer_node_ports: bool | None = None
+    external_traffic_policy: str = ""
+    internal_traffic_policy: str | None = None
+    health_check_node_port: int = 0
+    ip_families: tuple[str, ...] = ()
+    ip_family_policy: str | None = None
     publish_not_ready_addresses: bool = False
     traffic_distribution: str | None = None
 
@@ -95,6 +104,7 @@ class StatefulSetSpec(WorkloadSpec, frozen=True, kw_only=True):
     pod_management_policy: str = ""
     volume_claim_templates: tuple[dict[str, Any], ...] = ()
     update_strategy: dict[str, Any] = {}
+    persistent_volume_claim_retention_policy: dict[str, Any] | None = None
     ordinals: dict[str, Any] | None = None
 
 
