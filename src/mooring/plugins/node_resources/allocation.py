@@ -84,9 +84,12 @@ def _capacity(nodes: Nodes, resource: str) -> Capacity:
 
 def percent(part: int, whole: int) -> int:
     """Return part * 100 / whole as Go computes it in int64: wrapping, truncated toward zero."""
-    product = (part * 100 + 2**63) % 2**64 - 2**63
-    quotient = abs(product) // abs(whole)
-    return quotient if (product < 0) == (whole < 0) else -quotient
+    return quotient((part * 100 + 2**63) % 2**64 - 2**63, whole)
+
+
+def quotient(dividend: int, divisor: int) -> int:
+    """Divide by a positive number, truncating toward zero as Go does."""
+    return dividend // divisor if dividend >= 0 else -(-dividend // divisor)
 
 
 def percent_of_nodes(nodes: Nodes, part: Ints, resource: str) -> Floats:
@@ -96,8 +99,9 @@ def percent_of_nodes(nodes: Nodes, part: Ints, resource: str) -> Floats:
         scaled: Floats = part * 100.0
         scaled /= nodes.gather(capacity.divisor)
         return np.trunc(scaled, out=scaled)
-    wholes = np.where(nodes.allocatable(resource) == 0, 1, nodes.allocatable(resource))
-    return np.array([percent(p, w) for p, w in zip(part.tolist(), wholes.tolist(), strict=True)])
+    wholes = np.maximum(nodes.allocatable(resource), 1)
+    percents = [percent(p, w) for p, w in zip(part.tolist(), wholes.tolist(), strict=True)]
+    return np.array(percents, dtype=np.float64)
 
 
 def present_in(nodes: Nodes, share: Share) -> Mask | None:

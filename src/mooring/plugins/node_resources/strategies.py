@@ -35,6 +35,7 @@ from mooring.plugins.node_resources.allocation import (
     percent,
     percent_of_nodes,
     present_in,
+    quotient,
 )
 
 
@@ -55,7 +56,7 @@ class Strategy(ABC):
         for share, allocatable, allocated in amounts_of(node, shares, non_zero=True):
             total += self.rate(allocated + share.request, allocatable) * share.weight
             weights += share.weight
-        return total // weights if weights else 0
+        return quotient(total, weights) if weights else 0
 
     def score_nodes(self, nodes: Nodes, shares: Sequence[Share]) -> Ints:
         """Score all nodes."""
@@ -89,8 +90,8 @@ class LeastAllocated(Strategy):
         """Rate by the part that would stay free."""
         left = nodes.allocatable(share.resource) - allocated_columns(nodes, share.resource, True)
         left -= share.request
-        rating = percent_of_nodes(nodes, left, share.resource)
-        return np.maximum(rating, 0.0, out=rating)
+        np.maximum(left, 0, out=left)
+        return percent_of_nodes(nodes, left, share.resource)
 
 
 def _used_percent(nodes: Nodes, share: Share) -> Floats:
