@@ -146,9 +146,9 @@ class CacheMachine(RuleBasedStateMachine):
     def assume(self, pod: Pod) -> None:
         if self.cache.pod(pod.metadata.uid) is not None:
             with pytest.raises(CacheError, match="can't be assumed"):
-                self.cache.assume_pod(pod)
+                self.cache.assume_pod(pod, pod.spec.node_name)
         else:
-            self.cache.assume_pod(pod)
+            self.cache.assume_pod(pod, pod.spec.node_name)
             assert self.cache.is_assumed(pod.metadata.uid)
 
     @rule(uid=st.sampled_from(PODS))
@@ -194,7 +194,7 @@ def test_a_pod_before_its_node_counts_once_the_node_comes() -> None:
 
 def test_an_assumed_pod_counts_until_it_is_forgotten() -> None:
     cache = filled()
-    cache.assume_pod(pod("p2", "n0", cpu="1"))
+    cache.assume_pod(pod("p2", cpu="1"), "n0")
     assert cache.nodes.free("cpu").tolist() == [4000 - 1100, 3900]
     cache.forget_pod("p2")
     assert cache.nodes.free("cpu").tolist() == [3900, 3900]
@@ -202,7 +202,7 @@ def test_an_assumed_pod_counts_until_it_is_forgotten() -> None:
 
 def test_the_informers_word_confirms_an_assumed_pod_even_on_another_node() -> None:
     cache = filled()
-    cache.assume_pod(pod("p2", "n0", cpu="1"))
+    cache.assume_pod(pod("p2", cpu="1"), "n0")
     cache.add_pod(pod("p2", "n1", cpu="1"))
     assert not cache.is_assumed("p2")
     assert cache.nodes.pod_count.tolist() == [1, 2]

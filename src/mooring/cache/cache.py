@@ -131,13 +131,15 @@ class Cache:
         if info is not None:
             self._take_out(info)
 
-    def assume_pod(self, pod: Pod) -> None:
-        """Count a pod as on its node before the API server knows."""
+    def assume_pod(self, pod: Pod, node_name: str) -> Pod:
+        """Count a pod as on a node before the API server knows; return it with that node's name."""
         uid = pod.metadata.uid
         if uid in self._pods:
             raise CacheError(f"pod {pod.key} ({uid}) is in the cache, so can't be assumed")
-        self._put_in(self._info(pod))
+        info = self._pod_infos.placed(pod, node_name)
+        self._put_in(info)
         self._assumed.add(uid)
+        return info.pod
 
     def forget_pod(self, uid: str) -> None:
         """Take back an assumption; raise where the pod was not assumed."""

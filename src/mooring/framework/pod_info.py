@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from mooring.api import Pod, PodAffinityTerm
 from mooring.api.labels import Selector
@@ -79,7 +80,10 @@ class PodInfo:
         self.priority: int = pod.spec.priority or 0
         #: What the pod asks for: cpu in thousandths, the rest in whole units.
         self.requests: dict[str, int] = pod_requests(pod, options)
-        self.non_zero_cpu, self.non_zero_memory = pod_non_zero_requests(pod, options)
+        if _asks_for_cpu_and_memory(pod):
+            self.non_zero_cpu, self.non_zero_memory = self.requests["cpu"], self.requests["memory"]
+        else:
+            self.non_zero_cpu, self.non_zero_memory = pod_non_zero_requests(pod, options)
         self.host_ports: tuple[HostPort, ...] = host_ports(pod)
         #: "namespace/name" of every claim the pod names (not those of ephemeral volumes).
         self.claim_keys: tuple[str, ...] = tuple(
@@ -125,6 +129,14 @@ class PodInfo:
                 for term in away.preferred_during_scheduling_ignored_during_execution
             )
 
+    def on(self, pod: Pod) -> PodInfo:
+        """Return the same for a copy of the pod that differs in its node name only."""
+        other = PodInfo.__new__(PodInfo)
+        for slot in PodInfo.__slots__:
+            setattr(other, slot, getattr(self, slot))
+        other.pod = pod
+        return other
+
     @property
     def key(self) -> str:
         """Return "namespace/name"."""
@@ -132,6 +144,15 @@ class PodInfo:
 
     def __repr__(self) -> str:
         return f"PodInfo({self.key!r})"
+
+
+def _asks_for_cpu_and_memory(pod: Pod) -> bool:
+    """Tell whether no container lacks a request of cpu or memory: then no default is added."""
+    for container in (*pod.spec.containers, *pod.spec.init_containers):
+        requests = container.resources.requests
+        if "cpu" not in requests or "memory" not in requests:
+            return False
+    return bool(pod.spec.containers)
 
 
 #: Above this many remembered pods the memo starts over; pods on nodes keep their PodInfo anyway.
@@ -159,6 +180,10 @@ class PodInfos:
             memo.clear()
         info = memo[id(pod)] = PodInfo(pod, self._options)
         return info
+
+    def placed(self, pod: Pod, node_name: str) -> PodInfo:
+        """Return the PodInfo of a copy of the pod that has a node; nothing is worked out again."""
+        return self.of(pod).on(replace(pod, spec=replace(pod.spec, node_name=node_name)))
 
     def all_of(self, pods: Iterable[Pod]) -> list[PodInfo]:
         """Return the PodInfos of several pods."""

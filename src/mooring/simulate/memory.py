@@ -188,9 +188,8 @@ class MemoryScheduler:
         """Assume the pod on its node and run Reserve; False where a plugin refused."""
         decision, state, profile = attempt.decision, attempt.state, attempt.profile
         node_name = decision.node_name
-        pod = replace(decision.pod, spec=replace(decision.pod.spec, node_name=node_name))
+        pod = self.cluster.cache.assume_pod(decision.pod, node_name)
         attempt.assumed = pod
-        self.cluster.cache.assume_pod(pod)
         self.cluster.nominator.delete(pod.metadata.uid)
         status = run_reserve(profile, state, pod, node_name)
         if status is None:

@@ -1,0 +1,1 @@
+"""Benchmarks of the scheduling core: whole cycles in one process, without HTTP."""
