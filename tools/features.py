@@ -79,11 +79,14 @@ def read_dependencies(text: str) -> dict[str, tuple[str, ...]]:
     if found is None:
         return {}
     return {
-        name: tuple(
-            sorted(one.strip().rstrip(")").rpartition(".")[2] for one in body.split(",") if one.strip())
-        )
+        name: tuple(sorted(_identifier(one) for one in body.split(",") if one.strip()))
         for name, body in DEPENDENCY.findall(found.group(1))
     }
+
+
+def _identifier(expression: str) -> str:
+    # A gate of another module is `package.Name`, or `featuregate.Feature(package.Name)`.
+    return expression.strip().rstrip(")").rpartition(".")[2]
 
 
 def main(argv: list[str]) -> int:

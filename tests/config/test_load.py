@@ -72,6 +72,14 @@ def test_a_file_that_says_nothing_is_the_default_configuration() -> None:
     assert "DefaultBinder" in profile.plugins
 
 
+def test_a_plugin_may_be_added_to_the_default_configuration() -> None:
+    (profile,) = default_config(registry=REGISTRY, enabled=["Stranger"]).profiles
+    assert profile.names(Point.FILTER)[-1] == "Stranger"
+    assert profile.args["Stranger"] == StrangerArgs()
+    with pytest.raises(ConfigErrors, match='plugin "Nobody" is not registered'):
+        default_config(registry=REGISTRY, enabled=["Nobody"])
+
+
 def test_every_error_has_file_line_column_path_and_words() -> None:
     assert errors_of(
         """\

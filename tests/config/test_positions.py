@@ -55,6 +55,11 @@ def test_json_indented_with_tabs_is_read() -> None:
     assert document.positions.values["a.b"] == Mark(3, 8)
 
 
+def test_json_escapes_of_two_halves_are_one_character() -> None:
+    document = parse(r'{"a": "\ud83d\ude00 \\ud83d\\ude00 \u00e9"}')
+    assert document.data == {"a": "\U0001f600 \\ud83d\\ude00 é"}
+
+
 def test_anchors_and_merge_keys_are_expanded() -> None:
     document = parse("a: &x {b: 1, c: 2}\nd: {<<: *x, c: 3}\ne: {<<: [*x, {f: 4}]}\n")
     assert document.data["d"] == {"b": 1, "c": 3}

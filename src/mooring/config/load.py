@@ -9,6 +9,7 @@ build Structs (decode.py), type the plugins' arguments (plugin_args.py), fill in
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -19,7 +20,13 @@ from mooring.config.plugin_args import type_plugin_args
 from mooring.config.positions import Document, Positions, parse
 from mooring.config.problems import Problems
 from mooring.config.profiles import ResolvedProfile, resolve_profiles
-from mooring.config.types import KubeSchedulerConfiguration
+from mooring.config.types import (
+    KubeSchedulerConfiguration,
+    PluginRef,
+    Plugins,
+    PluginSet,
+    Profile,
+)
 from mooring.config.validate import validate
 from mooring.config.versions import ReadConfigMap, to_current
 from mooring.errors import ConfigError
@@ -90,13 +97,22 @@ def load_config_data(
 
 
 def default_config(
-    *, registry: Registry | None = None, feature_gates: FeatureGates | None = None
+    *,
+    registry: Registry | None = None,
+    feature_gates: FeatureGates | None = None,
+    enabled: Iterable[str] = (),
 ) -> LoadResult:
-    """Return the configuration of a scheduler that is given none."""
+    """Return the configuration of a scheduler that is given none.
+
+    The plugins named in `enabled` run beside the defaults, at every point they implement.
+    """
     gates = feature_gates or FeatureGates()
     problems = Problems("<default>", Positions())
-    config = complete(KubeSchedulerConfiguration(), gates)
-    profiles = resolve_profiles(config, config, registry, problems) if registry is not None else ()
+    more = PluginSet(enabled=tuple(PluginRef(name=name) for name in enabled))
+    profile = Profile(plugins=Plugins(multi_point=more))
+    written = KubeSchedulerConfiguration(profiles=(profile,))
+    config = complete(written, gates)
+    profiles = resolve_profiles(written, config, registry, problems) if registry is not None else ()
     problems.raise_if_any()
     return LoadResult(config, profiles, problems.warnings)
 

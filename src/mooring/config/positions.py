@@ -25,6 +25,9 @@ _TAG = "tag:yaml.org,2002:"
 _PLAIN = "plain"
 _INTEGER = re.compile(r"[-+]?(0[bB][01_]+|0[xX][0-9a-fA-F_]+|0[oO]?[0-7_]+|[0-9][0-9_]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_PAIR = re.compile(
+    r"((?<!\\)(?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
+)
 _WORDS: dict[str, Any] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
@@ -97,7 +100,8 @@ def parse(text: str) -> Document:
     reader = _Reader()
     if text.lstrip().startswith("{"):
         # JSON may be indented with tabs, which YAML forbids; a JSON string holds none.
-        text = text.replace("\t", " ")
+        # Nor does YAML know JSON's way to write one character as a pair of escapes.
+        text = _PAIR.sub(_join_pair, text.replace("\t", " "))
     try:
         deep = _too_deep(text)
         if deep is not None:
@@ -216,6 +220,11 @@ class _Reader:
 
     def _add(self, path: str, message: str, mark: Mark | None) -> None:
         self.errors.append((FieldError(path, message), mark))
+
+
+def _join_pair(found: re.Match[str]) -> str:
+    high, low = int(found[2], 16) - 0xD800, int(found[3], 16) - 0xDC00
+    return f"{found[1]}\\U{0x10000 + (high << 10) + low:08x}"
 
 
 def _too_deep(text: str) -> Mark | None:
