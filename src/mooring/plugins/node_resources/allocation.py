@@ -49,9 +49,9 @@ def node_amounts(node: NodeInfo, resource: str, non_zero: bool) -> tuple[int, in
     return node.allocatable.get(resource, 0), node.requested.get(resource, 0)
 
 
-def allocated_columns(nodes: Nodes, resource: str, non_zero: bool) -> Ints:
-    """Return what is allocated of a resource on each node."""
-    if non_zero and resource in (CPU, MEMORY):
+def non_zero_allocated(nodes: Nodes, resource: str) -> Ints:
+    """Return what is allocated on each node, with defaults for cpu and memory not asked for."""
+    if resource in (CPU, MEMORY):
         return nodes.non_zero_requested(resource)
     return nodes.requested(resource)
 
@@ -59,6 +59,7 @@ def allocated_columns(nodes: Nodes, resource: str, non_zero: bool) -> Ints:
 class Capacity(msgspec.Struct, frozen=True):
     """What nodes offer of one resource, ready to divide by. Covers the full snapshot."""
 
+    amounts: Ints
     #: The amounts, with 1 where a node offers none.
     divisor: Floats
     #: Which nodes offer some; None where all do.
@@ -69,13 +70,15 @@ class Capacity(msgspec.Struct, frozen=True):
 
 def capacity_of(nodes: Nodes, resource: str) -> Capacity:
     """Return what nodes offer of a resource; worked out again only when a node changes."""
-    return nodes.derive(("capacity", resource), lambda every: _capacity(every, resource))
+    return nodes.derive(
+        ("NodeResources/capacity", resource), lambda every: _work_out(every.allocatable(resource))
+    )
 
 
-def _capacity(nodes: Nodes, resource: str) -> Capacity:
-    amounts = nodes.allocatable(resource)
+def _work_out(amounts: Ints) -> Capacity:
     present = amounts != 0
     return Capacity(
+        amounts=amounts.copy(),
         divisor=np.where(present, amounts, 1).astype(np.float64),
         present=None if present.all() else present,
         exact=bool((np.abs(amounts) < EXACT_LIMIT).all()),
@@ -92,22 +95,16 @@ def quotient(dividend: int, divisor: int) -> int:
     return dividend // divisor if dividend >= 0 else -(-dividend // divisor)
 
 
-def percent_of_nodes(nodes: Nodes, part: Ints, resource: str) -> Floats:
-    """Return part * 100 / allocatable for each node, as whole numbers; part where it has none."""
-    capacity = capacity_of(nodes, resource)
+def percent_of_nodes(nodes: Nodes, part: Ints, capacity: Capacity) -> Floats:
+    """Return part * 100 / capacity for each node, as whole numbers."""
+    divisor = nodes.gather(capacity.divisor)
     if capacity.exact:
-        scaled: Floats = part * 100.0
-        scaled /= nodes.gather(capacity.divisor)
+        scaled: Floats = np.multiply(part, 100.0, dtype=np.float64)
+        scaled /= divisor
         return np.trunc(scaled, out=scaled)
-    wholes = np.maximum(nodes.allocatable(resource), 1)
-    percents = [percent(p, w) for p, w in zip(part.tolist(), wholes.tolist(), strict=True)]
+    wholes = nodes.gather(capacity.amounts)
+    percents = [percent(p, w or 1) for p, w in zip(part.tolist(), wholes.tolist(), strict=True)]
     return np.array(percents, dtype=np.float64)
-
-
-def present_in(nodes: Nodes, share: Share) -> Mask | None:
-    """Return which nodes offer the resource of a share; None where all do."""
-    present = capacity_of(nodes, share.resource).present
-    return None if present is None else nodes.gather(present)
 
 
 def amounts_of(

@@ -131,6 +131,15 @@ def _balance_nodes(fractions: Sequence[Floats]) -> Floats:
     return np.trunc(deviation, out=deviation)
 
 
+def _fractions(amounts: Ints, whole: Floats) -> Floats:
+    """Return amounts / whole, at most 1."""
+    fractions: Floats = np.divide(amounts, whole, dtype=np.float64)
+    # Looking for a fraction above 1 takes half the time of capping, and there seldom is one.
+    if fractions.max(initial=0.0) > 1.0:
+        np.minimum(fractions, 1.0, out=fractions)
+    return fractions
+
+
 def _score_alike(nodes: Nodes, shares: Sequence[Share]) -> Ints:
     """Score nodes that all offer every resource of the shares."""
     if len(shares) < 2:
@@ -139,10 +148,8 @@ def _score_alike(nodes: Nodes, shares: Sequence[Share]) -> Ints:
     for share in shares:
         allocated = nodes.requested(share.resource)
         whole = nodes.gather(capacity_of(nodes, share.resource).divisor)
-        fraction: Floats = allocated / whole
-        before.append(np.minimum(fraction, 1.0, out=fraction))
-        fraction = (allocated + share.request) / whole
-        after.append(np.minimum(fraction, 1.0, out=fraction))
+        before.append(_fractions(allocated, whole))
+        after.append(_fractions(allocated + share.request, whole))
     change = _balance_nodes(after)
     change -= _balance_nodes(before)
     change += float(_HALF)

@@ -26,7 +26,7 @@ class BackedResources:
         self._version: int | None = None
         self._names: frozenset[str] = frozenset()
 
-    def __contains__(self, resource: str) -> bool:
+    def __contains__(self, resource: object) -> bool:
         lister = self._handle.lister(DeviceClass)
         if lister.version != self._version:
             names = set()

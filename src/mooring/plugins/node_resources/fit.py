@@ -115,7 +115,7 @@ class Fit(Plugin):
         demands: tuple[Demand, ...] | None = state.get(_PRE_FILTER)
         if demands is None:
             return NOT_PRE_FILTERED
-        reasons = []
+        reasons: list[str] = []
         unresolvable = False
         if len(node.pods) >= node.allocatable.get(PODS, 0):
             reasons += TOO_MANY_PODS.reasons

@@ -28,13 +28,14 @@ from mooring.plugins.args import (
     UtilizationShapePoint,
 )
 from mooring.plugins.node_resources.allocation import (
+    Capacity,
     Floats,
     Share,
-    allocated_columns,
     amounts_of,
+    capacity_of,
+    non_zero_allocated,
     percent,
     percent_of_nodes,
-    present_in,
     quotient,
 )
 
@@ -47,7 +48,7 @@ class Strategy(ABC):
         """Rate one resource of one node from 0 to 100."""
 
     @abstractmethod
-    def rate_nodes(self, nodes: Nodes, share: Share) -> Floats:
+    def rate_nodes(self, nodes: Nodes, share: Share, capacity: Capacity) -> Floats:
         """Rate one resource of all nodes; the rating of a node that offers none is not read."""
 
     def score(self, node: NodeInfo, shares: Sequence[Share]) -> int:
@@ -63,12 +64,12 @@ class Strategy(ABC):
         total: Floats | None = None
         weights: float | Floats = 0.0
         for share in shares:
-            rating = self.rate_nodes(nodes, share)
-            present = present_in(nodes, share)
+            capacity = capacity_of(nodes, share.resource)
+            rating = self.rate_nodes(nodes, share, capacity)
             weight: float | Floats = float(share.weight)
-            if present is not None:
-                weight = present * weight
-            if present is not None or share.weight != 1:
+            if capacity.present is not None:
+                weight = nodes.gather(capacity.present).astype(np.float64) * share.weight
+            if capacity.present is not None or share.weight != 1:
                 rating *= weight
             total = rating if total is None else np.add(total, rating, out=total)
             weights = weights + weight
@@ -86,18 +87,18 @@ class LeastAllocated(Strategy):
         """Rate by the part that would stay free."""
         return 0 if requested > allocatable else percent(allocatable - requested, allocatable)
 
-    def rate_nodes(self, nodes: Nodes, share: Share) -> Floats:
+    def rate_nodes(self, nodes: Nodes, share: Share, capacity: Capacity) -> Floats:
         """Rate by the part that would stay free."""
-        left = nodes.allocatable(share.resource) - allocated_columns(nodes, share.resource, True)
+        left = nodes.gather(capacity.amounts) - non_zero_allocated(nodes, share.resource)
         left -= share.request
         np.maximum(left, 0, out=left)
-        return percent_of_nodes(nodes, left, share.resource)
+        return percent_of_nodes(nodes, left, capacity)
 
 
-def _used_percent(nodes: Nodes, share: Share) -> Floats:
-    used = allocated_columns(nodes, share.resource, True) + share.request
-    np.minimum(used, nodes.allocatable(share.resource), out=used)
-    return percent_of_nodes(nodes, used, share.resource)
+def _used_percent(nodes: Nodes, share: Share, capacity: Capacity) -> Floats:
+    used = non_zero_allocated(nodes, share.resource) + share.request
+    np.minimum(used, nodes.gather(capacity.amounts), out=used)
+    return percent_of_nodes(nodes, used, capacity)
 
 
 class MostAllocated(Strategy):
@@ -107,9 +108,9 @@ class MostAllocated(Strategy):
         """Rate by the part that would be taken."""
         return percent(min(requested, allocatable), allocatable)
 
-    def rate_nodes(self, nodes: Nodes, share: Share) -> Floats:
+    def rate_nodes(self, nodes: Nodes, share: Share, capacity: Capacity) -> Floats:
         """Rate by the part that would be taken."""
-        return _used_percent(nodes, share)
+        return _used_percent(nodes, share, capacity)
 
 
 class RequestedToCapacityRatio(Strategy):
@@ -126,9 +127,9 @@ class RequestedToCapacityRatio(Strategy):
         used = percent(min(requested, allocatable), allocatable)
         return self._table[min(max(used, 0), 100)]
 
-    def rate_nodes(self, nodes: Nodes, share: Share) -> Floats:
+    def rate_nodes(self, nodes: Nodes, share: Share, capacity: Capacity) -> Floats:
         """Rate by the part that would be taken."""
-        used = _used_percent(nodes, share)
+        used = _used_percent(nodes, share, capacity)
         return self._ratings[np.clip(used, 0.0, 100.0, out=used).astype(np.intp)]
 
     def score(self, node: NodeInfo, shares: Sequence[Share]) -> int:
@@ -146,10 +147,10 @@ class RequestedToCapacityRatio(Strategy):
         total: Floats = np.zeros(len(nodes))
         weights: Floats = np.zeros(len(nodes))
         for share in shares:
-            rating = self.rate_nodes(nodes, share)
-            present = present_in(nodes, share)
-            if present is not None:
-                rating *= present
+            capacity = capacity_of(nodes, share.resource)
+            rating = self.rate_nodes(nodes, share, capacity)
+            if capacity.present is not None:
+                rating *= nodes.gather(capacity.present)
             total += rating * share.weight
             weights += (rating > 0) * float(share.weight)
         total /= np.maximum(weights, 1.0, out=weights)
