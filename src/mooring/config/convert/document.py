@@ -7,13 +7,18 @@ from typing import Any
 from mooring.config.convert.conversion import Conversion, Converted, Doc
 from mooring.config.convert.extenders import fold_case
 from mooring.config.convert.policy import POLICY_KIND, convert_policy
-from mooring.config.convert.schema import check, check_args, without_nulls
+from mooring.config.convert.schema import (
+    can_go_on,
+    check,
+    check_args,
+    without_nulls,
+    without_unknown,
+)
 from mooring.config.convert.v1alpha1 import ReadConfigMap, ReadFile, convert_v1alpha1
 from mooring.config.convert.v1alpha2 import convert_v1alpha2
 from mooring.config.convert.v1beta1 import convert_v1beta1
 from mooring.config.convert.v1beta2 import convert_v1beta2
 from mooring.config.convert.v1beta3 import convert_v1beta3
-from mooring.config.decode import UnknownField
 from mooring.config.defaults import API_VERSION, KIND
 from mooring.config.positions import field_path
 from mooring.framework.fields import FieldError
@@ -59,8 +64,12 @@ def convert(
         clean["extenders"] = fold_case(
             conversion, clean["extenders"], "[]Extender", version, "extenders"
         )
+    conversion.errors += check(clean, version)
     written: Doc = {}
-    if _check(conversion, clean, version):
+    if can_go_on(conversion.errors):
+        clean = without_unknown(clean, version)
+        conversion.errors += _args_problems(clean, version)
+    if can_go_on(conversion.errors):
         if version == "v1alpha1":
             written = convert_v1alpha1(conversion, clean, read_file, read_config_map)
         else:
@@ -81,15 +90,6 @@ def older_version(doc: Doc) -> str | None:
         return None
     group, _, version = api_version.rpartition("/")
     return version if group == _GROUP and version in REMOVED_IN else None
-
-
-def _check(conversion: Conversion, doc: Doc, version: str) -> bool:
-    """Collect what is wrong with a document; tell whether it can be walked."""
-    problems = check(doc, version)
-    if not any(not isinstance(problem, UnknownField) for problem in problems):
-        problems += _args_problems(doc, version)
-    conversion.errors += problems
-    return all(isinstance(problem, UnknownField) for problem in problems)
 
 
 def _args_problems(doc: Doc, version: str) -> list[FieldError]:

@@ -38,8 +38,8 @@ from mooring.config.convert.policy_names import (
     PRIORITIES,
 )
 from mooring.config.convert.profile import Profile
-from mooring.config.convert.schema import check, without_nulls
-from mooring.config.decode import UnknownField, suggest
+from mooring.config.convert.schema import can_go_on, check, without_nulls, without_unknown
+from mooring.config.decode import suggest
 from mooring.config.defaults import API_VERSION, KIND
 from mooring.config.positions import parse
 
@@ -153,8 +153,7 @@ def _checked(conversion: Conversion, policy: Any) -> Doc:
             )
     problems = check(doc, "Policy")
     conversion.errors += problems
-    wrong = any(not isinstance(problem, UnknownField) for problem in problems)
-    return {} if wrong else doc
+    return without_unknown(doc, "Policy") if can_go_on(problems) else {}
 
 
 def _read_predicates(

@@ -79,13 +79,13 @@ class Profile:
 
     def replace_removed(self) -> None:
         """Replace every plugin that no longer exists, or refuse it."""
-        self._refuse_service_affinity()
-        self._refuse_resource_limits()
+        self._refuse()
         self._replace_strategies()
         self._replace_avoid_pods()
         self._replace_volume_limits()
         self._replace_selector_spread()
         self._replace_node_label()
+        self._refuse_misplaced()
         self._drop_idle()
         self._drop_unused_args()
 
@@ -266,24 +266,23 @@ class Profile:
         for plugin_set in (filters, score):
             plugin_set.replace(lambda one: None if one.name == removed.NODE_LABEL else one)
 
-    def _refuse_service_affinity(self) -> None:
-        for point in ("preFilter", "filter", "score"):
-            for entry in self.sets[point].running():
-                if entry.name == removed.SERVICE_AFFINITY:
-                    score = point == "score"
-                    self.conversion.refuse(
-                        entry.origin,
-                        removed.SERVICE_AFFINITY_SCORE
-                        if score
-                        else removed.SERVICE_AFFINITY_FILTER,
-                    )
-                    self.config.take(removed.SERVICE_AFFINITY)
+    def _refuse(self) -> None:
+        """Refuse the plugins that nothing replaces."""
+        for point, texts in removed.REFUSED.items():
+            plugin_set = self.sets[point]
+            for entry in plugin_set.running():
+                if entry.name in texts:
+                    self.conversion.refuse(entry.origin, texts[entry.name])
+                    self.config.take(entry.name)
+            plugin_set.added = [one for one in plugin_set.added if one.name not in texts]
 
-    def _refuse_resource_limits(self) -> None:
-        for point in ("preScore", "score"):
-            for entry in self.sets[point].running():
-                if entry.name == removed.RESOURCE_LIMITS:
-                    self.conversion.refuse(entry.origin, removed.RESOURCE_LIMITS_GONE)
+    def _refuse_misplaced(self) -> None:
+        """Refuse what is left of them: none took part at these points."""
+        for point, plugin_set in self.sets.items():
+            for entry in plugin_set.running():
+                if entry.name in removed.ALL_REMOVED:
+                    text = removed.MISPLACED.format(name=entry.name, point=point)
+                    self.conversion.refuse(entry.origin, text)
 
     def _drop_idle(self) -> None:
         """Leave out, with a word, the disabling of removed plugins that were no default."""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from mooring.config.convert.default_plugins import CAPACITY_RATIO, LEAST_ALLOCATED, MOST_ALLOCATED
+from mooring.config.convert.default_plugins import (
+    CAPACITY_RATIO,
+    LEAST_ALLOCATED,
+    MOST_ALLOCATED,
+    SELECTOR_SPREADS,
+)
 
 #: Limits of one cloud's disks: all volumes are CSI volumes now, counted by one plugin.
 VOLUME_LIMITS = ("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits")
@@ -52,6 +57,14 @@ RESOURCE_LIMITS_GONE = (
     "NodeResourceLimits no longer exists and nothing takes its place: take it out"
 )
 
+#: Point -> plugin -> why it is refused there.
+REFUSED = {
+    "preFilter": {SERVICE_AFFINITY: SERVICE_AFFINITY_FILTER},
+    "filter": {SERVICE_AFFINITY: SERVICE_AFFINITY_FILTER},
+    "preScore": {RESOURCE_LIMITS: RESOURCE_LIMITS_GONE},
+    "score": {SERVICE_AFFINITY: SERVICE_AFFINITY_SCORE, RESOURCE_LIMITS: RESOURCE_LIMITS_GONE},
+}
+
 #: Plugins that v1beta2 removed. # kube-scheduler 1.22: apis/config/validation/validation.go
 REMOVED_IN_V1BETA2 = {
     NODE_LABEL: "use NodeAffinity with the args addedAffinity",
@@ -62,6 +75,7 @@ REMOVED_IN_V1BETA2 = {
     CAPACITY_RATIO: "use NodeResourcesFit with scoringStrategy.type: RequestedToCapacityRatio",
 }
 
+MISPLACED = "{name} no longer exists, and took no part in {point}: take it out"
 IDLE_STRATEGY = (
     "{name} was no default plugin in this version, so disabling it had no effect and is left out: "
     "to stop scoring by resources, disable NodeResourcesFit at score"
@@ -83,6 +97,5 @@ REMOVED = (
 )
 
 ALL_REMOVED = frozenset(
-    {*VOLUME_LIMITS, *REMOVED_IN_V1BETA2, RESOURCE_LIMITS, "SelectorSpread"}
-    | {"DefaultPodTopologySpread"}
+    (*VOLUME_LIMITS, *REMOVED_IN_V1BETA2, *SELECTOR_SPREADS, RESOURCE_LIMITS),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -58,6 +58,16 @@ def check_args(args: object, plugin: str, version: str, path: str) -> list[Field
     return list(_check(args, kind, version, path)) if kind in TABLE[version] else []
 
 
+def can_go_on(problems: Iterable[FieldError]) -> bool:
+    """Tell whether what is known of a document has the right kinds."""
+    return all(isinstance(problem, UnknownField) for problem in problems)
+
+
+def without_unknown(doc: Any, version: str) -> Any:
+    """Copy a document without the fields that its version does not have."""
+    return _known(doc, root_of(version), version)
+
+
 def without_nulls(value: Any) -> Any:
     """Copy a document, leaving out the fields that are null: Go reads them as absent."""
     if isinstance(value, dict):
@@ -65,6 +75,15 @@ def without_nulls(value: Any) -> Any:
     if isinstance(value, list):
         return [without_nulls(item) for item in value]
     return value
+
+
+def _known(value: Any, kind: str, version: str) -> Any:
+    if kind.startswith("[]") and isinstance(value, list):
+        return [_known(item, kind[2:], version) for item in value]
+    if kind not in TABLE[version] or not isinstance(value, dict):
+        return value
+    fields = fields_of(version, kind)
+    return {key: _known(item, fields[key], version) for key, item in value.items() if key in fields}
 
 
 def _check(value: object, kind: str, version: str, path: str) -> Iterator[FieldError]:
