@@ -1,0 +1,59 @@
+"""Which cluster events each node plugin asks for, against kube-scheduler's EventsToRegister."""
+
+from __future__ import annotations
+
+import pytest
+
+from mooring.framework.events import ActionType
+from mooring.plugins.image_locality import ImageLocality
+from mooring.plugins.node_affinity import NodeAffinity
+from mooring.plugins.node_declared_features import NodeDeclaredFeatures
+from mooring.plugins.node_name import NodeName
+from mooring.plugins.node_ports import NodePorts
+from mooring.plugins.node_resources import BalancedAllocation, Fit
+from mooring.plugins.node_unschedulable import NodeUnschedulable
+from mooring.plugins.scheduling_gates import SchedulingGates
+from mooring.plugins.taint_toleration import TaintToleration
+from tests.plugins.cluster import Cluster
+
+A = ActionType
+DEVICE_CLASS = "resource.k8s.io/DeviceClass"
+
+# (resource, actions, whether a hint is asked)
+EVENTS = {
+    SchedulingGates: [("Pod", A.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, True)],
+    NodeUnschedulable: [
+        ("Node", A.ADD | A.UPDATE_NODE_TAINT, True),
+        ("Pod", A.UPDATE_POD_TOLERATION, True),
+    ],
+    NodeName: [("Node", A.ADD, False)],
+    TaintToleration: [
+        ("Node", A.ADD | A.UPDATE_NODE_TAINT, True),
+        ("Pod", A.UPDATE_POD_TOLERATION, True),
+    ],
+    NodeAffinity: [("Node", A.ADD | A.UPDATE_NODE_LABEL, True)],
+    NodePorts: [("Pod", A.DELETE, True), ("Node", A.ADD, False)],
+    Fit: [
+        ("Pod", A.DELETE | A.UPDATE_POD_SCALE_DOWN, True),
+        ("Node", A.ADD | A.UPDATE_NODE_ALLOCATABLE, True),
+        (DEVICE_CLASS, A.ADD | A.UPDATE, True),
+    ],
+    NodeDeclaredFeatures: [
+        ("Node", A.ADD | A.UPDATE_NODE_DECLARED_FEATURE, True),
+        ("Pod", A.UPDATE, True),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("plugin", "expected"), EVENTS.items(), ids=lambda x: getattr(x, "name", "")
+)
+def test_events(plugin, expected) -> None:
+    events = Cluster().make(plugin).events_to_register()
+    found = [(event.resource.value, event.actions, event.hint is not None) for event in events]
+    assert found == expected
+
+
+@pytest.mark.parametrize("plugin", [BalancedAllocation, ImageLocality])
+def test_plugins_that_refuse_nothing_ask_for_no_events(plugin) -> None:
+    assert not hasattr(plugin, "events_to_register")
