@@ -90,6 +90,10 @@ class Store(Generic[T]):
             for obj in list(self._objects.values()):
                 handler.on_add(obj)
 
+    def remove_handler(self, handler: Handler[T]) -> None:
+        """Tell a handler of nothing more."""
+        self._handlers = [other for other in self._handlers if other is not handler]
+
     def add(self, obj: T) -> None:
         """Add an object, or replace the one of its name."""
         key = (obj.metadata.namespace, obj.metadata.name)

@@ -43,13 +43,7 @@ class MemoryClient:
         store = self._store(type(obj))
         meta = obj.metadata  # type: ignore[attr-defined]
         old = _find(store, type(obj), meta.name, meta.namespace)
-        if meta.resource_version and meta.resource_version != old.metadata.resource_version:
-            raise ApiError(
-                409,
-                f'Operation cannot be fulfilled on "{meta.name}": the object has been modified; '
-                "please apply your changes to the latest version and try again",
-                reason="Conflict",
-            )
+        _check_version(old, meta.resource_version)
         return self._write(store, obj)
 
     async def patch(
@@ -64,6 +58,7 @@ class MemoryClient:
         """Apply a strategic merge patch."""
         store = self._store(kind)
         old = _find(store, kind, name, namespace)
+        _check_version(old, patch.get("metadata", {}).get("resourceVersion", ""))
         if subresource:
             patch = {key: value for key, value in patch.items() if key == subresource}
         merged = _merge(msgspec.to_builtins(old), patch)
@@ -111,6 +106,16 @@ def _find(store: Store[Any], kind: type[Any], name: str, namespace: str) -> Any:
     if found is None:
         raise ApiError(404, f'{kind.__name__} "{name}" not found', reason="NotFound")
     return found
+
+
+def _check_version(old: KubeObject, version: str) -> None:
+    if version and version != old.metadata.resource_version:
+        raise ApiError(
+            409,
+            f'Operation cannot be fulfilled on "{old.metadata.name}": the object has been '
+            "modified; please apply your changes to the latest version and try again",
+            reason="Conflict",
+        )
 
 
 def _merge(old: Any, patch: Any, key: str = "") -> Any:

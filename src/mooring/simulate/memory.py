@@ -100,6 +100,8 @@ class MemoryScheduler:
         self.on_the_way = PodsOnTheWay()
         #: Pods that plugins asked to try again soon.
         self.activated: list[Pod] = []
+        #: Pods that gave up their node again after the scheduling cycle: room for others.
+        self.released: list[Pod] = []
         self._attempt: Attempt | None = None
         self._waiting: list[Attempt] = []
         around = Surroundings(
@@ -225,11 +227,11 @@ class MemoryScheduler:
                 self._attempt = attempt
                 if outcome.is_success:
                     await self._bind(attempt)
-                elif outcome.is_rejected:
-                    await self._undo(attempt, outcome)
-                else:
+                    continue
+                if not outcome.is_rejected:
                     text = f"waiting on permit for pod: {outcome.message}"
-                    await self._undo(attempt, Status(Code.ERROR, (text,), plugin=outcome.plugin))
+                    outcome = Status(Code.ERROR, (text,), plugin=outcome.plugin)
+                await self._release(attempt, outcome)
 
     async def expire_waits(self) -> bool:
         """Let time pass until the next pod's wait at Permit ends; False where none waits."""
@@ -253,7 +255,7 @@ class MemoryScheduler:
         node_name, uid = decision.node_name, pod.metadata.uid
         flights = run_pre_bind_pre_flights(profile, state, pod, node_name)
         if flights is not None and not flights.is_skip:
-            await self._undo(attempt, flights)
+            await self._release(attempt, flights)
             return
         under_way = self.on_the_way.add_pre_binding(uid) if flights is None else None
         try:
@@ -265,13 +267,19 @@ class MemoryScheduler:
         if status is None:
             status = await run_bind(profile, state, pod, node_name)
         if status is not None:
-            await self._undo(attempt, status)
+            await self._release(attempt, status)
             return
         note = f"Successfully assigned {pod.key} to {node_name}"
         self.events.event(pod, "Normal", "Scheduled", "Binding", note)
         faults = await run_post_bind(profile, state, pod, node_name)
         decision.errors = (*decision.errors, *faults)
         await self._run_spawned(attempt)
+
+    async def _release(self, attempt: Attempt, status: Status) -> None:
+        """Give a node up again in the binding cycle."""
+        assert attempt.assumed is not None
+        self.released.append(attempt.assumed)
+        await self._undo(attempt, status)
 
     async def _undo(self, attempt: Attempt, status: Status) -> None:
         """Take back Reserve and the assumption, and note why."""
