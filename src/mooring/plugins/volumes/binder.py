@@ -131,7 +131,8 @@ class VolumeBinder:
         if _version(binding.volume) > _version(volume):
             return False
         _check_affinity(volume, node, csi_node, "failed to translate pv to csi: ")
-        if volume.spec.claim_ref is None or not volume.spec.claim_ref.uid:
+        reference = volume.spec.claim_ref
+        if reference is None or (not reference.uid and claim.metadata.uid):
             raise BindingFailedError(f'ClaimRef got reset for pv "{name}"')
         return claims.is_fully_bound(claim)
 
