@@ -147,7 +147,7 @@ class PostFilterResult(msgspec.Struct, frozen=True):
     #: None: leave the nomination as it is; "": clear it.
     nominated_node: str | None = None
     victims: tuple[Pod, ...] = ()
-    candidates: tuple[Candidate, ...] = ()
+    candidates: Sequence[Candidate] = ()
 
 
 class Decision(msgspec.Struct):

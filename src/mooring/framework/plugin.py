@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -27,7 +28,7 @@ class Nominate(msgspec.Struct, frozen=True):
     status: Status | None = None
     #: Who must leave the node, and every node that was considered: for the Decision.
     victims: tuple[Pod, ...] = ()
-    candidates: tuple[Candidate, ...] = ()
+    candidates: Sequence[Candidate] = ()
 
 
 class PreFlight(msgspec.Struct, frozen=True):

@@ -1,13 +1,13 @@
 """The dry run: on which nodes would the pod fit, and who would have to leave?
 
-On each node all less important pods are taken off. If the pod then fits, they come back one by one,
-most important first, as long as it still fits; those that cannot are the victims.
+On each node all less important pods are taken off. If the pod then fits, they come back one by
+one, most important first, as long as it still fits; those that cannot are the victims.
 
 kube-scheduler does this node by node. Here all nodes of a chunk are worked on at once: the first
 victim comes back on every node, the Filter plugins are asked once for all of them, and so on; the
-number of rounds is the largest number of victims on one node. That is only possible where no plugin
-keeps counts across nodes (spreading, affinity): removing pods on one node would change the answer
-for another. Then each node is worked on by itself, with its own clone of the cycle state.
+number of rounds is the largest number of victims on one node. That is only possible where no
+plugin keeps counts across nodes (spreading, affinity): removing pods on one node would change the
+answer for another. Then each node is worked on by itself, with its own clone of the cycle state.
 
 # kube-scheduler: plugins/defaultpreemption/default_preemption.go (SelectVictimsOnNode),
 # framework/preemption/preemption.go (DryRunPreemption)
@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from mooring.api import Pod
+from mooring.framework.extender import Victims
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Rows
 from mooring.framework.pod_info import PodInfo
@@ -28,18 +29,82 @@ from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import PodBatch, WhatIf, one_row
 from mooring.plugins.preemption.budgets import Budgets
-from mooring.plugins.preemption.importance import by_importance
+from mooring.plugins.preemption.importance import (
+    NO_COST,
+    Cost,
+    by_importance,
+    cost,
+    costs,
+)
 
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
 
+#: Fewest nodes tried at a time: a round of asking costs as much for one node as for these.
+_SMALLEST_CHUNK = 32
 
-class Trial(msgspec.Struct, frozen=True):
-    """What the dry run found on one node: victims most important first, or a refusal."""
 
-    row: int
-    victims: Sequence[PodInfo] = ()
-    violations: int = 0
-    refusal: Status | None = None
+class Trial:
+    """What the dry run found on one node: a refusal, or victims and their cost."""
+
+    __slots__ = ("_gone", "_pods", "cost", "node_name", "refusal", "row")
+
+    def __init__(
+        self,
+        row: int,
+        node_name: str,
+        refusal: Status | None,
+        cost: Cost = NO_COST,
+        pods: Sequence[PodInfo] = (),
+        gone: Sequence[bool] = (),
+    ) -> None:
+        self.row = row
+        self.node_name = node_name
+        self.refusal = refusal
+        self.cost = cost
+        self._pods = pods
+        self._gone = gone
+
+    @classmethod
+    def of(cls, node_name: str, pods: Sequence[PodInfo], victims: Victims, now: float) -> Trial:
+        """Make a trial out of an extender's word."""
+        price = cost(pods, victims.pdb_violations, now)
+        return cls(-1, node_name, None, price, pods, [True] * len(pods))
+
+    @property
+    def violations(self) -> int:
+        """Return how many victims violate a disruption budget."""
+        return self.cost[0]
+
+    def victims(self, now: float) -> list[PodInfo]:
+        """Return who must leave, most important first."""
+        leaving = [pod for pod, gone in zip(self._pods, self._gone, strict=True) if gone]
+        return by_importance(leaving, now)
+
+
+class _Chunk:
+    """The less important pods of some nodes, in the order in which they may come back."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        pods: list[PodInfo],
+        positions: npt.NDArray[np.intp],
+        priorities: npt.NDArray[np.int64],
+        began: npt.NDArray[np.float64],
+        violating: npt.NDArray[np.int64],
+    ) -> None:
+        self.rows = rows
+        self.pods = pods
+        #: Position of each pod's node among the rows; the pods of a node follow one another.
+        self.positions = positions
+        self.priorities = priorities
+        self.began = began
+        #: How many pods of each node violate a budget; they are its first.
+        self.violating = violating
+        self.sizes = np.bincount(positions, minlength=len(rows))
+        self.starts = np.cumsum(self.sizes) - self.sizes
+        #: Whether each pod could not come back.
+        self.lost = np.zeros(len(pods), dtype=np.bool_)
 
 
 class DryRun:
@@ -52,69 +117,77 @@ class DryRun:
         self._budgets = budgets
         self._now = handle.clock.now()
         self._priority = handle.pod_info(pod).priority
+        self._snapshot = handle.snapshot
+        self._names = handle.snapshot.names
 
-    def run(self, rows: Rows, chunk: int) -> Iterator[Trial]:
-        """Yield the trial of each row in turn; nodes are tried `chunk` at a time where possible."""
+    def run(self, rows: Rows, wanted: int) -> Iterator[Trial]:
+        """Yield the trial of each row in turn, until the caller has the `wanted` successes."""
         if self._handle.precomputes(self._state):
             for row in rows.tolist():
                 yield self._try_one(row)
             return
-        for start in range(0, len(rows), chunk):
-            yield from self._try_many(rows[start : start + chunk])
+        begin = found = 0
+        while begin < len(rows):
+            end = begin + max(wanted - found, _SMALLEST_CHUNK)
+            for trial in self._try_many(rows[begin:end]):
+                found += trial.refusal is None
+                yield trial
+            begin = end
 
     def _potential_victims(self, row: int) -> list[PodInfo]:
-        info = self._handle.snapshot.info(row)
         priority = self._priority
-        return [pod for pod in info.pods.values() if pod.priority < priority]
+        pods = self._snapshot.info(row).pods
+        return [pod for pod in pods.values() if pod.priority < priority]
 
     def _order_of_return(self, victims: list[PodInfo]) -> tuple[list[PodInfo], int]:
         """Return the order in which pods may come back, and how many violate a budget."""
-        ordered = by_importance(victims, self._now) if len(victims) > 1 else victims
+        ordered = by_importance(victims, self._now)
         if not self._budgets:
             return ordered, 0
         violating, others = self._budgets.split(ordered)
         return violating + others, len(violating)
 
-    def _found(self, row: int, lost: list[PodInfo], order: int, violating: int, hurt: int) -> Trial:
-        """Make the trial out of the pods that could not come back, `hurt` of which violate."""
-        if not lost:
-            name = self._handle.snapshot.names[row]
-            return Trial(
-                row, refusal=Status.error(f'expected at least one victim pod on node "{name}"')
-            )
-        if 0 < violating < order:
-            lost = by_importance(lost, self._now)
-        return Trial(row, lost, hurt)
+    def _refused(self, row: int, refusal: Status) -> Trial:
+        return Trial(row, self._names[row], refusal)
+
+    def _no_victim_needed(self, row: int) -> Trial:
+        name = self._names[row]
+        return self._refused(
+            row, Status.error(f'expected at least one victim pod on node "{name}"')
+        )
 
     # One node by itself.
 
     def _try_one(self, row: int) -> Trial:
         victims = self._potential_victims(row)
         if not victims:
-            return Trial(row, refusal=NO_VICTIMS)
+            return self._refused(row, NO_VICTIMS)
         handle, pod = self._handle, self._pod
         state = self._state.clone()
-        node = one_row(handle.snapshot, row)
+        node = one_row(self._snapshot, row)
         for victim in victims:
             failure = self._remove(state, node, victim)
             if failure is not None:
-                return Trial(row, refusal=failure)
+                return self._refused(row, failure)
         refusal = handle.run_filters(state, pod, node)[0]
         if refusal is not None:
-            return Trial(row, refusal=refusal)
+            return self._refused(row, refusal)
         order, violating = self._order_of_return(victims)
-        lost: list[PodInfo] = []
-        hurt = 0
-        for index, victim in enumerate(order):
+        lost: list[bool] = []
+        for victim in order:
             node.add(0, victim)
             failure = handle.run_add_pod(state, pod, victim, node.info(0))
-            if failure is None and handle.run_filters(state, pod, node)[0] is not None:
+            gone = failure is None and handle.run_filters(state, pod, node)[0] is not None
+            if gone:
                 failure = self._remove(state, node, victim)
-                lost.append(victim)
-                hurt += index < violating
             if failure is not None:
-                return Trial(row, refusal=failure)
-        return self._found(row, lost, len(order), violating, hurt)
+                return self._refused(row, failure)
+            lost.append(gone)
+        leaving = [pod for pod, gone in zip(order, lost, strict=True) if gone]
+        if not leaving:
+            return self._no_victim_needed(row)
+        price = cost(leaving, sum(lost[:violating]), self._now)
+        return Trial(row, self._names[row], None, price, order, lost)
 
     def _remove(self, state: CycleState, node: WhatIf, victim: PodInfo) -> Status | None:
         node.remove(0, victim)
@@ -123,55 +196,104 @@ class DryRun:
 
     # Many nodes at once.
 
-    def _try_many(self, rows: Rows) -> list[Trial]:
-        trials: dict[int, Trial] = {}
-        tried: list[int] = []
-        orders: list[list[PodInfo]] = []
+    def _try_many(self, rows: Rows) -> Iterator[Trial]:
+        chunk = self._chunk(rows)
+        refusals = self._take_turns(chunk) if chunk.pods else [None] * len(rows)
+        prices = self._prices(chunk)
+        lost = chunk.lost.tolist()
+        begin, pods, names = 0, chunk.pods, self._names
+        for row, size, refusal, price in zip(
+            rows.tolist(), chunk.sizes.tolist(), refusals, prices, strict=True
+        ):
+            end = begin + size
+            if price is not None:
+                yield Trial(row, names[row], None, price, pods[begin:end], lost[begin:end])
+            elif not size:
+                yield self._refused(row, NO_VICTIMS)
+            else:
+                yield self._refused(row, refusal) if refusal else self._no_victim_needed(row)
+            begin = end
+
+    def _chunk(self, rows: Rows) -> _Chunk:
+        if self._budgets:
+            return self._chunk_with_budgets(rows)
+        info = self._snapshot.info
+        everyone: list[PodInfo] = []
+        sizes: list[int] = []
+        for row in rows.tolist():
+            pods = info(row).pods
+            everyone += pods.values()
+            sizes.append(len(pods))
+        positions = np.repeat(np.arange(len(rows)), sizes)
+        priorities, began = self._columns(everyone)
+        order = np.lexsort((began, -priorities, positions))
+        order = order[priorities[order] < self._priority]
+        return _Chunk(
+            rows,
+            [everyone[index] for index in order.tolist()],
+            positions[order],
+            priorities[order],
+            began[order],
+            np.zeros(len(rows), dtype=np.int64),
+        )
+
+    def _chunk_with_budgets(self, rows: Rows) -> _Chunk:
+        pods: list[PodInfo] = []
+        sizes: list[int] = []
         violating: list[int] = []
         for row in rows.tolist():
-            victims = self._potential_victims(row)
-            if not victims:
-                trials[row] = Trial(row, refusal=NO_VICTIMS)
-                continue
-            order, count = self._order_of_return(victims)
-            tried.append(row)
-            orders.append(order)
+            order, count = self._order_of_return(self._potential_victims(row))
+            pods += order
+            sizes.append(len(order))
             violating.append(count)
-        if tried:
-            for trial in self._try_together(np.array(tried, dtype=np.intp), orders, violating):
-                trials[trial.row] = trial
-        return [trials[row] for row in rows.tolist()]
+        positions = np.repeat(np.arange(len(rows)), sizes)
+        return _Chunk(rows, pods, positions, *self._columns(pods), np.array(violating))
 
-    def _try_together(
-        self, rows: Rows, orders: list[list[PodInfo]], violating: list[int]
-    ) -> Iterator[Trial]:
-        sizes = np.array([len(order) for order in orders])
-        starts = np.cumsum(sizes) - sizes
-        batch = PodBatch([pod for order in orders for pod in order])
-        nodes = WhatIf(self._handle.snapshot, rows)
-        everyone = np.arange(len(batch.pods), dtype=np.intp)
-        nodes.remove_batch(np.repeat(np.arange(len(rows)), sizes), batch, everyone)
-        refusals = self._handle.run_filters(self._state, self._pod, nodes)
+    def _columns(
+        self, pods: list[PodInfo]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        now = self._now
+        return (
+            np.array([pod.priority for pod in pods], dtype=np.int64),
+            np.array([now if pod.start_time is None else pod.start_time for pod in pods], float),
+        )
+
+    def _take_turns(self, chunk: _Chunk) -> Sequence[Status | None]:
+        """Take all pods of a chunk off, let them back in turn; return why nodes refuse at all."""
+        ask, state, pod = self._handle.run_filters, self._state, self._pod
+        batch = PodBatch(chunk.pods)
+        nodes = WhatIf(self._snapshot, chunk.rows)
+        nodes.remove_batch(chunk.positions, batch, np.arange(len(chunk.pods), dtype=np.intp))
+        refusals = ask(state, pod, nodes)
         fits = np.array([refusal is None for refusal in refusals])
-        #: Whether each pod of the batch could not come back.
-        is_lost = np.zeros(len(batch.pods), dtype=np.bool_)
-        for turn in range(int(sizes.max())):
-            positions = np.flatnonzero(fits & (sizes > turn))
+        for turn in range(int(chunk.sizes.max())):
+            positions = np.flatnonzero(fits & (chunk.sizes > turn))
             if not len(positions):
                 break
-            members = starts[positions] + turn
+            members = chunk.starts[positions] + turn
             nodes.add_batch(positions, batch, members)
-            answers = self._handle.run_filters(self._state, self._pod, nodes)
+            answers = ask(state, pod, nodes)
             failed = np.array([answers[position] is not None for position in positions.tolist()])
             if failed.any():
                 nodes.remove_batch(positions[failed], batch, members[failed])
-                is_lost[members[failed]] = True
-        for position, row in enumerate(rows.tolist()):
-            refusal = refusals[position]
-            if refusal is not None:
-                yield Trial(row, refusal=refusal)
-                continue
-            order, count = orders[position], violating[position]
-            flags = is_lost[starts[position] : starts[position] + len(order)].tolist()
-            lost = [pod for pod, gone in zip(order, flags, strict=True) if gone]
-            yield self._found(row, lost, len(order), count, sum(flags[:count]))
+                chunk.lost[members[failed]] = True
+        return refusals
+
+    def _prices(self, chunk: _Chunk) -> list[Cost | None]:
+        """Return what it costs to clear each node; None where nobody has to leave."""
+        lost = chunk.lost
+        cleared, index = np.unique(chunk.positions[lost], return_inverse=True)
+        violations = self._violations(chunk)[cleared]
+        found = costs(index, chunk.priorities[lost], chunk.began[lost], violations)
+        prices: list[Cost | None] = [None] * len(chunk.rows)
+        for position, price in zip(cleared.tolist(), found, strict=True):
+            prices[position] = price
+        return prices
+
+    def _violations(self, chunk: _Chunk) -> npt.NDArray[np.int64]:
+        """Count the pods lost among those that violate a budget; they come first in the order."""
+        if not chunk.violating.any():
+            return chunk.violating
+        turn = np.arange(len(chunk.pods)) - chunk.starts[chunk.positions]
+        hurt = chunk.lost & (turn < chunk.violating[chunk.positions])
+        return np.bincount(chunk.positions[hurt], minlength=len(chunk.rows))

@@ -8,35 +8,64 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from mooring.framework.pod_info import PodInfo
 
 #: Added to each priority before summing, so that more victims never look cheaper.
 _PRIORITY_OFFSET = 2**31
 
-
-def by_importance(pods: Sequence[PodInfo], now: float) -> list[PodInfo]:
-    """Return pods, most important first: higher priority, then earlier start (none means now)."""
-    return sorted(pods, key=lambda pod: (-pod.priority, _started(pod, now)))
-
-
-def _started(pod: PodInfo, now: float) -> float:
-    return now if pod.start_time is None else pod.start_time
-
-
 #: Lower is better: budget violations, highest victim priority, sum of priorities, number of
 #: victims, and the start of the longest-running victim among the most important (later is better).
 Cost = tuple[int, int, int, int, float]
+NO_COST: Cost = (0, 0, 0, 0, 0.0)
+
+
+def _started(pod: PodInfo, now: float) -> float:
+    """Return when a pod started; one that has not is taken to start now."""
+    return now if pod.start_time is None else pod.start_time
+
+
+def by_importance(pods: Sequence[PodInfo], now: float) -> list[PodInfo]:
+    """Return pods, most important first: higher priority, then earlier start."""
+    return sorted(pods, key=lambda pod: (-pod.priority, _started(pod, now)))
 
 
 def cost(victims: Sequence[PodInfo], violations: int, now: float) -> Cost:
-    """Return what it costs to clear a node of `victims`, most important first."""
-    priorities = [pod.priority for pod in victims]
-    top = max(priorities)
-    earliest = min(_started(pod, now) for pod in victims if pod.priority == top)
-    return (
-        violations,
-        priorities[0],
-        sum(priorities) + len(priorities) * _PRIORITY_OFFSET,
-        len(priorities),
-        -earliest,
+    """Return what it costs to clear a node of `victims`."""
+    positions = np.zeros(len(victims), dtype=np.intp)
+    priorities = np.array([pod.priority for pod in victims], dtype=np.int64)
+    starts = np.array([_started(pod, now) for pod in victims])
+    return costs(positions, priorities, starts, np.array([violations]))[0]
+
+
+def costs(
+    positions: npt.NDArray[np.intp],
+    priorities: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.float64],
+    violations: npt.NDArray[np.int64],
+) -> list[Cost]:
+    """Return what it costs to clear each node: victim i is on node `positions[i]`.
+
+    `violations` has an entry per node; every node has a victim.
+    """
+    nodes = len(violations)
+    top = np.full(nodes, np.iinfo(np.int64).min)
+    np.maximum.at(top, positions, priorities)
+    sums = np.zeros(nodes, dtype=np.int64)
+    np.add.at(sums, positions, priorities + _PRIORITY_OFFSET)
+    counts = np.bincount(positions, minlength=nodes)
+    earliest = np.full(nodes, np.inf)
+    is_top = priorities == top[positions]
+    np.minimum.at(earliest, positions[is_top], starts[is_top])
+    return list(
+        zip(
+            violations.tolist(),
+            top.tolist(),
+            sums.tolist(),
+            counts.tolist(),
+            (-earliest).tolist(),
+            strict=True,
+        )
     )

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -18,20 +18,45 @@ from mooring.framework.events import ActionType, ClusterEvent, EventResource, Qu
 from mooring.framework.extender import Victims
 from mooring.framework.handle import Handle
 from mooring.framework.plugin import Nominate, Plugin
-from mooring.framework.pod_info import PodInfo
 from mooring.framework.state import CycleState
 from mooring.framework.status import Code, Status, code_of
 from mooring.plugins.args import DefaultPreemptionArgs
 from mooring.plugins.preemption.budgets import Budgets
 from mooring.plugins.preemption.dry_run import DryRun, Trial
 from mooring.plugins.preemption.executor import Executor
-from mooring.plugins.preemption.importance import cost
+from mooring.plugins.preemption.importance import Cost
 
 NEVER = "preemption: not eligible due to preemptionPolicy=Never."
 VICTIM_TERMINATING = "preemption: not eligible due to a terminating pod on the nominated node."
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_CANDIDATE = "preemption: no candidate node for preemption"
 STILL_PREEMPTING = "waiting for the preemption for this pod to be finished"
+
+
+class Candidates(Sequence[Candidate]):
+    """All nodes that could be cleared, written out only where somebody reads them."""
+
+    def __init__(self, trials: Sequence[Trial], cheapest: Cost, now: float) -> None:
+        self._trials = trials
+        self._cheapest = cheapest
+        self._now = now
+
+    def __len__(self) -> int:
+        return len(self._trials)
+
+    @overload
+    def __getitem__(self, index: int) -> Candidate: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Candidate]: ...
+
+    def __getitem__(self, index: int | slice) -> Candidate | list[Candidate]:
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(len(self)))]
+        trial = self._trials[index]
+        victims = tuple(info.pod for info in trial.victims(self._now))
+        acceptable = trial.cost == self._cheapest
+        return Candidate(trial.node_name, victims, trial.violations, acceptable)
 
 
 class DefaultPreemption(Plugin):
@@ -65,12 +90,12 @@ class DefaultPreemption(Plugin):
             if faults:
                 return Status.error(*(f"preemption: {fault.message}" for fault in faults if fault))
             return Nominate("", Status.unschedulable(f"preemption: {_outcome(statuses, tried)}"))
-        candidates = await self._ask_extenders(pod, found)
-        if isinstance(candidates, Status):
-            return candidates
-        if not candidates:
+        left = await self._ask_extenders(pod, found)
+        if isinstance(left, Status):
+            return left
+        if not left:
             return Status.unschedulable(NO_CANDIDATE)
-        return await self._carry_out(pod, candidates)
+        return await self._carry_out(pod, left)
 
     def _ineligible(self, pod: Pod, statuses: NodeStatuses) -> Status | None:
         if pod.spec.preemption_policy == "Never":
@@ -111,21 +136,20 @@ class DefaultPreemption(Plugin):
         share = num_nodes * self.args.min_candidate_nodes_percentage // 100
         return min(max(share, self.args.min_candidate_nodes_absolute), num_nodes)
 
-    async def _ask_extenders(
-        self, pod: Pod, found: Sequence[Trial]
-    ) -> list[tuple[str, Sequence[PodInfo], int]] | Status:
-        names = self.handle.snapshot.names
-        candidates = [(names[trial.row], trial.victims, trial.violations) for trial in found]
+    async def _ask_extenders(self, pod: Pod, found: list[Trial]) -> list[Trial] | Status:
         asked = [
             extender
             for extender in self.handle.extenders
             if extender.supports_preemption and extender.is_interested(pod)
         ]
         if not asked:
-            return candidates
+            return found
+        now = self.handle.clock.now()
         victims = {
-            name: Victims(tuple(info.pod for info in infos), violations)
-            for name, infos, violations in candidates
+            trial.node_name: Victims(
+                tuple(info.pod for info in trial.victims(now)), trial.violations
+            )
+            for trial in found
         }
         for extender in asked:
             try:
@@ -142,37 +166,28 @@ class DefaultPreemption(Plugin):
             if not victims:
                 break
         return [
-            (name, [self.handle.pod_info(pod) for pod in those.pods], those.pdb_violations)
+            Trial.of(name, [self.handle.pod_info(victim) for victim in those.pods], those, now)
             for name, those in victims.items()
         ]
 
-    async def _carry_out(
-        self, pod: Pod, candidates: Sequence[tuple[str, Sequence[PodInfo], int]]
-    ) -> Nominate | Status:
-        now = self.handle.clock.now()
-        costs = [cost(infos, violations, now) for _, infos, violations in candidates]
-        cheapest = min(costs)
-        best = [index for index, one in enumerate(costs) if one == cheapest]
+    async def _carry_out(self, pod: Pod, found: Sequence[Trial]) -> Nominate | Status:
+        cheapest = min(trial.cost for trial in found)
         # By name, so that a seed gives the same choice whatever the order of rows.
-        best.sort(key=lambda index: candidates[index][0])
-        node_name, infos, _ = candidates[self.handle.random.choice(best)]
-        victims = tuple(info.pod for info in infos)
+        best = sorted(
+            (trial for trial in found if trial.cost == cheapest), key=lambda trial: trial.node_name
+        )
+        chosen = self.handle.random.choice(best)
+        now = self.handle.clock.now()
+        victims = tuple(info.pod for info in chosen.victims(now))
         if self.handle.features.enabled("SchedulerAsyncPreemption"):
-            self._executor.start(pod, node_name, victims)
+            self._executor.start(pod, chosen.node_name, victims)
         else:
             try:
-                await self._executor.run(pod, node_name, victims)
+                await self._executor.run(pod, chosen.node_name, victims)
             except ApiError as error:
                 return Status.error(f"preemption: {error}")
-        tied = set(best)
-        return Nominate(
-            node_name,
-            victims=victims,
-            candidates=tuple(
-                Candidate(name, tuple(info.pod for info in those), violations, index in tied)
-                for index, (name, those, violations) in enumerate(candidates)
-            ),
-        )
+        candidates = Candidates(found, cheapest, now)
+        return Nominate(chosen.node_name, victims=victims, candidates=candidates)
 
     def events_to_register(self) -> list[ClusterEvent]:
         """Register for nothing that would requeue: the plugins that refused know better."""
