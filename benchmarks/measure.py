@@ -1,7 +1,7 @@
 """Measuring: CPU per pod, in units of one bare Python loop over the nodes.
 
-A loop over the nodes is the least that a scheduler in plain Python would do for a pod. Timed in the same
-run, it makes the result independent of how fast or busy the machine is.
+A loop over the nodes is the least that a scheduler in plain Python would do for a pod. Timed in
+the same run, it makes the result independent of how fast or busy the machine is.
 """
 
 from __future__ import annotations

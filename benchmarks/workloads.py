@@ -1,7 +1,7 @@
 """The workloads of scheduler_perf, by their public names, for a cluster of any size.
 
-A workload says which objects exist before and which pods are scheduled; numbers follow the public ones at
-5,000 nodes and shrink with the cluster.
+A workload says which objects exist before and which pods are scheduled; numbers follow the public
+ones at 5,000 nodes and shrink with the cluster.
 """
 
 from __future__ import annotations
@@ -104,10 +104,10 @@ def _topology(nodes: int, before: int, when: str) -> Workload:
         "labelSelector": {"matchLabels": {"color": "blue"}},
     }
     template = PodTemplate(labels={"color": "blue"}, topologySpreadConstraints=[constraint])
-    existing = template if before else PodTemplate()
+    existing, namespace = (template, "sched-1") if before else (PodTemplate(), "sched-0")
     objects = [
         *make_nodes(nodes, 3),
-        *_spread(existing, before or _scaled(5000, nodes), nodes, "sched-1" if before else "sched-0"),
+        *_spread(existing, before or _scaled(5000, nodes), nodes, namespace),
     ]
     return Workload(objects, _pending(template, 10_000), 3000)
 
@@ -193,8 +193,10 @@ def anti_affinity_with_namespace_selector(nodes: int, before: int) -> Workload:
             )
         )
     per_namespace = max(1, _scaled(40, nodes * 5 // 6))
-    for i in range(100 * per_namespace):
-        objects.append(template.make(f"before-{i}", f"init-ns-{i % 100}", f"node-{i % nodes}"))
+    objects += [
+        template.make(f"before-{i}", f"init-ns-{i % 100}", f"node-{i % nodes}")
+        for i in range(100 * per_namespace)
+    ]
     left = nodes - 100 * per_namespace
     return Workload(objects, _pending(template, max(1, left), "init-ns-0"), min(2000, left))
 
@@ -268,10 +270,10 @@ def many_owners(nodes: int, before: int) -> Workload:
             "controller": True,
         }
         templates.append(PodTemplate(labels=labels, owner=owner, cpu="50m", memory="50Mi"))
-    for i in range(17 * owners):
-        objects.append(
-            templates[i % owners].make(f"before-{i}", "sched-1", f"node-{(i * 7) % nodes}")
-        )
+    objects += [
+        templates[i % owners].make(f"before-{i}", "sched-1", f"node-{(i * 7) % nodes}")
+        for i in range(17 * owners)
+    ]
 
     def pods() -> Iterator[Pod]:
         for i in range(3 * owners):

@@ -1,0 +1,55 @@
+"""Run the benchmarks and print them beside what is to be reached: `python -m benchmarks`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+
+from benchmarks import forms, growth, memory, reuse
+from benchmarks.measure import Result, run
+from benchmarks.workloads import WORKLOADS
+
+_NODES = 5000
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run what is asked for; return 1 where something to be reached was not."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("workloads", nargs="*", help="names of workloads; default: all")
+    parser.add_argument("--nodes", type=int, default=_NODES)
+    parser.add_argument("--only", action="store_true", help="workloads only, no growth or memory")
+    args = parser.parse_args(argv)
+    unknown = sorted(set(args.workloads) - set(WORKLOADS))
+    if unknown:
+        parser.error(f"no workload {', '.join(unknown)}; there are {', '.join(WORKLOADS)}")
+    missed = _workloads(args.workloads or WORKLOADS, args.nodes)
+    if not args.only:
+        for part in (growth, forms, reuse, memory):
+            missed += part.report()
+    for line in missed:
+        print(f"not reached: {line}")
+    return 1 if missed else 0
+
+
+def _workloads(names: Iterable[str], nodes: int) -> list[str]:
+    print(f"{'workload':<48}{'nodes':>7}{'pods/s':>9}{'CPU µs/pod':>12}{'loops':>8}{'to reach':>10}")
+    missed = []
+    for name in names:
+        make, limit = WORKLOADS[name]
+        result = run(make(nodes, 0))
+        print(f"{_row(name, result)}{limit:>10.1f}", flush=True)
+        if result.loops > limit:
+            missed.append(f"{name}: {result.loops:.2f} loops, to reach {limit}")
+    return missed
+
+
+def _row(name: str, result: Result) -> str:
+    return (
+        f"{name:<48}{result.nodes:>7}{result.pods_per_second:>9.0f}"
+        f"{result.cpu_per_pod * 1e6:>12.0f}{result.loops:>8.2f}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

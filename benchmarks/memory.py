@@ -1,0 +1,37 @@
+"""What 5,000 nodes and 50,000 pods take of memory, in a process of their own."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+
+from benchmarks.workloads import WORKLOADS
+from mooring.simulate.memory import MemoryScheduler
+
+_NODES = 5000
+_PODS = 50_000
+_MEGABYTES = 600
+
+
+def report() -> list[str]:
+    """Print the peak of a fresh process that holds the cluster; return it where it is too much."""
+    found = subprocess.run(
+        [sys.executable, "-m", "benchmarks.memory"], check=True, capture_output=True, text=True
+    )
+    megabytes = int(found.stdout)
+    print(f"\n{_NODES} nodes and {_PODS} pods: {megabytes} MB, to reach {_MEGABYTES} MB")
+    return [] if megabytes <= _MEGABYTES else [f"memory: {megabytes} MB"]
+
+
+def main() -> None:
+    """Hold the cluster and print the process's peak in megabytes."""
+    workload = WORKLOADS["TopologySpreading"][0](_NODES, _PODS)
+    scheduler = MemoryScheduler(workload.objects)
+    assert len(scheduler.cluster.cache.pods) == _PODS, os.getpid()
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+
+
+if __name__ == "__main__":
+    main()
