@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -200,7 +201,7 @@ class Api:
         while (left := deadline - time.monotonic()) > 0:
             found = self.request("GET", path, params=parameters)
             watch = {**parameters, "resourceVersion": found["metadata"]["resourceVersion"]}
-            for seen in (*found["items"], *self._changes(path, watch, left)):
+            for seen in itertools.chain(found["items"], self._changes(path, watch, left)):
                 if holds(seen):
                     return seen
         raise AssertionError(f"{kind} {name} did not get there within {seconds} s: {seen}")

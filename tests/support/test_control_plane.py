@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -78,13 +79,21 @@ def test_an_expired_certificate_is_refused(started: ControlPlane, tmp_path: Path
 
 def test_a_wait_ends_with_the_change_it_waits_for(cluster: Cluster) -> None:
     cluster.create(pod("p"))
-    binding = {"target": {"kind": "Node", "name": "somewhere"}, "metadata": {"name": "p"}}
-    path = cluster.api.resource("Pod").path(cluster.namespace, "p")
-    cluster.api.request(
-        "POST", f"{path}/binding", {"apiVersion": "v1", "kind": "Binding", **binding}
-    )
-    bound = cluster.wait_for("Pod", "p", lambda found: "nodeName" in found["spec"])
+    seen = []
+
+    def is_bound(found: Object) -> bool:
+        if not seen:
+            path = cluster.api.resource("Pod").path(cluster.namespace, "p")
+            binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}}
+            target = {"kind": "Node", "name": "somewhere"}
+            cluster.api.request("POST", f"{path}/binding", {**binding, "target": target})
+        seen.append(found)
+        return "nodeName" in found["spec"]
+
+    started = time.monotonic()
+    bound = cluster.wait_for("Pod", "p", is_bound, seconds=30)
     assert bound["spec"]["nodeName"] == "somewhere"
+    assert time.monotonic() - started < 20, "the change was not watched"
 
 
 def test_a_wait_in_vain_shows_what_there_was(cluster: Cluster) -> None:
