@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mooring.framework.events import QueueingHint
@@ -72,14 +73,8 @@ def test_disks_in_use(wanted: dict[str, Any], in_use: dict[str, Any], conflict: 
     answers = refusals(plugin, state, pod, cluster.snapshot)
     assert answers == ({"b": DISK_CONFLICT} if conflict else {})
     # The same of some nodes only.
-    some = cluster.snapshot.select(cluster.snapshot.all.gather(_rows(2, 1)))
+    some = cluster.snapshot.select(np.array([2, 1], dtype=np.intp))
     assert refusals(plugin, state, pod, some) == answers
-
-
-def _rows(*rows: int) -> Any:
-    import numpy as np
-
-    return np.array(rows, dtype=np.intp)
 
 
 def test_a_disk_is_free_once_its_pod_is_gone() -> None:
