@@ -164,6 +164,25 @@ def test_aliases_that_multiply_are_refused():
         read_manifests("\n".join(lines))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("[" * 50_000, id="lists in YAML"),
+        pytest.param("a: " + "{a: " * 300 + "}" * 300, id="maps in YAML"),
+        pytest.param("- " * 50_000, id="lists by indentation"),
+        pytest.param('{"a": ' + "[" * 50_000, id="JSON that does not end"),
+        pytest.param('{"a": ' + "[" * 900 + "]" * 900 + "}", id="JSON"),
+        pytest.param(
+            "a0: &a0 []\n" + "".join(f"a{i}: &a{i} [*a{i - 1}]\n" for i in range(1, 2000)),
+            id="lists made deep by aliases",
+        ),
+    ],
+)
+def test_what_nests_too_deep_is_refused(text):
+    with pytest.raises(ObjectError, match="must nest at most 200 levels deep"):
+        read_manifests(text, "f.yaml")
+
+
 @given(st.text(alphabet="a:-[]{}&*!|>'\"# \n\t1,~?%@`", max_size=40) | st.text(max_size=20))
 def test_only_our_errors_escape(text):
     try:

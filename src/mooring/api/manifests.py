@@ -13,7 +13,7 @@ from mooring.api.names import invalid
 from mooring.api.pod import Pod
 from mooring.api.pod_checks import pod_problems
 from mooring.api.quantity import parse_nanos
-from mooring.api.yaml_documents import YamlDocument, load_documents
+from mooring.api.yaml_documents import MAX_DEPTH, YamlDocument, load_documents
 from mooring.errors import ObjectError
 
 
@@ -46,7 +46,7 @@ def _documents(text: str, file: str | None) -> Iterator[YamlDocument | _JsonDocu
         try:
             yield _JsonDocument(msgspec.json.decode(text))
             return
-        except (msgspec.DecodeError, UnicodeEncodeError):
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             pass
     yield from load_documents(text, file)
 
@@ -70,6 +70,7 @@ def _read_document(
     document: YamlDocument | _JsonDocument, file: str | None
 ) -> Iterator[tuple[KubeObject, Where]]:
     try:
+        _check_depth(document.value)
         items = list(_items(document.value, ""))
     except ObjectError as error:
         raise _placed(error, "", document, file) from None
@@ -82,6 +83,21 @@ def _read_document(
         except ObjectError as error:
             raise _placed(error, path, document, file) from None
         yield obj, Where(file, document.number, document.line_of(raw), path)
+
+
+def _check_depth(value: Any) -> None:
+    """Refuse what nests too deep in a way that parsing YAML does not show: JSON, and aliases."""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            item
+            for found in level
+            if isinstance(found, dict | list)
+            for item in (found.values() if isinstance(found, dict) else found)
+        ]
+        if not level:
+            return
+    raise ObjectError(f"must nest at most {MAX_DEPTH} levels deep")
 
 
 def _placed(

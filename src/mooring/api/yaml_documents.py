@@ -24,6 +24,9 @@ _MAX_VALUES_PER_CHARACTER = 10
 _MAX_VALUES_ANYWAY = 100_000
 # Deep enough for the items of a list inside a list.
 _LINES_DEPTH = 5
+#: Levels that one document may nest. No object comes near; libyaml's composer, which recurses,
+#: would run out of stack at some tens of thousands.
+MAX_DEPTH = 200
 
 
 class YamlDocument:
@@ -116,6 +119,8 @@ class _Builder:
             value = _scalar(event)
         elif isinstance(event, yaml.AliasEvent):
             return self._alias(event)
+        elif depth > MAX_DEPTH:
+            raise ObjectError(f"must nest at most {MAX_DEPTH} levels deep", line=_line(event))
         elif not is_collection_tag(event.tag):
             raise ObjectError(f"not valid YAML: unknown tag {event.tag!r}", line=_line(event))
         elif isinstance(event, yaml.MappingStartEvent):
@@ -194,7 +199,7 @@ def load_documents(text: str, file: str | None = None) -> Iterator[YamlDocument]
     except ObjectError as error:
         number = builder.document if builder is not None else 1
         raise error.at(file=file, document=number) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError) as error:
         number = max(builder.document, 1) if builder is not None else 1
         raise _syntax_error(error, file, number) from None
     finally:
