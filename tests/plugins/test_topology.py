@@ -29,8 +29,8 @@ def test_a_clone_and_its_original_change_alone() -> None:
     domains = _domains()
     assert domains.occupied.any()
     clone = domains.clone()
-    clone.change("y", 1)
     domains.change("x", -3)
+    clone.change("y", 1)
     assert (domains.of("x"), domains.of("y"), domains.occupied.any()) == (0, 0, False)
     assert (clone.of("x"), clone.of("y"), int(clone.occupied.sum())) == (3, 1, 2)
 

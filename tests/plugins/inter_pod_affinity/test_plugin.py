@@ -185,6 +185,18 @@ def test_one_pod_must_match_all_affinity_terms() -> None:
     assert _refused(Cluster(_NODES, pods), pod).keys() == {"a", "c"}
 
 
+@pytest.mark.parametrize("order", [1, -1], ids=["as written", "the other way round"])
+def test_terms_of_one_topology_key_add_up(order: int) -> None:
+    terms = [_term("web"), _term("db")][::order]
+    hating = make_pod("p", node="b", affinity=_required("podAntiAffinity", *terms))
+    pods = [make_pod("q", {"app": "web"}, node="a"), hating]
+    pod = make_pod("x", {"app": "db"}, affinity=_required("podAntiAffinity", *terms))
+    assert _refused(Cluster(_NODES, pods), pod) == {
+        "a": "Unschedulable: node(s) didn't match pod anti-affinity rules",
+        "b": "Unschedulable: node(s) didn't satisfy existing pods anti-affinity rules",
+    }
+
+
 def test_worths_that_cancel_out_are_scored_all_the_same() -> None:
     pods = [
         make_pod("p", {"app": "web"}, node="a"),
