@@ -111,7 +111,7 @@ CAPACITIES = st.lists(
 
 def _finder(cluster: Cluster, **more: Any) -> VolumeFinder:
     layer = AssumedObjects(cluster.lister(PersistentVolume), "persistentvolumes")
-    return VolumeFinder(cluster, layer, **{"with_capacity": False, **more})  # type: ignore[arg-type]
+    return VolumeFinder(cluster, layer, **{"with_capacity": False, **more})
 
 
 def _at(found: Found, position: int) -> tuple[list[str], list[tuple[str, str]], list[str]]:

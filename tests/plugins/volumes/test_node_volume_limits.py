@@ -35,7 +35,7 @@ DRIVER = "csi.example.com"
 
 
 def _plugin(cluster: Cluster) -> NodeVolumeLimits:
-    plugin = NodeVolumeLimits(handle=cluster)  # type: ignore[arg-type]
+    plugin = NodeVolumeLimits(handle=cluster)
     plugin.start()
     return plugin
 

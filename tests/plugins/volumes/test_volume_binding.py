@@ -90,7 +90,7 @@ class LiveCluster(Cluster):
 
 
 def _plugin(cluster: Cluster, **args: Any) -> VolumeBinding:
-    plugin = VolumeBinding(VolumeBindingArgs(**args), cluster)  # type: ignore[arg-type]
+    plugin = VolumeBinding(VolumeBindingArgs(**args), cluster)
     plugin.start()
     return plugin
 

@@ -37,7 +37,7 @@ def _rbd(image: str, monitors: list[str], read_only: bool = False) -> dict[str, 
 
 
 def _plugin(cluster: Cluster) -> VolumeRestrictions:
-    return VolumeRestrictions(handle=cluster)  # type: ignore[arg-type]
+    return VolumeRestrictions(handle=cluster)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ NODES = [
 
 def _plugin(*objects: Any) -> tuple[VolumeZone, Cluster]:
     cluster = Cluster(NODES, objects=objects)
-    return VolumeZone(handle=cluster), cluster  # type: ignore[arg-type]
+    return VolumeZone(handle=cluster), cluster
 
 
 @pytest.mark.parametrize(
