@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -49,15 +49,22 @@ class Profile:
     """Hold the plugin instances of one scheduler name and what to call at every point, in order.
 
     Instances belong to the profile: two profiles that name the same plugin have two of them.
+    They are made here, or handed in.
     """
 
-    def __init__(self, resolved: ResolvedProfile, registry: Registry, handle: Handle) -> None:
+    def __init__(
+        self,
+        resolved: ResolvedProfile,
+        registry: Registry,
+        handle: Handle,
+        plugins: Mapping[str, Plugin] | None = None,
+    ) -> None:
         self.name = resolved.scheduler_name
         self.resolved = resolved
         self.handle = handle
         #: The profile's own share of nodes to score; None where the global one holds.
         self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
-        self.plugins = _instances(resolved, registry, handle)
+        self.plugins = _instances(resolved, registry, handle) if plugins is None else plugins
         self.pre_enqueue = self._steps(Point.PRE_ENQUEUE, "pre_enqueue")
         self.pre_filter = self._steps(Point.PRE_FILTER, "pre_filter")
         self.add_pod = self._steps(Point.PRE_FILTER, "add_pod", optional=True)

@@ -1,0 +1,214 @@
+"""A plugin by itself in front of a cluster in memory, asked as the scheduler would ask it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
+
+import msgspec
+import numpy as np
+
+from mooring.api import KubeObject, Node, Pod
+from mooring.config import default_config, load_config_data
+from mooring.config.defaults import API_VERSION, KIND
+from mooring.config.profiles import ResolvedProfile
+from mooring.cycle.filtering import filter_nodes, filter_one
+from mooring.cycle.pre_filter import run_pre_filter
+from mooring.cycle.profile import Profile
+from mooring.cycle.scoring import Ranking, rank
+from mooring.errors import PluginError
+from mooring.framework.features import FeatureGates
+from mooring.framework.nodes import Nodes, Rows
+from mooring.framework.plugin import Plugin
+from mooring.framework.points import CONFIGURABLE_POINTS, Point, points_of
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+from mooring.registry import Registry, check_contract, default_registry
+from mooring.simulate.memory import MemoryScheduler
+
+#: What Filter said of each node, in their order; None where it passes.
+Answers = list[Status | None]
+
+
+def raise_fault(status: Status) -> NoReturn:
+    """Raise PluginError for an answer that is a plugin's fault, with its traceback."""
+    text = "; ".join(status.reasons)
+    if status.traceback:
+        text = f"{text}\n{status.traceback}"
+    raise PluginError(text, plugin=status.plugin)
+
+
+class Workbench:
+    """Everything about a plugin that is the same for all clusters: its class, args and gates.
+
+    The plugin is a class, of which each bench makes an instance, or an instance, which all share.
+    """
+
+    def __init__(
+        self,
+        plugin: type[Plugin] | Plugin,
+        *,
+        args: Any = None,
+        features: Mapping[str, bool] | None = None,
+    ) -> None:
+        self.instance = None if inspect.isclass(plugin) else plugin
+        self.kind: type[Plugin] = plugin if inspect.isclass(plugin) else type(plugin)
+        if not issubclass(self.kind, Plugin):
+            raise TypeError(f"expected a plugin class or a plugin, got {plugin!r}")
+        if self.instance is not None and args is not None:
+            raise TypeError("args belong to a class; the instance has its own")
+        check_contract(self.kind)
+        self.features = FeatureGates(features)
+        self.registry = _registry_with(self.kind)
+        #: A profile that runs the plugin beside the defaults.
+        self.config = load_config_data(
+            _document(self.kind, None if isinstance(args, msgspec.Struct) else args),
+            file=f"args of {self.kind.name}",
+            registry=self.registry,
+            feature_gates=self.features,
+        )
+        resolved = self.config.profiles[0]
+        self.args = args if isinstance(args, msgspec.Struct) else resolved.args[self.kind.name]
+        self._around = default_config(registry=self.registry, feature_gates=self.features)
+        points = points_of(self.kind)
+        self._alone = ResolvedProfile(
+            scheduler_name=resolved.scheduler_name,
+            percentage_of_nodes_to_score=None,
+            points={
+                point: ((self.kind.name, 1),) if point in points else ()
+                for point in CONFIGURABLE_POINTS
+            },
+            args={},
+        )
+
+    def place(self, objects: Iterable[KubeObject]) -> Bench:
+        """Put the plugin in front of a cluster."""
+        scheduler = MemoryScheduler(
+            checked_objects(objects),
+            config=self._around,
+            registry=self.registry,
+            features=self.features,
+        )
+        handle = next(iter(scheduler.profiles.values())).handle
+        if self.instance is None:
+            plugin = self.kind(self.args, handle)
+        else:
+            plugin = self.instance
+            if getattr(plugin, "handle", None) is None:
+                plugin.handle = handle
+        plugin.start()
+        profile = Profile(self._alone, self.registry, handle, {self.kind.name: plugin})
+        return Bench(plugin, scheduler, profile)
+
+
+class Bench:
+    """Ask one plugin about the pods of one cluster. Faults of the plugin raise PluginError."""
+
+    def __init__(self, plugin: Plugin, scheduler: MemoryScheduler, profile: Profile) -> None:
+        self.plugin = plugin
+        self.scheduler = scheduler
+        self.profile = profile
+
+    @property
+    def nodes(self) -> Nodes:
+        """Return the nodes of the cluster."""
+        return self.scheduler.cluster.cache.nodes
+
+    def filter(self, state: CycleState, pod: Pod) -> Answers:
+        """Run PreFilter and Filter on all nodes."""
+        nodes = self.nodes
+        result = run_pre_filter(self.profile, state, pod, nodes)
+        if result.status is not None:
+            if result.status.is_error:
+                raise_fault(result.status)
+            return [result.status] * len(nodes)
+        answers = self.ask_nodes(state, pod, nodes)
+        if result.node_names is None:
+            return answers
+        return [
+            answer if name in result.node_names else result.outside
+            for name, answer in zip(nodes.names, answers, strict=True)
+        ]
+
+    def ask_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Answers:
+        """Run Filter on some nodes at once: in vector form, where the plugin has one."""
+        answers: Answers = [None] * len(nodes)
+        verdicts = filter_nodes(self.profile, state, pod, nodes)
+        for status, positions in verdicts.refusals:
+            for position in positions.tolist():
+                answers[position] = status
+        if verdicts.error is not None and verdicts.error not in answers:
+            raise_fault(verdicts.error)
+        return answers
+
+    def ask_each(self, state: CycleState, pod: Pod, nodes: Nodes) -> Answers:
+        """Run Filter node by node: in node form, where the plugin has one."""
+        return [self.ask_one(state, pod, nodes, position) for position in range(len(nodes))]
+
+    def ask_one(self, state: CycleState, pod: Pod, nodes: Nodes, position: int) -> Status | None:
+        """Run Filter on one of some nodes."""
+        one = self.nodes.select(row_at(nodes, position))
+        answer = filter_one(self.profile, state, pod, one)
+        if answer is not None and answer.traceback:
+            raise_fault(answer)
+        return answer
+
+    def rank(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ranking:
+        """Run PreScore, Score and NormalizeScore."""
+        ranking = rank(self.profile, state, pod, nodes, keep_raw=True)
+        if ranking.error is not None:
+            raise_fault(ranking.error)
+        return ranking
+
+    def implements(self, point: Point) -> bool:
+        """Tell whether the plugin takes part at a point."""
+        return point in points_of(type(self.plugin))
+
+
+def row_at(nodes: Nodes, position: int) -> Rows:
+    """Return the row, in the full snapshot, of one of some nodes."""
+    row = position if nodes.rows is None else int(nodes.rows[position])
+    return np.array([row], dtype=np.intp)
+
+
+def _registry_with(plugin: type[Plugin]) -> Registry:
+    registry = default_registry()
+    known = registry.get(plugin.name)
+    if known is None:
+        registry.register(plugin)
+    elif known is not plugin:
+        # A plugin that takes the place of an installed one, or a reloaded module's.
+        registry = Registry([one for one in registry if one.name != plugin.name])
+        registry.register(plugin)
+    return registry
+
+
+def _document(plugin: type[Plugin], args: Any) -> dict[str, Any]:
+    """Return the configuration of a profile that runs the plugin beside the defaults."""
+    enabled = [{"name": plugin.name}]
+    plugins: dict[str, Any] = {"multiPoint": {"enabled": enabled}}
+    points = points_of(plugin)
+    if Point.QUEUE_SORT in points:
+        plugins["queueSort"] = {"disabled": [{"name": "*"}], "enabled": enabled}
+    if Point.BIND in points and plugin.name != "DefaultBinder":
+        # Before the one that always binds.
+        binders = [*enabled, {"name": "DefaultBinder"}]
+        plugins["bind"] = {"disabled": [{"name": "*"}], "enabled": binders}
+    profile: dict[str, Any] = {"plugins": plugins}
+    if args is not None:
+        profile["pluginConfig"] = [{"name": plugin.name, "args": args}]
+    return {"apiVersion": API_VERSION, "kind": KIND, "profiles": [profile]}
+
+
+def checked_objects(objects: Iterable[KubeObject]) -> list[KubeObject]:
+    """Return the objects; raise ValueError where a pod is on a node that is not among them."""
+    found = list(objects)
+    names = {obj.name for obj in found if isinstance(obj, Node)}
+    for obj in found:
+        if isinstance(obj, Pod) and obj.node_name and obj.node_name not in names:
+            raise ValueError(
+                f"pod {obj.key} is on node {obj.node_name}, which is not among the nodes: "
+                f"{', '.join(sorted(names)) or 'none'}"
+            )
+    return found

@@ -1,0 +1,203 @@
+"""Builders of pods and nodes: what a test does not care about is left out.
+
+Objects come out as an API server would give them: with a uid, a namespace, a scheduler name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from mooring.api import Node, Pod, Taint, Toleration, decode_as, set_defaults
+from mooring.api.quantity import milli_value
+from mooring.errors import ObjectError
+
+_Object = TypeVar("_Object", Node, Pod)
+
+HOSTNAME = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
+
+#: A quantity: "500m", "2Gi", 4.
+Amount = str | int | float
+#: `key=value:Effect` as kubectl writes it, fields as in a manifest, or the object itself.
+TaintLike = str | Mapping[str, Any] | Taint
+TolerationLike = str | Mapping[str, Any] | Toleration
+
+
+def make_node(
+    name: str,
+    *,
+    cpu: Amount = "4",
+    memory: Amount = "16Gi",
+    pods: int = 110,
+    resources: Mapping[str, Amount] | None = None,
+    capacity: Mapping[str, Amount] | None = None,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    zone: str = "",
+    taints: Iterable[TaintLike] = (),
+    unschedulable: bool = False,
+    images: Mapping[str, int] | None = None,
+    spec: Mapping[str, Any] | None = None,
+    status: Mapping[str, Any] | None = None,
+    **more_labels: str,
+) -> Node:
+    """Make a node that offers 4 cpus, 16Gi of memory and room for 110 pods.
+
+    `resources` adds to what it offers; `capacity` is what it has in all, the same where it is not
+    given. `images` maps names to sizes in bytes. `spec` and `status` take any other field, spelt as
+    in a manifest. Every further keyword is a label; the hostname's is set anyway.
+
+    >>> node = make_node("a", taints=["gpu=true:NoSchedule"], disk="ssd")
+    >>> node.labels["disk"], node.spec.taints[0].effect
+    ('ssd', 'NoSchedule')
+    """
+    for key, value in more_labels.items():
+        if not isinstance(value, str):
+            raise TypeError(
+                f"make_node() takes no {key}={value!r}: every further keyword is a label, "
+                "whose value is a text"
+            )
+    _check_cpu(cpu)
+    offers = _amounts({"cpu": cpu, "memory": memory, "pods": pods, **(resources or {})})
+    marks = {HOSTNAME: name, **({ZONE: zone} if zone else {}), **(labels or {}), **more_labels}
+    return _made(
+        {
+            "metadata": {"name": name, "labels": marks, "annotations": dict(annotations or {})},
+            "spec": {
+                "unschedulable": unschedulable,
+                "taints": [_taint(taint) for taint in taints],
+                **(spec or {}),
+            },
+            "status": {
+                "allocatable": offers,
+                "capacity": {**offers, **_amounts(capacity or {})},
+                "images": [
+                    {"names": [image], "sizeBytes": size} for image, size in (images or {}).items()
+                ],
+                **(status or {}),
+            },
+        },
+        Node,
+    )
+
+
+def make_pod(
+    name: str = "pod",
+    *,
+    namespace: str = "default",
+    cpu: Amount | None = None,
+    memory: Amount | None = None,
+    requests: Mapping[str, Amount] | None = None,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    node: str = "",
+    nominated_node: str = "",
+    priority: int | None = None,
+    scheduler_name: str = "",
+    image: str = "",
+    host_ports: Iterable[int] = (),
+    node_selector: Mapping[str, str] | None = None,
+    tolerations: Iterable[TolerationLike] = (),
+    affinity: Mapping[str, Any] | None = None,
+    claims: Iterable[str] = (),
+    gates: Iterable[str] = (),
+    metadata: Mapping[str, Any] | None = None,
+    spec: Mapping[str, Any] | None = None,
+    status: Mapping[str, Any] | None = None,
+) -> Pod:
+    """Make a pod of one container; with `node` it is there already, without it is pending.
+
+    `requests` adds to cpu and memory. `claims` names PersistentVolumeClaims, `gates` scheduling
+    gates. `metadata`, `spec` and `status` take any other field, spelt as in a manifest.
+
+    >>> pod = make_pod("web", cpu="500m", tolerations=["gpu=true:NoSchedule", "spot"])
+    >>> [toleration.operator for toleration in pod.spec.tolerations]
+    ['Equal', 'Exists']
+    """
+    asked = {"cpu": cpu, "memory": memory, **(requests or {})}
+    container = {
+        "name": "container",
+        "image": image,
+        "resources": {"requests": _amounts({k: v for k, v in asked.items() if v is not None})},
+        "ports": [{"containerPort": port, "hostPort": port} for port in host_ports],
+    }
+    claim_volumes = [
+        {"name": claim, "persistentVolumeClaim": {"claimName": claim}} for claim in claims
+    ]
+    return _made(
+        {
+            "metadata": {
+                "name": name,
+                "namespace": namespace,
+                "labels": dict(labels or {}),
+                "annotations": dict(annotations or {}),
+                **(metadata or {}),
+            },
+            "spec": {
+                "containers": [container],
+                "nodeName": node,
+                "priority": priority,
+                "schedulerName": scheduler_name,
+                "nodeSelector": dict(node_selector or {}),
+                "tolerations": [_toleration(toleration) for toleration in tolerations],
+                "affinity": affinity,
+                "volumes": claim_volumes,
+                "schedulingGates": [{"name": gate} for gate in gates],
+                **(spec or {}),
+            },
+            "status": {"nominatedNodeName": nominated_node, **(status or {})},
+        },
+        Pod,
+    )
+
+
+def _made(data: dict[str, Any], kind: type[_Object]) -> _Object:
+    (made,) = set_defaults([decode_as(data, kind)])
+    assert isinstance(made, kind)
+    return made
+
+
+def _check_cpu(cpu: Amount) -> None:
+    try:
+        milli_value(str(cpu))
+    except ObjectError as error:
+        raise ObjectError(
+            f'cpu is what the node offers ({error}); a label is given as labels={{"cpu": "{cpu}"}}'
+        ) from None
+
+
+def _amounts(amounts: Mapping[str, Amount]) -> dict[str, str]:
+    return {name: str(amount) for name, amount in amounts.items()}
+
+
+def _taint(taint: TaintLike) -> Any:
+    if not isinstance(taint, str):
+        return _fields(taint)
+    what, colon, effect = taint.rpartition(":")
+    if not colon or not what or not effect:
+        raise ObjectError(f'taint must look like "key=value:NoSchedule", got "{taint}"')
+    key, _, value = what.partition("=")
+    return {"key": key, "value": value, "effect": effect}
+
+
+def _toleration(toleration: TolerationLike) -> Any:
+    """Read "key=value:Effect"; without a value any is tolerated, without an effect every one."""
+    if not isinstance(toleration, str):
+        return _fields(toleration)
+    what, colon, effect = toleration.rpartition(":")
+    if not colon:
+        what, effect = toleration, ""
+    key, equals, value = what.partition("=")
+    return {
+        "key": key,
+        "operator": "Equal" if equals else "Exists",
+        "value": value,
+        "effect": effect,
+    }
+
+
+def _fields(value: Mapping[str, Any] | msgspec.Struct) -> Any:
+    return dict(value) if isinstance(value, Mapping) else msgspec.to_builtins(value)
