@@ -43,8 +43,23 @@ class Verdicts(msgspec.Struct):
     refusals: list[tuple[Status, Rows]]
     #: Who passes; None for all.
     passed: Rows | None
-    #: A plugin's fault, which ends the cycle.
-    error: Status | None = None
+    #: A breach of contract that ended the pass before all plugins were asked.
+    fault: Status | None = None
+
+    @property
+    def error(self) -> Status | None:
+        """Return the fault or the first error that befell a node: either ends the cycle."""
+        if self.fault is not None:
+            return self.fault
+        return next((status for status, rows in self.refusals if status.is_error), None)
+
+    def until(self, end: int) -> Verdicts:
+        """Return what was said of the nodes before a position."""
+        refusals = [
+            (status, kept) for status, rows in self.refusals if len(kept := rows[rows < end])
+        ]
+        passed = np.arange(end) if self.passed is None else self.passed[self.passed < end]
+        return Verdicts(refusals, passed, self.fault)
 
 
 class _Fault(Exception):
@@ -95,17 +110,17 @@ def filter_nodes(
             refused, groups = _distinct(hits)
             for status, rows in groups:
                 verdicts.refusals.append((status, rows if origin is None else origin[rows]))
-                if status.is_error:
-                    verdicts.error = verdicts.error or status
             alive = ~refused if alive is None else alive & ~refused
             left = count_nonzero(alive)
             if not left:
                 break
     except _Fault as found:
-        verdicts.error = found.status
+        verdicts.fault = found.status
     except Exception as error:
-        verdicts.error = _failed(name, fault(name, Point.FILTER, error))
-    if alive is None:
+        verdicts.fault = _failed(name, fault(name, Point.FILTER, error))
+    if verdicts.fault is not None:
+        verdicts.passed = np.empty(0, dtype=np.intp)
+    elif alive is None:
         verdicts.passed = origin
     else:
         kept = np.flatnonzero(alive)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -31,7 +32,7 @@ _RANGE = (
     'applying score defaultWeights on Score plugins: plugin "{}" returns an invalid score {}, '
     "it should in the range of [{}, {}] after normalizing, node {}"
 )
-_ARRAY = "an int64 array with an entry per node"
+_ARRAY = "an int, or an int64 array with an entry per node"
 
 
 class Ranking(msgspec.Struct):
@@ -61,7 +62,11 @@ def rank(
     With `keep_raw`, raw scores are kept even from a plugin that normalises in place.
     """
     scores: dict[str, PluginScores] = {}
-    totals = np.zeros(len(nodes), dtype=np.int64)
+    size = len(nodes)
+    totals: Ints | None = None
+    #: What plugins that score all nodes alike add to every total.
+    alike = 0
+    error: Status | None = None
     try:
         _run_pre_score(profile, state, pod, nodes)
         skips = state.skip_score_plugins
@@ -69,16 +74,48 @@ def rank(
             if step.name in skips:
                 continue
             raw = _scores(step, state, pod, nodes)
+            if isinstance(raw, int):
+                score = _normalized_alike(step, state, pod, nodes, raw)
+                scores[step.name] = PluginScores(
+                    _constant(raw, size), _constant(score, size), step.weight
+                )
+                alike += score * step.weight
+                continue
             if step.normalize is None:
                 normalized = raw
             else:
-                normalized = _normalized(step, state, pod, nodes, raw.copy() if keep_raw else raw)
+                normalized = _normalize(step, state, pod, raw.copy() if keep_raw else raw)
             _check_range(step.name, nodes, normalized)
             scores[step.name] = PluginScores(raw, normalized, step.weight)
-            totals += normalized if step.weight == 1 else normalized * step.weight
+            if totals is None:
+                totals = normalized * step.weight
+            else:
+                totals += normalized if step.weight == 1 else normalized * step.weight
     except _Fault as found:
-        return Ranking(scores, totals, found.status)
-    return Ranking(scores, totals)
+        error = found.status
+    if totals is None:
+        return Ranking(scores, np.full(size, alike, dtype=np.int64), error)
+    if alike:
+        totals += alike
+    return Ranking(scores, totals, error)
+
+
+@lru_cache(maxsize=128)
+def _constant(score: int, size: int) -> Ints:
+    scores = np.full(size, score, dtype=np.int64)
+    scores.flags.writeable = False
+    return scores
+
+
+def _normalized_alike(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes, raw: int) -> int:
+    """Normalise one score that stands for all nodes."""
+    score = raw
+    if step.normalize is not None:
+        one = np.array([raw], dtype=np.int64)
+        score = int(_normalize(step, state, pod, one)[0])
+    if not MIN_NODE_SCORE <= score <= MAX_NODE_SCORE:
+        raise _out_of_range(step.name, score, nodes.names[0])
+    return score
 
 
 def _run_pre_score(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) -> None:
@@ -103,13 +140,16 @@ def _run_pre_score(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) 
         state.skip_score_plugins = frozenset(skipped)
 
 
-def _scores(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes) -> Ints:
+def _scores(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | int:
+    """Return a score per node, or one that stands for all."""
     if step.vector is None:
         return _score_each(step, state, pod, nodes)
     try:
         answer = step.vector(state, pod, nodes)
     except Exception as error:
         raise _failed(_SCORE, step.name, fault(step.name, Point.SCORE, error)) from None
+    if type(answer) is int:
+        return answer
     return _array(step, "score_nodes", _SCORE, answer, len(nodes))
 
 
@@ -145,13 +185,13 @@ def _score_each(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes) -> I
     return scores
 
 
-def _normalized(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes, raw: Ints) -> Ints:
+def _normalize(step: ScoreStep, state: CycleState, pod: Pod, raw: Ints) -> Ints:
     assert step.normalize is not None
     try:
         answer = step.normalize(state, pod, raw)
     except Exception as error:
         raise _failed(_NORMALIZE, step.name, fault(step.name, Point.SCORE, error)) from None
-    return _array(step, "normalize_score", _NORMALIZE, answer, len(nodes))
+    return _array(step, "normalize_score", _NORMALIZE, answer, len(raw))
 
 
 def _check_range(name: str, nodes: Nodes, scores: Ints) -> None:

@@ -98,21 +98,18 @@ class Search:
             batch = nodes.select(order[begin : begin + max(missing, _BATCH)])
             begin += len(batch)
             verdicts = filter_nodes_with_nominated(profile, self._nominator, state, pod, batch)
-            if verdicts.error is not None:
-                return nodes.select(_joined(found)), verdicts.error
             passed = np.arange(len(batch)) if verdicts.passed is None else verdicts.passed
-            if len(passed) > missing:
-                # Asked beyond what was needed: the search ends with the last node it takes.
-                end = passed[missing - 1]
-                passed = passed[:missing]
-                verdicts.refusals = [
-                    (status, rows[rows < end]) for status, rows in verdicts.refusals
-                ]
-            verdicts.passed = passed
+            if len(passed) >= missing:
+                # The search ends with the last node it takes, though more were asked.
+                verdicts = verdicts.until(int(passed[missing - 1]) + 1)
+            else:
+                verdicts.passed = passed
             kept = self._record(batch, verdicts, statuses)
             assert kept.rows is not None
             found.append(kept.rows)
-            missing -= len(passed)
+            if verdicts.error is not None:
+                return nodes.select(_joined(found)), verdicts.error
+            missing -= len(kept)
         return nodes.select(_joined(found)), None
 
     def _ordered(self, nodes: Nodes) -> Rows:

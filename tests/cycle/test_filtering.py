@@ -1,0 +1,221 @@
+"""Filter: the first refusal counts, reasons of overlapping masks append, faults end the cycle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mooring.framework.decision import Outcome
+from mooring.framework.plugin import Plugin
+from mooring.framework.status import Status
+from tests.cycle.scheduling import (
+    decide,
+    make_nodes,
+    make_pod,
+    make_scheduler,
+    plugin,
+    refuse,
+    refuse_each,
+)
+
+NODES = make_nodes("n1", "n2", "n3")
+LOW = Status.unschedulable("low")
+NEVER = Status.unresolvable("never")
+
+
+def verdicts(decision: Any) -> dict[str, Status | None]:
+    return dict(decision.statuses.items())
+
+
+def masks(*answers: tuple[Status, set[str]], called: str = "Masks") -> type[Plugin]:
+    def filter_nodes(state: Any, pod: Any, nodes: Any) -> Any:
+        for status, names in answers:
+            yield status, np.array([name in names for name in nodes.names], dtype=np.bool_)
+
+    return plugin(called, filter_nodes=filter_nodes)
+
+
+@pytest.mark.parametrize("form", [refuse, refuse_each], ids=["vector form", "node form"])
+def test_a_node_belongs_to_the_first_plugin_that_refuses_it(form: Any) -> None:
+    decision = decide([form("n1", called="A"), form("n1", "n2", called="B")], NODES)
+    assert verdicts(decision) == {
+        "n1": Status.unschedulable("A said no").by("A"),
+        "n2": Status.unschedulable("B said no").by("B"),
+        "n3": None,
+    }
+    assert decision.node_name == "n3"
+
+
+def test_reasons_of_overlapping_masks_append_and_unresolvable_wins() -> None:
+    decision = decide([masks((LOW, {"n1", "n2"}), (NEVER, {"n2", "n3"}))], NODES)
+    assert verdicts(decision) == {
+        "n1": LOW.by("Masks"),
+        "n2": Status.unresolvable("low", "never").by("Masks"),
+        "n3": NEVER.by("Masks"),
+    }
+    assert decision.message == "0/3 nodes are available: 2 low, 2 never."
+
+
+def test_an_error_counts_only_on_a_node_still_in_the_running() -> None:
+    error = Status.error("lost")
+    assert decide([refuse("n1"), masks((error, {"n1"}))], NODES).outcome is Outcome.SCHEDULED
+    decision = decide([masks((error, {"n2"})), refuse("n1")], NODES)
+    assert decision.outcome is Outcome.ERROR
+    assert decision.message == 'running "Masks" filter plugin: lost'
+    assert verdicts(decision)["n1"] == Status.unschedulable("Refuse said no").by("Refuse")
+
+
+def _raise(state: Any, pod: Any, node: Any) -> None:
+    raise ValueError("boom")
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        pytest.param(
+            plugin("A", filter=_raise),
+            'running "A" filter plugin: plugin A, point Filter, node n1: ValueError: boom',
+            id="the node form raises",
+        ),
+        pytest.param(
+            plugin("A", filter_nodes=_raise),
+            'running "A" filter plugin: plugin A, point Filter: ValueError: boom',
+            id="the vector form raises",
+        ),
+        pytest.param(
+            plugin("A", filter=lambda state, pod, node: False),
+            "plugin A, point Filter, node n1: filter must return a Status or None, got bool False",
+            id="the node form answers with a bool",
+        ),
+        pytest.param(
+            plugin("A", filter_nodes=lambda state, pod, nodes: [(LOW, np.ones(2, dtype=bool))]),
+            "plugin A, point Filter: filter_nodes must return (Status, mask) with a bool per node",
+            id="the mask has the wrong length",
+        ),
+        pytest.param(
+            plugin("A", filter_nodes=lambda state, pod, nodes: [(LOW, np.ones(3))]),
+            "plugin A, point Filter: filter_nodes must return (Status, mask) with a bool per node",
+            id="the mask holds numbers",
+        ),
+        pytest.param(
+            plugin("A", filter_nodes=lambda state, pod, nodes: [("no", np.ones(3, dtype=bool))]),
+            "plugin A, point Filter: filter_nodes must return (Status, mask) with a bool per node",
+            id="the reason is no Status",
+        ),
+        pytest.param(
+            plugin("A", filter=lambda state, pod, node: Status.wait(3, "later")),
+            'running "A" filter plugin: later',
+            id="a status that Filter does not know",
+        ),
+    ],
+)
+def test_a_fault_ends_the_cycle_and_names_plugin_point_and_node(broken: Any, message: str) -> None:
+    decision = decide([broken], NODES)
+    assert decision.outcome is Outcome.ERROR
+    assert decision.message.startswith(message)
+    assert decision.errors[0].plugin == "A"
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(0, 11), st.booleans()), max_size=14), max_size=5))
+def test_the_mass_pass_equals_asking_node_by_node(rules: list[list[tuple[int, bool]]]) -> None:
+    names = [f"n{i}" for i in range(12)]
+    vector, node = [], []
+    for number, rule in enumerate(rules):
+        name = f"P{number}"
+        answers = [((NEVER if final else LOW), {names[index]}) for index, final in rule]
+
+        def each(state: Any, pod: Any, info: Any, answers: Any = answers) -> Status | None:
+            mine = [status for status, refused in answers if info.name in refused]
+            reasons = [reason for status in mine for reason in status.reasons]
+            if not mine:
+                return None
+            return (Status.unresolvable if NEVER in mine else Status.unschedulable)(*reasons)
+
+        vector.append(masks(*answers, called=name))
+        node.append(plugin(name, filter=each))
+    nodes = make_nodes(*names)
+    ours = decide(vector, nodes, examine=True)
+    theirs = decide(node, nodes, examine=True)
+    assert verdicts(ours) == verdicts(theirs)
+    assert ours.message == theirs.message
+
+
+class Crowd(Plugin):
+    """Takes two pods a node."""
+
+    def filter(self, state: Any, pod: Any, node: Any) -> Status | None:
+        return Status.unschedulable("crowded") if len(node.pods) >= 2 else None
+
+    def filter_nodes(self, state: Any, pod: Any, nodes: Any) -> Any:
+        yield Status.unschedulable("crowded"), nodes.pod_count >= 2
+
+
+class Company(Plugin):
+    """Goes only where "friend" is, counting by add_pod."""
+
+    def pre_filter(self, state: Any, pod: Any, nodes: Any) -> None:
+        state.write("Company", frozenset())
+
+    def add_pod(self, state: Any, pod: Any, other: Any, node: Any) -> None:
+        if other.pod.name == "friend":
+            state.write("Company", state.read("Company") | {node.name})
+
+    def remove_pod(self, state: Any, pod: Any, other: Any, node: Any) -> None:
+        state.write("Company", state.read("Company") - {node.name})
+
+    def filter(self, state: Any, pod: Any, node: Any) -> Status | None:
+        there = state.read("Company")
+        return None if node.name in there else Status.unschedulable("lonely")
+
+
+@pytest.mark.parametrize(
+    ("nominated_priority", "refused"),
+    [
+        pytest.param(10, True, id="of the same priority counts"),
+        pytest.param(11, True, id="of higher priority counts"),
+        pytest.param(9, False, id="of lower priority does not count"),
+    ],
+)
+def test_a_pod_nominated_to_a_node(nominated_priority: int, refused: bool) -> None:
+    existing = make_pod("existing", node="n1")
+    nominated = make_pod("other", priority=nominated_priority, nominated="n1")
+    scheduler = make_scheduler([Crowd], [*make_nodes("n1", "n2"), existing, nominated])
+    decision = scheduler.cycle.run_sync(make_pod(priority=10), examine=True)
+    crowded = Status.unschedulable("crowded").by("Crowd")
+    assert verdicts(decision) == {"n1": crowded if refused else None, "n2": None}
+
+
+def test_the_pod_must_fit_without_the_nominated_pods_too() -> None:
+    friend = make_pod("friend", priority=10, nominated="n1")
+    scheduler = make_scheduler([Company], [*make_nodes("n1", "n2"), friend])
+    decision = scheduler.cycle.run_sync(make_pod(priority=10))
+    lonely = Status.unschedulable("lonely").by("Company")
+    assert verdicts(decision) == {"n1": lonely, "n2": lonely}
+
+
+def test_the_pods_own_nomination_does_not_count_against_it() -> None:
+    existing = make_pod("existing", node="n1")
+    pod = make_pod(priority=10, nominated="n1")
+    scheduler = make_scheduler([Crowd], [*make_nodes("n1", "n2"), existing, pod])
+    assert scheduler.cycle.run_sync(pod).node_name == "n1"
+
+
+def test_a_nominated_node_that_passes_is_the_only_one() -> None:
+    asked = []
+
+    def note(state: Any, pod: Any, node: Any) -> None:
+        asked.append(node.name)
+
+    decision = decide([plugin("A", filter=note)], NODES, make_pod(nominated="n3"))
+    assert decision.node_name == "n3"
+    assert asked == ["n3"]
+
+
+def test_a_nominated_node_that_is_refused_leaves_the_others() -> None:
+    decision = decide([refuse("n3")], NODES, make_pod(nominated="n3"))
+    assert decision.node_name == "n1"
+    assert verdicts(decision)["n3"] == Status.unschedulable("Refuse said no").by("Refuse")

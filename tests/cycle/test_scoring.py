@@ -1,0 +1,183 @@
+"""Score: weights, normalisation, range, ties; a fault ends the cycle with kube-scheduler's text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mooring.cycle.cycle import by_seed
+from mooring.framework.decision import Outcome
+from mooring.framework.plugin import Plugin
+from mooring.framework.status import Status
+from tests.cycle.scheduling import decide, make_nodes, make_pod, make_scheduler, plugin, refuse
+
+NODES = make_nodes("n1", "n2", "n3")
+
+
+def scores(called: str, values: Any, **more: Any) -> type[Plugin]:
+    return plugin(called, score_nodes=lambda state, pod, nodes: np.array(values), **more)
+
+
+def scores_each(called: str, values: dict[str, Any], **more: Any) -> type[Plugin]:
+    return plugin(called, score=lambda state, pod, node: values[node.name], **more)
+
+
+def doubled(state: Any, pod: Any, raw: Any) -> Any:
+    return raw * 2
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        scores("B", [30, 0, 10], normalize_score=doubled),
+        scores_each("B", {"n1": 30, "n2": 0, "n3": 10}, normalize_score=doubled),
+    ],
+    ids=["vector form", "node form"],
+)
+def test_totals_are_weighted_sums_of_normalised_scores(second: Any) -> None:
+    decision = decide([scores("A", [1, 50, 2]), second], NODES, weights={"A": 3, "B": 2})
+    assert decision.totals is not None
+    assert decision.totals.tolist() == [3 + 120, 150, 6 + 40]
+    assert decision.scores["B"].raw.tolist() == [30, 0, 10]
+    assert decision.scores["B"].normalized.tolist() == [60, 0, 20]
+    assert decision.scores["B"].weight == 2
+    assert decision.node_name == "n2"
+
+
+def test_a_plugin_that_steps_aside_in_pre_score_is_not_asked() -> None:
+    aside = scores("A", [9, 9, 9], pre_score=lambda state, pod, nodes: Status.skip())
+    decision = decide([aside, scores("B", [1, 2, 3])], NODES)
+    assert decision.skipped_score == {"A"}
+    assert list(decision.scores) == ["B"]
+
+
+def test_pre_score_gets_the_feasible_nodes() -> None:
+    seen = []
+
+    def note(state: Any, pod: Any, nodes: Any) -> None:
+        seen.append(list(nodes.names))
+
+    decide([refuse("n2"), plugin("A", pre_score=note), scores("B", [1, 2])], NODES)
+    assert seen == [["n1", "n3"]]
+
+
+def test_one_feasible_node_is_not_scored_unless_examined() -> None:
+    plugins = [refuse("n1", "n3"), scores("A", [7])]
+    assert decide(plugins, NODES).totals is None
+    examined = decide(plugins, NODES, examine=True)
+    assert examined.node_name == "n2"
+    assert examined.scores["A"].raw.tolist() == [7]
+
+
+def test_raw_scores_survive_a_plugin_that_normalises_in_place() -> None:
+    def in_place(state: Any, pod: Any, raw: Any) -> Any:
+        raw[:] = 5
+        return raw
+
+    decision = decide([scores("A", [1, 2, 3], normalize_score=in_place)], NODES, examine=True)
+    assert decision.scores["A"].raw.tolist() == [1, 2, 3]
+    assert decision.scores["A"].normalized.tolist() == [5, 5, 5]
+
+
+def test_every_one_of_the_best_nodes_is_chosen_about_as_often() -> None:
+    scheduler = make_scheduler([scores("A", [5, 1, 5])], NODES, choose=by_seed)
+    chosen = Counter(scheduler.cycle.run_sync(make_pod()).node_name for _ in range(400))
+    assert chosen.keys() == {"n1", "n3"}
+    assert min(chosen.values()) > 150
+
+
+def test_the_seed_of_a_choice_is_recorded() -> None:
+    scheduler = make_scheduler([scores("A", [5, 5, 5])], NODES, choose=by_seed)
+    decision = scheduler.cycle.run_sync(make_pod())
+    assert decision.node_name == ["n1", "n2", "n3"][decision.seed % 3]
+
+
+def _raise(*_: Any) -> None:
+    raise ValueError("boom")
+
+
+RANGE = (
+    'applying score defaultWeights on Score plugins: plugin "A" returns an invalid score {}, '
+    "it should in the range of [0, 100] after normalizing, node n2"
+)
+SCORE = 'running Score plugins: plugin "A" failed with: '
+NORMALIZE = 'running Normalize on Score plugins: plugin "A" failed with: '
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        pytest.param(scores("A", [0, 101, 0]), RANGE.format(101), id="a score above the range"),
+        pytest.param(scores("A", [0, -1, 0]), RANGE.format(-1), id="a score below the range"),
+        pytest.param(
+            scores_each("A", {"n1": 0, "n2": 2**70, "n3": 0}),
+            RANGE.format(2**70),
+            id="a score beyond 64 bits",
+        ),
+        pytest.param(
+            scores("A", [0, 51, 0], normalize_score=doubled),
+            RANGE.format(102),
+            id="out of range after normalising",
+        ),
+        pytest.param(
+            plugin("A", score=_raise),
+            SCORE + "plugin A, point Score, node n1: ValueError: boom",
+            id="the node form raises",
+        ),
+        pytest.param(
+            plugin("A", score_nodes=_raise),
+            SCORE + "plugin A, point Score: ValueError: boom",
+            id="the vector form raises",
+        ),
+        pytest.param(
+            scores_each("A", {"n1": 1.5, "n2": 0, "n3": 0}),
+            SCORE + "plugin A, point Score, node n1: score must return an int or a Status, "
+            "got float 1.5",
+            id="the node form answers with a float",
+        ),
+        pytest.param(
+            scores("A", [0.5, 1.0, 2.0]),
+            SCORE + "plugin A, point Score: score_nodes must return an int64 array",
+            id="the vector form answers with floats",
+        ),
+        pytest.param(
+            scores("A", [1, 2]),
+            SCORE + "plugin A, point Score: score_nodes must return an int64 array",
+            id="a score too few",
+        ),
+        pytest.param(
+            scores_each("A", dict.fromkeys(("n1", "n2", "n3"), Status.error("lost"))),
+            SCORE + "lost",
+            id="an error status",
+        ),
+        pytest.param(
+            scores("A", [1, 2, 3], normalize_score=_raise),
+            NORMALIZE + "plugin A, point Score: ValueError: boom",
+            id="normalising raises",
+        ),
+        pytest.param(
+            scores("A", [1, 2, 3], normalize_score=lambda state, pod, raw: None),
+            NORMALIZE + "plugin A, point Score: normalize_score must return an int64 array",
+            id="normalising returns nothing",
+        ),
+        pytest.param(
+            scores("A", [1, 2, 3], pre_score=_raise),
+            'running PreScore plugin "A": plugin A, point PreScore: ValueError: boom',
+            id="PreScore raises",
+        ),
+        pytest.param(
+            scores("A", [1, 2, 3], pre_score=lambda *_: Status.unschedulable("no")),
+            'running PreScore plugin "A": no',
+            id="PreScore refuses",
+        ),
+    ],
+)
+def test_a_fault_ends_the_cycle(broken: Any, message: str) -> None:
+    decision = decide([broken], NODES)
+    assert decision.outcome is Outcome.ERROR
+    assert decision.message.startswith(message)
+    assert decision.errors[0].plugin == "A"
+    assert decision.node_name == ""
