@@ -32,7 +32,7 @@ _RANGE = (
     'applying score defaultWeights on Score plugins: plugin "{}" returns an invalid score {}, '
     "it should in the range of [{}, {}] after normalizing, node {}"
 )
-_ARRAY = "an int, or an int64 array with an entry per node"
+_ARRAY = "an int64 array with an entry per node"
 
 
 class Ranking(msgspec.Struct):
