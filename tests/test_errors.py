@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.errors import ApiError, ConfigError, MooringError, ObjectError, PluginError
+from mooring.errors import (
+    ApiError,
+    ConfigError,
+    MooringError,
+    NoAnswerError,
+    ObjectError,
+    PluginError,
+)
 
 
 @pytest.mark.parametrize(
@@ -26,6 +33,10 @@ from mooring.errors import ApiError, ConfigError, MooringError, ObjectError, Plu
         ),
         (ApiError(500), "500"),
         (
+            NoAnswerError("connection refused", sent=False, method="GET", url="https://x/api"),
+            "GET https://x/api: connection refused",
+        ),
+        (
             PluginError("bad", plugin="P", point="filter", node="n"),
             "plugin P, point filter, node n: bad",
         ),
@@ -42,3 +53,47 @@ def test_a_place_is_filled_in_without_losing_what_was_known():
     error = ObjectError("bad", path="spec").at(file="f", document=1)
     assert str(error) == "f: document 1: spec: bad"
     assert str(error.at(path="metadata", line=4)) == "f:4: document 1: metadata: bad"
+
+
+@pytest.mark.parametrize(
+    ("error", "kinds"),
+    [
+        (ApiError(404, reason="NotFound"), {"not_found"}),
+        (ApiError(409, reason="Conflict"), {"conflict"}),
+        (ApiError(409, reason="AlreadyExists"), {"already_exists"}),
+        (ApiError(410, reason="Expired"), {"gone"}),
+        (ApiError(401), {"unauthorized"}),
+        (ApiError(403), {"forbidden"}),
+        (ApiError(429), {"too_many_requests"}),
+        (NoAnswerError("lost", sent=True), set()),
+    ],
+    ids=str,
+)
+def test_an_answer_is_known_by_its_kind(error, kinds):
+    names = [
+        "not_found",
+        "conflict",
+        "already_exists",
+        "gone",
+        "unauthorized",
+        "forbidden",
+        "too_many_requests",
+    ]
+    assert {name for name in names if getattr(error, f"is_{name}")} == kinds
+
+
+@pytest.mark.parametrize(
+    ("error", "maybe"),
+    [
+        (ApiError(409), False),
+        (ApiError(429), False),
+        (ApiError(500), True),
+        (ApiError(503), False),
+        (ApiError(504), True),
+        (NoAnswerError("connection reset", sent=True), True),
+        (NoAnswerError("connection refused", sent=False), False),
+    ],
+    ids=str,
+)
+def test_a_write_may_have_been_applied_where_the_answer_does_not_say(error, maybe):
+    assert error.maybe_applied is maybe

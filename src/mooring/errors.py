@@ -4,6 +4,7 @@
     ├── ConfigError   a configuration file or flag cannot be used
     ├── ObjectError   a Kubernetes object, quantity, selector or manifest is malformed
     ├── ApiError      the API server answered with a failure
+    │   └── NoAnswerError   the API server did not answer
     └── PluginError   a plugin broke its contract
 
 A refusal to place a pod is a value (a `Status`), never an exception.
@@ -124,6 +125,71 @@ class ApiError(MooringError):
         request = " ".join(part for part in (method, url) if part)
         answer = f"{status} {reason}".rstrip()
         super().__init__(": ".join(part for part in (request, answer, message) if part))
+
+    @property
+    def is_not_found(self) -> bool:
+        """Tell whether the object or the resource does not exist."""
+        return self.status == 404
+
+    @property
+    def is_conflict(self) -> bool:
+        """Tell whether the object has changed meanwhile, or its state forbids the request."""
+        return self.status == 409 and self.reason != "AlreadyExists"
+
+    @property
+    def is_already_exists(self) -> bool:
+        """Tell whether an object of that name is there already."""
+        return self.status == 409 and self.reason == "AlreadyExists"
+
+    @property
+    def is_gone(self) -> bool:
+        """Tell whether the resourceVersion or continue token asked for is too old."""
+        return self.status == 410
+
+    @property
+    def is_unauthorized(self) -> bool:
+        """Tell whether the server does not know who asks."""
+        return self.status == 401
+
+    @property
+    def is_forbidden(self) -> bool:
+        """Tell whether whoever asks may not."""
+        return self.status == 403
+
+    @property
+    def is_too_many_requests(self) -> bool:
+        """Tell whether the server asks for patience, or a budget forbids an eviction."""
+        return self.status == 429
+
+    @property
+    def maybe_applied(self) -> bool:
+        """Tell whether the server may have carried a write out all the same: read to find out."""
+        return self.status >= 500 and self.status != 503
+
+
+class NoAnswerError(ApiError):
+    """Report a request that got no answer; `sent` tells whether the server may have received it.
+
+    `status` is 0.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        sent: bool,
+        method: str | None = None,
+        url: str | None = None,
+    ) -> None:
+        super().__init__(0, message, method=method, url=url)
+        self.sent = sent
+        request = " ".join(part for part in (method, url) if part)
+        self.args = (": ".join(part for part in (request, message) if part),)
+
+    @property
+    def maybe_applied(self) -> bool:
+        """Tell whether the server may have carried a write out all the same: read to find out."""
+        return self.sent
 
 
 class PluginError(MooringError):
