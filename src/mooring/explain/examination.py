@@ -1,0 +1,135 @@
+"""Examination: what every plugin says of every node, beyond what a decision needs.
+
+The scheduling cycle stops asking about a node at the first refusal, may stop once it has found
+enough nodes, and scores nothing where one node is left. To explain an attempt, every Filter plugin
+is asked about every node, by itself, on a state of its own. The decision is taken by the cycle as
+always: that someone looks on changes neither it nor those after it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from mooring.api import Pod
+from mooring.cycle.filtering import filter_nodes_with_nominated
+from mooring.cycle.pre_filter import run_pre_filter
+from mooring.cycle.profile import Profile
+from mooring.cycle.scoring import rank
+from mooring.framework.decision import Decision
+from mooring.framework.handle import Nominator
+from mooring.framework.nodes import Nodes
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+
+
+class Score(msgspec.Struct, frozen=True):
+    """One plugin's score of one node."""
+
+    raw: int
+    normalized: int
+
+
+class NodeVerdict(msgspec.Struct):
+    """What the plugins said of one node."""
+
+    name: str
+    #: Whether the Filter plugins were asked: PreFilter may have narrowed the search to others.
+    asked: bool = False
+    #: Every refusal, in the order of the plugins; the first is the one that the message counts.
+    refusals: list[Status] = msgspec.field(default_factory=list)
+    #: Whether the node went on to scoring in the attempt itself.
+    feasible: bool = False
+    scores: dict[str, Score] = msgspec.field(default_factory=dict)
+    total: int | None = None
+
+
+class Answers(msgspec.Struct):
+    """What the Filter plugins say, asked before the attempt that is to be explained."""
+
+    profile: Profile
+    state: CycleState
+    nodes: list[NodeVerdict]
+    #: Filter plugins that were asked, in order.
+    filters: list[str] = msgspec.field(default_factory=list)
+    #: Faults that kept a plugin from answering for all nodes.
+    faults: list[Status] = msgspec.field(default_factory=list)
+
+
+class Examination(msgspec.Struct):
+    """One attempt, examined."""
+
+    decision: Decision
+    attempt: int
+    #: The node chosen by the scheduling cycle; it may have been lost later, at Reserve or Permit.
+    chosen: str
+    nodes: Sequence[NodeVerdict]
+    filters: Sequence[str]
+    faults: Sequence[Status]
+    #: Weights of the Score plugins that were asked, in order.
+    weights: Mapping[str, int]
+
+
+def ask_filters(profile: Profile, nominator: Nominator, pod: Pod, nodes: Nodes) -> Answers:
+    """Ask every Filter plugin about every node that PreFilter leaves."""
+    state = CycleState()
+    answers = Answers(profile, state, [NodeVerdict(name) for name in nodes.names])
+    before = run_pre_filter(profile, state, pod, nodes)
+    if before.status is not None:
+        return answers
+    rows = list(range(len(nodes)))
+    if before.node_names is not None:
+        rows = sorted(row for name in before.node_names if (row := nodes.row(name)) >= 0)
+    asked = nodes.select(np.array(rows, dtype=np.intp))
+    for row in rows:
+        answers.nodes[row].asked = True
+    info = profile.handle.pod_info(pod)
+    for step in profile.filter:
+        if step.name in state.skip_filter_plugins:
+            continue
+        answers.filters.append(step.name)
+        alone = copy.copy(profile)
+        alone.filter = (step,)
+        verdicts = filter_nodes_with_nominated(alone, nominator, state, info, asked)
+        for status, positions in verdicts.refusals:
+            for position in positions.tolist():
+                answers.nodes[rows[position]].refusals.append(status)
+        fault = verdicts.error
+        if fault is not None and all(status is not fault for status, _ in verdicts.refusals):
+            answers.faults.append(fault)
+    return answers
+
+
+def examine(answers: Answers, decision: Decision, attempt: int = 1) -> Examination:
+    """Join the plugins' answers with the decision, before the snapshot changes."""
+    found = Examination(
+        decision=decision,
+        attempt=attempt,
+        chosen=decision.node_name,
+        nodes=answers.nodes,
+        filters=answers.filters,
+        faults=answers.faults,
+        weights={name: scores.weight for name, scores in decision.scores.items()},
+    )
+    feasible = decision.feasible
+    if feasible is None:
+        return found
+    verdicts = {verdict.name: verdict for verdict in answers.nodes}
+    passed = [verdicts[name] for name in feasible.names]
+    for verdict in passed:
+        verdict.feasible = True
+    if decision.totals is None or not passed:
+        return found
+    for verdict, total in zip(passed, decision.totals.tolist(), strict=True):
+        verdict.total = total
+    # A plugin may have normalised in place, so the raw scores are asked for once more.
+    again = rank(answers.profile, answers.state, decision.pod, feasible, keep_raw=True).scores
+    for name, scores in decision.scores.items():
+        raw = again[name].raw if name in again else scores.raw
+        pairs = zip(raw.tolist(), scores.normalized.tolist(), strict=True)
+        for verdict, (before, after) in zip(passed, pairs, strict=True):
+            verdict.scores[name] = Score(before, after)
+    return found

@@ -1,0 +1,29 @@
+"""Nearest misses: nodes that would take the pod, were it not for one plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from mooring.explain.examination import NodeVerdict
+from mooring.framework.status import Status
+
+
+class Miss(msgspec.Struct, frozen=True):
+    """One node and the only plugin that refuses it."""
+
+    node: str
+    status: Status
+
+
+def nearest_misses(nodes: Iterable[NodeVerdict]) -> list[Miss]:
+    """Return the nodes that exactly one plugin refuses.
+
+    Nodes that PreFilter left out are none: nobody was asked about them.
+    """
+    return [
+        Miss(verdict.name, verdict.refusals[0])
+        for verdict in nodes
+        if verdict.asked and len(verdict.refusals) == 1 and verdict.refusals[0].is_rejected
+    ]

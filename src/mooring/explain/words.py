@@ -1,0 +1,45 @@
+"""The words for how an attempt ended and why a node was chosen."""
+
+from __future__ import annotations
+
+from mooring.explain.examination import Examination
+from mooring.framework.decision import Decision, Outcome
+
+#: How many names of tied nodes are told.
+_NAMES = 5
+
+
+def why_chosen(found: Examination) -> str:
+    """Say why the scheduling cycle chose its node; empty where it chose none."""
+    decision = found.decision
+    if not found.chosen:
+        return ""
+    if decision.totals is None:
+        if decision.pod.status.nominated_node_name == found.chosen:
+            return "the pod was nominated to it, and it passes"
+        if sum(verdict.asked and not verdict.refusals for verdict in found.nodes) == 1:
+            return "the only node that passes, so nothing was scored"
+        return "the first node that passes, and no more were sought"
+    best = decision.best
+    top = int(decision.totals.max())
+    if len(best) == 1:
+        return f"the highest total, {top}"
+    names = ", ".join(sorted(best)[:_NAMES]) + (", …" if len(best) > _NAMES else "")
+    return f"one of {len(best)} nodes with the highest total, {top} ({names}), picked at random"
+
+
+def how_ended(decision: Decision, node: str = "") -> str:
+    """Say in a few words how an attempt ended; `node` is the one that the cycle chose."""
+    if decision.outcome is Outcome.SCHEDULED:
+        return f"scheduled to {decision.node_name}"
+    if decision.outcome is Outcome.GATED:
+        return "gated"
+    word = "failed" if decision.outcome is Outcome.ERROR else "unschedulable"
+    return f"{word}, {node} was chosen and given up" if node else word
+
+
+def message_of(decision: Decision) -> str:
+    """Return why the pod stayed pending, in kube-scheduler's words; empty where it did not."""
+    if decision.pre_enqueue is not None:
+        return decision.pre_enqueue.message
+    return decision.message
