@@ -1,0 +1,39 @@
+"""NameScore: a score that depends on the node's name alone."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+
+from mooring import MAX_NODE_SCORE, CycleState, NodeInfo, Nodes, Plugin
+from mooring.api import Pod
+
+_NUMBER = re.compile(r"[0-9]+$")
+
+
+class NameScore(Plugin):
+    """Prefer the node with the highest number at the end of its name: node02 beats node01."""
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        """Score one node."""
+        return score_name(node.name)
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> npt.NDArray[np.int64]:
+        """Score all nodes; their names are looked at once, until a node comes or goes."""
+        return nodes.gather(nodes.derive(self.name, _score_names))
+
+
+def score_name(name: str) -> int:
+    """Return the number at the end of a name, 100 at most.
+
+    >>> score_name("k8s-node02"), score_name("k8s-master")
+    (2, 0)
+    """
+    number = _NUMBER.search(name)
+    return min(int(number.group()[-9:]), MAX_NODE_SCORE) if number else 0
+
+
+def _score_names(nodes: Nodes) -> npt.NDArray[np.int64]:
+    return np.array([score_name(name) for name in nodes.names], dtype=np.int64)

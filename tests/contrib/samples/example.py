@@ -1,0 +1,48 @@
+"""The example folders of the sample plugins, as the tests read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from mooring import Plugin
+from mooring.api import KubeObject, Node, Pod, read_manifests, set_defaults
+from mooring.config import load_config
+from mooring.registry import default_registry
+from mooring.simulate.memory import MemoryScheduler
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+
+
+class Example:
+    """One folder: its nodes, its pod, its configuration."""
+
+    def __init__(self, name: str) -> None:
+        folder = EXAMPLES / name
+        self.config = folder / "scheduler-config.yaml"
+        objects: list[KubeObject] = []
+        for path in sorted(folder.glob("*.yaml")):
+            if path != self.config:
+                objects += [obj for obj, _ in read_manifests(path.read_text(), str(path))]
+        whole = set_defaults(objects)
+        self.nodes = [obj for obj in whole if isinstance(obj, Node)]
+        (self.pod,) = [obj for obj in whole if isinstance(obj, Pod)]
+
+    def scheduler(self, plugin: type[Plugin]) -> MemoryScheduler:
+        """Return a scheduler of the example's cluster that runs its configuration."""
+        registry = default_registry([plugin])
+        config = load_config(self.config, registry=registry)
+        return MemoryScheduler([*self.nodes, self.pod], config=config, registry=registry)
+
+
+def with_labels(node: Node, **labels: str) -> Node:
+    """Return the node with more labels, as `kubectl label nodes` makes it."""
+    return replace(node, metadata=replace(node.metadata, labels={**node.metadata.labels, **labels}))
+
+
+def messages(caplog: pytest.LogCaptureFixture, wanted: Callable[[str], bool]) -> list[str]:
+    """Return the log lines of a test that are wanted."""
+    return [record.getMessage() for record in caplog.records if wanted(record.getMessage())]
