@@ -31,3 +31,48 @@ def test_what_is_derived_is_worked_out_again_only_when_a_node_changes() -> None:
     cache.update_node(make_node("c", labels={"new": "label"}))
     assert cache.nodes.derive("count", count) == 3
     assert asked == [2, 2, 3, 3]
+
+
+def test_what_follows_the_pods_is_worked_out_again_only_for_rows_that_changed() -> None:
+    cache = Cache(PodInfos(FeatureGates()))
+    for name in ("a", "b", "c"):
+        cache.add_node(make_node(name))
+    asked: list[list[str]] = []
+
+    def pods(nodes: Nodes) -> np.ndarray:
+        asked.append(list(nodes.names))
+        return nodes.pod_count.copy()
+
+    assert cache.nodes.follow("pods", pods).tolist() == [0, 0, 0]
+    cache.add_pod(make_pod("p", "b"))
+    assert cache.nodes.follow("pods", pods).tolist() == [0, 1, 0]
+    one = cache.nodes.select(np.array([1], dtype=np.intp))
+    assert one.follow("pods", pods).tolist() == [1]
+    assert asked == [["a", "b", "c"], ["b"]]
+    cache.remove_node("a")
+    assert cache.nodes.follow("pods", pods).tolist() == [0, 1], "rows moved: all anew"
+
+
+def test_what_follows_survives_a_long_record_of_changes() -> None:
+    cache = Cache(PodInfos(FeatureGates()))
+    cache.add_node(make_node("a"))
+    cache.nodes.follow("pods", lambda nodes: nodes.pod_count)
+    for i in range(200):
+        cache.add_pod(make_pod(f"p{i}", "a"))
+    assert cache.nodes.follow("pods", lambda nodes: nodes.pod_count).tolist() == [200]
+
+
+def test_most_of_the_nodes_are_worked_out_by_way_of_all() -> None:
+    cache = Cache(PodInfos(FeatureGates()))
+    for name in ("a", "b", "c"):
+        cache.add_node(make_node(name))
+    sizes: list[int] = []
+
+    def pods(nodes: Nodes) -> np.ndarray:
+        sizes.append(len(nodes))
+        return nodes.pod_count
+
+    cache.add_pod(make_pod("p", "c"))
+    assert cache.nodes.select(np.array([2, 0])).per_row(pods).tolist() == [1, 0]
+    assert cache.nodes.select(np.array([2])).per_row(pods).tolist() == [1]
+    assert sizes == [3, 1]

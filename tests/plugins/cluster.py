@@ -141,12 +141,9 @@ class Cluster:
 
     def score_only(self, plugin: Any, pod: Pod, state: CycleState) -> dict[str, int]:
         scores = [plugin.score(state, pod, info) for info in self.nodes.infos()]
-        found = plugin.score_nodes(state, pod, self.nodes)
-        assert found.dtype == np.int64
-        assert found.tolist() == scores
+        assert _scores(plugin, state, pod, self.nodes) == scores
         backwards = np.arange(len(self.nodes), dtype=np.intp)[::-1]
-        some = plugin.score_nodes(state, pod, self.nodes.select(backwards))
-        assert some.tolist() == scores[::-1]
+        assert _scores(plugin, state, pod, self.nodes.select(backwards)) == scores[::-1]
         return dict(zip(self.nodes.names, scores, strict=True))
 
     def normalized(self, plugin: Any, pod: Pod) -> dict[str, int]:
@@ -156,6 +153,14 @@ class Cluster:
         raw = np.array(list(scores.values()), dtype=np.int64)
         normal = plugin.normalize_score(CycleState(), pod, raw)
         return dict(zip(scores, normal.tolist(), strict=True))
+
+
+def _scores(plugin: Any, state: CycleState, pod: Pod, nodes: Nodes) -> list[int]:
+    found = plugin.score_nodes(state, pod, nodes)
+    if isinstance(found, int):
+        return [found] * len(nodes)
+    assert found.dtype == np.int64
+    return found.tolist()
 
 
 def _verdict(status: Status | None) -> Verdict:

@@ -96,7 +96,9 @@ def refusals(plugin: Any, state: CycleState, pod: Pod, nodes: Nodes) -> dict[str
 
 def raw_scores(plugin: Any, state: CycleState, pod: Pod, nodes: Nodes) -> dict[str, int]:
     """Ask both forms of Score, demand the same answers, and return the scores by node."""
-    scores = dict(zip(nodes.names, plugin.score_nodes(state, pod, nodes).tolist(), strict=True))
+    found = plugin.score_nodes(state, pod, nodes)
+    found = [found] * len(nodes) if isinstance(found, int) else found.tolist()
+    scores = dict(zip(nodes.names, found, strict=True))
     for info in nodes.infos():
         assert plugin.score(state, pod, info) == scores[info.name], info.name
     return scores

@@ -9,6 +9,7 @@ matches, as kube-scheduler does.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from mooring.api.labels import (
     IN,
@@ -243,6 +244,12 @@ class RequiredNodeAffinity:
         return hash((self.selector, self.terms))
 
 
+@lru_cache(maxsize=4096)
+def _parse_terms(selector: NodeSelector) -> NodeTerms:
+    """Parse a selector; the pods of one workload all carry the same."""
+    return NodeTerms.parse(selector)
+
+
 def required_node_affinity(pod: Pod) -> RequiredNodeAffinity:
     """Parse what a pod demands of its node: nodeSelector and required node affinity."""
     spec = pod.spec
@@ -251,5 +258,5 @@ def required_node_affinity(pod: Pod) -> RequiredNodeAffinity:
     if spec.affinity is not None and spec.affinity.node_affinity is not None:
         required = spec.affinity.node_affinity.required_during_scheduling_ignored_during_execution
         if required is not None:
-            terms = NodeTerms.parse(required)
+            terms = _parse_terms(required)
     return RequiredNodeAffinity(selector, terms)

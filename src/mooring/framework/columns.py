@@ -31,6 +31,7 @@ T = TypeVar("T")
 
 Mask = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
 
 _INITIAL_CAPACITY = 64
@@ -161,11 +162,19 @@ class Columns:
         self.node_generation = 0
         self._derived: dict[Hashable, Any] = {}
         self._derived_generation = 0
+        #: Rows in the order they changed, the first at generation `_touched_from` + 1.
+        self._touched: list[int] = []
+        self._touched_from = 0
+        self._followed: dict[Hashable, tuple[npt.NDArray[Any], int]] = {}
         self._capacity = _INITIAL_CAPACITY
         self._allocatable: dict[str, Ints] = {}
         self._requested: dict[str, Ints] = {}
         self._free: dict[str, Ints] = {}
         self._non_zero: dict[str, Ints] = {"cpu": self._zeros(), "memory": self._zeros()}
+        #: `requested` and `non_zero` as floats: what is divided is not converted each time.
+        self._floats: dict[tuple[str, bool], Floats] = {
+            (resource, True): np.zeros(self._capacity) for resource in self._non_zero
+        }
         self._pod_count = self._zeros()
         self._changed_at = self._zeros()
         self._unschedulable = np.zeros(self._capacity, dtype=np.bool_)
@@ -185,6 +194,7 @@ class Columns:
         self._allocatable[resource] = self._zeros()
         self._requested[resource] = self._zeros()
         self._free[resource] = self._zeros()
+        self._floats[resource, False] = np.zeros(self._capacity)
 
     # Reading. Slices are views: they follow later writes, so a caller never keeps one past its
     # cycle.
@@ -207,6 +217,11 @@ class Columns:
     def non_zero_requested(self, resource: str) -> Ints:
         """Return `requested` with defaults for containers that ask for no cpu or memory."""
         return _read_only(self._non_zero[resource][: self.size])
+
+    def floats(self, resource: str, non_zero: bool) -> Floats:
+        """Return `requested` or `non_zero_requested` as floats."""
+        column = self._floats.get((resource, non_zero))
+        return np.zeros(self.size) if column is None else _read_only(column[: self.size])
 
     @property
     def pod_count(self) -> Ints:
@@ -247,6 +262,22 @@ class Columns:
         found: T = self._derived[key]
         return found
 
+    def followed(
+        self, key: Hashable, work_out: Callable[[npt.NDArray[np.intp] | None], npt.NDArray[Any]]
+    ) -> npt.NDArray[Any]:
+        """Return an entry per row, worked out anew for the rows that changed since last asked."""
+        found = self._followed.get(key)
+        if found is None:
+            column = work_out(None).copy()
+        else:
+            column, generation = found
+            if generation == self.generation:
+                return column
+            rows = np.array(self._touched[generation - self._touched_from :], dtype=np.intp)
+            column[rows] = work_out(rows)
+        self._followed[key] = (column, self.generation)
+        return column
+
     # Writing.
 
     def add(self, info: NodeInfo) -> int:
@@ -280,8 +311,8 @@ class Columns:
             self.write_pods(row)
         self.infos.pop()
         self.names.pop()
-        self._set_size(last)
         self.generation += 1
+        self._set_size(last)
         self.node_generation += 1
         return last
 
@@ -314,6 +345,7 @@ class Columns:
         for resource, column in self._requested.items():
             amount = info.requested.get(resource, 0)
             column[row] = amount
+            self._floats[resource, False][row] = amount
             self._free[resource][row] = self._allocatable[resource][row] - amount
         self._write_sums(row, info)
         self._forget_ports(info.name)
@@ -334,12 +366,14 @@ class Columns:
         for resource in resources:
             amount = info.requested[resource]
             self._requested[resource][row] = amount
+            self._floats[resource, False][row] = amount
             self._free[resource][row] = self._allocatable[resource][row] - amount
         self._write_sums(row, info)
 
     def _write_sums(self, row: int, info: NodeInfo) -> None:
-        self._non_zero["cpu"][row] = info.non_zero_requested["cpu"]
-        self._non_zero["memory"][row] = info.non_zero_requested["memory"]
+        for resource, amount in info.non_zero_requested.items():
+            self._non_zero[resource][row] = amount
+            self._floats[resource, True][row] = amount
         self._pod_count[row] = len(info.pods)
 
     def _forget_ports(self, name: str) -> None:
@@ -352,9 +386,19 @@ class Columns:
     def _touch(self, row: int) -> None:
         self.generation += 1
         self._changed_at[row] = self.generation
+        self._touched.append(row)
+        if len(self._touched) > self._capacity:
+            self._forget_touched()
+
+    def _forget_touched(self) -> None:
+        """Begin the record of touched rows anew, and with it everything that followed it."""
+        self._touched.clear()
+        self._touched_from = self.generation
+        self._followed.clear()
 
     def _set_size(self, size: int) -> None:
         self.size = size
+        self._forget_touched()
         self.taints.set_size(size)
         self.declared_features.set_size(size)
         for column in self._labels.values():
@@ -365,6 +409,8 @@ class Columns:
         for group in (self._allocatable, self._requested, self._free, self._non_zero):
             for resource, column in group.items():
                 group[resource] = cast(Ints, grown(column, capacity))
+        for which, floats in self._floats.items():
+            self._floats[which] = cast(Floats, grown(floats, capacity))
         self._pod_count = cast(Ints, grown(self._pod_count, capacity))
         self._changed_at = cast(Ints, grown(self._changed_at, capacity))
         self._unschedulable = cast(Mask, grown(self._unschedulable, capacity))

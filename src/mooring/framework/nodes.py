@@ -20,6 +20,7 @@ from mooring.api.labels import Requirement, Selector
 from mooring.framework.columns import (
     Codes,
     Columns,
+    Floats,
     Ints,
     Mask,
     ValueColumn,
@@ -117,6 +118,11 @@ class Column(Generic[V]):
         """Return the code of each node's value."""
         codes = self._column.codes
         return codes if self._rows is None else codes[self._rows]
+
+    @property
+    def any(self) -> bool:
+        """Tell whether some node of the snapshot may have a value; False is certain."""
+        return len(self._column.values) > 1
 
     @property
     def present(self) -> Mask:
@@ -218,6 +224,27 @@ class Nodes:
         """
         return self._columns.derived(key, lambda: work_out(self.all))
 
+    def follow(self, key: Hashable, work_out: Callable[[Nodes], npt.NDArray[S]]) -> npt.NDArray[S]:
+        """Keep an array worked out of nodes and their pods; only rows that changed are redone.
+
+        `work_out` gets some nodes and returns an entry for each, which must depend on that node
+        alone. Begin the key with something of your own (the plugin's name).
+        """
+        column = self._columns.followed(
+            key, lambda rows: work_out(self.all if rows is None else self.select(rows))
+        )
+        return self.gather(column)
+
+    def per_row(self, work_out: Callable[[Nodes], npt.NDArray[S]]) -> npt.NDArray[S]:
+        """Return `work_out` of these nodes, by way of all nodes where these are most of them.
+
+        Whole columns are read as they are, a part must be picked out first. Each entry must depend
+        on its node alone.
+        """
+        if self.rows is None or 2 * len(self.rows) < self._columns.size:
+            return work_out(self)
+        return self.gather(work_out(self.all))
+
     def info(self, position: int) -> NodeInfo:
         """Return one node for node-form access, by its position in this object."""
         row = position if self.rows is None else int(self.rows[position])
@@ -251,6 +278,13 @@ class Nodes:
         """Return `requested` of cpu or memory, with defaults for containers that ask for none."""
         return self.gather(self._columns.non_zero_requested(resource))
 
+    def requested_floats(self, resource: str, *, non_zero: bool = False) -> Floats:
+        """Return `requested` (or `non_zero_requested`) as floats, for scores that divide.
+
+        Exact below 2**53.
+        """
+        return self.gather(self._columns.floats(resource, non_zero))
+
     @property
     def pod_count(self) -> Ints:
         """Return the number of pods on each node."""
@@ -280,6 +314,11 @@ class Nodes:
     def unschedulable(self) -> Mask:
         """Return which nodes are cordoned."""
         return self.gather(self._columns.unschedulable)
+
+    @property
+    def any_unschedulable(self) -> bool:
+        """Tell whether some node of the snapshot is cordoned."""
+        return self.derive("Nodes/any_unschedulable", lambda every: bool(every.unschedulable.any()))
 
     @property
     def taints(self) -> Column[tuple[Taint, ...]]:

@@ -11,16 +11,19 @@ out: a dry run of 500 nodes with 2,000 pods costs a few array operations.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mooring.framework.columns import Ints, Mask
+from mooring.framework.columns import Floats, Ints, Mask
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.pod_info import HostPort, PodInfo
+
+S = TypeVar("S", bound=np.generic)
 
 Positions = npt.NDArray[np.intp]
 
@@ -150,6 +153,14 @@ class WhatIf(Nodes):
         view.flags.writeable = False
         return view
 
+    def follow(self, key: Hashable, work_out: Callable[[Nodes], npt.NDArray[S]]) -> npt.NDArray[S]:
+        """Work an array out of the nodes as they would be."""
+        return work_out(self)
+
+    def per_row(self, work_out: Callable[[Nodes], npt.NDArray[S]]) -> npt.NDArray[S]:
+        """Return `work_out` of the nodes as they would be."""
+        return work_out(self)
+
     def requested(self, resource: str) -> Ints:
         """Return what the pods on each node would ask for."""
         return self._column("requested", resource, super().requested(resource))
@@ -161,6 +172,11 @@ class WhatIf(Nodes):
     def non_zero_requested(self, resource: str) -> Ints:
         """Return `requested` of cpu or memory, with defaults for containers that ask for none."""
         return self._column("non_zero", resource, super().non_zero_requested(resource))
+
+    def requested_floats(self, resource: str, *, non_zero: bool = False) -> Floats:
+        """Return `requested` (or `non_zero_requested`) as floats, for scores that divide."""
+        amounts = self.non_zero_requested if non_zero else self.requested
+        return amounts(resource).astype(np.float64)
 
     @property
     def pod_count(self) -> Ints:

@@ -41,7 +41,7 @@ class ImageLocality(Plugin):
                 total += _scaled_size(image, len(snapshot))
         return _score(total, _container_count(pod))
 
-    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | Status:
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | int | Status:
         """Score all nodes: each distinct image is asked once."""
         sizes: dict[str, int] = {}
         for name in _images(pod):
@@ -50,7 +50,7 @@ class ImageLocality(Plugin):
                 sizes[name] = sizes.get(name, 0) + _scaled_size(image, len(nodes.all))
         count = _container_count(pod)
         if not sizes:
-            return np.full(len(nodes), _score(0, count), dtype=np.int64)
+            return _score(0, count)
         if len(sizes) == 1:
             ((name, size),) = sizes.items()
             present = nodes.has_image(name)

@@ -46,7 +46,7 @@ class NodeUnschedulable(Plugin):
         self, state: CycleState, pod: Pod, nodes: Nodes
     ) -> Iterator[tuple[Status, Mask]]:
         """Refuse all cordoned nodes."""
-        if not self._tolerates(pod):
+        if nodes.any_unschedulable and not self._tolerates(pod):
             yield UNSCHEDULABLE, nodes.unschedulable
 
     def events_to_register(self) -> list[ClusterEvent]:

@@ -90,12 +90,14 @@ class TaintToleration(Plugin):
             return Status.error(NOT_PRE_SCORED)
         return self._count(node.taints, tolerations)
 
-    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | Status:
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | int | Status:
         """Count the untolerated PreferNoSchedule taints, once per set of taints."""
         try:
             tolerations = state.read(_STATE)
         except StateNotFoundError:
             return Status.error(NOT_PRE_SCORED)
+        if not nodes.taints.any:
+            return 0
         counts = nodes.taints.map(
             (_SCORE, self._comparison, tolerations),
             lambda taints: 0 if taints is None else self._count(taints, tolerations),

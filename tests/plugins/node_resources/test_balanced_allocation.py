@@ -123,16 +123,3 @@ def test_all_nodes_at_once_score_as_one_by_one(offered, taken, asked, names: lis
     scores = cluster.score(plugin, make_pod(requests=requests(asked)))
     if isinstance(scores, dict):
         assert all(50 <= score <= 100 for score in scores.values())
-
-
-def test_nodes_beyond_one_block_score_as_those_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = [(str(i % 5 + 1), f"{i % 7 + 1}Gi") for i in range(11)]
-    nodes = [
-        make_node(f"n{i}", allocatable={"cpu": cpu, "memory": memory})
-        for i, (cpu, memory) in enumerate(sizes)
-    ]
-    cluster = Cluster(nodes, [make_pod("a", "n10", requests={"cpu": "500m"})])
-    plugin, incoming = cluster.make(BalancedAllocation), pod(cpu="300m", memory="100Mi")
-    expected = cluster.score(plugin, incoming)
-    monkeypatch.setattr("mooring.plugins.node_resources.balanced_allocation._BLOCK", 4)
-    assert cluster.score(plugin, incoming) == expected

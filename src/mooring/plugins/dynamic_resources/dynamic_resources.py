@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from mooring.api import DeviceClass, Pod, ResourceClaim
-from mooring.framework.columns import Ints, Mask
+from mooring.framework.columns import Mask
 from mooring.framework.decision import NodeStatuses
 from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.handle import Handle
@@ -132,9 +132,9 @@ class DynamicResources(Plugin):
         """Score nothing: no node on which devices are needed gets this far."""
         return 0
 
-    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints:
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> int:
         """Score nothing: no node on which devices are needed gets this far."""
-        return np.zeros(len(nodes), dtype=np.int64)
+        return 0
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Refuse a pod with claims that no Filter has stopped (the point can be disabled)."""

@@ -56,6 +56,11 @@ def non_zero_allocated(nodes: Nodes, resource: str) -> Ints:
     return nodes.requested(resource)
 
 
+def allocated_floats(nodes: Nodes, resource: str) -> Floats:
+    """Return the same as floats."""
+    return nodes.requested_floats(resource, non_zero=resource in (CPU, MEMORY))
+
+
 class Capacity(msgspec.Struct, frozen=True):
     """What nodes offer of one resource, ready to divide by. Covers the full snapshot."""
 

@@ -33,8 +33,6 @@ from mooring.plugins.node_resources.requests import Requests
 
 _STATE = "PreScoreNodeResourcesBalancedAllocation"
 _HALF = MAX_NODE_SCORE // 2
-#: Rows worked on at once: the many intermediate arrays then stay in the processor's cache.
-_BLOCK = 8192
 
 
 class BalancedAllocation(Plugin):
@@ -82,7 +80,7 @@ class BalancedAllocation(Plugin):
         if shares is None:
             return np.zeros(len(nodes), dtype=np.int64)
         if all(capacity_of(nodes, share.resource).present is None for share in shares):
-            return _score_alike(nodes, shares)
+            return nodes.per_row(lambda some: _score_alike(some, shares))
         # Nodes differ in which of the resources they offer: those alike are scored together.
         pattern = np.zeros(len(nodes), dtype=np.int64)
         for bit, share in enumerate(shares):
@@ -133,9 +131,8 @@ def _balance_nodes(fractions: Sequence[Floats]) -> Floats:
     return np.trunc(deviation, out=deviation)
 
 
-def _fractions(amounts: Ints, whole: Floats) -> Floats:
-    """Return amounts / whole, at most 1."""
-    fractions: Floats = np.divide(amounts, whole, dtype=np.float64)
+def _capped(fractions: Floats) -> Floats:
+    """Cap fractions at 1."""
     # Looking for a fraction above 1 takes half the time of capping, and there seldom is one.
     if fractions.max(initial=0.0) > 1.0:
         np.minimum(fractions, 1.0, out=fractions)
@@ -146,26 +143,30 @@ def _score_alike(nodes: Nodes, shares: Sequence[Share]) -> Ints:
     """Score nodes that all offer every resource of the shares."""
     if len(shares) < 2:
         return np.full(len(nodes), _HALF + _HALF // 2, dtype=np.int64)
-    columns = [
-        (
-            nodes.requested(share.resource),
-            nodes.gather(capacity_of(nodes, share.resource).divisor),
-            share.request,
-        )
-        for share in shares
-    ]
-    scores = np.empty(len(nodes), dtype=np.int64)
-    for start in range(0, len(nodes), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        before = [_fractions(allocated[block], whole[block]) for allocated, whole, _ in columns]
-        after = [
-            _fractions(allocated[block] + request, whole[block])
-            for allocated, whole, request in columns
+    key = ("NodeResourcesBalancedAllocation", *(share.resource for share in shares))
+    before = nodes.follow(key, lambda some: _balance_before(some, shares))
+    fractions = []
+    for share in shares:
+        taken = nodes.requested_floats(share.resource) + share.request
+        taken /= _divisor(nodes, share)
+        fractions.append(_capped(taken))
+    change = _balance_nodes(fractions)
+    change -= before
+    # 50 + (50 + change) / 2, the fraction cut off.
+    change *= 0.5
+    change += _HALF + _HALF / 2
+    return change.astype(np.int64)
+
+
+def _divisor(nodes: Nodes, share: Share) -> Floats:
+    return nodes.gather(capacity_of(nodes, share.resource).divisor)
+
+
+def _balance_before(nodes: Nodes, shares: Sequence[Share]) -> Floats:
+    """Return how balanced nodes are without the pod."""
+    return _balance_nodes(
+        [
+            _capped(nodes.requested_floats(share.resource) / _divisor(nodes, share))
+            for share in shares
         ]
-        change = _balance_nodes(after)
-        change -= _balance_nodes(before)
-        # 50 + (50 + change) / 2; the assignment cuts the fraction off.
-        change *= 0.5
-        change += _HALF + _HALF / 2
-        scores[block] = change
-    return scores
+    )

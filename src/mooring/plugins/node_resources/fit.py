@@ -168,7 +168,8 @@ class Fit(Plugin):
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | Status:
         """Score all nodes."""
-        return self._strategy.score_nodes(nodes, self._shares_of(state, pod))
+        shares = self._shares_of(state, pod)
+        return nodes.per_row(lambda some: self._strategy.score_nodes(some, shares))
 
     def events_to_register(self) -> list[ClusterEvent]:
         """Ask for pods that free resources and for nodes that gain some."""
