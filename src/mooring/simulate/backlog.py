@@ -62,7 +62,9 @@ class Backlog:
         """Schedule every pending pod that names a profile."""
         pods = self._scheduler.cluster.pods
         for pod in pods.list():
-            if not pod.spec.node_name and pod.spec.scheduler_name in self._scheduler.profiles:
+            # kube-scheduler: schedule_one.go (skipPodSchedule)
+            waits = not pod.spec.node_name and not pod.is_terminating
+            if waits and pod.spec.scheduler_name in self._scheduler.profiles:
                 self._active.append(self._queued(pod))
         self._active.sort(key=self._order)
         handler = Handler(on_update=self._pod_updated, on_delete=self._pod_deleted)

@@ -178,7 +178,7 @@ class MemoryScheduler:
             await self._permit(attempt)
         else:
             await self._note_failure(attempt)
-        await self._finish_waits()
+        await self.finish_waits()
 
     def discard(self, attempt: Attempt) -> None:
         """Leave an attempt without consequences."""
@@ -213,7 +213,7 @@ class MemoryScheduler:
         else:
             await self._undo(attempt, status)
 
-    async def _finish_waits(self) -> None:
+    async def finish_waits(self) -> None:
         """Go on with the pods whose wait at Permit has ended."""
         while True:
             done = [a for a in self._waiting if a.wait is not None and a.wait.outcome is not None]
@@ -240,7 +240,7 @@ class MemoryScheduler:
             return False
         self.clock.advance(max(0.0, deadline - self.clock.now()))
         self.on_the_way.expire(self.clock.now())
-        await self._finish_waits()
+        await self.finish_waits()
         return True
 
     async def _bind(self, attempt: Attempt) -> None:
@@ -255,7 +255,7 @@ class MemoryScheduler:
         node_name, uid = decision.node_name, pod.metadata.uid
         flights = run_pre_bind_pre_flights(profile, state, pod, node_name)
         if flights is not None and not flights.is_skip:
-            await self._release(attempt, flights)
+            await self._release(attempt, flights, fits=True)
             return
         under_way = self.on_the_way.add_pre_binding(uid) if flights is None else None
         try:
@@ -267,7 +267,7 @@ class MemoryScheduler:
         if status is None:
             status = await run_bind(profile, state, pod, node_name)
         if status is not None:
-            await self._release(attempt, status)
+            await self._release(attempt, status, fits=True)
             return
         note = f"Successfully assigned {pod.key} to {node_name}"
         self.events.event(pod, "Normal", "Scheduled", "Binding", note)
@@ -275,14 +275,18 @@ class MemoryScheduler:
         decision.errors = (*decision.errors, *faults)
         await self._run_spawned(attempt)
 
-    async def _release(self, attempt: Attempt, status: Status) -> None:
+    async def _release(self, attempt: Attempt, status: Status, *, fits: bool = False) -> None:
         """Give a node up again in the binding cycle."""
         assert attempt.assumed is not None
         self.released.append(attempt.assumed)
-        await self._undo(attempt, status)
+        await self._undo(attempt, status, fits=fits)
 
-    async def _undo(self, attempt: Attempt, status: Status) -> None:
-        """Take back Reserve and the assumption, and note why."""
+    async def _undo(self, attempt: Attempt, status: Status, *, fits: bool = False) -> None:
+        """Take back Reserve and the assumption, and note why.
+
+        Up to Permit a refusal means that the node does not fit; later it is reported as it is, and
+        the pod is no plugin's to bring back.
+        """
         decision, pod = attempt.decision, attempt.assumed
         assert pod is not None
         faults = run_unreserve(attempt.profile, attempt.state, pod, decision.node_name)
@@ -290,9 +294,8 @@ class MemoryScheduler:
             self.cluster.cache.forget_pod(pod.metadata.uid)
         if status.is_rejected:
             decision.outcome = Outcome.UNSCHEDULABLE
-            decision.message = refused_on_node(status.reasons)
-            if status.plugin:
-                decision.unschedulable_plugins |= {status.plugin}
+            decision.message = status.message if fits else refused_on_node(status.reasons)
+            decision.unschedulable_plugins = frozenset({status.plugin} - {""} if not fits else ())
         else:
             decision.outcome = Outcome.ERROR
             decision.message = status.message

@@ -1,0 +1,81 @@
+"""The store: by name and namespace, indexes, versions, handlers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from mooring.api import Pod
+from mooring.informers.store import Handler, Store
+
+
+def make_pod(name: str, namespace: str = "default", app: str = "web") -> Pod:
+    metadata = {"name": name, "namespace": namespace, "labels": {"app": app}}
+    return msgspec.convert({"metadata": metadata}, Pod)
+
+
+def by_app(pod: Pod) -> list[str]:
+    return [pod.labels["app"]]
+
+
+def names(pods: Any) -> list[str]:
+    return [pod.name for pod in pods]
+
+
+def test_objects_are_found_by_name_and_namespace() -> None:
+    store = Store([make_pod("a"), make_pod("a", "other"), make_pod("b")])
+    assert store.get("a", "other") == make_pod("a", "other")
+    assert store.get("a", "nowhere") is None
+    assert names(store.list()) == ["a", "a", "b"]
+    assert names(store.list("default")) == ["a", "b"]
+    assert names(store.list("nowhere")) == []
+    assert len(store) == 3
+    assert names(store) == ["a", "a", "b"]
+
+
+def test_an_index_follows_every_change() -> None:
+    store = Store([make_pod("a")])
+    store.add_index("app", by_app)
+    store.add_index("app", lambda pod: ["another function under the same name is ignored"])
+    store.add(make_pod("b", app="db"))
+    store.update(make_pod("a", app="db"))
+    assert names(store.by_index("app", "web")) == []
+    assert sorted(names(store.by_index("app", "db"))) == ["a", "b"]
+    store.delete("b", "default")
+    assert names(store.by_index("app", "db")) == ["a"]
+
+
+def test_the_version_grows_with_every_change_only() -> None:
+    store: Store[Pod] = Store()
+    versions = [store.version]
+    for change in (
+        lambda: store.add(make_pod("a")),
+        lambda: store.update(make_pod("a", app="db")),
+        lambda: store.delete("a", "default"),
+    ):
+        change()
+        versions.append(store.version)
+    assert versions == sorted(set(versions))
+    assert store.delete("a", "default") is None
+    assert store.version == versions[-1]
+
+
+def test_handlers_are_told_of_what_is_there_and_of_every_change() -> None:
+    store = Store([make_pod("a")])
+    told: list[tuple[str, ...]] = []
+    handler: Handler[Pod] = Handler(
+        on_add=lambda pod: told.append(("add", pod.name)),
+        on_update=lambda old, new: told.append(("update", old.labels["app"], new.labels["app"])),
+        on_delete=lambda pod: told.append(("delete", pod.name)),
+    )
+    store.add_handler(handler)
+    store.add_handler(Handler())
+    store.add(make_pod("b"))
+    store.add(make_pod("a", app="db"))
+    store.delete("b", "default")
+    expected = [("add", "a"), ("add", "b"), ("update", "web", "db"), ("delete", "b")]
+    assert told == expected
+    store.remove_handler(handler)
+    store.delete("a", "default")
+    assert told == expected
