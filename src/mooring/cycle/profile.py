@@ -97,6 +97,15 @@ class Profile:
         #: Whether a Score plugin can only be asked node by node.
         self.scores_node_by_node = any(step.vector is None for step in self.score)
 
+    def start(self) -> None:
+        """Start the plugins; raise PluginError where one fails."""
+        for name, plugin in self.plugins.items():
+            try:
+                plugin.start()
+            except Exception as error:
+                text = f"start: {type(error).__name__}: {error}"
+                raise PluginError(text, plugin=name) from error
+
     def queue_sort(self) -> Plugin | None:
         """Return the plugin that orders the queue."""
         named = self.resolved.names(Point.QUEUE_SORT)
@@ -137,5 +146,10 @@ def _instances(resolved: ResolvedProfile, registry: Registry, handle: Handle) ->
         plugin = registry.get(name)
         if plugin is None:
             raise PluginError(f'plugin "{name}" is not registered', plugin=name)
-        instances[name] = plugin(resolved.args.get(name), handle)
+        try:
+            instances[name] = plugin(resolved.args.get(name), handle)
+        except Exception as error:
+            # kube-scheduler: NewFramework
+            text = f'initializing plugin "{name}": {type(error).__name__}: {error}'
+            raise PluginError(text, plugin=name) from error
     return instances

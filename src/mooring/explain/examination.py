@@ -65,12 +65,13 @@ class Examination(msgspec.Struct):
     decision: Decision
     attempt: int
     #: The node chosen by the scheduling cycle; it may have been lost later, at Reserve or Permit.
-    chosen: str
-    nodes: Sequence[NodeVerdict]
-    filters: Sequence[str]
-    faults: Sequence[Status]
+    chosen: str = ""
+    #: Empty where the pod was kept out of the queue.
+    nodes: Sequence[NodeVerdict] = ()
+    filters: Sequence[str] = ()
+    faults: Sequence[Status] = ()
     #: Weights of the Score plugins that were asked, in order.
-    weights: Mapping[str, int]
+    weights: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
 def ask_filters(profile: Profile, nominator: Nominator, pod: Pod, nodes: Nodes) -> Answers:
@@ -105,9 +106,11 @@ def ask_filters(profile: Profile, nominator: Nominator, pod: Pod, nodes: Nodes) 
 
 def examine(answers: Answers, decision: Decision, attempt: int = 1) -> Examination:
     """Join the plugins' answers with the decision, before the snapshot changes."""
+    if decision.pre_enqueue is not None:
+        return Examination(decision, attempt)
     found = Examination(
-        decision=decision,
-        attempt=attempt,
+        decision,
+        attempt,
         chosen=decision.node_name,
         nodes=answers.nodes,
         filters=answers.filters,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from mooring.explain.examination import Examination, NodeVerdict, Score
 from mooring.explain.misses import nearest_misses
@@ -12,7 +12,7 @@ from mooring.framework.decision import PostFilterResult
 from mooring.framework.status import Code, Status
 
 #: Rows of a table; data output has all of them.
-MAX_ROWS = 50
+MAX_ROWS = 30
 
 _INDENT = "  "
 _CELLS = {
@@ -65,7 +65,7 @@ def _filter(found: Examination, width: int | None) -> Iterator[str]:
     names = [name for name in found.filters if name in refusing]
     if names or any(not verdict.asked for verdict in found.nodes):
         headers = ["NODE", *(fold(name) for name in names), "REASONS"]
-        shown = sorted(found.nodes, key=_best_first)
+        shown = _best_first(found, found.nodes)
         rows = [
             [verdict.name, *(_verdict(verdict, name) for name in names), _reasons(found, verdict)]
             for verdict in shown[:MAX_ROWS]
@@ -73,7 +73,10 @@ def _filter(found: Examination, width: int | None) -> Iterator[str]:
         yield from table(headers, rows, indent=_INDENT)
         yield from _left_off(len(shown))
         yield _INDENT + _LEGEND
-    agreed = [name for name in found.filters if name not in refusing]
+    for fault in found.faults:
+        yield from wrap(f"{_INDENT}failed: {fault.message}", width, indent=_INDENT * 2)
+    silent = refusing | {fault.plugin for fault in found.faults}
+    agreed = [name for name in found.filters if name not in silent]
     if agreed:
         yield from wrap(f"{_INDENT}no objection: {', '.join(agreed)}", width, indent=_INDENT * 2)
     skipped = sorted(decision.skipped_filter or ())
@@ -85,11 +88,11 @@ def _score(found: Examination, width: int | None) -> Iterator[str]:
     decision = found.decision
     if decision.totals is None:
         return
-    shown = sorted((v for v in found.nodes if v.feasible), key=_best_first)
+    shown = _best_first(found, (verdict for verdict in found.nodes if verdict.feasible))
     yield "Score: raw → normalised, or one number where they are equal; the total is weighted"
     headers = ["NODE", *(fold(name) for name in found.weights), "TOTAL"]
     rows = [
-        ["weight", *(str(weight) for weight in found.weights.values()), ""],
+        ["(weight)", *(str(weight) for weight in found.weights.values()), ""],
         *(
             [
                 verdict.name,
@@ -129,15 +132,18 @@ def _post_filter(result: PostFilterResult | None) -> list[str]:
     return [f"{line}, preempting {victims}" if victims else line]
 
 
-def _best_first(verdict: NodeVerdict) -> tuple[bool, int, bool, int, str]:
-    """Order nodes: those that were scored by total, then those with the fewest refusals."""
-    total = -1 if verdict.total is None else verdict.total
-    return (
-        not verdict.feasible,
-        -total,
-        not verdict.asked,
-        len(verdict.refusals),
-        verdict.name,
+def _best_first(found: Examination, nodes: Iterable[NodeVerdict]) -> list[NodeVerdict]:
+    """Order nodes: the chosen one, others that were scored by total, then by fewest refusals."""
+    return sorted(
+        nodes,
+        key=lambda verdict: (
+            verdict.name != found.chosen,
+            not verdict.feasible,
+            -1 if verdict.total is None else -verdict.total,
+            not verdict.asked,
+            len(verdict.refusals),
+            verdict.name,
+        ),
     )
 
 

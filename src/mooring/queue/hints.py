@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from mooring.api import Pod
+from mooring.errors import PluginError
 from mooring.framework.events import ALL_EVENTS, ClusterEvent, QueueingHint
 from mooring.framework.plugin import Plugin
 
@@ -38,7 +39,13 @@ class Hints:
 
 def _events_of(plugin: Plugin) -> tuple[ClusterEvent, ...]:
     register = getattr(plugin, "events_to_register", None)
-    return (ALL_EVENTS,) if register is None else tuple(register())
+    if register is None:
+        return (ALL_EVENTS,)
+    try:
+        return tuple(register())
+    except Exception as error:
+        text = f"events_to_register: {type(error).__name__}: {error}"
+        raise PluginError(text, plugin=plugin.name) from error
 
 
 def _says_queue(event: ClusterEvent, pod: Pod, old: Any, new: Any) -> bool:

@@ -126,8 +126,7 @@ class MemoryScheduler:
             handle.profile = profile
             self.profiles[profile.name] = profile
         for profile in self.profiles.values():
-            for plugin in profile.plugins.values():
-                plugin.start()
+            profile.start()
         self.cycle = Cycle(
             self.profiles,
             snapshot=lambda: self.cluster.cache.nodes,
