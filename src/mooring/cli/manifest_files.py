@@ -13,6 +13,7 @@ from mooring.api import KubeObject, Pod, PriorityClass
 from mooring.api.defaults import NAMESPACE_DEFAULT, set_defaults
 from mooring.api.kinds import BY_STRUCT
 from mooring.api.manifests import Where, read_manifests
+from mooring.api.meta import parse_time
 from mooring.errors import ObjectError
 
 STDIN = "-"
@@ -87,7 +88,14 @@ def _complete(found: list[tuple[KubeObject, Where]]) -> list[KubeObject]:
         objects = set_defaults(obj for obj, _ in found)
     except ObjectError as error:
         raise _placed(error, found) from None
-    _check_uids(objects, [where for _, where in found])
+    seen: dict[str, str] = {}
+    for obj, (_, where) in zip(objects, found, strict=True):
+        if isinstance(obj, Pod):
+            try:
+                _check_times(obj)
+                _check_uid(obj, seen)
+            except ObjectError as error:
+                raise _at(error, where) from None
     return objects
 
 
@@ -107,16 +115,22 @@ def _at(error: ObjectError, where: Where) -> ObjectError:
     return error.at(path=path, file=where.file, document=where.document, line=where.line)
 
 
-def _check_uids(objects: list[KubeObject], places: list[Where]) -> None:
+def _check_times(pod: Pod) -> None:
+    for path, text in (
+        ("metadata.creationTimestamp", pod.metadata.creation_timestamp),
+        ("metadata.deletionTimestamp", pod.metadata.deletion_timestamp),
+        ("status.startTime", pod.status.start_time),
+    ):
+        if text is not None:
+            try:
+                parse_time(text)
+            except ObjectError as error:
+                raise error.at(path=path) from None
+
+
+def _check_uid(pod: Pod, seen: dict[str, str]) -> None:
     """Refuse pods that share a uid: a copy of `kubectl get` output with another name."""
-    seen: dict[str, str] = {}
-    for obj, where in zip(objects, places, strict=True):
-        if not isinstance(obj, Pod):
-            continue
-        if obj.uid in seen:
-            error = ObjectError(
-                f"Pod {obj.key} has the uid of Pod {seen[obj.uid]}; leave it out to get another",
-                path="metadata.uid",
-            )
-            raise _at(error, where)
-        seen[obj.uid] = obj.key
+    other = seen.setdefault(pod.uid, pod.key)
+    if other != pod.key:
+        message = f"Pod {pod.key} has the uid of Pod {other}; leave it out to get another"
+        raise ObjectError(message, path="metadata.uid")

@@ -149,7 +149,6 @@ def _instances(resolved: ResolvedProfile, registry: Registry, handle: Handle) ->
         try:
             instances[name] = plugin(resolved.args.get(name), handle)
         except Exception as error:
-            # kube-scheduler: NewFramework
-            text = f'initializing plugin "{name}": {type(error).__name__}: {error}'
+            text = f"initializing: {type(error).__name__}: {error}"
             raise PluginError(text, plugin=name) from error
     return instances
