@@ -142,6 +142,7 @@ def pod(spec):
             "f.yaml:10: document 2: spec.tolerations[0].operator: Unsupported value",
             id="a misspelt operator",
         ),
+        pytest.param("from a import b\nclass C(D):\n  x: 1\n", "must be a map", id="no YAML"),
         pytest.param("a: &a [*a]", "unknown anchor", id="an alias of itself"),
         pytest.param("{[]: 1}", "a key must be text", id="a key that is a list"),
         pytest.param("{~: 1}", "a key must be text", id="a key that is nothing"),

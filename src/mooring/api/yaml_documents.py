@@ -45,13 +45,16 @@ class YamlDocument:
         """Return the 1-based line on which a map near the top of this document begins."""
         return self._lines.get(id(value))
 
-    def line(self, path: str) -> int:
+    def line(self, path: str) -> int | None:
         """Return the 1-based line of a path such as `spec.containers[0].image`.
 
         Where the path leads nowhere, the line of its last step that exists is returned. The text
-        is read again for this.
+        is read again for this; None where what follows the document keeps that from working.
         """
-        node = _compose(self._text, self.number)
+        try:
+            node = _compose(self._text, self.number)
+        except yaml.YAMLError:
+            return None
         for step in _steps(path):
             found = _child(node, step)
             if found is None:
