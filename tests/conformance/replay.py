@@ -168,12 +168,12 @@ class Replay:
         resolved = self.scheduler.profiles[self.pods[0].spec.scheduler_name].resolved
         return dict(resolved.points[Point.SCORE])
 
-    def one(self) -> dict[str, Any]:
-        """Decide for the scenario's pod."""
+    def one(self, *, examine: bool = True) -> dict[str, Any]:
+        """Decide for the scenario's pod, looking at all nodes or only as far as is needed."""
         pod = self.pods[0]
         if not pod.spec.node_name:
             self.scheduler.cluster.add(pod)
-        attempt = drive(self.scheduler.decide(pod, examine=True))
+        attempt = drive(self.scheduler.decide(pod, examine=examine))
         self.scheduler.discard(attempt)
         return as_recorded(attempt.decision)
 
