@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ from hypothesis import strategies as st
 from mooring.api import CSINode, PersistentVolume
 from mooring.plugins.volumes.assumed import AssumedObjects
 from mooring.plugins.volumes.csi_nodes import CSINodes
-from mooring.plugins.volumes.finder import NO_SOLUTION, Found, VolumeFinder, volume_limit
-from mooring.plugins.volumes.places import ManyNodes, OneNode
-from mooring.plugins.volumes.pod_claims import PodClaims
+from mooring.plugins.volumes.finder import Found, VolumeFinder, volume_limit
+from mooring.plugins.volumes.places import ManyNodes, OneNode, Reach
+from mooring.plugins.volumes.pod_claims import PodClaims, PodVolumes
 from mooring.plugins.volumes.volume_binding import (
     BIND_CONFLICT,
     NODE_CONFLICT,
@@ -109,9 +110,13 @@ CAPACITIES = st.lists(
 )
 
 
-def _finder(cluster: Cluster, **more: Any) -> VolumeFinder:
+def _finder(cluster: Cluster) -> VolumeFinder:
     layer = AssumedObjects(cluster.lister(PersistentVolume), "persistentvolumes")
-    return VolumeFinder(cluster, layer, **{"with_capacity": False, **more})
+    return VolumeFinder(cluster, layer)
+
+
+def _all(cluster: Cluster) -> ManyNodes:
+    return ManyNodes(cluster.snapshot, Reach(), CSINodes(cluster.lister(CSINode)))
 
 
 def _at(found: Found, position: int) -> tuple[list[str], list[tuple[str, str]], list[str]]:
@@ -125,33 +130,44 @@ def _at(found: Found, position: int) -> tuple[list[str], list[tuple[str, str]], 
         )
         if mask[position]
     ]
-    index = found.solution[position]
-    assert (index == NO_SOLUTION) == bool(reasons)
-    if reasons:
+    solution = found.at(position)
+    if solution is None:
+        assert reasons
         return reasons, [], []
-    solution = found.solutions[index]
+    assert not reasons
     pairs = [(one.claim.metadata.name, one.volume.metadata.name) for one in solution.bindings]
     return [], pairs, [one.claim.metadata.name for one in solution.provisions]
 
 
-@given(volumes(), claims(), CAPACITIES, st.booleans())
+def _fingerprint(solution: PodVolumes) -> int:
+    """Return a number that differs where solutions do."""
+    text = repr(
+        [
+            [(one.claim.metadata.name, one.volume.metadata.name) for one in solution.bindings],
+            [(one.claim.metadata.name, one.capacity) for one in solution.provisions],
+        ]
+    )
+    return zlib.crc32(text.encode())
+
+
+@given(volumes(), claims(), CAPACITIES)
 def test_all_nodes_at_once_as_one_by_one(
     drawn: list[Any],
     wanted: tuple[list[Any], list[Any]],
     sizes: list[tuple[str | None, dict[str, str] | None, str | None]],
-    with_capacity: bool,
 ) -> None:
     storage = [
         capacity(f"s{n}", "dyn", size, labels, maximumVolumeSize=largest)
         for n, (size, labels, largest) in enumerate(sizes)
     ]
     cluster = Cluster(NODES, objects=[*FIXED, *drawn, *storage])
-    finder = _finder(cluster, with_capacity=with_capacity)
+    finder = _finder(cluster)
     pod_claims = PodClaims(*wanted)
     csi_nodes = CSINodes(cluster.lister(CSINode))
-    everything = finder.find(pod_claims, ManyNodes(cluster.snapshot, csi_nodes))
+    reach = Reach()
+    everything = finder.find(pod_claims, ManyNodes(cluster.snapshot, reach, csi_nodes))
     some = np.array([6, 1, 3], dtype=np.intp)
-    part = finder.find(pod_claims, ManyNodes(cluster.snapshot.select(some), csi_nodes))
+    part = finder.find(pod_claims, ManyNodes(cluster.snapshot.select(some), reach, csi_nodes))
     assert not everything.errors
     for position, info in enumerate(cluster.snapshot.infos()):
         reasons, pairs, provisions = naive.find(cluster, *wanted, info.node)
@@ -160,6 +176,10 @@ def test_all_nodes_at_once_as_one_by_one(
         assert _at(finder.find(pod_claims, OneNode(info, csi_nodes)), 0) == expected, info.name
     for position, row in enumerate(some.tolist()):
         assert _at(part, position) == _at(everything, row)
+    scores = everything.scores(_fingerprint).tolist()
+    for position, score in enumerate(scores):
+        solution = everything.at(position)
+        assert score == (0 if solution is None else _fingerprint(solution))
 
 
 def test_the_storage_of_new_volumes_is_told_where_scoring_asks() -> None:
@@ -169,15 +189,14 @@ def test_the_storage_of_new_volumes_is_told_where_scoring_asks() -> None:
         capacity("y", "dyn", "6Gi", {"zone": "y"}),
     ]
     cluster = Cluster(NODES, objects=objects)
-    finder = _finder(cluster, with_capacity=True)
-    places = ManyNodes(cluster.snapshot, CSINodes(cluster.lister(CSINode)))
+    finder = _finder(cluster)
+    places = _all(cluster)
     found = finder.find(PodClaims([], [claim("c", storage_class="dyn")]), places)
     storage = {}
-    for info, index in zip(cluster.snapshot.infos(), found.solution.tolist(), strict=True):
-        if index != NO_SOLUTION:
-            told = found.solutions[index].provisions[0].capacity
-            assert told is not None
-            storage[info.name] = told.metadata.name
+    for position, name in enumerate(cluster.snapshot.names):
+        solution = found.at(position)
+        if solution is not None:
+            storage[name] = solution.provisions[0].capacity.metadata.name
     assert storage == {"n1": "y", "n3": "x", "n6": "x", "n7": "y"}
 
 
@@ -197,7 +216,7 @@ def test_a_migrated_volume_is_reached_by_the_drivers_zone() -> None:
     cluster = Cluster(nodes, objects=objects)
     csi_nodes = CSINodes(cluster.lister(CSINode))
     wanted = PodClaims([claim("c", bound_to="v")])
-    found = _finder(cluster).find(wanted, ManyNodes(cluster.snapshot, csi_nodes))
+    found = _finder(cluster).find(wanted, _all(cluster))
     assert found.node_conflict.tolist() == [False, True, False]
     for position, info in enumerate(cluster.snapshot.infos()):
         one = _finder(cluster).find(wanted, OneNode(info, csi_nodes))
@@ -210,7 +229,7 @@ def test_a_volume_that_cannot_be_translated_is_a_fault_where_it_was_migrated() -
     cluster = Cluster(
         nodes, objects=[azure, csi_node("new", migrated="x,kubernetes.io/azure-disk")]
     )
-    places = ManyNodes(cluster.snapshot, CSINodes(cluster.lister(CSINode)))
+    places = _all(cluster)
     found = _finder(cluster).find(PodClaims([claim("c", bound_to="v")]), places)
     [(text, mask)] = found.errors
     assert text == ("could not translate pv: kind(Dedicated) is not supported in csi migration")
@@ -219,7 +238,7 @@ def test_a_volume_that_cannot_be_translated_is_a_fault_where_it_was_migrated() -
 
 def test_faults_of_claims() -> None:
     cluster = Cluster(NODES, objects=FIXED)
-    places = ManyNodes(cluster.snapshot, CSINodes(cluster.lister(CSINode)))
+    places = _all(cluster)
     gone = _finder(cluster).find(PodClaims([], [claim("c", storage_class="gone")]), places)
     [(text, mask)] = gone.errors
     assert text == 'failed to find storage class "gone"'
@@ -230,6 +249,23 @@ def test_faults_of_claims() -> None:
         "error creating internal label selector for claim: default/c: "
         '"Odd" is not a valid label selector operator'
     )
+
+
+def test_a_claim_named_twice_takes_two_volumes() -> None:
+    """As in kube-scheduler: the second use passes over what the first has taken."""
+    objects = [*FIXED, volume("mine", claimRef={"name": "c", "namespace": "default"}), volume("v")]
+    cluster = Cluster(NODES, objects=objects)
+    found = _finder(cluster).find(PodClaims([], [claim("c"), claim("c")]), _all(cluster))
+    assert _at(found, 0) == ([], [("c", "mine"), ("c", "v")], [])
+
+
+def test_many_volumes_with_the_same_reach() -> None:
+    wanted = [claim(f"c{n}") for n in range(3)]
+    volumes = [volume(f"v{n}", affinity=in_label("zone", "x")) for n in range(9)]
+    cluster = Cluster(NODES, objects=[*FIXED, *volumes])
+    found = _finder(cluster).find(PodClaims([], wanted), _all(cluster))
+    assert _at(found, 3) == ([], [("c0", "v0"), ("c1", "v1"), ("c2", "v2")], [])
+    assert _at(found, 1) == ([BIND_CONFLICT], [], [])
 
 
 def test_the_largest_volume_of_a_storage() -> None:

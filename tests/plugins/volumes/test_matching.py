@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from mooring.plugins.volumes.matching import Affinities, find_candidates
-from tests.plugins.volumes.storage import claim, in_label, volume
+from mooring.plugins.volumes.places import EVERYWHERE, NOWHERE
+from tests.plugins.volumes.storage import capacity, claim, in_label, volume
 
 MINE = {"claimRef": {"namespace": "default", "name": "c"}}
 THEIRS = {"claimRef": {"namespace": "default", "name": "d"}}
@@ -69,9 +70,11 @@ def test_an_affinity_is_parsed_once_and_again_where_it_changed() -> None:
     affinities = Affinities()
     found = volume("v", affinity=in_label("zone", "a"))
     first = affinities.of(found)
-    assert first is not None
     assert affinities.of(found) is first
-    other = affinities.of(volume("v", affinity=in_label("zone", "b")))
-    assert other is not None
-    assert other != first
-    assert affinities.of(volume("v")) is None
+    assert affinities.of(volume("v", affinity=in_label("zone", "b"))) != first
+    assert affinities.of(volume("v")) == EVERYWHERE
+    storage = capacity("v", "c", "1", {"zone": "a"})
+    assert affinities.of_capacity(storage) == first
+    assert affinities.of_capacity(storage) is affinities.of_capacity(storage)
+    assert affinities.of_capacity(capacity("v", "c", "1", {})) == EVERYWHERE
+    assert affinities.of_capacity(capacity("v", "c", "1", None)) == NOWHERE

@@ -1,17 +1,16 @@
 """Find volumes for a pod's claims, on every node at once.
 
-kube-scheduler asks for each node which volumes its pod would get there. The answer is the same on
-all nodes that the same volumes can be reached from, so the nodes are kept in groups: all in one at
-first, and split where a volume can be reached from some of a group only. The work grows with the
-number of groups, not of nodes. Each group ends with what is to be done on its nodes, or with a
-refusal.
+kube-scheduler asks for each node which volumes its pod would get there. Here each volume is asked
+from which nodes it can be reached, and each node takes the first that suits: for a claim, volumes
+are laid out in order of preference with the nodes that reach them, and one pass writes down every
+node's choice. The work grows with the volumes and the nodes that reach each, not their product.
 """
 
 # kube-scheduler: plugins/volumebinding/binder.go (FindPodVolumes and what it calls)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 import numpy as np
@@ -19,16 +18,14 @@ import numpy as np
 from mooring.api import (
     CSIDriver,
     CSIStorageCapacity,
-    NodeTerms,
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
 )
 from mooring.api.quantity import value
 from mooring.errors import ObjectError
-from mooring.framework.columns import Codes, Mask
+from mooring.framework.columns import Ints, Mask
 from mooring.framework.handle import Handle
-from mooring.framework.nodes import Rows
 from mooring.plugins.volumes import claims
 from mooring.plugins.volumes.assumed import AssumedObjects
 from mooring.plugins.volumes.csi_translation import (
@@ -36,27 +33,39 @@ from mooring.plugins.volumes.csi_translation import (
     plugin_of,
     translated_affinity,
 )
-from mooring.plugins.volumes.matching import (
-    Affinities,
-    Candidates,
-    find_candidates,
-    requested_nanos,
-)
+from mooring.plugins.volumes.matching import Affinities, find_candidates, requested_nanos
 from mooring.plugins.volumes.places import (
+    NONE,
+    Ids,
     Places,
+    Terms,
     everywhere,
-    in_allowed_topologies,
-    in_terms,
+    first_reached,
     nowhere,
-    positions,
-    with_access,
+    selector_terms,
+    topology_terms,
+    within,
 )
 from mooring.plugins.volumes.pod_claims import Binding, PodClaims, PodVolumes, Provision
 
 BY_CLASS = "VolumeBinding/class"
 
-#: Stands for "refused" where an index of a solution is expected.
-NO_SOLUTION = -1
+
+class Match(msgspec.Struct):
+    """A claim, and the volume each node would bind it to."""
+
+    claim: PersistentVolumeClaim
+    #: Index into `Found.volumes`, or NONE.
+    choice: Ids
+
+
+class Space(msgspec.Struct):
+    """A claim to be provisioned, and the storage for it on each node, where that is checked."""
+
+    claim: PersistentVolumeClaim
+    capacities: list[CSIStorageCapacity] = []
+    #: Index into `capacities`, or NONE where there is not enough; None where nothing is checked.
+    choice: Ids | None = None
 
 
 class Found(msgspec.Struct):
@@ -70,38 +79,66 @@ class Found(msgspec.Struct):
     no_space: Mask
     #: A bound volume does not exist.
     volume_missing: Mask
+    #: Index into `plans`: which claims are to be provisioned; NONE where the node is refused.
+    plan: Ids
+    plans: list[list[Space]] = []
+    matches: list[Match] = []
+    volumes: list[PersistentVolume] = []
+    #: Index of each volume by name.
+    numbers: dict[str, int] = {}
     #: Faults, and on which nodes they show.
-    errors: list[tuple[str, Mask]]
-    #: Index into `solutions`, or NO_SOLUTION.
-    solution: Codes
-    solutions: list[PodVolumes]
+    errors: list[tuple[str, Mask]] = []
 
+    def number(self, volume: PersistentVolume) -> int:
+        """Return the index of a volume, so that claims can compare their choices."""
+        number = self.numbers.setdefault(volume.metadata.name, len(self.volumes))
+        if number == len(self.volumes):
+            self.volumes.append(volume)
+        return number
 
-class _Group(msgspec.Struct):
-    """Nodes that are alike so far."""
+    def at(self, position: int) -> PodVolumes | None:
+        """Return what is to be done on a node, or None where it is refused."""
+        plan = int(self.plan[position])
+        if plan == NONE:
+            return None
+        found = PodVolumes()
+        for match in self.matches:
+            chosen = int(match.choice[position])
+            if chosen != NONE:
+                found.bindings.append(Binding(match.claim, self.volumes[chosen]))
+        for space in self.plans[plan]:
+            capacity = None
+            if space.choice is not None:
+                capacity = space.capacities[int(space.choice[position])]
+            found.provisions.append(Provision(space.claim, capacity))
+        return found
 
-    rows: Rows
-    bindings: tuple[Binding, ...]
-    unmatched: tuple[PersistentVolumeClaim, ...]
+    def scores(self, score: Callable[[PodVolumes], int]) -> Ints:
+        """Score every node, asking once about nodes that are alike; refused ones score 0."""
+        columns = [self.plan, *(match.choice for match in self.matches)]
+        columns += [
+            space.choice for plan in self.plans for space in plan if space.choice is not None
+        ]
+        _, examples, alike = np.unique(
+            np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True
+        )
+        answers = []
+        for position in examples.tolist():
+            volumes = self.at(position)
+            answers.append(0 if volumes is None else score(volumes))
+        scores: Ints = np.array(answers, dtype=np.int64)[alike.reshape(-1)]
+        return scores
 
 
 class VolumeFinder:
     """Find volumes for claims. Owned by one plugin."""
 
-    def __init__(
-        self,
-        handle: Handle,
-        volumes: AssumedObjects[PersistentVolume],
-        *,
-        with_capacity: bool,
-    ) -> None:
+    def __init__(self, handle: Handle, volumes: AssumedObjects[PersistentVolume]) -> None:
         self._volumes = volumes
         self._classes = handle.lister(StorageClass)
         self._drivers = handle.lister(CSIDriver)
         self._capacities = handle.lister(CSIStorageCapacity)
         self._affinities = Affinities()
-        #: Whether solutions tell the storage that volumes are made of (scoring reads it).
-        self._with_capacity = with_capacity
         volumes.lister.add_index(BY_CLASS, lambda volume: (claims.volume_class(volume),))
         self._capacities.add_index(BY_CLASS, lambda capacity: (capacity.storage_class_name,))
 
@@ -112,9 +149,7 @@ class VolumeFinder:
             bind_conflict=nowhere(places),
             no_space=nowhere(places),
             volume_missing=nowhere(places),
-            errors=[],
-            solution=np.full(places.size, NO_SOLUTION, dtype=np.int32),
-            solutions=[],
+            plan=np.full(places.size, NONE, dtype=np.int32),
         )
         self._check_bound(wanted.bound, places, found)
         here = everywhere(places)
@@ -127,20 +162,20 @@ class VolumeFinder:
             else:
                 selected.append(claim)
                 here &= places.named(node_name)
-        found.bind_conflict |= ~here
+        if selected:
+            found.bind_conflict |= ~here
         to_match.sort(key=requested_nanos)
-        groups = [_Group(positions(here), (), ())]
         try:
             for claim in to_match:
-                groups = list(self._match(claim, groups, places))
+                found.matches.append(Match(claim, self._match(claim, here, places, found)))
         except ObjectError as error:
             text = f"error creating internal label selector for claim: {claim.key}: {error}"
             found.errors.append((text, here))
             return found
-        for group in groups:
-            self._provision([*selected, *group.unmatched], group, places, found)
-        refused = found.node_conflict | found.volume_missing
-        found.solution[refused] = NO_SOLUTION
+        for unmatched, nodes in _patterns(found.matches, here):
+            self._provision([*selected, *unmatched], nodes, places, found)
+        if wanted.bound:
+            found.plan[found.node_conflict | found.volume_missing] = NONE
         return found
 
     def _check_bound(
@@ -160,7 +195,7 @@ class VolumeFinder:
         self, volume: PersistentVolume, asked: Mask, places: Places, found: Found
     ) -> Mask:
         """Return from where a bound volume can be reached; an in-tree one may be CSI's by now."""
-        plain = in_terms(self._affinities.of(volume), places)
+        plain = within(self._affinities.of(volume), places)
         plugin = plugin_of(volume.spec)
         if plugin is None or not plugin.migrated:
             return plain
@@ -172,116 +207,109 @@ class VolumeFinder:
         except TranslationError as error:
             found.errors.append((f"could not translate pv: {error}", migrated & asked))
             return plain
-        terms = None if selector is None else NodeTerms.parse(selector)
-        return np.where(migrated, in_terms(terms, places), plain)
+        return np.where(migrated, within(selector_terms(selector), places), plain)
 
     def _match(
-        self, claim: PersistentVolumeClaim, groups: list[_Group], places: Places
-    ) -> Iterator[_Group]:
-        """Split groups by the volume that a claim is bound to on their nodes."""
+        self, claim: PersistentVolumeClaim, asked: Mask, places: Places, found: Found
+    ) -> Ids:
+        """Choose the volume that each node would bind a claim to."""
         candidates = find_candidates(
             claim, self._volumes.by_index(BY_CLASS, claims.claim_class(claim))
         )
-        allowed: dict[str, Mask] = {}
-        for group in groups:
-            yield from self._split(claim, candidates, group, places, allowed)
-
-    def _split(
-        self,
-        claim: PersistentVolumeClaim,
-        candidates: Candidates,
-        group: _Group,
-        places: Places,
-        allowed: dict[str, Mask],
-    ) -> Iterator[_Group]:
-        taken = {binding.volume.metadata.name for binding in group.bindings}
-        rows = group.rows
-        bound = [volume for volume in candidates.bound if volume.metadata.name not in taken]
-        # A volume that is bound to the claim is the only choice, even where it cannot be reached.
-        for volume in bound[:1] or candidates.free:
-            name = volume.metadata.name
-            if name in taken:
-                continue
-            mask = allowed.get(name)
-            if mask is None:
-                mask = allowed[name] = in_terms(self._affinities.of(volume), places)
-            reached = mask[rows]
-            if reached.any():
-                binding = Binding(claim, volume)
-                yield _Group(rows[reached], (*group.bindings, binding), group.unmatched)
-                rows = rows[~reached]
-                if not len(rows):
-                    return
-        if len(rows):
-            yield _Group(rows, group.bindings, (*group.unmatched, claim))
+        taken = [match.choice for match in found.matches]
+        choice = np.full(places.size, NONE, dtype=np.int32)
+        left = asked
+        for volume in candidates.bound:
+            # A volume that is bound to the claim is the only choice, even where out of reach.
+            number = found.number(volume)
+            free = left.copy()
+            for earlier in taken:
+                free &= earlier != number
+            choice[free & within(self._affinities.of(volume), places)] = number
+            left = left & ~free
+        if not candidates.free or not left.any():
+            return choice
+        # Of volumes with the same reach, one more than a node can have taken is enough.
+        enough = len(taken) + 1
+        seen: dict[Terms, int] = {}
+        choices: list[tuple[int, Terms]] = []
+        for volume in candidates.free:
+            terms = self._affinities.of(volume)
+            count = seen.get(terms, 0)
+            if count < enough:
+                seen[terms] = count + 1
+                choices.append((found.number(volume), terms))
+        chosen = first_reached(choices, left, taken, places)
+        return np.where(left, chosen, choice)
 
     def _provision(
-        self,
-        wanted: list[PersistentVolumeClaim],
-        group: _Group,
-        places: Places,
-        found: Found,
+        self, wanted: list[PersistentVolumeClaim], nodes: Mask, places: Places, found: Found
     ) -> None:
-        """Check that the claims left can be provisioned, and note what is to be done."""
-        bindings = list(group.bindings)
-        left: list[tuple[Rows, tuple[Provision, ...]]] = [(group.rows, ())]
+        """Check on some nodes that the claims left can be provisioned, and note the plan."""
+        plan: list[Space] = []
         for claim in wanted:
             name = claims.claim_class(claim)
             storage_class = self._classes.get(name)
             if storage_class is None:
-                for rows, _ in left:
-                    text = f'failed to find storage class "{name}"'
-                    found.errors.append((text, _mask(rows, places)))
+                found.errors.append((f'failed to find storage class "{name}"', nodes))
                 return
             if storage_class.provisioner in ("", claims.NO_PROVISIONER):
-                for rows, _ in left:
-                    found.bind_conflict[rows] = True
+                found.bind_conflict |= nodes
                 return
-            topology = in_allowed_topologies(storage_class, places)
-            split = []
-            for rows, provisions in left:
-                allowed = topology[rows]
-                found.bind_conflict[rows[~allowed]] = True
-                rows = rows[allowed]
-                for some, capacity in self._with_space(claim, storage_class, rows, places):
-                    split.append((some, (*provisions, Provision(claim, capacity))))
-                    rows = np.setdiff1d(rows, some, assume_unique=True)
-                found.no_space[rows] = True
-            left = split
-        for rows, provisions in left:
-            if len(rows):
-                found.solution[rows] = len(found.solutions)
-                found.solutions.append(PodVolumes(bindings, list(provisions)))
+            allowed = within(topology_terms(storage_class), places)
+            found.bind_conflict |= nodes & ~allowed
+            nodes = nodes & allowed
+            space = self._space(claim, storage_class, nodes, places)
+            if space.choice is not None:
+                lacking = space.choice == NONE
+                found.no_space |= nodes & lacking
+                nodes = nodes & ~lacking
+            plan.append(space)
+        found.plan[nodes] = len(found.plans)
+        found.plans.append(plan)
 
-    def _with_space(
+    def _space(
         self,
         claim: PersistentVolumeClaim,
         storage_class: StorageClass,
-        rows: Rows,
+        nodes: Mask,
         places: Places,
-    ) -> Iterator[tuple[Rows, CSIStorageCapacity | None]]:
-        """Split rows by the storage a claim's volume would come from; leave out those without."""
+    ) -> Space:
+        """Choose the storage that a claim's volume would come from, where drivers report it."""
         requested = claim.spec.resources.requests.get(claims.STORAGE)
         driver = self._drivers.get(storage_class.provisioner)
         if requested is None or driver is None or not driver.spec.storage_capacity:
-            yield rows, None
-            return
+            return Space(claim)
         size = value(requested)
-        enough: list[Rows] = []
-        for capacity in self._capacities.by_index(BY_CLASS, storage_class.metadata.name):
-            if not len(rows):
-                break
-            if volume_limit(capacity) < size:
-                continue
-            access = with_access(capacity, places)[rows]
-            if access.any():
-                if self._with_capacity:
-                    yield rows[access], capacity
-                else:
-                    enough.append(rows[access])
-                rows = rows[~access]
-        if enough:
-            yield np.concatenate(enough), None
+        capacities = [
+            capacity
+            for capacity in self._capacities.by_index(BY_CLASS, storage_class.metadata.name)
+            if volume_limit(capacity) >= size
+        ]
+        reach = [
+            (number, self._affinities.of_capacity(capacity))
+            for number, capacity in enumerate(capacities)
+        ]
+        return Space(claim, capacities, first_reached(reach, nodes, (), places))
+
+
+def _patterns(
+    matches: list[Match], here: Mask
+) -> Iterator[tuple[list[PersistentVolumeClaim], Mask]]:
+    """Yield which claims found no volume, and on which nodes, for every such set of claims."""
+    if not matches:
+        yield [], here
+        return
+    missing = np.stack([match.choice == NONE for match in matches], axis=1)
+    # One claim, the usual case, needs no search for what occurs.
+    occurring = np.array([[False], [True]]) if len(matches) == 1 else missing[here]
+    for pattern in np.unique(occurring, axis=0):
+        nodes = here & (missing == pattern).all(axis=1)
+        if nodes.any():
+            yield (
+                [match.claim for match, lacks in zip(matches, pattern, strict=True) if lacks],
+                nodes,
+            )
 
 
 def volume_limit(capacity: CSIStorageCapacity) -> int:
@@ -290,9 +318,3 @@ def volume_limit(capacity: CSIStorageCapacity) -> int:
     if limit is None:
         limit = capacity.capacity
     return -1 if limit is None else value(limit)
-
-
-def _mask(rows: Rows, places: Places) -> Mask:
-    mask = nowhere(places)
-    mask[rows] = True
-    return mask

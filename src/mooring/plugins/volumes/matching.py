@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from mooring.api import NodeTerms, PersistentVolume, PersistentVolumeClaim, Selector
+from mooring.api import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, Selector
 from mooring.api.quantity import parse_nanos
 from mooring.plugins.volumes.claims import (
     FILESYSTEM,
@@ -17,6 +17,7 @@ from mooring.plugins.volumes.claims import (
     is_bound_to,
     volume_class,
 )
+from mooring.plugins.volumes.places import EVERYWHERE, Terms, access_terms, selector_terms
 
 _AVAILABLE = "Available"
 
@@ -83,23 +84,36 @@ def find_candidates(
 
 
 class Affinities:
-    """Parse volumes' node affinities, each once. Owned by one plugin."""
+    """Parse where things can be reached from, each once. Owned by one plugin."""
 
     #: Above this many the memo starts over.
     _LIMIT = 65536
 
     def __init__(self) -> None:
-        self._parsed: dict[str, tuple[object, NodeTerms | None]] = {}
+        self._parsed: dict[str, tuple[object, Terms]] = {}
 
-    def of(self, volume: PersistentVolume) -> NodeTerms | None:
-        """Return a volume's node affinity; None where it has none."""
+    def of(self, volume: PersistentVolume) -> Terms:
+        """Return from where a volume can be reached."""
         affinity = volume.spec.node_affinity
         if affinity is None or affinity.required is None:
-            return None
+            return EVERYWHERE
         found = self._parsed.get(volume.metadata.name)
         if found is None or found[0] is not affinity:
-            if len(self._parsed) >= self._LIMIT:
-                self._parsed.clear()
-            found = (affinity, NodeTerms.parse(affinity.required))
-            self._parsed[volume.metadata.name] = found
+            found = self._remember(
+                volume.metadata.name, affinity, selector_terms(affinity.required)
+            )
         return found[1]
+
+    def of_capacity(self, capacity: CSIStorageCapacity) -> Terms:
+        """Return from where storage can be used."""
+        # A volume's name has no slash, so the two do not meet in the memo.
+        found = self._parsed.get(capacity.key)
+        if found is None or found[0] is not capacity.node_topology:
+            found = self._remember(capacity.key, capacity.node_topology, access_terms(capacity))
+        return found[1]
+
+    def _remember(self, key: str, of: object, terms: Terms) -> tuple[object, Terms]:
+        if len(self._parsed) >= self._LIMIT:
+            self._parsed.clear()
+        self._parsed[key] = (of, terms)
+        return of, terms

@@ -1,7 +1,7 @@
 """Places: where a volume can be reached from, asked of one node or of many in the same words.
 
-Finding volumes for a pod is written once, on masks: over the columns for the vector form, over one
-node for the node form.
+Finding volumes for a pod is written once, on masks and positions: over the columns for the vector
+form, over one node for the node form.
 """
 
 from __future__ import annotations
@@ -10,8 +10,16 @@ from collections.abc import Iterable
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from mooring.api import CSIStorageCapacity, NodeTerms, Requirement, Selector, StorageClass
+from mooring.api import (
+    CSIStorageCapacity,
+    NodeSelector,
+    NodeTerms,
+    Requirement,
+    Selector,
+    StorageClass,
+)
 from mooring.api.labels import IN
 from mooring.errors import ObjectError
 from mooring.framework.columns import Mask
@@ -19,14 +27,70 @@ from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes, Rows
 from mooring.plugins.volumes.csi_nodes import CSINodes, is_migrated
 
+#: Where something can be reached from: any of these must hold, each with all of its requirements.
+Terms = tuple[tuple[Requirement, ...], ...]
+
+EVERYWHERE: Terms = ((),)
+NOWHERE: Terms = ()
+
+#: A number per node, NONE where there is none.
+Ids = npt.NDArray[np.int32]
+NONE = -1
+
+_NO_ROWS: Rows = np.zeros(0, dtype=np.intp)
+_FIRST_ROW: Rows = np.zeros(1, dtype=np.intp)
+#: Above this many remembered answers the memo starts over.
+_MEMO_LIMIT = 65536
+
+
+def selector_terms(selector: NodeSelector | None) -> Terms:
+    """Return the terms of a volume's node affinity; None allows all nodes.
+
+    Only labels count: a volume's affinity is never asked about a node's name. A term that cannot be
+    parsed matches nothing.
+    """
+    # component-helpers: storage/volume/helpers.go (CheckNodeAffinity)
+    if selector is None:
+        return EVERYWHERE
+    return tuple(term.labels for term in NodeTerms.parse(selector).terms if not term.errors)
+
+
+def topology_terms(storage_class: StorageClass) -> Terms:
+    """Return where a class provisions."""
+    # kubernetes: pkg/apis/core/v1/helper/helpers.go (MatchTopologySelectorTerms)
+    if not storage_class.allowed_topologies:
+        return EVERYWHERE
+    terms = []
+    for term in storage_class.allowed_topologies:
+        if term.match_label_expressions:
+            try:
+                requirements = [
+                    Requirement(expression.key, IN, expression.values)
+                    for expression in term.match_label_expressions
+                ]
+            except ObjectError:
+                continue
+            terms.append(tuple(requirements))
+    return tuple(terms)
+
+
+def access_terms(capacity: CSIStorageCapacity) -> Terms:
+    """Return from where the storage that a CSIStorageCapacity reports can be used."""
+    if capacity.node_topology is None:
+        return NOWHERE
+    try:
+        return (Selector.from_label_selector(capacity.node_topology).requirements,)
+    except ObjectError:
+        return NOWHERE
+
 
 class Places(Protocol):
     """Some nodes, by position."""
 
     size: int
 
-    def matching(self, requirement: Requirement) -> Mask:
-        """Return which nodes' labels satisfy a requirement."""
+    def reached(self, terms: Terms) -> Rows:
+        """Return the positions of the nodes that satisfy any of the terms."""
         ...
 
     def named(self, name: str) -> Mask:
@@ -38,25 +102,92 @@ class Places(Protocol):
         ...
 
 
+class Reach:
+    """Remember which rows of a snapshot satisfy terms, until a node changes. Owned by one plugin.
+
+    Volumes of single nodes come in thousands, each with an affinity of its own: those rows are
+    looked up by the label's value, in a table made once.
+    """
+
+    def __init__(self) -> None:
+        self._generation = -1
+        self._rows: dict[Terms, Rows] = {}
+        self._by_value: dict[str, dict[str, Rows]] = {}
+
+    def rows(self, terms: Terms, nodes: Nodes) -> Rows:
+        """Return the rows of the full snapshot that satisfy any of the terms."""
+        if nodes.node_generation != self._generation or len(self._rows) > _MEMO_LIMIT:
+            self._generation = nodes.node_generation
+            self._rows.clear()
+            self._by_value.clear()
+        found = self._rows.get(terms)
+        if found is None:
+            parts = [self._of_term(term, nodes.all) for term in terms]
+            if len(parts) > 1:
+                found = np.unique(np.concatenate(parts))
+            else:
+                found = parts[0] if parts else _NO_ROWS
+            self._rows[terms] = found
+        return found
+
+    def _of_term(self, term: tuple[Requirement, ...], nodes: Nodes) -> Rows:
+        demand = next((one for one in term if one.operator == IN), None)
+        if demand is None:
+            rows = np.arange(len(nodes), dtype=np.intp)
+        else:
+            table = self._table(demand.key, nodes)
+            parts = [table[text] for text in demand.values if text in table]
+            rows = parts[0] if len(parts) == 1 else np.concatenate([_NO_ROWS, *parts])
+        for other in term:
+            if other is not demand:
+                rows = rows[nodes.matches(other)[rows]]
+        return rows
+
+    def _table(self, key: str, nodes: Nodes) -> dict[str, Rows]:
+        table = self._by_value.get(key)
+        if table is None:
+            column = nodes.label(key)
+            codes = column.codes
+            order = np.argsort(codes, kind="stable")
+            counts = np.bincount(codes, minlength=len(column.values))
+            parts = np.split(order, np.cumsum(counts)[:-1])
+            table = self._by_value[key] = {
+                text: part
+                for text, part in zip(column.values, parts, strict=True)
+                if text is not None and len(part)
+            }
+        return table
+
+
 class ManyNodes:
     """Places over columns."""
 
-    def __init__(self, nodes: Nodes, csi_nodes: CSINodes) -> None:
+    def __init__(self, nodes: Nodes, reach: Reach, csi_nodes: CSINodes) -> None:
         self.size = len(nodes)
         self._nodes = nodes
+        self._reach = reach
         self._csi_nodes = csi_nodes
+        self._position: Rows | None = None
+        if nodes.rows is not None:
+            self._position = np.full(len(nodes.all), -1, dtype=np.intp)
+            self._position[nodes.rows] = np.arange(self.size)
 
-    def matching(self, requirement: Requirement) -> Mask:
-        """Return which nodes' labels satisfy a requirement."""
-        return self._nodes.matches(requirement)
+    def reached(self, terms: Terms) -> Rows:
+        """Return the positions of the nodes that satisfy any of the terms."""
+        rows = self._reach.rows(terms, self._nodes)
+        if self._position is None:
+            return rows
+        positions = self._position[rows]
+        return positions[positions >= 0]
 
     def named(self, name: str) -> Mask:
         """Return which node has this name."""
         mask = np.zeros(self.size, dtype=np.bool_)
         row = self._nodes.row(name)
         if row >= 0:
-            rows = self._nodes.rows
-            mask[row if rows is None else rows == row] = True
+            position = row if self._position is None else self._position[row]
+            if position >= 0:
+                mask[position] = True
         return mask
 
     def migrated(self, plugin_name: str) -> Mask:
@@ -73,9 +204,13 @@ class OneNode:
         self._node = node
         self._csi_nodes = csi_nodes
 
-    def matching(self, requirement: Requirement) -> Mask:
-        """Return whether the node's labels satisfy a requirement."""
-        return np.array([requirement.matches(self._node.labels)])
+    def reached(self, terms: Terms) -> Rows:
+        """Return position 0 where the node satisfies any of the terms."""
+        labels = self._node.labels
+        for term in terms:
+            if all(requirement.matches_value(labels.get(requirement.key)) for requirement in term):
+                return _FIRST_ROW
+        return _NO_ROWS
 
     def named(self, name: str) -> Mask:
         """Return whether the node has this name."""
@@ -86,72 +221,47 @@ class OneNode:
         return np.array([is_migrated(plugin_name, self._csi_nodes.get(self._node.name))])
 
 
-def everywhere(places: Places) -> Mask:
-    """Return a mask of all nodes."""
-    return np.ones(places.size, dtype=np.bool_)
-
-
 def nowhere(places: Places) -> Mask:
     """Return a mask of no node."""
     return np.zeros(places.size, dtype=np.bool_)
 
 
-def all_of(requirements: Iterable[Requirement], places: Places) -> Mask:
-    """Return which nodes satisfy every requirement."""
-    mask: Mask | None = None
-    for requirement in requirements:
-        matching = places.matching(requirement)
-        mask = matching if mask is None else mask & matching
-    return everywhere(places) if mask is None else mask
+def everywhere(places: Places) -> Mask:
+    """Return a mask of all nodes."""
+    return np.ones(places.size, dtype=np.bool_)
 
 
-def in_terms(terms: NodeTerms | None, places: Places) -> Mask:
-    """Return which nodes a volume's node affinity allows: None allows all.
-
-    Only labels count: a volume's affinity is never asked about a node's name.
-    """
-    # component-helpers: storage/volume/helpers.go (CheckNodeAffinity)
-    if terms is None:
-        return everywhere(places)
-    mask: Mask | None = None
-    for term in terms.terms:
-        if not term.errors:
-            allowed = all_of(term.labels, places)
-            mask = allowed if mask is None else mask | allowed
-    return nowhere(places) if mask is None else mask
-
-
-def in_allowed_topologies(storage_class: StorageClass, places: Places) -> Mask:
-    """Return on which nodes a class provisions."""
-    # kubernetes: pkg/apis/core/v1/helper/helpers.go (MatchTopologySelectorTerms)
-    if not storage_class.allowed_topologies:
+def within(terms: Terms, places: Places) -> Mask:
+    """Return which nodes satisfy any of the terms."""
+    if terms == EVERYWHERE:
         return everywhere(places)
     mask = nowhere(places)
-    for term in storage_class.allowed_topologies:
-        if not term.match_label_expressions:
-            continue
-        try:
-            requirements = [
-                Requirement(expression.key, IN, expression.values)
-                for expression in term.match_label_expressions
-            ]
-        except ObjectError:
-            continue
-        mask = mask | all_of(requirements, places)
+    mask[places.reached(terms)] = True
     return mask
 
 
-def with_access(capacity: CSIStorageCapacity, places: Places) -> Mask:
-    """Return which nodes can use the storage that a CSIStorageCapacity reports."""
-    if capacity.node_topology is None:
-        return nowhere(places)
-    try:
-        selector = Selector.from_label_selector(capacity.node_topology)
-    except ObjectError:
-        return nowhere(places)
-    return all_of(selector.requirements, places)
+def first_reached(
+    choices: Iterable[tuple[int, Terms]], asked: Mask, taken: Iterable[Ids], places: Places
+) -> Ids:
+    """Return for each node the first choice that can be reached from it, or NONE.
 
-
-def positions(mask: Mask) -> Rows:
-    """Return the positions that a mask keeps."""
-    return np.flatnonzero(mask)
+    `asked` are the nodes to answer for; what a node has taken before is passed over.
+    """
+    numbers: list[int] = []
+    parts: list[Rows] = []
+    for number, terms in choices:
+        rows = places.reached(terms)
+        if len(rows):
+            numbers.append(number)
+            parts.append(rows)
+    answer = np.full(places.size, NONE, dtype=np.int32)
+    if not parts:
+        return answer
+    # From last to first, so that of several choices for a node the first is written last.
+    flat = np.concatenate(parts)[::-1]
+    chosen = np.repeat(np.array(numbers, dtype=np.int32), [len(part) for part in parts])[::-1]
+    usable = asked[flat]
+    for earlier in taken:
+        usable = usable & (earlier[flat] != chosen)
+    answer[flat[usable]] = chosen[usable]
+    return answer

@@ -7,15 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 
 from mooring.api import CSINode, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass
 from mooring.errors import ApiError
-from mooring.framework.columns import Codes, Ints, Mask
+from mooring.framework.columns import Ints, Mask
 from mooring.framework.events import ActionType, ClusterEvent, EventResource
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
-from mooring.framework.nodes import Nodes
+from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.plugin import Plugin, PreFlight
 from mooring.framework.state import CycleState, StateNotFoundError
 from mooring.framework.status import Status
@@ -26,8 +25,8 @@ from mooring.plugins.volumes.binder import BindingFailedError, VolumeBinder
 from mooring.plugins.volumes.capacity_score import CapacityScore
 from mooring.plugins.volumes.claims import sign_volumes
 from mooring.plugins.volumes.csi_nodes import CSINodes
-from mooring.plugins.volumes.finder import NO_SOLUTION, Found, VolumeFinder
-from mooring.plugins.volumes.places import ManyNodes, OneNode
+from mooring.plugins.volumes.finder import Found, VolumeFinder
+from mooring.plugins.volumes.places import ManyNodes, OneNode, Reach
 from mooring.plugins.volumes.pod_claims import (
     PodClaims,
     PodVolumes,
@@ -55,7 +54,7 @@ _POLL_INTERVAL = 1.0
 class PodVolumeState:
     """Keep what was found for one pod, from PreFilter to PreBind. Shared by clones, as in Go."""
 
-    __slots__ = ("all_bound", "by_name", "claims", "solution", "solutions")
+    __slots__ = ("_parts", "all_bound", "by_name", "claims")
 
     def __init__(self, claims: PodClaims | None) -> None:
         #: None where the pod has no claims.
@@ -63,29 +62,38 @@ class PodVolumeState:
         self.all_bound = False
         #: What the node form found, by node name.
         self.by_name: dict[str, PodVolumes] = {}
-        #: What the vector form found: an index into `solutions` per row of the snapshot.
-        self.solution: Codes | None = None
-        self.solutions: list[PodVolumes] = []
+        #: What the vector form found, for all rows of the snapshot or for some.
+        self._parts: list[tuple[Rows | None, Found]] = []
 
     def keep(self, nodes: Nodes, found: Found) -> None:
         """Remember what the vector form found."""
-        if self.solution is None:
-            self.solution = np.full(len(nodes.all), NO_SOLUTION, dtype=np.int32)
-        moved = found.solution + np.int32(len(self.solutions))
-        moved[found.solution == NO_SOLUTION] = NO_SOLUTION
         if nodes.rows is None:
-            self.solution = moved
-        else:
-            self.solution[nodes.rows] = moved
-        self.solutions += found.solutions
+            self._parts.clear()
+        self._parts.append((nodes.rows, found))
 
     def of(self, node_name: str, row: int) -> PodVolumes | None:
         """Return what was found for a node, or None."""
-        found = self.by_name.get(node_name)
-        if found is not None or self.solution is None or not 0 <= row < len(self.solution):
-            return found
-        index = int(self.solution[row])
-        return None if index == NO_SOLUTION else self.solutions[index]
+        known = self.by_name.get(node_name)
+        if known is not None or row < 0:
+            return known
+        for rows, found in reversed(self._parts):
+            if rows is None:
+                return found.at(row)
+            positions = np.flatnonzero(rows == row)
+            if len(positions):
+                return found.at(int(positions[0]))
+        return None
+
+    def scores(self, scorer: CapacityScore, nodes: Nodes) -> Ints:
+        """Score the nodes by what was found for them; where nothing was, by 0."""
+        scores = np.zeros(len(nodes.all), dtype=np.int64)
+        for rows, found in self._parts:
+            scores[slice(None) if rows is None else rows] = found.scores(scorer.of)
+        for name, volumes in self.by_name.items():
+            row = nodes.row(name)
+            if row >= 0:
+                scores[row] = scorer.of(volumes)
+        return nodes.gather(scores)
 
 
 class VolumeBinding(Plugin):
@@ -106,15 +114,15 @@ class VolumeBinding(Plugin):
     def start(self) -> None:
         """Set up the layers of assumed volumes and claims, and the indexes."""
         handle = self.handle
-        scoring = handle.features.enabled("StorageCapacityScoring")
-        if scoring:
+        if handle.features.enabled("StorageCapacityScoring"):
             self._scorer = CapacityScore(self.args.with_defaults(handle.features).shape)
         volumes = AssumedObjects(handle.lister(PersistentVolume), "persistentvolumes")
         self._claims = AssumedObjects(
             handle.lister(PersistentVolumeClaim), "persistentvolumeclaims"
         )
         self._csi_nodes = CSINodes(handle.lister(CSINode))
-        self._finder = VolumeFinder(handle, volumes, with_capacity=scoring)
+        self._reach = Reach()
+        self._finder = VolumeFinder(handle, volumes)
         self._binder = VolumeBinder(handle, volumes, self._claims)
 
     # Choosing a node.
@@ -152,7 +160,9 @@ class VolumeBinding(Plugin):
         ]
         if reasons:
             return Status.unresolvable(*reasons)
-        kept.by_name[node.name] = found.solutions[found.solution[0]]
+        volumes = found.at(0)
+        assert volumes is not None
+        kept.by_name[node.name] = volumes
         return None
 
     def filter_nodes(
@@ -162,7 +172,7 @@ class VolumeBinding(Plugin):
         kept: PodVolumeState = state.read(self.name)
         if kept.claims is None:
             return
-        found = self._finder.find(kept.claims, ManyNodes(nodes, self._csi_nodes))
+        found = self._finder.find(kept.claims, ManyNodes(nodes, self._reach, self._csi_nodes))
         kept.keep(nodes, found)
         for text, mask in found.errors:
             yield Status.error(text), mask
@@ -192,16 +202,9 @@ class VolumeBinding(Plugin):
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | Status:
         """Score the nodes by how full the pod's volumes would make their storage."""
         kept: PodVolumeState = state.read(self.name)
-        if self._scorer is None or (kept.solution is None and not kept.by_name):
+        if self._scorer is None:
             return np.zeros(len(nodes), dtype=np.int64)
-        if kept.by_name or kept.solution is None:
-            return np.array([self.score(state, pod, node) for node in nodes.infos()], np.int64)
-        # The last entry answers NO_SOLUTION, which is -1.
-        table: npt.NDArray[np.int64] = np.array(
-            [*(self._scorer.of(volumes) for volumes in kept.solutions), 0], dtype=np.int64
-        )
-        scores: Ints = table[nodes.gather(kept.solution)]
-        return scores
+        return kept.scores(self._scorer, nodes)
 
     # Making it so.
 
@@ -214,8 +217,6 @@ class VolumeBinding(Plugin):
         if planned is None:
             kept.all_bound = True
             return None
-        # Alike nodes share what was found for them; from here on it is this node's own.
-        planned = planned.copy()
         answer = self._binder.assume(pod, node_name, planned)
         if isinstance(answer, str):
             return Status.error(answer)
