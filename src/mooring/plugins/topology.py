@@ -11,10 +11,17 @@ from mooring.framework.nodes import Column, Nodes
 #: One entry per code of a label column. Sums are whole numbers below 2**53, so float64 is exact.
 Sums = npt.NDArray[np.float64]
 
+#: Where fewer than one row in this many has a pod, the others are left out of the sum.
+_SPARSE = 4
+
 
 def sum_domains(column: Column[str], counts: npt.NDArray[np.int32]) -> Sums:
     """Add up counts over all rows per value of a full column; entry 0 is for rows without one."""
-    sums = np.bincount(column.codes, weights=counts, minlength=len(column.values))
+    codes = column.codes
+    if np.count_nonzero(counts) * _SPARSE < len(counts):
+        occupied = np.flatnonzero(counts)
+        codes, counts = codes[occupied], counts[occupied]
+    sums = np.bincount(codes, weights=counts, minlength=len(column.values))
     return sums.astype(np.float64, copy=False)
 
 

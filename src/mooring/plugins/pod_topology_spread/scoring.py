@@ -187,17 +187,26 @@ def _size(constraint: Constraint, domains: Domains, feasible: Nodes, ignored: Ma
     It reads an absent label as an empty one: where nodes may lack the label, they are a domain of
     their own, together with those where the label is there and empty.
     """
-    codes = feasible.label(constraint.topology_key).codes
-    if ignored is not None:
-        codes = codes[~ignored]
-    seen = np.bincount(codes, minlength=len(domains.sums))
+    key = constraint.topology_key
+    if ignored is None and feasible.is_all:
+        seen = feasible.derive(
+            ("PodTopologySpread", key), lambda nodes: _seen(nodes.label(key).codes)
+        )
+    else:
+        codes = feasible.label(key).codes
+        seen = _seen(codes if ignored is None else codes[~ignored])
     size = int(np.count_nonzero(seen))
     empty = domains.column.code_of("")
     if empty > 0:
         domains.change("", int(domains.sums[0]))
-        if seen[0] and seen[empty]:
+        if seen[0] and empty < len(seen) and seen[empty]:
             size -= 1
     return size
+
+
+def _seen(codes: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
+    """Count the nodes of each value, by its code."""
+    return np.bincount(codes, minlength=1)
 
 
 def _round(scores: _Floats) -> Ints:
