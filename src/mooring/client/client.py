@@ -1,0 +1,364 @@
+"""Client: the API server's verbs on typed objects."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Protocol, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring.api import CustomResource, KubeObject, Pod
+from mooring.api.kinds import encode_json
+from mooring.client.answers import ObjectList, api_error, decode_list, decode_object
+from mooring.client.collector import CollectorPause
+from mooring.client.rate_limit import RateLimit
+from mooring.client.resources import ListOptions, Resource, find_resource
+from mooring.client.transport import JSON, Request, Response, Transport
+from mooring.client.watch import Watch
+from mooring.errors import ApiError, NoAnswerError, ObjectError
+from mooring.observe.clock import Clock, SystemClock
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+STRATEGIC = "application/strategic-merge-patch+json"
+MERGE = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+# client-go: rest/request.go, maxRetries
+MAX_RETRIES = 10
+#: Longer than the 60 s within which a kube-apiserver ends a request itself.
+REQUEST_SECONDS = 75.0
+#: Two bookmarks missed, of which a kube-apiserver sends one a minute.
+IDLE_SECONDS = 150.0
+
+
+class RequestMetrics(Protocol):
+    """Count requests. `code` is the HTTP status, or "<error>" where no answer came."""
+
+    def requested(self, method: str, host: str, code: str, seconds: float) -> None:
+        """Count a request and how long its answer took."""
+        ...
+
+    def retried(self, method: str, host: str, code: str) -> None:
+        """Count a request that is sent again because of this answer."""
+        ...
+
+    def throttled(self, method: str, host: str, seconds: float) -> None:
+        """Count the time a request waited for its turn."""
+        ...
+
+
+class Client:
+    """Read and write objects. Every call raises ApiError where the server refuses.
+
+    A kind is a Struct of `mooring.api` or, for other resources, "plural.version.group". Objects
+    without a namespace belong to the cluster. Belongs to one event loop.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        limit: RateLimit | None = None,
+        clock: Clock | None = None,
+        metrics: RequestMetrics | None = None,
+    ) -> None:
+        self._transport = transport
+        self._limit = limit
+        self._clock = SystemClock() if clock is None else clock
+        self._metrics = metrics
+        self._host = urlsplit(transport.server).netloc
+        self._plurals: dict[tuple[str, str], str] = {}
+        #: Shared by everything that decodes much of what this client brings.
+        self.collector = CollectorPause()
+
+    @property
+    def server(self) -> str:
+        """Return the URL of the server."""
+        return self._transport.server
+
+    async def close(self) -> None:
+        """End all connections."""
+        await self._transport.close()
+
+    # Reading.
+
+    async def get(self, kind: type[T] | str, name: str, namespace: str = "") -> T:
+        """Read one object from the server."""
+        resource = find_resource(kind)
+        body = await self.request("GET", resource.path(namespace, name))
+        found: T = self._object(body, resource)
+        return found
+
+    async def list(
+        self, kind: type[Any] | str, namespace: str = "", options: ListOptions | None = None
+    ) -> ObjectList[Any]:
+        """Read a list, of all namespaces unless one is named; with a limit, a page of it."""
+        resource = find_resource(kind)
+        query = (options or ListOptions()).query()
+        body = await self.request("GET", resource.path(namespace) + query)
+        with self.collector:
+            try:
+                return decode_list(body, resource.struct)
+            except ObjectError as error:
+                raise _garbage(error, "GET", self.server + resource.path(namespace)) from None
+
+    @asynccontextmanager
+    async def watch(
+        self,
+        kind: type[Any] | str,
+        namespace: str = "",
+        options: ListOptions | None = None,
+        *,
+        idle_timeout: float | None = IDLE_SECONDS,
+    ) -> AsyncIterator[Watch[Any]]:
+        """Watch objects; counts as broken when nothing comes for `idle_timeout` seconds."""
+        resource = find_resource(kind)
+        asked = replace(options or ListOptions(), watch=True)
+        target = resource.path(namespace) + asked.query()
+        url = self.server + target
+        started = self._clock.now()
+        try:
+            async with self._transport.stream(
+                Request("GET", target), idle_timeout=idle_timeout
+            ) as stream:
+                self._count("GET", str(stream.status), started)
+                if stream.status != 200:
+                    body = await stream.read()
+                    raise api_error(stream.status, stream.headers, body, "GET", url)
+                yield Watch(stream, resource.struct, url)
+        except NoAnswerError as error:
+            if not error.sent:
+                self._count("GET", "<error>", started)
+            raise
+
+    # Writing.
+
+    async def create(self, obj: T) -> T:
+        """Create an object and return what the server made of it."""
+        known, resource = await self._place(obj)
+        body = encode_json(known)
+        answer = await self.request("POST", resource.path(known.metadata.namespace), body)
+        made: T = self._object(answer, resource)
+        return made
+
+    async def update(self, obj: T, *, subresource: str = "") -> T:
+        """Replace an object; its resourceVersion must be the server's.
+
+        Fields that Mooring does not type are lost: where others may have set some, patch.
+        """
+        known, resource = await self._place(obj)
+        path = resource.path(known.metadata.namespace, known.metadata.name, subresource)
+        made: T = self._object(await self.request("PUT", path, encode_json(known)), resource)
+        return made
+
+    async def patch(
+        self,
+        kind: type[T] | str,
+        name: str,
+        namespace: str,
+        patch: Any,
+        *,
+        subresource: str = "",
+        patch_type: str = STRATEGIC,
+        field_manager: str = "",
+        force: bool = False,
+    ) -> T:
+        """Change an object by a patch: STRATEGIC, MERGE, JSON_PATCH (a list) or APPLY.
+
+        Custom resources know no STRATEGIC patches. An APPLY patch names its field manager.
+        """
+        resource = find_resource(kind)
+        query = {"fieldManager": field_manager} if field_manager else {}
+        if force:
+            query["force"] = "true"
+        path = resource.path(namespace, name, subresource)
+        target = f"{path}?{urlencode(query)}" if query else path
+        body = msgspec.json.encode(patch)
+        made: T = self._object(await self.request("PATCH", target, body, patch_type), resource)
+        return made
+
+    async def delete(
+        self,
+        kind: type[Any] | str,
+        name: str,
+        namespace: str = "",
+        *,
+        uid: str = "",
+        grace_period_seconds: int | None = None,
+    ) -> None:
+        """Delete an object; with `uid`, only that one."""
+        options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions"}
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        if grace_period_seconds is not None:
+            options["gracePeriodSeconds"] = grace_period_seconds
+        path = find_resource(kind).path(namespace, name)
+        await self.request("DELETE", path, msgspec.json.encode(options))
+
+    async def bind(self, pod: Pod, node_name: str) -> None:
+        """Bind a pod to a node."""
+        # kube-scheduler: plugins/defaultbinder/default_binder.go
+        meta = pod.metadata
+        binding = _Binding(
+            metadata=_BindingMeta(meta.name, meta.namespace, meta.uid),
+            target=_Target("Node", node_name),
+        )
+        path = f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}/binding"
+        await self.request("POST", path, msgspec.json.encode(binding))
+
+    async def evict(self, pod: Pod) -> None:
+        """Evict a pod, as its disruption budgets allow: 429 where they do not."""
+        meta = pod.metadata
+        eviction = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": meta.name, "namespace": meta.namespace},
+        }
+        if meta.uid:
+            eviction["deleteOptions"] = {"preconditions": {"uid": meta.uid}}
+        path = f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}/eviction"
+        # A budget's no comes with Retry-After, but asking again is the caller's to decide.
+        await self.request("POST", path, msgspec.json.encode(eviction), retries=0)
+
+    # The wire.
+
+    async def request(
+        self,
+        method: str,
+        target: str,
+        body: bytes = b"",
+        content_type: str = JSON,
+        *,
+        timeout: float | None = REQUEST_SECONDS,
+        retries: int = MAX_RETRIES,
+    ) -> bytes:
+        """Send any request and return the body of its answer.
+
+        It is sent again where the server asks for patience (429 or 503 with Retry-After), and
+        reads also where the connection broke: never a write that may have been carried out.
+        """
+        request = Request(method, target, body, content_type, timeout)
+        while True:
+            if self._limit is not None:
+                waited = await self._limit.wait()
+                if self._metrics is not None:
+                    self._metrics.throttled(method, self._host, waited)
+            started = self._clock.now()
+            try:
+                response = await self._transport.send(request)
+            except NoAnswerError as error:
+                self._count(method, "<error>", started)
+                if method != "GET" or not error.sent or retries <= 0:
+                    raise
+                code, delay = "<error>", 1.0
+            else:
+                code = str(response.status)
+                self._count(method, code, started)
+                if response.status < 300:
+                    _log_warnings(response)
+                    return response.body
+                failure = self._failure(request, response)
+                if not _asks_for_patience(failure, method) or retries <= 0:
+                    raise failure
+                assert failure.retry_after is not None
+                delay = failure.retry_after
+            retries -= 1
+            if self._metrics is not None:
+                self._metrics.retried(method, self._host, code)
+            log.debug("Got a Retry-After response: %s %s in %s s", method, target, delay)
+            await self._clock.sleep(delay)
+
+    def _failure(self, request: Request, response: Response) -> ApiError:
+        url = self.server + request.target
+        return api_error(response.status, response.headers, response.body, request.method, url)
+
+    def _count(self, method: str, code: str, started: float) -> None:
+        if self._metrics is not None:
+            seconds = max(0.0, self._clock.now() - started)
+            self._metrics.requested(method, self._host, code, seconds)
+
+    def _object(self, body: bytes, resource: Resource) -> Any:
+        try:
+            return decode_object(body, resource.struct)
+        except ObjectError as error:
+            raise _garbage(error, "", self.server) from None
+
+    async def _place(self, obj: Any) -> tuple[KubeObject, Resource]:
+        if not isinstance(obj, KubeObject):
+            raise ObjectError(f"expected a Kubernetes object, got {type(obj).__name__}")
+        if not isinstance(obj, CustomResource):
+            return obj, find_resource(type(obj))
+        group, _, version = obj.api_version.rpartition("/")
+        plural = await self._plural(group, version, obj.kind)
+        return obj, find_resource(f"{plural}.{version}.{group}")
+
+    async def _plural(self, group: str, version: str, kind: str) -> str:
+        """Ask the server under which plural it knows a kind; each group version once."""
+        api_version = f"{group}/{version}" if group else version
+        if (api_version, kind) not in self._plurals:
+            path = f"/apis/{api_version}" if group else f"/api/{version}"
+            body = await self.request("GET", path)
+            for found in msgspec.json.decode(body, type=_ResourceList).resources:
+                if "/" not in found.name:
+                    self._plurals[api_version, found.kind] = found.name
+        plural = self._plurals.get((api_version, kind))
+        if plural is None:
+            raise ApiError(404, f"the server knows no {kind} in {api_version}", reason="NotFound")
+        return plural
+
+
+class _BindingMeta(msgspec.Struct, omit_defaults=True):
+    name: str
+    namespace: str
+    uid: str = ""
+
+
+class _Target(msgspec.Struct):
+    kind: str
+    name: str
+
+
+class _Binding(msgspec.Struct, kw_only=True):
+    apiVersion: str = "v1"
+    kind: str = "Binding"
+    metadata: _BindingMeta
+    target: _Target
+
+
+class _ApiResource(msgspec.Struct):
+    name: str = ""
+    kind: str = ""
+
+
+class _ResourceList(msgspec.Struct):
+    resources: list[_ApiResource] = []
+
+
+def _asks_for_patience(error: ApiError, method: str) -> bool:
+    if error.retry_after is None:
+        return False
+    if error.status in (429, 503):
+        return True
+    # client-go sends writes again after any 5xx with Retry-After; what may have been carried
+    # out is the caller's to find out here.
+    return error.status >= 500 and method == "GET"
+
+
+def _garbage(error: ObjectError, method: str, url: str) -> ApiError:
+    message = f"the server's answer cannot be read: {error}"
+    return ApiError(500, message, reason="ClientDecoding", method=method, url=url)
+
+
+def _log_warnings(response: Response) -> None:
+    # client-go: rest/warnings.go: 299 - "text"
+    text = response.headers.get("Warning")
+    if text is not None and text.startswith("299 "):
+        log.warning("Warning from the API server: %s", text[4:].partition(" ")[2].strip('"'))

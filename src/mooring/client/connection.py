@@ -1,0 +1,56 @@
+"""Connection: everything needed to reach an API server as someone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+import msgspec
+
+from mooring.client.credentials import Credentials, Static
+from mooring.client.tls import TlsSettings
+from mooring.errors import ConfigError
+from mooring.observe.clock import Clock
+
+
+def anonymous(clock: Clock) -> Credentials:
+    """Make credentials of nobody."""
+    return Static()
+
+
+class Connection(msgspec.Struct, frozen=True, kw_only=True):
+    """Say where a server is and who asks.
+
+    `credentials` makes credentials for one event loop; `headers` go with every request (they name
+    who is impersonated, a value per pair).
+    """
+
+    server: str
+    tls: TlsSettings = TlsSettings()
+    credentials: Callable[[Clock], Credentials] = anonymous
+    headers: tuple[tuple[str, str], ...] = ()
+    proxy: str = ""
+    compression: bool = True
+    #: The namespace of the context, for commands that need one.
+    namespace: str = "default"
+
+
+def server_url(server: str, tls: TlsSettings) -> str:
+    """Complete a server's address as client-go does, without a slash at the end."""
+    # client-go: rest/url_utils.go, DefaultServerURL
+    if "://" not in server:
+        secured = bool(tls.authority or tls.key_pair or tls.insecure)
+        server = f"{'https' if secured else 'http'}://{server}"
+    try:
+        parts = urlsplit(server)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ConfigError(f"server must be a URL or a valid host:port pair, got {server!r}")
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+
+
+def is_secure(server: str) -> bool:
+    """Tell whether credentials may be sent to a server."""
+    return server.startswith("https://")

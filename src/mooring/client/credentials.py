@@ -1,0 +1,101 @@
+"""Credentials: who the client is to the server."""
+
+from __future__ import annotations
+
+import base64
+import logging
+from pathlib import Path
+from typing import Protocol
+
+from mooring.client.tls import KeyPair
+from mooring.errors import ConfigError
+from mooring.observe.clock import Clock
+
+log = logging.getLogger(__name__)
+
+# client-go: transport/token_source.go: half of the time between the kubelet's renewal of a
+# projected token and the old one's end.
+TOKEN_FILE_SECONDS = 60.0
+
+
+class Credentials(Protocol):
+    """Prove who the client is. Belongs to one event loop."""
+
+    #: The certificate to show, where the credentials bring one.
+    key_pair: KeyPair | None
+
+    async def authorization(self) -> str:
+        """Return the Authorization header, empty where there is none."""
+        ...
+
+    async def renew(self, refused: str) -> bool:
+        """Look for better ones than those the server refused; False where there are none."""
+        ...
+
+
+class Static:
+    """Show the same header always; none where it is empty."""
+
+    key_pair: KeyPair | None = None
+
+    def __init__(self, header: str = "") -> None:
+        self._header = header
+
+    async def authorization(self) -> str:
+        """Return the header."""
+        return self._header
+
+    async def renew(self, refused: str) -> bool:
+        """Have nothing better."""
+        return False
+
+
+def bearer(token: str) -> Static:
+    """Make credentials of a token."""
+    return Static(f"Bearer {token}")
+
+
+def basic(username: str, password: str) -> Static:
+    """Make credentials of a user's name and password."""
+    return Static("Basic " + base64.b64encode(f"{username}:{password}".encode()).decode())
+
+
+class TokenFile:
+    """Read a token from a file, and again at most once a minute: tokens are renewed on disk."""
+
+    key_pair: KeyPair | None = None
+
+    def __init__(self, path: str, clock: Clock) -> None:
+        self._path = path
+        self._clock = clock
+        self._header = ""
+        self._read_at = 0.0
+        self._read()
+
+    def _read(self) -> None:
+        self._read_at = self._clock.now()
+        try:
+            token = Path(self._path).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise ConfigError(f"failed to read token file {self._path}: {reason}") from None
+        if not token:
+            raise ConfigError(f"read empty token from file {self._path}")
+        self._header = f"Bearer {token}"
+
+    def _read_again(self) -> None:
+        try:
+            self._read()
+        except ConfigError as error:
+            log.error("Unable to rotate token, keeping the old one: %s", error)
+
+    async def authorization(self) -> str:
+        """Return the token's header."""
+        if abs(self._clock.now() - self._read_at) >= TOKEN_FILE_SECONDS:
+            self._read_again()
+        return self._header
+
+    async def renew(self, refused: str) -> bool:
+        """Read the file again; True where another token is in it."""
+        self._read_again()
+        return self._header != refused

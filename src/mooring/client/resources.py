@@ -1,0 +1,91 @@
+"""Resources: the paths behind kinds, and what a list or a watch asks for."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from mooring.api import CustomResource, KubeObject
+from mooring.api.kinds import BY_STRUCT, KINDS
+from mooring.errors import ObjectError
+
+#: A kind in code: its Struct, or "plural.version.group" for a resource that has none.
+KindLike = type[Any] | str
+
+
+class Resource(msgspec.Struct, frozen=True):
+    """Say where objects live and which Struct holds them."""
+
+    group: str
+    version: str
+    plural: str
+    struct: type[KubeObject]
+
+    @property
+    def name(self) -> str:
+        """Return "plural.version.group"."""
+        return f"{self.plural}.{self.version}.{self.group}"
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """Return the path of a collection, an object or a subresource, percent-encoded."""
+        path = f"/apis/{self.group}" if self.group else "/api"
+        path += f"/{self.version}"
+        if namespace:
+            path += f"/namespaces/{quote(namespace, safe='')}"
+        path += f"/{self.plural}"
+        if name:
+            path += f"/{quote(name, safe='')}"
+        return f"{path}/{subresource}" if subresource else path
+
+
+def find_resource(kind: KindLike) -> Resource:
+    """Return where a kind lives.
+
+    >>> find_resource("podgroups.v1alpha1.scheduling.x-k8s.io").path("team", "a")
+    '/apis/scheduling.x-k8s.io/v1alpha1/namespaces/team/podgroups/a'
+    """
+    asked: Any = kind
+    return _find(asked)
+
+
+@lru_cache(maxsize=1024)
+def _find(kind: Any) -> Resource:
+    if isinstance(kind, str):
+        plural, _, rest = kind.partition(".")
+        version, _, group = rest.partition(".")
+        if not plural or not version:
+            raise ObjectError(f'a resource is named "plural.version.group", got "{kind}"')
+        for row in KINDS:
+            if (row.plural, row.version, row.group) == (plural, version, group):
+                return Resource(group, version, plural, row.struct)
+        return Resource(group, version, plural, CustomResource)
+    known = BY_STRUCT.get(kind)
+    if known is None:
+        raise ObjectError(f"{kind.__name__} is not in the table of kinds")
+    return Resource(known.group, known.version, known.plural, known.struct)
+
+
+class ListOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """Say which objects a list or a watch is about, and how it is served."""
+
+    label_selector: str = ""
+    field_selector: str = ""
+    resource_version: str = ""
+    resource_version_match: str = ""
+    limit: int = 0
+    continue_: str = msgspec.field(default="", name="continue")
+    timeout_seconds: int = 0
+    allow_watch_bookmarks: bool = False
+    send_initial_events: bool = False
+    watch: bool = False
+
+    def query(self) -> str:
+        """Return the query string, with its question mark; empty where nothing is asked."""
+        pairs = {
+            key: "true" if value is True else value
+            for key, value in msgspec.to_builtins(self).items()
+        }
+        return f"?{urlencode(pairs)}" if pairs else ""

@@ -1,0 +1,146 @@
+"""TLS towards the API server: whom to trust, which certificate to show, both renewed on disk."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from mooring.errors import ConfigError
+from mooring.observe.clock import Clock
+
+log = logging.getLogger(__name__)
+
+#: How often the files are looked at again, in seconds.
+REFRESH_SECONDS = 60.0
+
+
+class Pem(msgspec.Struct, frozen=True):
+    """Say where certificates or a key come from: a file, or text that is at hand."""
+
+    file: str = ""
+    data: bytes = b""
+
+    def __bool__(self) -> bool:
+        return bool(self.file or self.data)
+
+    @property
+    def where(self) -> str:
+        """Name the source."""
+        return self.file or "the embedded data"
+
+    def read(self) -> bytes:
+        """Return the text; embedded data wins over a file."""
+        if self.data:
+            return self.data
+        try:
+            return Path(self.file).read_bytes()
+        except OSError as error:
+            raise ConfigError(f"cannot read {self.file}: {error.strerror}") from None
+
+
+class KeyPair(msgspec.Struct, frozen=True):
+    """Hold a client certificate and its key."""
+
+    certificate: Pem
+    key: Pem
+
+
+class TlsSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Say how to secure the connection. Without an authority the system's roots are trusted."""
+
+    authority: Pem = Pem()
+    key_pair: KeyPair | None = None
+    server_name: str = ""
+    insecure: bool = False
+
+
+class TlsContexts:
+    """Give the SSLContext for a connection, made anew when the files behind it change.
+
+    Connections made with an older context live on until they are closed.
+    """
+
+    def __init__(self, settings: TlsSettings, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._context: ssl.SSLContext | None = None
+        self._shown: KeyPair | None = None
+        self._read: tuple[bytes, ...] = ()
+        self._looked = 0.0
+
+    def context(self, key_pair: KeyPair | None = None) -> ssl.SSLContext:
+        """Return the context; a key pair given here is shown in place of the settings' own."""
+        shown = key_pair or self._settings.key_pair
+        context, now = self._context, self._clock.now()
+        if context is not None and shown == self._shown:
+            if abs(now - self._looked) < REFRESH_SECONDS:
+                return context
+            self._looked = now
+            try:
+                return self._renew(shown)
+            except ConfigError as error:
+                # Half-written files are whole the next time.
+                log.error("Cannot reload certificates, keeping the old ones: %s", error)
+                return context
+        self._looked = now
+        return self._renew(shown)
+
+    def _renew(self, shown: KeyPair | None) -> ssl.SSLContext:
+        settings = self._settings
+        authority = settings.authority.read() if settings.authority else b""
+        pair = (shown.certificate.read(), shown.key.read()) if shown else ()
+        if self._context is not None and shown == self._shown and self._read == (authority, *pair):
+            return self._context
+        context = _context(settings, authority)
+        if shown is not None:
+            _show(context, shown, *pair)
+        self._context, self._shown, self._read = context, shown, (authority, *pair)
+        return context
+
+
+def _context(settings: TlsSettings, authority: bytes) -> ssl.SSLContext:
+    # As Go verifies: no demands on a certificate's extensions, and an intermediate authority
+    # may be trusted by itself; ssl.create_default_context is stricter from Python 3.13 on.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.hostname_checks_common_name = False
+    context.set_alpn_protocols(["http/1.1"])
+    if settings.insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    elif not authority:
+        context.load_default_certs()
+    else:
+        where = settings.authority.where
+        try:
+            context.load_verify_locations(cadata=authority.decode("ascii"))
+        except (ssl.SSLError, ValueError):
+            raise ConfigError(
+                f"unable to load root certificates from {where}: expected certificates in PEM form"
+            ) from None
+    return context
+
+
+def _show(context: ssl.SSLContext, pair: KeyPair, certificate: bytes, key: bytes) -> None:
+    where = f"client certificate {pair.certificate.where} and key {pair.key.where}"
+    if b"ENCRYPTED" in key:
+        raise ConfigError(f"{where}: the key is encrypted, and there is nobody to ask for its word")
+    # Python's ssl reads a key pair from files alone.
+    with tempfile.TemporaryDirectory(prefix="mooring-") as folder:
+        files = Path(folder) / "certificate", Path(folder) / "key"
+        for file, data in zip(files, (certificate, key), strict=True):
+            file.touch(mode=0o600)
+            file.write_bytes(data)
+        try:
+            context.load_cert_chain(*files)
+        except ssl.SSLError as error:
+            mismatch = error.reason == "KEY_VALUES_MISMATCH"
+            problem = (
+                "the key is not the certificate's" if mismatch else "expected both in PEM form"
+            )
+            raise ConfigError(f"cannot use {where}: {problem}") from None

@@ -1,0 +1,78 @@
+"""The seam between the client and the wire: who carries requests is behind it.
+
+`AiohttpTransport` talks to a server; a server in this process is another transport.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+import msgspec
+
+JSON = "application/json"
+
+
+class Request(msgspec.Struct, frozen=True):
+    """Ask a server for something.
+
+    `target` is path and query, percent-encoded, from the server's root.
+    """
+
+    method: str
+    target: str
+    body: bytes = b""
+    content_type: str = JSON
+    #: Seconds until no answer counts as a failure; None waits forever.
+    timeout: float | None = None
+
+
+class Response(msgspec.Struct, frozen=True):
+    """Hold an answer. The names of `headers` are read without regard to case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+
+class Stream(Protocol):
+    """Hold an answer whose body comes bit by bit."""
+
+    status: int
+    headers: Mapping[str, str]
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the body as it comes. A connection that breaks raises NoAnswerError."""
+        ...
+
+    async def read(self) -> bytes:
+        """Return the whole body."""
+        ...
+
+
+class Transport(Protocol):
+    """Carry requests to a server. Each call raises NoAnswerError where none came.
+
+    Belongs to one event loop.
+    """
+
+    #: The server as a person would name it: its URL.
+    server: str
+
+    async def send(self, request: Request) -> Response:
+        """Send a request and return the whole answer, whatever its status."""
+        ...
+
+    def stream(
+        self, request: Request, *, idle_timeout: float | None = None
+    ) -> AbstractAsyncContextManager[Stream]:
+        """Send a request and read its answer as it comes.
+
+        The connection counts as broken when nothing comes for `idle_timeout` seconds.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End all connections."""
+        ...

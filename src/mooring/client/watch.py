@@ -1,0 +1,113 @@
+"""Watch: changes as they happen, decoded line by line."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from functools import lru_cache
+from typing import Generic, TypeVar
+
+import msgspec
+
+from mooring.api import CustomResource, KubeObject
+from mooring.client.answers import StatusAnswer, decode_object, error_of_status
+from mooring.client.transport import Stream
+from mooring.errors import ApiError, ObjectError
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T", bound=KubeObject)
+
+ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
+BOOKMARK, ERROR = "BOOKMARK", "ERROR"
+#: Marks the bookmark that ends the initial events of a watch that sends them.
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+
+
+class WatchEvent(msgspec.Struct, Generic[T], frozen=True):
+    """Report that an object was added, modified or deleted, or that nothing was (a bookmark)."""
+
+    type: str
+    object: T
+
+
+class _RawEvent(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+@lru_cache(maxsize=256)
+def _event_decoder(struct: type[T]) -> msgspec.json.Decoder[WatchEvent[T]]:
+    return msgspec.json.Decoder(WatchEvent[struct])  # type: ignore[valid-type]
+
+
+class Watch(Generic[T]):
+    """Read the changes of a stream, in batches: all that one read of the connection brought.
+
+    It ends when the server ends it. A failure that the server reports, or a line that is no JSON,
+    raises ApiError; a connection that breaks raises NoAnswerError.
+    """
+
+    def __init__(self, stream: Stream, struct: type[T], url: str) -> None:
+        self._stream = stream
+        self._struct = struct
+        self._url = url
+
+    async def batches(self) -> AsyncIterator[list[WatchEvent[T]]]:
+        """Yield batches of events, never empty ones."""
+        rest: list[bytes] = []
+        async for chunk in self._stream.chunks():
+            head, newline, tail = chunk.rpartition(b"\n")
+            if not newline:
+                # A long line comes in many chunks; it is joined once.
+                rest.append(chunk)
+                continue
+            rest.append(head)
+            lines = b"".join(rest).split(b"\n")
+            rest = [tail] if tail else []
+            batch: list[WatchEvent[T]] = []
+            try:
+                self._decode(lines, batch)
+            except ApiError:
+                # What came before the failure happened all the same.
+                if batch:
+                    yield batch
+                raise
+            if batch:
+                yield batch
+
+    def _decode(self, lines: list[bytes], batch: list[WatchEvent[T]]) -> None:
+        decode = None if self._struct is CustomResource else _event_decoder(self._struct).decode
+        for line in lines:
+            event = None
+            if decode is not None:
+                try:
+                    event = decode(line)
+                except (msgspec.MsgspecError, UnicodeError):
+                    event = None
+            if event is None or event.type == ERROR:
+                event = self._decode_slowly(line)
+            if event is not None:
+                batch.append(event)
+
+    def _decode_slowly(self, line: bytes) -> WatchEvent[T] | None:
+        """Read a line that is an error, a custom resource, has nulls, or is broken."""
+        if not line.strip():
+            return None
+        try:
+            raw = msgspec.json.decode(line, type=_RawEvent)
+            body = bytes(raw.object)
+            if raw.type == ERROR:
+                said = msgspec.json.decode(body, type=StatusAnswer)
+                raise error_of_status(said, "GET", self._url)
+        except (msgspec.MsgspecError, UnicodeError) as error:
+            message = f"unable to decode an event from the watch stream: {error}"
+            raise ApiError(
+                500, message, reason="ClientWatchDecoding", method="GET", url=self._url
+            ) from None
+        try:
+            return WatchEvent(raw.type, decode_object(body, self._struct))
+        except ObjectError as error:
+            # One object that cannot be read shall not hide the others.
+            log.error("Cannot read a watched object, going on without it: %s", error)
+            return None
