@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import msgspec
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from mooring.api.labels import Selector
 from mooring.api.meta import parse_time
 from mooring.api.ports import host_ports
 from mooring.api.requests import RequestOptions, pod_non_zero_requests, pod_requests
+from mooring.api.scheduling import PodAffinity, PodAntiAffinity
 from mooring.framework.features import FeatureGates
 
 #: (address, protocol, port)
@@ -41,10 +43,36 @@ class AffinityTerm(msgspec.Struct, frozen=True):
         ) and self.selector.matches(pod.metadata.labels)
 
 
-def _parse_term(pod: Pod, term: PodAffinityTerm, weight: int = 0) -> AffinityTerm:
+Terms = tuple[AffinityTerm, ...]
+
+
+def _terms(namespace: str, section: PodAffinity | PodAntiAffinity | None) -> tuple[Terms, Terms]:
+    """Return the required and the preferred terms of a section."""
+    if section is None:
+        return (), ()
+    return _parse_section(namespace, msgspec.json.encode(section))
+
+
+@lru_cache(maxsize=4096)
+def _parse_section(namespace: str, section: bytes) -> tuple[Terms, Terms]:
+    """Parse a section, once for all pods that carry the same: they come by the thousand."""
+    parsed = msgspec.json.decode(section, type=PodAffinity)
+    return (
+        tuple(
+            _parse_term(namespace, term)
+            for term in parsed.required_during_scheduling_ignored_during_execution
+        ),
+        tuple(
+            _parse_term(namespace, term.pod_affinity_term, term.weight)
+            for term in parsed.preferred_during_scheduling_ignored_during_execution
+        ),
+    )
+
+
+def _parse_term(namespace: str, term: PodAffinityTerm, weight: int = 0) -> AffinityTerm:
     named = frozenset(term.namespaces)
     if not named and term.namespace_selector is None:
-        named = frozenset((pod.metadata.namespace,))
+        named = frozenset((namespace,))
     return AffinityTerm(
         topology_key=term.topology_key,
         selector=Selector.from_label_selector(term.label_selector),
@@ -94,40 +122,14 @@ class PodInfo:
         started = pod.status.start_time
         #: Epoch seconds, or None while the pod has not started.
         self.start_time: float | None = parse_time(started) if started else None
-        self.required_affinity: tuple[AffinityTerm, ...] = ()
-        self.required_anti_affinity: tuple[AffinityTerm, ...] = ()
-        self.preferred_affinity: tuple[AffinityTerm, ...] = ()
-        self.preferred_anti_affinity: tuple[AffinityTerm, ...] = ()
+        affinity = pod.spec.affinity
+        toward = None if affinity is None else affinity.pod_affinity
+        away = None if affinity is None else affinity.pod_anti_affinity
         #: Whether the pod has a podAffinity or podAntiAffinity section at all.
-        self.has_affinity = False
-        affinity = pod.spec.affinity
-        if affinity is not None:
-            self._parse_affinity(pod)
-
-    def _parse_affinity(self, pod: Pod) -> None:
-        affinity = pod.spec.affinity
-        assert affinity is not None
-        toward, away = affinity.pod_affinity, affinity.pod_anti_affinity
-        if toward is not None:
-            self.has_affinity = True
-            self.required_affinity = tuple(
-                _parse_term(pod, term)
-                for term in toward.required_during_scheduling_ignored_during_execution
-            )
-            self.preferred_affinity = tuple(
-                _parse_term(pod, term.pod_affinity_term, term.weight)
-                for term in toward.preferred_during_scheduling_ignored_during_execution
-            )
-        if away is not None:
-            self.has_affinity = True
-            self.required_anti_affinity = tuple(
-                _parse_term(pod, term)
-                for term in away.required_during_scheduling_ignored_during_execution
-            )
-            self.preferred_anti_affinity = tuple(
-                _parse_term(pod, term.pod_affinity_term, term.weight)
-                for term in away.preferred_during_scheduling_ignored_during_execution
-            )
+        self.has_affinity = toward is not None or away is not None
+        namespace = pod.metadata.namespace
+        self.required_affinity, self.preferred_affinity = _terms(namespace, toward)
+        self.required_anti_affinity, self.preferred_anti_affinity = _terms(namespace, away)
 
     def on(self, pod: Pod) -> PodInfo:
         """Return the same for a copy of the pod that differs in its node name only."""
