@@ -34,7 +34,7 @@ from tests.plugins.volumes.storage import (
 
 SIZES = ("1Gi", "2Gi", "3Gi")
 ZONES = ("x", "y", "z")
-CLASSES = ("local", "dyn", "zoned")
+CLASSES = ("local", "local", "dyn", "zoned")
 NODES = [make_node(f"n{n}", {"zone": ZONES[n % 3]} if n % 4 else {}) for n in range(8)]
 ZONED = [
     {"matchLabelExpressions": [{"key": "zone", "values": ["x", "y"]}]},
@@ -64,13 +64,12 @@ def volumes(draw: st.DrawFn) -> list[Any]:
             draw(st.sampled_from(SIZES)),
             draw(st.sampled_from(CLASSES)),
             affinity=draw(AFFINITIES),
-            phase=draw(st.sampled_from(("Available", "Available", "Released"))),
-            modes=draw(st.sampled_from((["ReadWriteOnce"], ["ReadOnlyMany"]))),
+            phase=draw(st.sampled_from(("Available",) * 5 + ("Released",))),
+            modes=draw(st.sampled_from((["ReadWriteOnce"],) * 3 + (["ReadOnlyMany"],))),
             **draw(
                 st.sampled_from(
                     (
-                        {},
-                        {},
+                        *({},) * 6,
                         {"claimRef": {"name": "c0", "namespace": "default"}},
                         {"claimRef": {"name": "else", "namespace": "default"}},
                     )

@@ -20,8 +20,8 @@ def _names(found: Any) -> list[str]:
 
 
 def test_smaller_volumes_come_first_then_names() -> None:
-    volumes = [volume("b"), volume("big", "4Gi"), volume("a"), volume("small", "1Mi")]
-    assert _names(find_candidates(claim("c"), volumes).free) == ["a", "b", "big"]
+    volumes = [volume("y"), volume("big", "4Gi"), volume("x"), volume("small", "1Mi")]
+    assert _names(find_candidates(claim("c"), volumes).free) == ["x", "y", "big"]
 
 
 @pytest.mark.parametrize(
