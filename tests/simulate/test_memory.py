@@ -396,3 +396,47 @@ def test_work_that_a_plugin_spawns_runs_after_the_attempt() -> None:
     attempt = drive(scheduler.decide(replace(pod)))
     scheduler.discard(attempt)
     assert done == ["answered", "worked", "answered"]
+
+
+def test_work_that_fails_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def work() -> None:
+        raise ValueError("boom")
+
+    class Spawns(Plugin):
+        def post_filter(self, state: Any, pod: Any, statuses: Any) -> Status:
+            self.handle.spawn(work(), pod)
+            return Status.unschedulable("no")
+
+    pod = make_pod()
+    scheduler = make_scheduler([refuse("n1"), Spawns], [*make_nodes("n1"), pod])
+    assert drive(scheduler.schedule_one(pod)).outcome is Outcome.UNSCHEDULABLE
+    assert "Work on behalf of pod default/web failed" in caplog.text
+    assert "ValueError: boom" in caplog.text
+
+
+def test_closing_ends_every_plugin() -> None:
+    closed: list[str] = []
+
+    class Closes(Plugin):
+        def permit(self, state: Any, pod: Any, node_name: str) -> None: ...
+
+        async def close(self) -> None:
+            closed.append(self.name)
+
+    drive(make_scheduler([Closes], make_nodes("n1")).close())
+    assert closed == ["Closes"]
+
+
+def test_a_pod_called_off_in_pre_bind_is_not_bound() -> None:
+    class CallsOff(Plugin):
+        def pre_bind(self, state: Any, pod: Any, node_name: str) -> None:
+            found = self.handle.pre_binding_pod(pod.uid)
+            assert found is not None
+            found.cancel("preempted by DefaultPreemption")
+
+    pod = make_pod()
+    scheduler = make_scheduler([CallsOff], [*make_nodes("n1"), pod])
+    decision = drive(scheduler.schedule_one(pod))
+    assert decision.outcome is Outcome.ERROR
+    assert decision.message == "preempted by DefaultPreemption"
+    assert not scheduler.cluster.cache.pods

@@ -217,7 +217,18 @@ async def _call(
 async def _first_failure(
     group: Sequence[Step], state: CycleState, pod: Pod, node_name: str
 ) -> Status | None:
-    """Run a group side by side; the first failure calls off the others."""
+    """Run a group side by side; the first failure calls off the others.
+
+    Without an event loop, as in a simulation, nothing can wait and they run one after the other.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        for step in group:
+            failure = await _pre_bind(step, state, pod, node_name)
+            if failure is not None:
+                return failure
+        return None
     tasks = [asyncio.ensure_future(_pre_bind(step, state, pod, node_name)) for step in group]
     try:
         for done in asyncio.as_completed(tasks):

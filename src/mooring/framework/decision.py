@@ -88,7 +88,7 @@ class NodeStatuses:
     @property
     def refused(self) -> int:
         """Return how many asked nodes were refused."""
-        return int(np.count_nonzero(self._codes >= 0))
+        return int(np.count_nonzero(self._codes >= 0)) if self._statuses else 0
 
     def reasons(self) -> Counter[str]:
         """Count the reasons over all nodes; a node counts once for each of its reasons."""

@@ -9,6 +9,7 @@ stores.
 
 from __future__ import annotations
 
+import logging
 import random as random_module
 from collections.abc import Coroutine, Iterable
 from typing import Any, TypeVar
@@ -46,6 +47,8 @@ from mooring.simulate.events import MemoryEvents
 from mooring.simulate.volumes import VolumeController
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 
 def drive(work: Coroutine[Any, Any, T]) -> T:
@@ -172,9 +175,8 @@ class MemoryScheduler:
         if decision.outcome is Outcome.GATED:
             return
         if decision.outcome is Outcome.SCHEDULED:
-            if not await self.reserve(attempt):
-                return
-            await self._permit(attempt)
+            if await self.reserve(attempt):
+                await self._permit(attempt)
         else:
             await self._note_failure(attempt)
         await self.finish_waits()
@@ -332,4 +334,13 @@ class MemoryScheduler:
 
     async def _run_spawned(self, attempt: Attempt) -> None:
         while attempt.spawned:
-            await attempt.spawned.pop(0)
+            try:
+                await attempt.spawned.pop(0)
+            except Exception:
+                log.exception("Work on behalf of pod %s failed", attempt.decision.pod.key)
+
+    async def close(self) -> None:
+        """End every plugin."""
+        for profile in self.profiles.values():
+            for plugin in profile.plugins.values():
+                await plugin.close()

@@ -1,0 +1,109 @@
+"""Extenders: they refuse in turn after Filter, and add to the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mooring.cycle.cycle import Cycle
+from mooring.framework.decision import Outcome
+from mooring.framework.extender import ExtenderFilterResult
+from mooring.framework.status import Status
+from mooring.simulate.memory import MemoryScheduler, drive
+from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin, refuse
+
+NODES = make_nodes("n1", "n2", "n3")
+
+
+class FakeExtender:
+    """Refuses and scores by node name."""
+
+    name = "fake"
+    ignorable = False
+    is_binder = False
+    supports_preemption = False
+
+    def __init__(
+        self,
+        failed: Mapping[str, str] | None = None,
+        unresolvable: Mapping[str, str] | None = None,
+        scores: Mapping[str, int] | None = None,
+        interested: bool = True,
+        weight: int = 1,
+        error: str = "",
+    ) -> None:
+        self.failed, self.unresolvable = failed or {}, unresolvable or {}
+        self.scores = scores
+        self.interested = interested
+        self.weight = weight
+        self.error = error
+        self.is_filter = scores is None
+        self.is_prioritizer = scores is not None
+
+    def is_interested(self, pod: Any) -> bool:
+        return self.interested
+
+    async def filter(self, pod: Any, nodes: Sequence[Any]) -> ExtenderFilterResult:
+        if self.error:
+            raise RuntimeError(self.error)
+        kept = [
+            node.name
+            for node in nodes
+            if node.name not in self.failed and node.name not in self.unresolvable
+        ]
+        return ExtenderFilterResult(tuple(kept), self.failed, self.unresolvable)
+
+    async def prioritize(self, pod: Any, nodes: Sequence[Any]) -> Mapping[str, int]:
+        if self.error:
+            raise RuntimeError(self.error)
+        return self.scores or {}
+
+
+def extended(scheduler: MemoryScheduler, *extenders: Any) -> Any:
+    """Run a cycle with these extenders."""
+    cluster = scheduler.cluster
+    cycle = Cycle(
+        scheduler.profiles,
+        snapshot=lambda: cluster.cache.nodes,
+        node_order=cluster.cache.node_order,
+        nominator=cluster.nominator,
+        extenders=extenders,
+        random=scheduler.random,
+    )
+    return drive(cycle.run(make_pod()))
+
+
+def test_extenders_refuse_in_turn() -> None:
+    scheduler = make_scheduler([refuse("n1")], NODES)
+    first, second = FakeExtender({"n2": "full"}), FakeExtender(unresolvable={"n3": "broken"})
+    decision = extended(scheduler, first, second)
+    assert decision.message == ("0/3 nodes are available: 1 Refuse said no, 1 broken, 1 full.")
+    assert decision.unschedulable_plugins == {"Refuse", "Extender"}
+    assert decision.statuses.get("n2") == Status.unschedulable("full")
+    assert decision.statuses.get("n3") == Status.unresolvable("broken")
+
+
+def test_an_extender_that_is_not_interested_is_not_asked() -> None:
+    scheduler = make_scheduler([refuse()], NODES)
+    decision = extended(scheduler, FakeExtender({"n1": "no"}, interested=False))
+    assert decision.outcome is Outcome.SCHEDULED
+
+
+def test_an_extender_that_fails_ends_the_cycle_unless_it_is_ignorable() -> None:
+    scheduler = make_scheduler([refuse()], NODES)
+    broken = FakeExtender(error="code 500")
+    assert extended(scheduler, broken).message == "code 500"
+    broken.ignorable = True
+    assert extended(scheduler, broken).outcome is Outcome.SCHEDULED
+
+
+def test_extenders_add_ten_times_their_weighted_score() -> None:
+    flat = plugin("A", score=lambda state, pod, node: 50)
+    scheduler = make_scheduler([flat], NODES)
+    liked = FakeExtender(scores={"n2": 7, "n3": 1}, weight=3)
+    failing = FakeExtender(scores={"n1": 10}, weight=100, error="down")
+    failing.name = "failing"
+    decision = extended(scheduler, liked, failing)
+    assert decision.totals.tolist() == [50, 50 + 210, 50 + 30]
+    assert decision.node_name == "n2"
+    assert decision.scores["fake"].normalized.tolist() == [0, 70, 10]
