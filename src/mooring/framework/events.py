@@ -50,6 +50,9 @@ class EventResource(StrEnum):
     """Name the kind of object an event is about; custom resources use "plural.version.group"."""
 
     POD = "Pod"
+    #: The two sorts of pod that events happen to; plugins register POD, which stands for both.
+    ASSIGNED_POD = "AssignedPod"
+    UNSCHEDULABLE_POD = "UnschedulablePod"
     NODE = "Node"
     PERSISTENT_VOLUME = "PersistentVolume"
     PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
@@ -104,13 +107,25 @@ class ClusterEvent(msgspec.Struct, frozen=True):
         return self.resource == EventResource.WILDCARD and self.actions == ActionType.ALL
 
     def matches(self, happened: ClusterEvent) -> bool:
-        """Tell whether an event that happened is one this registration asks for."""
+        """Tell whether an event that happened is one this registration asks for.
+
+        A general UPDATE stands for a change that no special action names, so it reaches only
+        those who asked for UPDATE, not those who asked for one of its special actions.
+        """
+        # kube-scheduler: framework/types.go (MatchClusterEvents)
         if self.is_wildcard:
             return True
         return (
-            self.resource in (EventResource.WILDCARD, happened.resource)
+            (
+                self.resource in (EventResource.WILDCARD, happened.resource)
+                or (self.resource == EventResource.POD and happened.resource in _SORTS_OF_POD)
+            )
             and self.actions & happened.actions != 0
+            and happened.actions <= self.actions
         )
+
+
+_SORTS_OF_POD = frozenset((EventResource.ASSIGNED_POD, EventResource.UNSCHEDULABLE_POD))
 
 
 #: Every event: what a plugin without `events_to_register` is taken to ask for.

@@ -1,0 +1,60 @@
+"""The text format in which /metrics answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+from prometheus_client import Metric
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
+_HELP_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n"})
+
+
+def expose(*sources: Iterable[Metric]) -> bytes:
+    """Write metrics as a Go process does: families by name, labels by name.
+
+    A family without a series is left out, and so are the `_created` series, which only
+    OpenMetrics knows.
+    """
+    families = sorted((family for source in sources for family in source), key=_name)
+    return "".join(text for family in families for text in _family(family)).encode()
+
+
+def _name(family: Metric) -> str:
+    return f"{family.name}_total" if family.type == "counter" else family.name
+
+
+def _family(family: Metric) -> Iterator[str]:
+    name = _name(family)
+    created = f"{family.name}_created"
+    samples = [sample for sample in family.samples if sample.name != created]
+    if not samples:
+        return
+    kind = "untyped" if family.type == "unknown" else family.type
+    yield f"# HELP {name} {family.documentation.translate(_HELP_ESCAPES)}\n# TYPE {name} {kind}\n"
+    for sample in samples:
+        labels = sample.labels
+        pairs = [
+            f'{label}="{labels[label].translate(_ESCAPES)}"'
+            for label in sorted(labels)
+            if label != "le"
+        ]
+        if "le" in labels:
+            pairs.append(f'le="{_bound(labels["le"])}"')
+        shown = f"{{{','.join(pairs)}}}" if pairs else ""
+        yield f"{sample.name}{shown} {_number(sample.value)}\n"
+
+
+def _bound(bound: str) -> str:
+    return bound.removesuffix(".0")
+
+
+def _number(value: float) -> str:
+    if math.isfinite(value):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if math.isnan(value):
+        return "NaN"
+    return "+Inf" if value > 0 else "-Inf"

@@ -1,0 +1,261 @@
+"""Logs in kube-scheduler's two formats, on stdlib logging.
+
+A constant message and key-value pairs:
+
+    log.info("Pod bound", extra=kv(pod=pod, node="a"))
+    vlog(log, 4, "About to try and schedule pod", pod=pod)
+
+klog's verbosity V(n) is the stdlib level INFO - n, so `--v=4` is one threshold and a message that
+is off costs one cached lookup. Where even the pairs are dear to make, ask `verbose(log, 5)` first.
+
+# klog: textlogger, internal/serialize; component-base: logs/json
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from logging import INFO, Logger, LogRecord
+from typing import Any, TextIO
+
+import msgspec
+
+from mooring.errors import ConfigError
+
+#: --logging-format
+TEXT = "text"
+JSON = "json"
+
+_VMODULE_SYNTAX = "syntax error: expect comma-separated list of filename=N"
+_VMODULE_NEGATIVE = "negative value for vmodule level"
+
+
+class ObjectRef(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Name an object in a log line."""
+
+    name: str
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+def kv(**pairs: Any) -> dict[str, Any]:
+    """Return the key-value pairs of a log line, for `extra=`.
+
+    A Kubernetes object is written as its namespace and name.
+    """
+    return {"kv": pairs}
+
+
+def verbose(log: Logger, v: int) -> bool:
+    """Tell whether messages of klog verbosity `v` are written."""
+    return log.isEnabledFor(INFO - v)
+
+
+def vlog(log: Logger, v: int, message: str, /, **pairs: Any) -> None:
+    """Write a message of klog verbosity `v`, if that is on."""
+    if log.isEnabledFor(INFO - v):
+        log.log(INFO - v, message, extra={"kv": pairs}, stacklevel=2)
+
+
+def log_error(
+    log: Logger, error: BaseException | str | None, message: str, /, **pairs: Any
+) -> None:
+    """Write an error, with what caused it first among the pairs as klog does."""
+    if error is not None:
+        pairs = {"err": error, **pairs}
+    log.error(message, extra={"kv": pairs}, stacklevel=2)
+
+
+class KlogFormatter(logging.Formatter):
+    """Write klog's text: `I1115 06:47:38.123456   12345 file.py:210] "message" key="value"`."""
+
+    def format(self, record: LogRecord) -> str:
+        """Return the line of a record; a traceback follows on lines of its own."""
+        at = time.localtime(record.created)
+        micros = int(record.created % 1 * 1e6)
+        parts = [
+            f"{_severity(record.levelno)}{at.tm_mon:02}{at.tm_mday:02} "
+            f"{at.tm_hour:02}:{at.tm_min:02}:{at.tm_sec:02}.{micros:06} {record.process or 0:7} "
+            f"{record.filename}:{record.lineno}] {_quote(record.getMessage())}"
+        ]
+        parts += [f" {key}{_text(value)}" for key, value in _pairs(record).items()]
+        if record.exc_info:
+            parts.append("\n" + self.formatException(record.exc_info))
+        return "".join(parts)
+
+
+class JsonFormatter(logging.Formatter):
+    """Write a JSON object a line: ts (milliseconds), caller, msg, v or err, and the pairs."""
+
+    def format(self, record: LogRecord) -> str:
+        """Return the line of a record."""
+        pairs = dict(_pairs(record))
+        line: dict[str, Any] = {"ts": round(record.created * 1000, 4)}
+        if "logger" in pairs:
+            line["logger"] = pairs.pop("logger")
+        folder, file = os.path.split(record.pathname)
+        line["caller"] = f"{os.path.basename(folder)}/{file}:{record.lineno}"
+        line["msg"] = record.getMessage()
+        if record.levelno < logging.ERROR:
+            line["v"] = max(0, INFO - record.levelno)
+        for key, value in pairs.items():
+            line[key] = str(value) if isinstance(value, BaseException) else _plain(value)
+        if record.exc_info:
+            line["stacktrace"] = self.formatException(record.exc_info)
+        return _ENCODER.encode(line).decode()
+
+
+class Verbosity:
+    """Hold `--v` and `--vmodule`, and set them on the loggers of this process."""
+
+    def __init__(self, v: int = 0, vmodule: str = "") -> None:
+        self.v = v
+        self._modules = parse_vmodule(vmodule)
+
+    def set(self, v: int) -> None:
+        """Change `--v` while running."""
+        self.v = v
+        self.apply()
+
+    def apply(self) -> None:
+        """Set the thresholds; again after plugins were loaded, for loggers made meanwhile.
+
+        A pattern of `--vmodule` is matched with the last part of a module's name, which is the
+        name of its file, or with all of it where the pattern has a dot.
+        """
+        root = logging.getLogger()
+        root.setLevel(_threshold(self.v))
+        for name, logger in list(root.manager.loggerDict.items()):
+            if isinstance(logger, Logger):
+                special = self._special(name)
+                if special is not None:
+                    logger.setLevel(_threshold(max(special, self.v)))
+
+    def _special(self, name: str) -> int | None:
+        file = name.rpartition(".")[2]
+        for pattern, v in self._modules:
+            if fnmatch.fnmatchcase(name if "." in pattern else file, pattern):
+                return v
+        return None
+
+
+def parse_vmodule(text: str) -> list[tuple[str, int]]:
+    """Read `pattern=N,…`; raise ConfigError with klog's words where it is something else.
+
+    >>> parse_vmodule("queue*=5,cycle=4,")
+    [('queue*', 5), ('cycle', 4)]
+    """
+    modules = []
+    for item in filter(None, text.split(",")):
+        pattern, _, level = item.partition("=")
+        try:
+            v = int(level)
+        except ValueError:
+            v = None
+        if not pattern or v is None:
+            raise ConfigError(_VMODULE_SYNTAX)
+        if v < 0:
+            raise ConfigError(_VMODULE_NEGATIVE)
+        modules.append((pattern, v))
+    return modules
+
+
+def configure(
+    format: str = TEXT, v: int = 0, vmodule: str = "", stream: TextIO | None = None
+) -> Verbosity:
+    """Send every log line of this process to a stream (stderr), in place of where it went."""
+    verbosity = Verbosity(v, vmodule)
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonFormatter() if format == JSON else KlogFormatter())
+    root = logging.getLogger()
+    for old in root.handlers[:]:
+        root.removeHandler(old)
+    root.addHandler(handler)
+    verbosity.apply()
+    return verbosity
+
+
+def _threshold(v: int) -> int:
+    # Level 0 means "ask the parent" to stdlib logging.
+    return max(1, INFO - v)
+
+
+def _severity(level: int) -> str:
+    if level < logging.WARNING:
+        return "I"
+    if level < logging.ERROR:
+        return "W"
+    return "E" if level < logging.CRITICAL else "F"
+
+
+def _pairs(record: LogRecord) -> Mapping[str, Any]:
+    pairs: Mapping[str, Any] = getattr(record, "kv", {})
+    return pairs
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON says for a value: objects as references, sets as Go's."""
+    metadata = getattr(value, "metadata", None)
+    if metadata is not None and hasattr(metadata, "name"):
+        return ObjectRef(metadata.name, getattr(metadata, "namespace", ""))
+    if isinstance(value, set | frozenset):
+        return {str(item): {} for item in sorted(value, key=str)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _text(value: Any) -> str:
+    value = _plain(value)
+    if isinstance(value, ObjectRef | BaseException):
+        value = str(value)
+    if not isinstance(value, str):
+        return "=" + _ENCODER.encode(value).decode()
+    if "\n" not in value:
+        return "=" + _quote(value)
+    lines = value.removesuffix("\n").split("\n")
+    return "".join(("=<\n", *(f"\t{line}\n" for line in lines), " >"))
+
+
+def _quote(text: str) -> str:
+    """Quote as Go's strconv.Quote does."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return f'"{"".join(_quoted(text))}"'
+
+
+def _quoted(text: str) -> Iterable[str]:
+    for char in text:
+        if char in _ESCAPES:
+            yield _ESCAPES[char]
+        elif char.isprintable():
+            yield char
+        elif char < "\x80":
+            yield f"\\x{ord(char):02x}"
+        elif char <= "\uffff":
+            yield f"\\u{ord(char):04x}"
+        else:
+            yield f"\\U{ord(char):08x}"
+
+
+_ESCAPES = {
+    "\\": "\\\\",
+    '"': '\\"',
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+}
+
+_ENCODER = msgspec.json.Encoder(enc_hook=str)
