@@ -34,7 +34,7 @@ from tests.plugins.volumes.storage import (
 
 SIZES = ("1Gi", "2Gi", "3Gi")
 ZONES = ("x", "y", "z")
-CLASSES = ("local", "local", "dyn", "zoned")
+CLASSES = ("free", "free", "free", "local", "dyn", "zoned")
 NODES = [make_node(f"n{n}", {"zone": ZONES[n % 3]} if n % 4 else {}) for n in range(8)]
 ZONED = [
     {"matchLabelExpressions": [{"key": "zone", "values": ["x", "y"]}]},
@@ -42,6 +42,7 @@ ZONED = [
 ]
 FIXED: list[Any] = [
     storage_class("local"),
+    storage_class("free", "free.example.com"),
     storage_class("dyn", "csi.example.com"),
     storage_class("zoned", "other.example.com", allowedTopologies=ZONED),
     csi_driver("csi.example.com", storageCapacity=True),
@@ -76,7 +77,7 @@ def volumes(draw: st.DrawFn) -> list[Any]:
                 )
             ),
         )
-        for n in range(draw(st.integers(0, 6)))
+        for n in range(draw(st.integers(0, 9)))
     ]
 
 
@@ -85,7 +86,7 @@ def claims(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
     """Draw bound claims and those to be bound."""
     bound = [
         claim(f"b{n}", bound_to=draw(st.sampled_from(("v0", "v1", "v9"))))
-        for n in range(draw(st.integers(0, 2)))
+        for n in range(draw(st.sampled_from((0, 0, 0, 1, 2))))
     ]
     delayed = [
         claim(
