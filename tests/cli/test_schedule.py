@@ -1,0 +1,317 @@
+"""`mooring schedule`."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mooring import Plugin
+from mooring.cli import schedule
+from mooring.cli.main import main
+
+CLUSTER = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: "2", memory: 4Gi, pods: "9"}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n2}
+status: {allocatable: {cpu: "2", memory: 4Gi, pods: "9"}}
+"""
+PODS = """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: small}
+  spec: {containers: [{name: c, resources: {requests: {cpu: "1"}}}]}
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: huge}
+  spec: {containers: [{name: c, resources: {requests: {cpu: "9"}}}]}
+"""
+HUGE = (
+    "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: "
+    "0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+)
+PLUGIN = """\
+from mooring import Plugin, Status
+
+
+class Sample(Plugin):
+    name = "sample"
+
+    def filter(self, state, pod, node):
+        if node.name != "n1":
+            return Status.unschedulable(f"Node: {node.name}")
+
+
+class Gang(Plugin):
+    def permit(self, state, pod, node_name):
+        return Status.wait(600)
+"""
+CONFIG = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins: {filter: {enabled: [%s]}}
+"""
+
+Output = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    for name, text in {
+        "cluster.yaml": CLUSTER,
+        "pods.yaml": PODS,
+        "plugins.py": PLUGIN,
+        "with.yaml": CONFIG % "{name: sample}",
+        "without.yaml": CONFIG % "",
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def run(*options: str, **plugins: Any) -> int:
+    return main(["schedule", "-f", "cluster.yaml", "-f", "pods.yaml", *options], **plugins)
+
+
+def data(capsys: Output, *options: str, **plugins: Any) -> Any:
+    assert run("-o", "json", *options, **plugins) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def nodes(report: Any) -> dict[str, str]:
+    return {pod["name"]: pod["node"] for pod in report["pods"]}
+
+
+def test_the_table_says_where_pods_go_and_why_not(capsys: Output) -> None:
+    assert run("--plugin", "plugins.py:Sample") == 0
+    out, err = capsys.readouterr()
+    assert out == (
+        "POD            NODE  RESULT\n"
+        "default/small  n1    scheduled\n"
+        "default/huge   -     pending\n"
+        "\n"
+        f"default/huge: {HUGE}\n"
+        "\n"
+        "2 nodes, 2 pending pods: 1 scheduled, 1 pending\n"
+    )
+    assert err == ""
+
+
+def test_lines_are_broken_where_a_width_is_known(
+    capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert run() == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 60
+    assert " ".join(out.split()).count(HUGE) == 1
+
+
+def test_json_and_yaml_have_one_shape(capsys: Output) -> None:
+    report = data(capsys)
+    assert run("-o", "yaml") == 0
+    assert yaml.safe_load(capsys.readouterr().out) == report
+    assert report["summary"]["scheduled"] == 1
+    assert report["pods"][1]["message"] == HUGE
+    assert "explain" not in report
+
+
+def test_a_seed_gives_the_same_choice_again(capsys: Output) -> None:
+    choices = [nodes(data(capsys, "--seed", str(seed)))["small"] for seed in (*range(8), *range(8))]
+    assert choices[:8] == choices[8:]
+    assert set(choices) == {"n1", "n2"}
+
+
+def test_pods_can_be_explained(capsys: Output) -> None:
+    assert run("--explain", "default/small", "--explain", "huge") == 0
+    out = capsys.readouterr().out
+    assert "default/small, profile default-scheduler, attempt 1: scheduled to n" in out
+    assert "default/huge, profile default-scheduler, attempt 1: unschedulable" in out
+    report = data(capsys, "--explain", "huge")
+    (found,) = report["explain"]
+    assert [node["refusals"][0]["plugin"] for node in found["nodes"]] == ["NodeResourcesFit"] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        pytest.param("absent", "the manifests hold no such pod", id="no such pod"),
+        pytest.param("twin", "say which one: a/twin, b/twin", id="a name that two pods have"),
+        pytest.param("there", "the pod is on node n1 already", id="a pod that has its node"),
+        pytest.param(
+            "other", 'nothing schedules the pod: no profile serves schedulerName "x"', id="unserved"
+        ),
+        pytest.param("leaving", "nothing schedules the pod: it is being deleted", id="terminating"),
+    ],
+)
+def test_a_pod_that_cannot_be_explained_is_an_error(
+    name: str, message: str, folder: Path, capsys: Output
+) -> None:
+    pod = "{apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: {containers: [{name: c}]%s}}"
+    more = [
+        pod % ("twin, namespace: a", ""),
+        pod % ("twin, namespace: b", ""),
+        pod % ("there", ", nodeName: n1"),
+        pod % ("other", ", schedulerName: x"),
+        pod % ('leaving, deletionTimestamp: "2024-01-01T00:00:00Z"', ""),
+    ]
+    (folder / "more.yaml").write_text("\n---\n".join(more), encoding="utf-8")
+    assert run("-f", "more.yaml", "--explain", name) == 1
+    assert capsys.readouterr() == ("", f"error: --explain {name}: {message}\n")
+
+
+def test_pending_pods_are_a_failure_only_where_asked_for(folder: Path) -> None:
+    assert run() == 0
+    assert run("--fail-on-pending") == 3
+    fits = PODS.replace('"9"', '"1"')
+    (folder / "pods.yaml").write_text(fits, encoding="utf-8")
+    assert run("--fail-on-pending") == 0
+
+
+def test_without_a_config_a_plugin_runs(capsys: Output) -> None:
+    for seed in range(8):
+        options = ("--plugin", "plugins.py:Sample", "--seed", str(seed))
+        assert nodes(data(capsys, *options))["small"] == "n1"
+
+
+def test_with_a_config_a_plugin_runs_where_it_is_named(capsys: Output) -> None:
+    assert run("--config", "with.yaml") == 1
+    assert '"sample" is not registered' in capsys.readouterr().err
+    options = ("--config", "with.yaml", "--plugin", "plugins.py:Sample")
+    assert {nodes(data(capsys, *options, "--seed", str(s)))["small"] for s in range(8)} == {"n1"}
+
+
+def test_a_plugin_that_no_profile_uses_is_warned_about(capsys: Output) -> None:
+    options = ("--config", "without.yaml", "--plugin", "plugins.py:Sample")
+    places = set()
+    for seed in range(8):
+        assert run("-o", "json", "--seed", str(seed), *options) == 0
+        out, err = capsys.readouterr()
+        assert err.startswith("warning: without.yaml: no profile uses plugin sample")
+        places.add(nodes(json.loads(out))["small"])
+    assert places == {"n1", "n2"}
+
+
+def test_plugins_may_be_handed_over_in_code(capsys: Output) -> None:
+    class OnlyFirst(Plugin):
+        def pre_filter(self, state: Any, pod: Any, nodes: Any) -> set[str]:
+            return {"n2"}
+
+    for seed in range(4):
+        found = data(capsys, "--seed", str(seed), plugins=[OnlyFirst])
+        assert nodes(found)["small"] == "n2"
+
+
+def test_waiting_at_permit_takes_no_time(capsys: Output) -> None:
+    report = data(capsys, "--plugin", "plugins.py:Gang")
+    assert report["pods"][0]["result"] == "pending"
+    assert report["pods"][0]["message"] == (
+        "0/1 nodes are available: 1 rejected due to timeout after waiting 10m0s at plugin Gang."
+    )
+
+
+def test_extenders_are_warned_about(folder: Path, capsys: Output) -> None:
+    text = CONFIG % "" + "extenders: [{urlPrefix: 'http://127.0.0.1:1', filterVerb: filter}]\n"
+    (folder / "extenders.yaml").write_text(text, encoding="utf-8")
+    assert run("--config", "extenders.yaml") == 0
+    assert "extenders: not asked" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param(["-f", "absent.yaml"], "absent.yaml: No such file", id="no such file"),
+        pytest.param(["-f", "plugins.py"], "plugins.py", id="no manifest"),
+        pytest.param(["--config", "pods.yaml"], "pods.yaml", id="no configuration"),
+        pytest.param(
+            ["--plugin", "plugins.py:Absent"], "its plugins: Gang, Sample", id="no plugin"
+        ),
+        pytest.param(["--feature-gates", "Nope=true"], "Nope", id="no gate"),
+    ],
+)
+def test_bad_input_is_an_error_and_nothing_else_is_printed(
+    options: list[str], message: str, capsys: Output
+) -> None:
+    assert run(*options) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert message in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "def __init__(self, args=None, handle=None): raise ValueError('broken')",
+        "def start(self): raise ValueError('broken')",
+        "def events_to_register(self): raise ValueError('broken')",
+    ],
+)
+def test_a_plugin_that_does_not_start_is_named(method: str, folder: Path, capsys: Output) -> None:
+    text = f"from mooring import Plugin\n\n\nclass Bad(Plugin):\n    {method}\n"
+    text += "    def filter(self, state, pod, node): return None\n"
+    (folder / "bad.py").write_text(text, encoding="utf-8")
+    assert run("--plugin", "bad.py:Bad") == 1
+    err = capsys.readouterr().err
+    assert err.startswith("error: plugin Bad: ")
+    assert err.endswith("ValueError: broken\n")
+
+
+def test_the_traceback_of_a_plugin_that_fails_is_shown(folder: Path, capsys: Output) -> None:
+    text = (
+        "from mooring import Plugin\n\n\nclass Bad(Plugin):\n"
+        "    def filter(self, state, pod, node): return node.colour\n"
+    )
+    (folder / "bad.py").write_text(text, encoding="utf-8")
+    assert run("--plugin", "bad.py:Bad") == 0
+    out = capsys.readouterr().out
+    assert "default/small  -     error" in out
+    assert "bad.py" in out
+    assert "  AttributeError: " in out
+
+
+def test_nothing_to_do(folder: Path, capsys: Output) -> None:
+    assert main(["schedule", "-f", "cluster.yaml"]) == 0
+    assert capsys.readouterr().out == "2 nodes, 0 pending pods\n"
+    (folder / "empty.yaml").write_text("---\n", encoding="utf-8")
+    assert main(["schedule", "-f", "empty.yaml", "-f", "pods.yaml"]) == 0
+    assert "default/small: no nodes available to schedule pods" in capsys.readouterr().out
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_long_runs_show_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr(schedule._Progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(schedule._Progress, "INTERVAL", 0.0)
+    assert run() == 0
+    assert "scheduling: 1 pods tried, 1 in the queue" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_where_nobody_watches_no_progress_is_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    monkeypatch.setattr(schedule._Progress, "PATIENCE", 0.0)
+    assert run() == 0
+    assert capsys.readouterr().err == ""
