@@ -26,6 +26,7 @@ from mooring.client.tls import TlsContexts
 from mooring.client.transport import JSON, Request, Response
 from mooring.errors import ConfigError, NoAnswerError
 from mooring.observe.clock import Clock, SystemClock
+from mooring.observe.logs import log_error
 
 log = logging.getLogger(__name__)
 
@@ -136,7 +137,7 @@ class AiohttpTransport:
         try:
             return await self._credentials.renew(headers.get("Authorization", ""))
         except ConfigError as error:
-            log.error("Refreshing credentials failed: %s", error)
+            log_error(log, error, "refreshing credentials")
             return False
 
     def _options(self) -> dict[str, Any]:

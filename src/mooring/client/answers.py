@@ -13,6 +13,7 @@ import msgspec
 from mooring.api import CustomResource, KubeObject
 from mooring.api.kinds import decode, decode_as
 from mooring.errors import ApiError, ObjectError
+from mooring.observe.logs import log_error
 
 log = logging.getLogger(__name__)
 
@@ -138,7 +139,7 @@ def decode_list(body: bytes, struct: type[T]) -> ObjectList[T]:
         try:
             items.append(_decode_item(bytes(item), struct, raw.api_version, kind))
         except ObjectError as error:
-            log.error("Cannot read an object of a list, going on without it: %s", error)
+            log_error(log, error, "Cannot read an object of a list, going on without it")
     return ObjectList(raw.metadata, items)
 
 

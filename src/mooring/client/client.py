@@ -21,6 +21,7 @@ from mooring.client.transport import JSON, Request, Response, Transport
 from mooring.client.watch import Watch
 from mooring.errors import ApiError, NoAnswerError, ObjectError
 from mooring.observe.clock import Clock, SystemClock
+from mooring.observe.logs import vlog
 
 log = logging.getLogger(__name__)
 
@@ -273,7 +274,7 @@ class Client:
             retries -= 1
             if self._metrics is not None:
                 self._metrics.retried(method, self._host, code)
-            log.debug("Got a Retry-After response: %s %s in %s s", method, target, delay)
+            vlog(log, 4, "Got a Retry-After response", delay=delay, url=self.server + target)
             await self._clock.sleep(delay)
 
     def _failure(self, request: Request, response: Response) -> ApiError:
@@ -361,4 +362,4 @@ def _log_warnings(response: Response) -> None:
     # client-go: rest/warnings.go: 299 - "text"
     text = response.headers.get("Warning")
     if text is not None and text.startswith("299 "):
-        log.warning("Warning from the API server: %s", text[4:].partition(" ")[2].strip('"'))
+        log.warning(text[4:].partition(" ")[2].strip('"'))

@@ -10,6 +10,7 @@ from typing import Protocol
 from mooring.client.tls import KeyPair
 from mooring.errors import ConfigError
 from mooring.observe.clock import Clock
+from mooring.observe.logs import log_error
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +88,7 @@ class TokenFile:
         try:
             self._read()
         except ConfigError as error:
-            log.error("Unable to rotate token, keeping the old one: %s", error)
+            log_error(log, error, "Unable to rotate token")
 
     async def authorization(self) -> str:
         """Return the token's header."""

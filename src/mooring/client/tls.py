@@ -11,6 +11,7 @@ import msgspec
 
 from mooring.errors import ConfigError
 from mooring.observe.clock import Clock
+from mooring.observe.logs import log_error
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +85,7 @@ class TlsContexts:
                 return self._renew(shown)
             except ConfigError as error:
                 # Half-written files are whole the next time.
-                log.error("Cannot reload certificates, keeping the old ones: %s", error)
+                log_error(log, error, "Cannot reload certificates, keeping the old ones")
                 return context
         self._looked = now
         return self._renew(shown)

@@ -13,6 +13,7 @@ from mooring.api import CustomResource, KubeObject
 from mooring.client.answers import StatusAnswer, decode_object, error_of_status
 from mooring.client.transport import Stream
 from mooring.errors import ApiError, ObjectError
+from mooring.observe.logs import log_error
 
 log = logging.getLogger(__name__)
 
@@ -109,5 +110,5 @@ class Watch(Generic[T]):
             return WatchEvent(raw.type, decode_object(body, self._struct))
         except ObjectError as error:
             # One object that cannot be read shall not hide the others.
-            log.error("Cannot read a watched object, going on without it: %s", error)
+            log_error(log, error, "Cannot read a watched object, going on without it")
             return None

@@ -1,1 +1,1 @@
-"""What is watched, kept at hand: stores now, and what fills them."""
+"""What is watched, kept at hand: stores, and the informers that fill them."""

@@ -85,7 +85,8 @@ class Store(Generic[T]):
 
     def add_handler(self, handler: Handler[T]) -> None:
         """Tell a handler of every change from now on, beginning with what is there already."""
-        self._handlers.append(handler)
+        # A new list, so that a handler added by another's call is not told of that change twice.
+        self._handlers = [*self._handlers, handler]
         if handler.on_add is not None:
             for obj in list(self._objects.values()):
                 handler.on_add(obj)
@@ -106,19 +107,20 @@ class Store(Generic[T]):
         self._by_namespace.setdefault(key[0], {})[key] = obj
         for index in self._indexes.values():
             index.add(key, obj)
-        for handler in self._handlers:
-            if old is None:
-                if handler.on_add is not None:
-                    handler.on_add(obj)
-            elif handler.on_update is not None:
-                handler.on_update(old, obj)
+        if old is None:
+            self._tell("on_add", obj)
+        else:
+            self._tell("on_update", old, obj)
 
     def update(self, obj: T) -> None:
         """Replace an object; one that is not there is added."""
         self.add(obj)
 
-    def delete(self, name: str, namespace: str = "") -> T | None:
-        """Remove an object and return it; None where it is not there."""
+    def delete(self, name: str, namespace: str = "", *, last: T | None = None) -> T | None:
+        """Remove an object and return it; None where it is not there.
+
+        Handlers are told of `last` in its place, where its last state is known better.
+        """
         key = (namespace, name)
         old = self._objects.pop(key, None)
         if old is None:
@@ -130,7 +132,44 @@ class Store(Generic[T]):
         self.version += 1
         for index in self._indexes.values():
             index.remove(key, old)
-        for handler in self._handlers:
-            if handler.on_delete is not None:
-                handler.on_delete(old)
+        self._tell("on_delete", old if last is None else last)
         return old
+
+    def replace(self, objects: Iterable[T]) -> None:
+        """Hold these objects and no others; those of an unchanged version are left alone.
+
+        A handler that fails is no reason to stop half-way: its error is raised at the end.
+        """
+        failure: Exception | None = None
+        gone = dict.fromkeys(self._objects)
+        for obj in objects:
+            meta = obj.metadata
+            key = (meta.namespace, meta.name)
+            gone.pop(key, None)
+            old = self._objects.get(key)
+            if old is not None and old.metadata.resource_version == meta.resource_version != "":
+                continue
+            try:
+                self.add(obj)
+            except Exception as error:
+                failure = failure or error
+        for namespace, name in gone:
+            try:
+                self.delete(name, namespace)
+            except Exception as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
+
+    def _tell(self, point: str, *objects: T) -> None:
+        """Tell every handler, whether or not another fails; then raise the first error."""
+        failure: Exception | None = None
+        for handler in self._handlers:
+            call = getattr(handler, point)
+            if call is not None:
+                try:
+                    call(*objects)
+                except Exception as error:
+                    failure = failure or error
+        if failure is not None:
+            raise failure

@@ -1,0 +1,105 @@
+"""InformerFactory: one informer per kind, shared by all who ask."""
+
+from __future__ import annotations
+
+import asyncio
+import random as random_module
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from mooring.api import Pod
+from mooring.client.collector import CollectorPause
+from mooring.client.resources import KindLike, Resource, find_resource
+from mooring.framework.listers import Lister
+from mooring.informers.informer import Informer
+from mooring.informers.reflector import Reflector, Selection, Source
+from mooring.informers.store import Store
+from mooring.observe.clock import Clock, SystemClock
+
+# kube-scheduler: scheduler.go, newPodInformer: pods that have ended are of no concern.
+LIVE_PODS = Selection(field_selector="status.phase!=Succeeded,status.phase!=Failed")
+SELECTIONS: Mapping[KindLike, Selection] = {Pod: LIVE_PODS}
+
+
+class CollectingSource(Source, Protocol):
+    """A source that shares its pause of the garbage collector."""
+
+    collector: CollectorPause
+
+
+class InformerFactory:
+    """Make informers, start them, and wait for them. Owned by one event loop.
+
+    A kind is a Struct of `mooring.api`, or "plural.version.group".
+    """
+
+    def __init__(
+        self,
+        source: CollectingSource,
+        *,
+        clock: Clock | None = None,
+        random: random_module.Random | None = None,
+        selections: Mapping[KindLike, Selection] = SELECTIONS,
+        watch_list: bool = True,
+    ) -> None:
+        self._source = source
+        self._clock = SystemClock() if clock is None else clock
+        self._random = random_module.Random() if random is None else random
+        self._selections = {find_resource(kind): one for kind, one in selections.items()}
+        self._watch_list = watch_list
+        self._informers: dict[Resource, Informer[Any]] = {}
+        self._started = False
+
+    def __iter__(self) -> Iterator[Informer[Any]]:
+        return iter(self._informers.values())
+
+    def informer(self, kind: KindLike) -> Informer[Any]:
+        """Return the informer of a kind; one that is new in a started factory is started."""
+        resource = find_resource(kind)
+        informer = self._informers.get(resource)
+        if informer is None:
+            store: Store[Any] = Store()
+            reflector: Reflector[Any] = Reflector(
+                kind,
+                self._source,
+                store,
+                selection=self._selections.get(resource),
+                clock=self._clock,
+                random=self._random,
+                collector=self._source.collector,
+                watch_list=self._watch_list,
+            )
+            informer = self._informers[resource] = Informer(resource.name, store, reflector)
+            if self._started:
+                informer.start()
+        return informer
+
+    def lister(self, kind: KindLike) -> Lister[Any]:
+        """Return read access to a kind, which is watched from now on."""
+        return self.informer(kind).store
+
+    def start(self) -> None:
+        """Start every informer, and from now on each that is asked for."""
+        self._started = True
+        for informer in self._informers.values():
+            informer.start()
+
+    @property
+    def has_synced(self) -> bool:
+        """Tell whether every informer has synced."""
+        return not self.unsynced()
+
+    def unsynced(self) -> list[Informer[Any]]:
+        """Return the informers that have not synced yet; their `failure` may say why."""
+        return [informer for informer in self._informers.values() if not informer.has_synced]
+
+    async def wait_synced(self) -> None:
+        """Wait until every informer has synced, those that are added meanwhile too."""
+        while waiting := self.unsynced():
+            await asyncio.gather(*(informer.wait_synced() for informer in waiting))
+
+    async def close(self) -> None:
+        """Stop every informer."""
+        self._started = False
+        for informer in list(self._informers.values()):
+            await informer.close()

@@ -1,0 +1,57 @@
+"""Informer: the objects of one kind, kept up to date, and who wants to know of them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Generic, TypeVar
+
+from mooring.api import KubeObject
+from mooring.errors import MooringError
+from mooring.informers.reflector import Reflector
+from mooring.informers.store import Handler, Store
+
+T = TypeVar("T", bound=KubeObject)
+
+
+class Informer(Generic[T]):
+    """Pair a store with the reflector that fills it. Owned by the event loop it is started on.
+
+    Handlers are called on the loop, between one await and the next: they note the change and
+    return.
+    """
+
+    def __init__(self, name: str, store: Store[T], reflector: Reflector[T]) -> None:
+        self.name = name
+        self.store = store
+        self._reflector = reflector
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def has_synced(self) -> bool:
+        """Tell whether the store has held the server's state, and handlers know it."""
+        return self._reflector.synced.is_set()
+
+    @property
+    def failure(self) -> MooringError | None:
+        """Return why the last attempt to list or watch failed; None while all is well."""
+        return self._reflector.failure
+
+    def add_handler(self, handler: Handler[T]) -> None:
+        """Tell a handler of every change from now on, beginning with what is there already."""
+        self.store.add_handler(handler)
+
+    def start(self) -> None:
+        """Begin to list and watch; once is enough."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._reflector.run(), name=f"informer {self.name}")
+
+    async def wait_synced(self) -> None:
+        """Wait until the store has held the server's state."""
+        await self._reflector.synced.wait()
+
+    async def close(self) -> None:
+        """Stop watching; what the store holds stays."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,367 @@
+"""Reflector: keep a store as the server has it, by a list and a watch from there on.
+
+The first state comes as a stream (WatchList) and, where the server does not offer that, as a list
+in pages. Then the watch goes on; when it ends it is taken up where it was, and only when the
+server has forgotten that place (410 Gone) is everything asked for again. A broken connection, a
+refusal or garbage is waited out with a growing delay, for ever.
+"""
+
+# client-go: tools/cache/reflector.go
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random as random_module
+from contextlib import AbstractAsyncContextManager, ExitStack
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+
+from mooring.api import CustomResource, KubeObject
+from mooring.client.answers import ObjectList
+from mooring.client.client import IDLE_SECONDS
+from mooring.client.collector import CollectorPause
+from mooring.client.resources import KindLike, ListOptions, find_resource
+from mooring.client.watch import (
+    ADDED,
+    BOOKMARK,
+    DELETED,
+    INITIAL_EVENTS_END,
+    MODIFIED,
+    Watch,
+    WatchEvent,
+)
+from mooring.errors import ApiError, MooringError, NoAnswerError
+from mooring.informers.backoff import Backoff
+from mooring.informers.store import Store
+from mooring.observe.clock import Clock, SystemClock
+from mooring.observe.logs import log_error, vlog
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T", bound=KubeObject)
+
+#: The server ends a watch after a time between these, so that restarts spread.
+WATCH_SECONDS = (300, 600)
+# client-go: tools/pager/pager.go
+PAGE_SIZE = 500
+VERY_SHORT_WATCH = (
+    "very short watch: Unexpected watch close - "
+    "watch lasted less than a second and no items received"
+)
+
+
+class Source(Protocol):
+    """Where objects come from: a client, or what stands in for one."""
+
+    async def list(
+        self, kind: Any, namespace: str = "", options: ListOptions | None = None
+    ) -> ObjectList[Any]:
+        """Read a list, or a page of it."""
+        ...
+
+    def watch(
+        self,
+        kind: Any,
+        namespace: str = "",
+        options: ListOptions | None = None,
+        *,
+        idle_timeout: float | None = None,
+    ) -> AbstractAsyncContextManager[Watch[Any]]:
+        """Watch objects."""
+        ...
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """Say which objects of a kind are kept; all of them by default."""
+
+    namespace: str = ""
+    label_selector: str = ""
+    field_selector: str = ""
+
+
+class _Stream(msgspec.Struct, Generic[T]):
+    """What is known of one watch while it runs."""
+
+    started: float
+    #: The objects of the first state, until all have come; None where no state is sent first.
+    initial: dict[tuple[str, str], T] | None = None
+    events: int = 0
+    #: Events of the first state are in no order of versions; those after them are.
+    ordered: bool = True
+
+
+class Reflector(Generic[T]):
+    """Fill a store with the objects of one kind. Owned by the informer that runs it."""
+
+    def __init__(
+        self,
+        kind: KindLike,
+        source: Source,
+        store: Store[T],
+        *,
+        selection: Selection | None = None,
+        clock: Clock | None = None,
+        random: random_module.Random | None = None,
+        collector: CollectorPause | None = None,
+        watch_list: bool = True,
+        idle_timeout: float | None = IDLE_SECONDS,
+    ) -> None:
+        #: Set once the store has held the server's state.
+        self.synced = asyncio.Event()
+        #: Why the last attempt failed; None while all is well.
+        self.failure: MooringError | None = None
+        self._kind = kind
+        self._source = source
+        self._store = store
+        self._selection = Selection() if selection is None else selection
+        self._clock = SystemClock() if clock is None else clock
+        self._random = random_module.Random() if random is None else random
+        self._collector = CollectorPause() if collector is None else collector
+        self._watch_list_wanted = watch_list
+        self._idle_timeout = idle_timeout
+        self._backoff = Backoff(self._clock, self._random)
+        self._version = ""
+        # The server has said that it does not have our version: ask for its latest.
+        self._version_unavailable = False
+        self._paged = False
+        self._type = _describe(kind)
+
+    async def run(self) -> None:
+        """Keep the store up to date until cancelled."""
+        vlog(log, 3, "Starting reflector", type=self._type)
+        while True:
+            patience = 0.0
+            try:
+                await self._list_and_watch()
+            except MooringError as error:
+                self.failure = error
+                patience = getattr(error, "retry_after", None) or 0.0
+                log_error(log, error, "Failed to watch", type=self._type)
+            except Exception:
+                # A bug, but one that must not leave the scheduler with an old picture.
+                log.exception("Reflector failed", extra={"kv": {"type": self._type}})
+            await self._clock.sleep(max(self._backoff.step(), patience))
+
+    async def _list_and_watch(self) -> None:
+        vlog(log, 3, "Listing and watching", type=self._type)
+        streamed = self._watch_list_wanted and await self._watch_list()
+        if streamed is None:
+            return
+        if not streamed:
+            await self._list()
+            self._note_populated()
+        while await self._watch():
+            pass
+
+    # The first state.
+
+    async def _watch_list(self) -> bool | None:
+        """Take the first state as a stream, and the changes after it until the stream ends.
+
+        False where the server does not offer that, None where everything must be asked for again.
+        """
+        while True:
+            version = "" if self._version_unavailable else self._version
+            options = self._options(
+                resource_version=version,
+                resource_version_match="NotOlderThan",
+                send_initial_events=True,
+                allow_watch_bookmarks=True,
+                timeout_seconds=self._timeout(),
+            )
+            stream: _Stream[T] = _Stream(self._clock.now(), initial={}, ordered=False)
+            error = await self._run_stream(options, stream)
+            if stream.initial is None:
+                return True if await self._go_on(stream, error) else None
+            if error is None:
+                # Ended before the state was complete.
+                error = NoAnswerError("the watch ended within its initial events", sent=True)
+            if isinstance(error, NoAnswerError) or error.is_too_many_requests:
+                vlog(log, 2, "Watch-list failed - backing off", type=self._type, err=error)
+                self.failure = error
+                await self._wait(error)
+            elif error.is_gone or _is_too_large(error):
+                self._version_unavailable = True
+            else:
+                vlog(
+                    log,
+                    4,
+                    "Data couldn't be fetched in watchlist mode. Falling back to regular list.",
+                    type=self._type,
+                    err=error,
+                )
+                return False
+
+    async def _list(self) -> None:
+        """Take the state as a list."""
+        version = self._version or "0"
+        try:
+            items, found = await self._pages("" if self._version_unavailable else version)
+        except ApiError as error:
+            if not (error.is_gone or _is_too_large(error)):
+                raise
+            self._version_unavailable = True
+            items, found = await self._pages("")
+        self._version_unavailable = False
+        self._replace(items, found)
+
+    async def _pages(self, version: str) -> tuple[list[T], str]:
+        # Without a limit a list at a version comes from the server's watch cache; at "0" it
+        # does anyway, unless the cache is off.
+        limit = PAGE_SIZE if self._paged or version in ("", "0") else 0
+        items: list[T] = []
+        token = found = ""
+        while True:
+            options = self._options(
+                resource_version="" if token else version, limit=limit, continue_=token
+            )
+            try:
+                page = await self._source.list(self._kind, self._selection.namespace, options)
+            except ApiError as error:
+                if not (error.is_gone and token):
+                    raise
+                # The pages have expired under our hands: all at once, then.
+                items, limit, token = [], 0, ""
+                continue
+            items += page.items
+            # The first page's version is the version of all.
+            found = found if token else page.metadata.resource_version
+            token = page.metadata.continue_
+            if not token:
+                return items, found
+            if version == "0":
+                self._paged = True
+
+    # The changes.
+
+    async def _watch(self) -> bool:
+        """Watch once from where we are; False where everything must be asked for again."""
+        options = self._options(
+            resource_version=self._version,
+            allow_watch_bookmarks=True,
+            timeout_seconds=self._timeout(),
+        )
+        ordered = self._version not in ("", "0")
+        stream: _Stream[T] = _Stream(self._clock.now(), ordered=ordered)
+        return await self._go_on(stream, await self._run_stream(options, stream))
+
+    async def _go_on(self, stream: _Stream[T], error: ApiError | None) -> bool:
+        """Decide, after a watch has ended, whether to take it up again."""
+        if error is None:
+            if stream.events or self._clock.now() - stream.started >= 1.0:
+                vlog(log, 4, "Watch close", type=self._type, totalItems=stream.events)
+                return True
+            vlog(log, 0, "Warning: watch ended with error", type=self._type, err=VERY_SHORT_WATCH)
+            return False
+        if isinstance(error, NoAnswerError) and stream.events:
+            vlog(log, 1, "Watch closed with unexpected EOF", type=self._type, err=error)
+            return True
+        if isinstance(error, NoAnswerError) or error.is_too_many_requests:
+            # Most likely the place where we were is still there when the server is.
+            vlog(log, 4, "Watch failed - backing off", type=self._type, err=error)
+            self.failure = error
+            await self._wait(error)
+            return True
+        if error.is_gone:
+            vlog(log, 4, "Watch closed", type=self._type, err=error)
+            return False
+        raise error
+
+    async def _run_stream(self, options: ListOptions, stream: _Stream[T]) -> ApiError | None:
+        """Run one watch request to its end; return what ended it, None where the server did."""
+        try:
+            async with self._source.watch(
+                self._kind,
+                self._selection.namespace,
+                options,
+                idle_timeout=self._idle_timeout,
+            ) as watch:
+                with ExitStack() as pause:
+                    if stream.initial is not None:
+                        pause.enter_context(self._collector)
+                    async for batch in watch.batches():
+                        self._take(batch, stream)
+                        if stream.initial is None:
+                            pause.close()
+        except ApiError as error:
+            return error
+        return None
+
+    def _take(self, batch: list[WatchEvent[T]], stream: _Stream[T]) -> None:
+        for event in batch:
+            stream.events += 1
+            meta = event.object.metadata
+            stream.ordered = stream.ordered or event.type != ADDED
+            if stream.initial is not None:
+                self._take_initial(event, stream)
+            else:
+                self._apply(event)
+                if stream.ordered:
+                    self._version = meta.resource_version
+        if stream.initial is None:
+            self.failure = None
+
+    def _take_initial(self, event: WatchEvent[T], stream: _Stream[T]) -> None:
+        initial, meta = stream.initial, event.object.metadata
+        assert initial is not None
+        key = (meta.namespace, meta.name)
+        if event.type in (ADDED, MODIFIED):
+            initial[key] = event.object
+        elif event.type == DELETED:
+            initial.pop(key, None)
+        elif event.type == BOOKMARK and meta.annotations.get(INITIAL_EVENTS_END) == "true":
+            stream.initial = None
+            self._version_unavailable = False
+            self._replace(initial.values(), meta.resource_version)
+            self._note_populated()
+
+    def _apply(self, event: WatchEvent[T]) -> None:
+        obj = event.object
+        try:
+            if event.type in (ADDED, MODIFIED):
+                self._store.add(obj)
+            elif event.type == DELETED:
+                self._store.delete(obj.metadata.name, obj.metadata.namespace, last=obj)
+            elif event.type != BOOKMARK:
+                log_error(log, None, "Unknown watch event", type=self._type, event=event.type)
+        except Exception:
+            log.exception("Handler failed", extra={"kv": {"type": self._type, "object": obj}})
+
+    def _replace(self, objects: Any, version: str) -> None:
+        try:
+            self._store.replace(objects)
+        except Exception:
+            log.exception("Handler failed", extra={"kv": {"type": self._type}})
+        self._version = version
+
+    def _note_populated(self) -> None:
+        vlog(log, 2, "Caches populated", type=self._type)
+        self.failure = None
+        self.synced.set()
+
+    async def _wait(self, error: ApiError) -> None:
+        await self._clock.sleep(max(self._backoff.step(), error.retry_after or 0.0))
+
+    def _timeout(self) -> int:
+        return self._random.randint(*WATCH_SECONDS)
+
+    def _options(self, **options: Any) -> ListOptions:
+        chosen = self._selection
+        return ListOptions(
+            label_selector=chosen.label_selector, field_selector=chosen.field_selector, **options
+        )
+
+
+def _describe(kind: KindLike) -> str:
+    """Name a kind as client-go's logs do."""
+    resource = find_resource(kind)
+    if resource.struct is CustomResource:
+        return resource.name
+    return f"*{resource.version}.{resource.struct.__name__}"
+
+
+def _is_too_large(error: ApiError) -> bool:
+    causes = error.details.get("causes") or ()
+    return any(cause.get("reason") == "ResourceVersionTooLarge" for cause in causes)

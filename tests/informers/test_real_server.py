@@ -1,0 +1,198 @@
+"""Informers against a real kube-apiserver."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from mooring.api import Lease, Namespace, Node, ObjectMeta, Pod, decode_as
+from mooring.client.aiohttp_transport import AiohttpTransport
+from mooring.client.client import JSON_PATCH, MERGE, Client
+from mooring.client.kubeconfig import load_kubeconfig
+from mooring.errors import ApiError
+from mooring.informers.factory import InformerFactory
+from mooring.informers.store import Handler
+from tests.support.cluster import Cluster
+from tests.support.control_plane import ControlPlane
+
+SECONDS = 30
+
+
+def pod(name: str, namespace: str, **spec: Any) -> Pod:
+    containers = [{"name": "main", "image": "image"}]
+    metadata = {"name": name, "namespace": namespace}
+    return decode_as({"metadata": metadata, "spec": {"containers": containers, **spec}}, Pod)
+
+
+class Journal:
+    """Note the changes of a store, and wait for one."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, str]] = []
+        self._changed = asyncio.Event()
+        self.handler: Handler[Any] = Handler(
+            on_add=lambda obj: self._note("add", obj),
+            on_update=lambda old, new: self._note("update", new),
+            on_delete=lambda obj: self._note("delete", obj),
+        )
+
+    def _note(self, what: str, obj: Any) -> None:
+        self.lines.append((what, obj.metadata.name))
+        self._changed.set()
+
+    async def wait_for(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(SECONDS):
+            while not holds():
+                self._changed.clear()
+                await self._changed.wait()
+
+
+@pytest.fixture
+async def client(cluster: Cluster) -> AsyncIterator[Client]:
+    made = Client(AiohttpTransport(load_kubeconfig(cluster.plane.admin_kubeconfig)))
+    yield made
+    await made.close()
+
+
+@pytest.mark.parametrize("watch_list", [True, False], ids=["as a stream", "as a list"])
+async def test_a_store_follows_the_server(
+    watch_list: bool, client: Client, cluster: Cluster
+) -> None:
+    space = cluster.namespace
+    await client.create(pod("early", space))
+    factory = InformerFactory(client, watch_list=watch_list)
+    pods = factory.informer(Pod)
+    nodes = factory.lister(Node)
+    journal = Journal()
+    pods.add_handler(journal.handler)
+    factory.start()
+    async with asyncio.timeout(SECONDS):
+        await factory.wait_synced()
+    assert pods.store.get("early", space) is not None
+    made = await client.create(Node(metadata=ObjectMeta(name="n1")))
+    try:
+        late = await client.create(pod("late", space))
+        await client.bind(late, "n1")
+        await journal.wait_for(
+            lambda: getattr(pods.store.get("late", space), "spec", late.spec).node_name == "n1"
+        )
+        assert [one.metadata.name for one in nodes.list()] == ["n1"]
+        finished = {"status": {"phase": "Succeeded"}}
+        await client.patch(Pod, "late", space, finished, subresource="status")
+        await journal.wait_for(lambda: ("delete", "late") in journal.lines)
+        await client.delete(Pod, "early", space, uid=pods.store.get("early", space).metadata.uid)
+        await journal.wait_for(lambda: ("delete", "early") in journal.lines)
+    finally:
+        await factory.close()
+        await client.delete(Node, made.metadata.name)
+
+
+async def test_verbs_on_one_object(client: Client, cluster: Cluster) -> None:
+    space = cluster.namespace
+    lease = await client.create(Lease(metadata=ObjectMeta(name="l", namespace=space)))
+    with pytest.raises(ApiError) as refused:
+        await client.create(Lease(metadata=ObjectMeta(name="l", namespace=space)))
+    assert refused.value.is_already_exists
+    held = await client.patch(Lease, "l", space, {"spec": {"holderIdentity": "me"}})
+    assert held.spec.holder_identity == "me"
+    with pytest.raises(ApiError) as refused:
+        await client.update(lease)
+    assert refused.value.is_conflict
+    await client.patch(Lease, "l", space, {"metadata": {"labels": {"a": "b"}}}, patch_type=MERGE)
+    test = [{"op": "replace", "path": "/metadata/labels/a", "value": "c"}]
+    await client.patch(Lease, "l", space, test, patch_type=JSON_PATCH)
+    found = await client.get(Lease, "l", space)
+    assert found.metadata.labels == {"a": "c"}
+    with pytest.raises(ApiError) as refused:
+        await client.delete(Lease, "l", space, uid="another")
+    assert refused.value.is_conflict
+    await client.delete(Lease, "l", space)
+    with pytest.raises(ApiError) as refused:
+        await client.get(Lease, "l", space)
+    assert refused.value.is_not_found
+
+
+async def test_a_pod_is_bound_once(client: Client, cluster: Cluster) -> None:
+    cluster.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}})
+    made = await client.create(pod("p", cluster.namespace))
+    await client.bind(made, "n1")
+    assert (await client.get(Pod, "p", cluster.namespace)).spec.node_name == "n1"
+    with pytest.raises(ApiError, match="already assigned to node") as refused:
+        await client.bind(made, "n1")
+    assert refused.value.is_conflict and not refused.value.maybe_applied
+
+
+async def test_a_pod_is_evicted(client: Client, cluster: Cluster) -> None:
+    made = await client.create(pod("p", cluster.namespace))
+    await client.evict(made)
+    with pytest.raises(ApiError) as gone:
+        await client.get(Pod, "p", cluster.namespace)
+    assert gone.value.is_not_found
+
+
+async def test_custom_resources_are_written_and_watched(client: Client, cluster: Cluster) -> None:
+    from mooring.api import CustomResource
+
+    names = {"plural": "crews", "kind": "Crew", "singular": "crew"}
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "crews.mooring.test"},
+        "spec": {
+            "group": "mooring.test",
+            "scope": "Namespaced",
+            "names": names,
+            "versions": [version],
+        },
+    }
+    cluster.create(definition)
+    factory = InformerFactory(client)
+    crews = factory.informer("crews.v1.mooring.test")
+    journal = Journal()
+    crews.add_handler(journal.handler)
+    # The definition takes a moment to be served: the informer tries until it is.
+    factory.start()
+    try:
+        async with asyncio.timeout(SECONDS):
+            await factory.wait_synced()
+        raw = {
+            "apiVersion": "mooring.test/v1",
+            "kind": "Crew",
+            "metadata": {"name": "one", "namespace": cluster.namespace},
+            "spec": {"size": 3},
+        }
+        await client.create(
+            CustomResource(
+                api_version="mooring.test/v1",
+                kind="Crew",
+                metadata=ObjectMeta(name="one", namespace=cluster.namespace),
+                raw=raw,
+            )
+        )
+        await journal.wait_for(lambda: ("add", "one") in journal.lines)
+        assert crews.store.get("one", cluster.namespace).get("spec.size") == 3
+        found = await client.get("crews.v1.mooring.test", "one", cluster.namespace)
+        assert found.get("spec.size") == 3
+    finally:
+        await factory.close()
+
+
+async def test_missing_rights_are_told_in_a_line(
+    control_plane: ControlPlane, cluster: Cluster
+) -> None:
+    if not control_plane.owned:
+        pytest.skip("the cluster is a given one")
+    nobody = Client(AiohttpTransport(load_kubeconfig(control_plane.kubeconfig("nobody"))))
+    try:
+        with pytest.raises(ApiError) as refused:
+            await nobody.list(Namespace)
+        assert refused.value.is_forbidden
+        assert 'User "nobody" cannot list resource "namespaces"' in str(refused.value)
+        assert "\n" not in str(refused.value)
+    finally:
+        await nobody.close()
