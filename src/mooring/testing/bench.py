@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -14,16 +14,17 @@ from mooring.config import default_config, load_config_data
 from mooring.config.defaults import API_VERSION, KIND
 from mooring.config.profiles import ResolvedProfile
 from mooring.cycle.filtering import filter_nodes, filter_one
-from mooring.cycle.pre_filter import run_pre_filter
+from mooring.cycle.pre_filter import PreFilterResult, run_pre_filter
 from mooring.cycle.profile import Profile
 from mooring.cycle.scoring import Ranking, rank
 from mooring.errors import PluginError
 from mooring.framework.features import FeatureGates
-from mooring.framework.nodes import Nodes, Rows
+from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import CONFIGURABLE_POINTS, Point, points_of
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
+from mooring.framework.what_if import WhatIf
 from mooring.registry import Registry, check_contract, default_registry
 from mooring.simulate.memory import MemoryScheduler
 
@@ -31,12 +32,16 @@ from mooring.simulate.memory import MemoryScheduler
 Answers = list[Status | None]
 
 
-def raise_fault(status: Status) -> NoReturn:
-    """Raise PluginError for an answer that is a plugin's fault, with its traceback."""
-    text = "; ".join(status.reasons)
-    if status.traceback:
-        text = f"{text}\n{status.traceback}"
-    raise PluginError(text, plugin=status.plugin)
+def raise_breach(status: Status | None, plugin: str) -> None:
+    """Raise PluginError where an answer says that the plugin raised or answered wrongly.
+
+    An error that the plugin itself answers is an answer.
+    """
+    if status is None or not status.is_error:
+        return
+    if status.traceback or f"plugin {plugin}, point " in status.message:
+        trace = f"\n{status.traceback}" if status.traceback else ""
+        raise PluginError(f"{status.message}{trace}", plugin=plugin)
 
 
 class Workbench:
@@ -115,13 +120,17 @@ class Bench:
         """Return the nodes of the cluster."""
         return self.scheduler.cluster.cache.nodes
 
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Run PreFilter."""
+        result = run_pre_filter(self.profile, state, pod, self.nodes)
+        raise_breach(result.status, self.plugin.name)
+        return result
+
     def filter(self, state: CycleState, pod: Pod) -> Answers:
         """Run PreFilter and Filter on all nodes."""
         nodes = self.nodes
-        result = run_pre_filter(self.profile, state, pod, nodes)
+        result = self.pre_filter(state, pod)
         if result.status is not None:
-            if result.status.is_error:
-                raise_fault(result.status)
             return [result.status] * len(nodes)
         answers = self.ask_nodes(state, pod, nodes)
         if result.node_names is None:
@@ -135,41 +144,35 @@ class Bench:
         """Run Filter on some nodes at once: in vector form, where the plugin has one."""
         answers: Answers = [None] * len(nodes)
         verdicts = filter_nodes(self.profile, state, pod, nodes)
+        raise_breach(verdicts.error, self.plugin.name)
         for status, positions in verdicts.refusals:
             for position in positions.tolist():
                 answers[position] = status
-        if verdicts.error is not None and verdicts.error not in answers:
-            raise_fault(verdicts.error)
         return answers
 
     def ask_each(self, state: CycleState, pod: Pod, nodes: Nodes) -> Answers:
-        """Run Filter node by node: in node form, where the plugin has one."""
-        return [self.ask_one(state, pod, nodes, position) for position in range(len(nodes))]
-
-    def ask_one(self, state: CycleState, pod: Pod, nodes: Nodes, position: int) -> Status | None:
-        """Run Filter on one of some nodes."""
-        one = self.nodes.select(row_at(nodes, position))
-        answer = filter_one(self.profile, state, pod, one)
-        if answer is not None and answer.traceback:
-            raise_fault(answer)
-        return answer
+        """Run Filter on some nodes one by one: in node form, where the plugin has one."""
+        answers: Answers = []
+        for position in range(len(nodes)):
+            one = nodes.alone(position) if isinstance(nodes, WhatIf) else _one(nodes, position)
+            answers.append(filter_one(self.profile, state, pod, one))
+            raise_breach(answers[-1], self.plugin.name)
+        return answers
 
     def rank(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ranking:
         """Run PreScore, Score and NormalizeScore."""
         ranking = rank(self.profile, state, pod, nodes, keep_raw=True)
         if ranking.error is not None:
-            raise_fault(ranking.error)
+            raise PluginError(
+                f"{ranking.error.message}\n{ranking.error.traceback}".rstrip(),
+                plugin=self.plugin.name,
+            )
         return ranking
 
-    def implements(self, point: Point) -> bool:
-        """Tell whether the plugin takes part at a point."""
-        return point in points_of(type(self.plugin))
 
-
-def row_at(nodes: Nodes, position: int) -> Rows:
-    """Return the row, in the full snapshot, of one of some nodes."""
+def _one(nodes: Nodes, position: int) -> Nodes:
     row = position if nodes.rows is None else int(nodes.rows[position])
-    return np.array([row], dtype=np.intp)
+    return nodes.select(np.array([row], dtype=np.intp))
 
 
 def _registry_with(plugin: type[Plugin]) -> Registry:

@@ -1,0 +1,159 @@
+"""check_plugin: does a plugin keep the contract?
+
+The same idea as scikit-learn's check_estimator: clusters are generated from a seed, the plugin is
+asked in every way the scheduler may ask it, and answers that must be the same are compared.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring.api import KubeObject, Node, Pod
+from mooring.framework.plugin import Plugin
+from mooring.framework.points import Point, points_of
+from mooring.testing.answers import Case, ask
+from mooring.testing.bench import Answers, Bench, Workbench
+from mooring.testing.forms import check_filter, check_score
+from mooring.testing.lifecycle import (
+    DETERMINISTIC,
+    check_args,
+    check_args_kept,
+    check_attempts,
+    check_queue_sort,
+    check_reserve,
+)
+from mooring.testing.scenes import Scene, SceneMaker
+from mooring.testing.trial import Trial
+from mooring.testing.words import words_of
+
+ROW_ORDER = "the order of nodes does not matter"
+CHANGES_SEEN = "a change of the cluster is seen"
+
+_ORDERS = "{} in one order of the nodes, {} in another"
+_INSTANCES = "{} from one instance, {} from another in an equal cluster"
+_CHANGED = "{} from an instance that saw the cluster change, {} from a new one"
+_TWICE = "{} the first time, {} the second"
+
+
+class Report(msgspec.Struct):
+    """Count what was checked: a check that never met a refusal has shown little."""
+
+    #: Answers of Filter.
+    passed: int = 0
+    refused: int = 0
+    #: Nodes scored.
+    scored: int = 0
+    #: Pods put on a node, or taken off, on trial.
+    tried: int = 0
+    reserved: int = 0
+    #: Whole scheduling attempts.
+    attempts: int = 0
+
+
+def check_plugin(
+    plugin: type[Plugin],
+    *,
+    args: Any = None,
+    nodes: Iterable[Node] = (),
+    pods: Iterable[Pod] = (),
+    objects: Iterable[KubeObject] = (),
+    features: Mapping[str, bool] | None = None,
+    seed: int = 0,
+    rounds: int = 20,
+) -> Report:
+    """Check that a plugin keeps the contract; raise PluginError where it does not.
+
+    - its methods have the contract's names and parameters;
+    - its args are the same when printed into a configuration and loaded again;
+    - the same input gives the same answer, from the same instance and from another;
+    - both forms of Filter and Score agree, and so do `less` and `sort_key`;
+    - the order of the nodes does not matter; the answer for some nodes is that for all;
+    - normalised scores are from 0 to 100;
+    - `add_pod` and `remove_pod` come to what a recompute comes to, on a clone of the state;
+    - `unreserve` takes back what `reserve` did, and may be called twice, or without it;
+    - a change of the cluster is seen: nothing is remembered for too long;
+    - whole scheduling attempts raise nothing and wait for nothing outside.
+
+    Clusters and pods are generated, each of the `rounds` from the next seed. They bear labels and
+    annotations of the words in the plugin's code; `nodes`, `pods` and `objects` are put into every
+    cluster where that is not enough. The report says how much was met.
+    """
+    workbench = Workbench(plugin, args=args, features=features)
+    check_args(workbench)
+    before = repr(workbench.args)
+    words = words_of(plugin, workbench.args)
+    report = Report()
+    own_nodes, own_pods, own_objects = list(nodes), list(pods), list(objects)
+    for one_seed in range(seed, seed + rounds):
+        rng = random.Random(one_seed)
+        scene = SceneMaker(rng, words).make(own_nodes, own_pods, own_objects)
+        _check_scene(workbench, scene, one_seed, rng, report)
+        check_args_kept(workbench, before)
+    return report
+
+
+def _check_scene(
+    workbench: Workbench, scene: Scene, seed: int, rng: random.Random, report: Report
+) -> None:
+    bench = workbench.place(scene.objects_with())
+    if Point.QUEUE_SORT in points_of(workbench.kind):
+        check_queue_sort(bench.plugin, scene.pending, rng)
+    for pod in scene.asked:
+        case = Case(workbench.kind.name, pod, seed)
+        _check_said(workbench, bench, scene, case, rng)
+        answers = check_filter(bench, case, rng)
+        _count(report, bench, answers)
+        report.scored += check_score(bench, case, answers, rng)
+        report.tried += Trial(workbench, bench, scene, case).check(rng)
+        report.reserved += check_reserve(workbench, bench, scene, case, answers)
+    _check_changes(workbench, bench, scene, seed, rng)
+    report.attempts += check_attempts(workbench, scene, seed)
+
+
+def _check_changes(
+    workbench: Workbench, bench: Bench, scene: Scene, seed: int, rng: random.Random
+) -> None:
+    """Change the cluster under an instance that has answered about it."""
+    cluster = bench.scheduler.cluster
+    coming, changing = rng.choice(scene.pending), rng.choice(scene.nodes)
+    placed = replace(coming, spec=replace(coming.spec, node_name=changing.name))
+    changed = replace(changing, metadata=scene.nodes[0].metadata, spec=scene.nodes[0].spec)
+    changed = replace(
+        changed, metadata=replace(changed.metadata, name=changing.name, uid=changing.uid)
+    )
+    cluster.delete(coming)
+    cluster.add(placed)
+    cluster.add(changed)
+    gone = rng.choice(scene.placed) if scene.placed else None
+    if gone is not None:
+        cluster.delete(gone)
+    nodes = [changed if node is changing else node for node in scene.nodes]
+    afresh = workbench.place(scene.objects_with(nodes, add=[placed], without=gone))
+    for pod in scene.asked:
+        if pod is not coming:
+            case = Case(workbench.kind.name, pod, seed)
+            case.compare_said(CHANGES_SEEN, ask(bench, pod), ask(afresh, pod), _CHANGED)
+
+
+def _check_said(
+    workbench: Workbench, bench: Bench, scene: Scene, case: Case, rng: random.Random
+) -> None:
+    first = ask(bench, case.pod)
+    case.compare_said(DETERMINISTIC, first, ask(bench, case.pod), _TWICE)
+    another = workbench.place(scene.objects_with())
+    case.compare_said(DETERMINISTIC, first, ask(another, case.pod), _INSTANCES)
+    shuffled = rng.sample(scene.nodes, len(scene.nodes))
+    other_order = workbench.place(scene.objects_with(shuffled))
+    case.compare_said(ROW_ORDER, first, ask(other_order, case.pod), _ORDERS)
+
+
+def _count(report: Report, bench: Bench, answers: Answers) -> None:
+    if bench.profile.filter or bench.profile.pre_filter:
+        refused = sum(answer is not None for answer in answers)
+        report.refused += refused
+        report.passed += len(answers) - refused
