@@ -1,0 +1,1 @@
+"""The live scheduler: its flags, its leader election, its loop."""

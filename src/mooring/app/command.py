@@ -1,0 +1,146 @@
+"""The command: from a command line to a scheduler that is ready to be built."""
+
+# kube-scheduler: cmd/kube-scheduler/app/server.go (runCommand, Setup), component-base cli/run.go
+
+from __future__ import annotations
+
+import logging
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import version
+
+import msgspec
+
+from mooring.app.config_source import V1_FORM, effective_config, write_config
+from mooring.app.flag_table import ALL
+from mooring.app.flag_values import go_quote
+from mooring.app.flags import FlagValues, usage
+from mooring.app.options import (
+    KUBERNETES_VERSION,
+    Options,
+    make_options,
+    read_feature_gates,
+    read_flags,
+    read_log_options,
+)
+from mooring.config import LoadResult, to_v1, to_yaml
+from mooring.config.load import ReadConfigMap
+from mooring.errors import ConfigError, MooringError
+from mooring.framework.plugin import Plugin
+from mooring.observe.logs import Verbosity, configure, kv, log_error, verbose, vlog
+from mooring.registry import Registry, default_registry, load_plugin
+
+log = logging.getLogger(__name__)
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """Hold what a command line asks for, checked and complete."""
+
+    options: Options
+    registry: Registry
+    config: LoadResult
+    verbosity: Verbosity
+
+
+#: Run a scheduler until it ends, and return the exit status.
+RunScheduler = Callable[[Command], int]
+#: Return how ConfigMaps are read with the connection that the options describe.
+MakeReader = Callable[[Options], ReadConfigMap]
+
+
+def run_command(
+    argv: Sequence[str],
+    run: RunScheduler,
+    *,
+    plugins: Iterable[type[Plugin]] = (),
+    make_reader: MakeReader | None = None,
+    program: str,
+) -> int:
+    """Read a command line and do what it asks; return the exit status.
+
+    `plugins` are registered as those of --plugin are. Mistakes in how the line is written are
+    printed, all others logged.
+    """
+    try:
+        flags = read_flags(argv, program=program)
+    except ConfigError as error:
+        print(f'Error: {error}\nRun "{program} --help" for the flags.', file=sys.stderr)
+        return 1
+    if flags["help"]:
+        print(usage(ALL, program=program, width=shutil.get_terminal_size().columns), end="")
+        return 0
+    if flags["version"] != "false":
+        return _print_version(flags["version"])
+    verbosity = configure()
+    try:
+        gates = read_feature_gates(flags)
+        try:
+            how = read_log_options(flags, gates)
+        except ConfigError as error:
+            print(error, file=sys.stderr)
+            return 1
+        verbosity = configure(how.format, how.v, how.vmodule)
+        _log_flags(flags)
+        command = _prepare(make_options(flags, gates), plugins, make_reader, verbosity)
+        if command.options.write_config_to:
+            write_config(command.config.config, command.options.write_config_to)
+            log.info("Wrote configuration", extra=kv(file=command.options.write_config_to))
+            return 0
+        return run(command)
+    except MooringError as error:
+        log_error(log, error, "command failed")
+        return 1
+
+
+def _prepare(
+    options: Options,
+    plugins: Iterable[type[Plugin]],
+    make_reader: MakeReader | None,
+    verbosity: Verbosity,
+) -> Command:
+    for warning in options.warnings:
+        log.warning(warning)
+    more = [*plugins, *(load_plugin(reference) for reference in options.plugins)]
+    registry = default_registry(more)
+    # Plugins bring loggers of their own.
+    verbosity.apply()
+    reader = make_reader(options) if make_reader is not None else None
+    config = effective_config(options, registry, more, reader)
+    for warning in config.warnings:
+        _warn(warning)
+    if verbose(log, 2):
+        vlog(log, 2, "Using component config", config=to_yaml(to_v1(config.config)))
+    return Command(options=options, registry=registry, config=config, verbosity=verbosity)
+
+
+def _warn(warning: str) -> None:
+    text, form, document = warning.partition(V1_FORM)
+    if form:
+        log.warning(text, extra=kv(v1=document.strip("\n") + "\n"))
+    else:
+        log.warning(text)
+
+
+def _print_version(asked: str) -> int:
+    if asked == "raw":
+        major, minor, _ = KUBERNETES_VERSION.split(".")
+        parts = {
+            "Major": major,
+            "Minor": minor,
+            "GitVersion": f"v{KUBERNETES_VERSION}",
+            "MooringVersion": version("mooring"),
+            "PythonVersion": platform.python_version(),
+            "Platform": f"{sys.platform}/{platform.machine()}",
+        }
+        print(f"version.Info{{{', '.join(f'{k}:{go_quote(v)}' for k, v in parts.items())}}}")
+    else:
+        print(f"Kubernetes v{KUBERNETES_VERSION} (Mooring {version('mooring')})")
+    return 0
+
+
+def _log_flags(flags: FlagValues) -> None:
+    if verbose(log, 1):
+        for name, value in flags.shown().items():
+            vlog(log, 1, f"FLAG: --{name}={go_quote(value)}")

@@ -1,0 +1,194 @@
+"""From a command line to the configuration in force."""
+
+# kube-scheduler: cmd/kube-scheduler/app/options/options.go (ApplyTo, ApplyDeprecated,
+# ApplyLeaderElectionTo), app/options/configfile.go (LogOrWriteConfig)
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring.app.flags import FlagValues
+from mooring.app.options import Options
+from mooring.app.removed_flags import names_policy, old_document
+from mooring.config import (
+    KubeSchedulerConfiguration,
+    LoadResult,
+    default_config,
+    load_config,
+    load_config_text,
+    to_v1,
+    to_yaml,
+)
+from mooring.config.load import ReadConfigMap
+from mooring.config.validate import validate
+from mooring.errors import ConfigError
+from mooring.framework.plugin import Plugin
+from mooring.registry import Registry
+
+#: What stands before a document in the warning about an older one.
+V1_FORM = "; its v1 form is:"
+#: The name that errors show where flags stand for a file.
+FLAGS = "<flags>"
+
+_LEADER_ELECTION = {
+    "leader-elect": "leader_elect",
+    "leader-elect-lease-duration": "lease_duration",
+    "leader-elect-renew-deadline": "renew_deadline",
+    "leader-elect-retry-period": "retry_period",
+    "leader-elect-resource-lock": "resource_lock",
+    "leader-elect-resource-name": "resource_name",
+    "leader-elect-resource-namespace": "resource_namespace",
+}
+_LOCK = {"lock-object-name": "resource_name", "lock-object-namespace": "resource_namespace"}
+_CLIENT_CONNECTION = {
+    "kubeconfig": "kubeconfig",
+    "kube-api-content-type": "content_type",
+    "kube-api-qps": "qps",
+    "kube-api-burst": "burst",
+}
+_TOP = {
+    "profiling": "enable_profiling",
+    "contention-profiling": "enable_contention_profiling",
+}
+
+
+def effective_config(
+    options: Options,
+    registry: Registry,
+    plugins: Iterable[type[Plugin]] = (),
+    read_config_map: ReadConfigMap | None = None,
+) -> LoadResult:
+    """Return the configuration in force; raise ConfigError with everything that is wrong.
+
+    `plugins` are those of --plugin and of the program: without --config they are enabled, with it
+    one that no profile uses is warned about.
+    """
+    flags = options.flags
+    plugins = tuple(plugins)
+    if options.config_file:
+        result = _from_file(options, registry, read_config_map)
+        result = _warn_unused(result, plugins, options.config_file)
+    else:
+        result = _from_flags(options, registry, plugins, read_config_map)
+        result = replace(result, config=_apply_deprecated(flags, result.config))
+    config = result.config
+    election = _given(flags, _LEADER_ELECTION)
+    if election:
+        config = replace(config, leader_election=replace(config.leader_election, **election))
+        if options.config_file:
+            _check_again(config, options)
+    return replace(result, config=config)
+
+
+def write_config(config: KubeSchedulerConfiguration, file: str) -> None:
+    """Write a configuration with every default, as --write-config-to asks."""
+    try:
+        Path(file).write_text(to_yaml(to_v1(config)), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"open {file}: {(error.strerror or str(error)).lower()}") from None
+
+
+def _from_file(
+    options: Options, registry: Registry, read_config_map: ReadConfigMap | None
+) -> LoadResult:
+    gates = options.feature_gates
+    result = load_config(
+        options.config_file,
+        registry=registry,
+        feature_gates=gates,
+        read_config_map=read_config_map,
+    )
+    if not names_policy(options.flags):
+        return result
+    policy = _from_old_document(options, registry, read_config_map)
+    assert policy is not None
+    config = result.config
+    return LoadResult(
+        replace(
+            config,
+            profiles=policy.config.profiles,
+            extenders=policy.config.extenders or config.extenders,
+        ),
+        policy.profiles,
+        (*result.warnings, *policy.warnings),
+    )
+
+
+def _from_flags(
+    options: Options,
+    registry: Registry,
+    plugins: tuple[type[Plugin], ...],
+    read_config_map: ReadConfigMap | None,
+) -> LoadResult:
+    old = _from_old_document(options, registry, read_config_map)
+    if old is not None:
+        return _warn_unused(old, plugins, FLAGS)
+    enabled = dict.fromkeys(plugin.name for plugin in plugins)
+    result = default_config(registry=registry, feature_gates=options.feature_gates, enabled=enabled)
+    name = options.flags["scheduler-name"]
+    if not name:
+        return result
+    config, profiles = result.config, result.profiles
+    return replace(
+        result,
+        config=replace(config, profiles=(replace(config.profiles[0], scheduler_name=name),)),
+        profiles=(replace(profiles[0], scheduler_name=name),),
+    )
+
+
+def _from_old_document(
+    options: Options, registry: Registry, read_config_map: ReadConfigMap | None
+) -> LoadResult | None:
+    document = old_document(options.flags)
+    if document is None:
+        return None
+    result = load_config_text(
+        msgspec.json.encode(document).decode(),
+        file=FLAGS,
+        registry=registry,
+        feature_gates=options.feature_gates,
+        read_config_map=read_config_map,
+    )
+    return replace(result, warnings=tuple(_about_flags(one) for one in result.warnings))
+
+
+def _about_flags(warning: str) -> str:
+    """Word the warning that an old version is deprecated for whoever wrote flags."""
+    _, form, document = warning.partition(V1_FORM)
+    return f"{FLAGS}: what they say is deprecated{form}{document}" if form else warning
+
+
+def _apply_deprecated(
+    flags: FlagValues, config: KubeSchedulerConfiguration
+) -> KubeSchedulerConfiguration:
+    return replace(
+        config,
+        **_given(flags, _TOP),
+        client_connection=replace(config.client_connection, **_given(flags, _CLIENT_CONNECTION)),
+        leader_election=replace(config.leader_election, **_given(flags, _LOCK)),
+    )
+
+
+def _given(flags: FlagValues, fields: dict[str, str]) -> dict[str, object]:
+    return {field: flags[flag] for flag, field in fields.items() if flags.given(flag)}
+
+
+def _check_again(config: KubeSchedulerConfiguration, options: Options) -> None:
+    """Check what flags have changed in a file that was right by itself."""
+    errors = validate(config, options.feature_gates)
+    if errors:
+        raise ConfigError("\n".join(f"{FLAGS}: {error.path}: {error.message}" for error in errors))
+
+
+def _warn_unused(result: LoadResult, plugins: tuple[type[Plugin], ...], file: str) -> LoadResult:
+    used = {name for profile in result.profiles for name in profile.plugins}
+    unused = (
+        f"{file}: no profile uses plugin {plugin.name}: name it in `plugins`, or leave --config out"
+        for plugin in plugins
+        if plugin.name not in used
+    )
+    return replace(result, warnings=(*result.warnings, *unused))

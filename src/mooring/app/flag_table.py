@@ -1,0 +1,439 @@
+"""Every flag: kube-scheduler 1.36's, those it has since dropped, and Mooring's own."""
+
+# kube-scheduler: cmd/kube-scheduler/app/options; apiserver pkg/server/options/{serving,
+# authentication,authorization}.go; component-base config/options, compatibility, metrics, logs
+
+from __future__ import annotations
+
+from mooring.api.quantity import Quantity
+from mooring.app.flag_values import (
+    BOOL,
+    CERT_KEYS,
+    DURATION,
+    FLOAT32,
+    GATES,
+    INT,
+    INT32,
+    INT32S,
+    IP,
+    LEVEL,
+    QUANTITY,
+    STRING,
+    STRING_MAP,
+    STRINGS,
+    VERSION,
+    VMODULE,
+)
+from mooring.app.flags import Flag, FlagGroup
+from mooring.config import defaults
+from mooring.framework.duration import Duration
+from mooring.framework.features import describe_features
+
+_IGNORED = "Ignored with --config."
+#: Where kube-scheduler asks for a feature that Mooring has no use for.
+_NO_EFFECT = "Accepted for compatibility; it changes nothing here."
+_TEN_SECONDS = Duration.from_seconds(10)
+
+MISC = FlagGroup(
+    "Misc",
+    (
+        Flag("config", STRING, "", "The configuration file."),
+        Flag("master", STRING, "", "The API server's address; wins over the kubeconfig's."),
+        Flag(
+            "write-config-to",
+            STRING,
+            "",
+            "Write the configuration with every default to this file and exit.",
+        ),
+    ),
+)
+
+SECURE_SERVING = FlagGroup(
+    "Secure serving",
+    (
+        Flag("bind-address", IP, "0.0.0.0", "The address on which --secure-port listens."),
+        Flag(
+            "cert-dir",
+            STRING,
+            "",
+            "The folder of kube-scheduler.crt and kube-scheduler.key, made there where they are "
+            "missing. Ignored with --tls-cert-file and --tls-private-key-file.",
+        ),
+        Flag("disable-http2-serving", BOOL, False, _NO_EFFECT),
+        Flag("http2-max-streams-per-connection", INT, 0, _NO_EFFECT),
+        Flag(
+            "permit-address-sharing",
+            BOOL,
+            False,
+            "Listen with SO_REUSEADDR: need not wait for sockets in TIME_WAIT.",
+        ),
+        Flag(
+            "permit-port-sharing",
+            BOOL,
+            False,
+            "Listen with SO_REUSEPORT: several processes may share the port.",
+        ),
+        Flag("secure-port", INT, 10259, "The port for HTTPS; 0 serves nothing."),
+        Flag(
+            "tls-cert-file",
+            STRING,
+            "",
+            "The certificate for HTTPS, followed by those of its authorities. Without it and "
+            "--tls-private-key-file a self-signed one is made.",
+        ),
+        Flag("tls-cipher-suites", STRINGS, (), "The cipher suites to offer, by their Go names."),
+        Flag("tls-curve-preferences", INT32S, (), _NO_EFFECT),
+        Flag(
+            "tls-min-version",
+            STRING,
+            "",
+            "The lowest TLS version to accept: VersionTLS10, VersionTLS11, VersionTLS12 (the "
+            "default), VersionTLS13.",
+        ),
+        Flag("tls-private-key-file", STRING, "", "The private key of --tls-cert-file."),
+        Flag(
+            "tls-sni-cert-key",
+            CERT_KEYS,
+            (),
+            "Another certificate and key, and for which names: cert.crt,cert.key:*.foo.com,foo.com."
+            " Without names those of the certificate count. May be repeated.",
+        ),
+    ),
+)
+
+AUTHENTICATION = FlagGroup(
+    "Authentication",
+    (
+        Flag(
+            "authentication-kubeconfig",
+            STRING,
+            "",
+            "A kubeconfig that may create tokenreviews.authentication.k8s.io. Without it every "
+            "token is anonymous, and no client authority is looked up in the cluster.",
+        ),
+        Flag(
+            "authentication-skip-lookup",
+            BOOL,
+            False,
+            "Do not look the client authority up in the cluster.",
+        ),
+        Flag(
+            "authentication-token-webhook-cache-ttl",
+            DURATION,
+            _TEN_SECONDS,
+            "For how long answers about tokens are kept.",
+        ),
+        Flag(
+            "authentication-tolerate-lookup-failure",
+            BOOL,
+            True,
+            "Go on where the client authority cannot be looked up; requests may then count as "
+            "anonymous.",
+        ),
+        Flag(
+            "client-ca-file",
+            STRING,
+            "",
+            "Authorities whose client certificates are accepted: their common name is the user.",
+        ),
+        Flag(
+            "requestheader-allowed-names",
+            STRINGS,
+            (),
+            "Common names of proxies that may say in headers who asks; none means any that "
+            "--requestheader-client-ca-file vouches for.",
+        ),
+        Flag(
+            "requestheader-client-ca-file",
+            STRING,
+            "",
+            "Authorities of proxies that may say in headers who asks.",
+        ),
+        Flag(
+            "requestheader-extra-headers-prefix",
+            STRINGS,
+            ("x-remote-extra-",),
+            "Prefixes of headers with more about the user.",
+        ),
+        Flag("requestheader-group-headers", STRINGS, ("x-remote-group",), "Headers with groups."),
+        Flag("requestheader-uid-headers", STRINGS, (), "Headers with the user's UID."),
+        Flag(
+            "requestheader-username-headers",
+            STRINGS,
+            ("x-remote-user",),
+            "Headers with the user's name.",
+        ),
+    ),
+)
+
+AUTHORIZATION = FlagGroup(
+    "Authorization",
+    (
+        Flag(
+            "authorization-always-allow-paths",
+            STRINGS,
+            ("/healthz", "/readyz", "/livez"),
+            "Paths that everybody may read; a * at the end stands for the rest.",
+        ),
+        Flag(
+            "authorization-kubeconfig",
+            STRING,
+            "",
+            "A kubeconfig that may create subjectaccessreviews.authorization.k8s.io. Without it "
+            "other paths are closed.",
+        ),
+        Flag(
+            "authorization-webhook-cache-authorized-ttl",
+            DURATION,
+            _TEN_SECONDS,
+            "For how long a yes is kept.",
+        ),
+        Flag(
+            "authorization-webhook-cache-unauthorized-ttl",
+            DURATION,
+            _TEN_SECONDS,
+            "For how long a no is kept.",
+        ),
+    ),
+)
+
+DEPRECATED = FlagGroup(
+    "Deprecated",
+    (
+        Flag("contention-profiling", BOOL, True, f"DEPRECATED: {_NO_EFFECT}"),
+        Flag(
+            "kube-api-burst",
+            INT32,
+            defaults.BURST,
+            f"DEPRECATED: requests at once to the API server. {_IGNORED}",
+        ),
+        Flag(
+            "kube-api-content-type",
+            STRING,
+            defaults.CONTENT_TYPE,
+            "DEPRECATED: shown in the configuration; requests are JSON all the same.",
+        ),
+        Flag(
+            "kube-api-qps",
+            FLOAT32,
+            defaults.QPS,
+            f"DEPRECATED: requests a second to the API server. {_IGNORED}",
+        ),
+        Flag("kubeconfig", STRING, "", f"DEPRECATED: the kubeconfig. {_IGNORED}"),
+        Flag(
+            "pod-max-in-unschedulable-pods-duration",
+            DURATION,
+            Duration.from_seconds(300),
+            "DEPRECATED: how long an unschedulable pod waits before it is tried again without a "
+            "reason.",
+        ),
+        Flag(
+            "profiling",
+            BOOL,
+            True,
+            f"DEPRECATED: offer /debug/flags on --secure-port. {_IGNORED}",
+        ),
+    ),
+)
+
+LEADER_ELECTION = FlagGroup(
+    "Leader election",
+    (
+        Flag(
+            "leader-elect",
+            BOOL,
+            defaults.LEADER_ELECT,
+            "Schedule only while holding the lease, for replicas of one scheduler.",
+        ),
+        Flag(
+            "leader-elect-lease-duration",
+            DURATION,
+            defaults.LEASE_DURATION,
+            "How long others wait for a leader that no longer renews before one takes over.",
+        ),
+        Flag(
+            "leader-elect-renew-deadline",
+            DURATION,
+            defaults.RENEW_DEADLINE,
+            "How long a leader tries to renew before it gives up; less than the lease's duration.",
+        ),
+        Flag(
+            "leader-elect-resource-lock",
+            STRING,
+            defaults.RESOURCE_LOCK,
+            "The kind of the lock; only leases exist.",
+        ),
+        Flag(
+            "leader-elect-resource-name",
+            STRING,
+            defaults.RESOURCE_NAME,
+            "The name of the lease.",
+        ),
+        Flag(
+            "leader-elect-resource-namespace",
+            STRING,
+            defaults.RESOURCE_NAMESPACE,
+            "The namespace of the lease.",
+        ),
+        Flag(
+            "leader-elect-retry-period",
+            DURATION,
+            defaults.RETRY_PERIOD,
+            "The pause between attempts to acquire or renew.",
+        ),
+    ),
+)
+
+FEATURE_GATES = FlagGroup(
+    "Feature gate",
+    (
+        Flag(
+            "emulated-version",
+            STRINGS,
+            (),
+            "The version to behave as, such as kube=1.36; only 1.36 is known.",
+        ),
+        Flag(
+            "feature-gates",
+            GATES,
+            (),
+            "\n".join(("Gates to change: A=true,B=false. May be repeated.", *describe_features())),
+        ),
+        Flag("min-compatibility-version", STRINGS, (), _NO_EFFECT),
+    ),
+)
+
+METRICS = FlagGroup(
+    "Metrics",
+    (
+        Flag(
+            "allow-metric-labels",
+            STRING_MAP,
+            {},
+            "Values to keep for a label: metric,label=a,b. Others become unexpected.",
+        ),
+        Flag(
+            "allow-metric-labels-manifest",
+            STRING,
+            "",
+            "A file with allowListMapping, read as --allow-metric-labels.",
+        ),
+        Flag("disabled-metrics", STRINGS, (), "Metrics to leave out, by their full names."),
+        Flag(
+            "show-hidden-metrics-for-version",
+            STRING,
+            "",
+            "Show what the previous minor version still showed; it hid nothing.",
+        ),
+    ),
+)
+
+LOGS = FlagGroup(
+    "Logs",
+    (
+        Flag("log-flush-frequency", DURATION, Duration.from_seconds(5), _NO_EFFECT),
+        Flag("log-json-info-buffer-size", QUANTITY, Quantity(), _NO_EFFECT),
+        Flag("log-json-split-stream", BOOL, False, _NO_EFFECT),
+        Flag("log-text-info-buffer-size", QUANTITY, Quantity(), _NO_EFFECT),
+        Flag("log-text-split-stream", BOOL, False, _NO_EFFECT),
+        Flag("logging-format", STRING, "text", 'How to log: "text" or "json".'),
+        Flag("v", LEVEL, 0, "How much to log.", short="v"),
+        Flag("vmodule", VMODULE, (), "How much to log by file, for --logging-format=text."),
+    ),
+)
+
+GLOBAL = FlagGroup(
+    "Global",
+    (
+        Flag("help", BOOL, False, "Print this text.", short="h"),
+        Flag("version", VERSION, "false", "Print the version and exit; --version=raw says more."),
+    ),
+)
+
+#: Every group that kube-scheduler --help shows, in its order.
+KUBE_SCHEDULER = (
+    MISC,
+    SECURE_SERVING,
+    AUTHENTICATION,
+    AUTHORIZATION,
+    DEPRECATED,
+    LEADER_ELECTION,
+    FEATURE_GATES,
+    METRICS,
+    LOGS,
+    GLOBAL,
+)
+
+#: Flags of kube-scheduler 1.17 to 1.22.
+REMOVED = FlagGroup(
+    "Removed (still understood)",
+    (
+        Flag("address", STRING, "0.0.0.0", f"DEPRECATED: where --port listens. {_IGNORED}"),
+        Flag(
+            "algorithm-provider",
+            STRING,
+            "",
+            f"DEPRECATED: DefaultProvider or ClusterAutoscalerProvider. {_IGNORED}",
+        ),
+        Flag(
+            "hard-pod-affinity-symmetric-weight",
+            INT32,
+            1,
+            f"DEPRECATED: InterPodAffinity's hardPodAffinityWeight. {_IGNORED}",
+        ),
+        Flag(
+            "lock-object-name",
+            STRING,
+            defaults.RESOURCE_NAME,
+            f"DEPRECATED: see --leader-elect-resource-name. {_IGNORED}",
+        ),
+        Flag(
+            "lock-object-namespace",
+            STRING,
+            defaults.RESOURCE_NAMESPACE,
+            f"DEPRECATED: see --leader-elect-resource-namespace. {_IGNORED}",
+        ),
+        Flag("policy-config-file", STRING, "", "DEPRECATED: a file with a Policy."),
+        Flag(
+            "policy-configmap",
+            STRING,
+            "",
+            "DEPRECATED: a ConfigMap with a Policy at the key policy.cfg.",
+        ),
+        Flag(
+            "policy-configmap-namespace",
+            STRING,
+            "kube-system",
+            "DEPRECATED: the namespace of --policy-configmap.",
+        ),
+        Flag(
+            "port",
+            INT,
+            0,
+            "DEPRECATED: the port for plain HTTP, open to everybody; 0 serves none. "
+            f"See --secure-port. {_IGNORED}",
+        ),
+        Flag("scheduler-name", STRING, "", f"DEPRECATED: the profile's schedulerName. {_IGNORED}"),
+        Flag(
+            "use-legacy-policy-config",
+            BOOL,
+            False,
+            "DEPRECATED: take --policy-config-file, not --policy-configmap.",
+        ),
+    ),
+)
+
+MOORING = FlagGroup(
+    "Mooring",
+    (
+        Flag(
+            "plugin",
+            STRINGS,
+            (),
+            "Register a plugin, FILE.py:Class or package.module:Class, and without --config enable "
+            "it. May be repeated.",
+        ),
+    ),
+)
+
+ALL = (MOORING, *KUBE_SCHEDULER, REMOVED)

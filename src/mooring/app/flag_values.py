@@ -1,0 +1,213 @@
+"""What flags can hold: how each kind of value is read and shown, as Go's flags do."""
+
+# kube-scheduler: github.com/spf13/pflag, component-base cli/flag
+
+from __future__ import annotations
+
+import csv
+import io
+import ipaddress
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from mooring.api.quantity import Quantity
+from mooring.errors import ObjectError
+from mooring.framework.duration import Duration
+from mooring.serve.settings import CertKey
+
+#: Go's strconv.ParseBool accepts exactly these.
+TRUE_WORDS = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+FALSE_WORDS = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+
+_QUANTITY = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
+_CERT_KEY = "expected comma separated certificate and key file paths"
+
+
+class ValueKind(msgspec.Struct, frozen=True, kw_only=True):
+    """Describe a kind of value: `parse` raises ValueError with Go's words."""
+
+    #: The word that help shows after the flag's name.
+    word: str
+    parse: Callable[[str], Any]
+    show: Callable[[Any], str] = str
+    #: What a flag without a value stands for; None where a value is needed.
+    bare: str | None = None
+    #: Given again, tuples and maps grow and other values are replaced.
+    grows: bool = False
+
+
+def go_quote(text: str) -> str:
+    """Quote as Go's %q does, as far as flags need it."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def parse_bool(text: str) -> bool:
+    """Read a boolean as Go does."""
+    if text in TRUE_WORDS:
+        return True
+    if text in FALSE_WORDS:
+        return False
+    raise ValueError(f"strconv.ParseBool: parsing {go_quote(text)}: invalid syntax")
+
+
+def _show_bool(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _integer(function: str, low: int, high: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        digits = text
+        if low < 0:
+            digits = text.removeprefix("-") if text.startswith("-") else text.removeprefix("+")
+        if not (digits.isascii() and digits.isdigit()):
+            raise ValueError(f"strconv.{function}: parsing {go_quote(text)}: invalid syntax")
+        value = int(text)
+        if not low <= value <= high:
+            raise ValueError(f"strconv.{function}: parsing {go_quote(text)}: value out of range")
+        return value
+
+    return parse
+
+
+def _parse_float32(text: str) -> float:
+    problem = f"strconv.ParseFloat: parsing {go_quote(text)}"
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"{problem}: invalid syntax") from None
+    try:
+        packed: float = struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        raise ValueError(f"{problem}: value out of range") from None
+    return packed
+
+
+def _show_float(value: float) -> str:
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def _parse_ip(text: str) -> str:
+    text = text.strip()
+    if not text:
+        # pflag: ip.go leaves the default, which is this one wherever an address is asked for.
+        return "0.0.0.0"
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        raise ValueError(f"failed to parse IP: {go_quote(text)}") from None
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas; an item with a comma stands in double quotes."""
+    if not text:
+        return []
+    try:
+        return next(csv.reader(io.StringIO(text), strict=True))
+    except (csv.Error, StopIteration):
+        column = len(text) + 1
+        raise ValueError(
+            f'parse error on line 1, column {column}: extraneous or missing " in quoted-field'
+        ) from None
+
+
+def _parse_strings(text: str) -> tuple[str, ...]:
+    return tuple(_split(text))
+
+
+def _show_strings(values: tuple[Any, ...]) -> str:
+    return f"[{','.join(str(value) for value in values)}]"
+
+
+def _parse_map(text: str) -> dict[str, str]:
+    # pflag: string_to_string.go: one pair may hold commas, several are split.
+    pairs = [text.strip('"')] if text.count("=") == 1 else _split(text)
+    values = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise ValueError(f"{pair} must be formatted as key=value")
+        values[key] = value
+    return values
+
+
+def _show_map(values: dict[str, str]) -> str:
+    return _show_strings(tuple(f"{key}={value}" for key, value in values.items()))
+
+
+def _parse_vmodule(text: str) -> tuple[str, ...]:
+    level = _integer("ParseUint", 0, 2**31 - 1)
+    for item in filter(None, text.split(",")):
+        pattern, equals, number = item.partition("=")
+        if not equals or not pattern or "=" in number:
+            raise ValueError(f"{go_quote(item)} does not have the pattern=N format")
+        try:
+            level(number)
+        except ValueError as error:
+            raise ValueError(f"parsing verbosity in {go_quote(item)}: {error}") from None
+    return tuple(filter(None, text.split(",")))
+
+
+def _parse_quantity(text: str) -> Quantity:
+    try:
+        return Quantity(text)
+    except ObjectError:
+        raise ValueError(_QUANTITY) from None
+
+
+def _parse_cert_key(text: str) -> tuple[CertKey, ...]:
+    # component-base: cli/flag/namedcertkey_flag.go
+    files, colon, names = text.partition(":")
+    parts = [part.strip() for part in files.split(",")]
+    if len(parts) != 2 or not all(parts):
+        raise ValueError(_CERT_KEY)
+    wanted = tuple(name.strip() for name in names.split(",")) if colon else ()
+    if colon and not all(wanted):
+        raise ValueError("empty names list is not allowed")
+    return (CertKey(parts[0], parts[1], wanted),)
+
+
+def _parse_version(text: str) -> str:
+    if text == "raw":
+        return text
+    if text.startswith("v"):
+        return text
+    return _show_bool(parse_bool(text))
+
+
+BOOL = ValueKind(word="", parse=parse_bool, show=_show_bool, bare="true")
+STRING = ValueKind(word="string", parse=str)
+STRINGS = ValueKind(word="strings", parse=_parse_strings, show=_show_strings, grows=True)
+INT = ValueKind(word="int", parse=_integer("ParseInt", -(2**63), 2**63 - 1))
+INT32 = ValueKind(word="int32", parse=_integer("ParseInt", -(2**31), 2**31 - 1))
+INT32S = ValueKind(
+    word="int32Slice",
+    parse=lambda text: tuple(INT32.parse(item) for item in text.split(",")),
+    show=_show_strings,
+    grows=True,
+)
+FLOAT32 = ValueKind(word="float32", parse=_parse_float32, show=_show_float)
+DURATION = ValueKind(word="duration", parse=Duration.parse)
+IP = ValueKind(word="ip", parse=_parse_ip)
+STRING_MAP = ValueKind(word="stringToString", parse=_parse_map, show=_show_map, grows=True)
+LEVEL = ValueKind(word="Level", parse=_integer("ParseUint", 0, 2**31 - 1))
+VMODULE = ValueKind(word="pattern=N,...", parse=_parse_vmodule, show=",".join, grows=True)
+QUANTITY = ValueKind(word="quantity", parse=_parse_quantity)
+CERT_KEYS = ValueKind(
+    word="namedCertKey", parse=_parse_cert_key, show=lambda keys: _show_keys(keys), grows=True
+)
+GATES = ValueKind(
+    word="colonSeparatedMultimapStringString",
+    parse=lambda text: tuple(filter(None, text.split(","))),
+    show=",".join,
+    grows=True,
+)
+VERSION = ValueKind(word="version[=true]", parse=_parse_version, bare="true")
+
+
+def _show_keys(keys: tuple[CertKey, ...]) -> str:
+    return f"[{';'.join(str(key) for key in keys)}]"

@@ -1,0 +1,334 @@
+"""Options: what a command line asks for, typed and checked."""
+
+# kube-scheduler: cmd/kube-scheduler/app/options/options.go, app/server.go
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from mooring.app.flag_table import ALL
+from mooring.app.flag_values import go_quote
+from mooring.app.flags import FlagValues, parse_flags
+from mooring.app.removed_flags import removed_warnings
+from mooring.errors import ConfigError
+from mooring.framework.duration import Duration
+from mooring.framework.features import FeatureGates
+from mooring.observe.logs import JSON, TEXT
+from mooring.serve.settings import (
+    Authentication,
+    Authorization,
+    InsecureServing,
+    RequestHeaders,
+    SecureServing,
+)
+
+#: The release whose behaviour this is.
+KUBERNETES_VERSION = "1.36.4"
+PROGRAM = "kube-scheduler"
+
+_MINOR = 36
+_OLDEST_MINOR = 33
+_METRIC_LABEL = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*,[a-zA-Z_][a-zA-Z0-9_]*")
+_ALPHA_FIELDS = {"split-stream": "splitStream", "info-buffer-size": "infoBufferSize"}
+_NO_AGGREGATION = "API aggregation will not work"
+
+
+class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Say how and how much to log."""
+
+    format: str = TEXT
+    v: int = 0
+    vmodule: str = ""
+
+
+class MetricOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Say which metrics to leave out, and which values their labels may have."""
+
+    disabled: tuple[str, ...] = ()
+    #: "metric,label" to the values allowed, joined by commas.
+    allowed_labels: dict[str, str] = {}
+    allowed_labels_file: str = ""
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """Hold what a command line asks for; `config_source.effective_config` makes a configuration."""
+
+    flags: FlagValues
+    config_file: str
+    write_config_to: str
+    master: str
+    #: References as `registry.load_plugin` reads them.
+    plugins: tuple[str, ...]
+    feature_gates: FeatureGates
+    serving: SecureServing
+    insecure_serving: InsecureServing
+    authentication: Authentication
+    authorization: Authorization
+    metrics: MetricOptions
+    pod_max_in_unschedulable_pods: Duration
+    #: For whoever wrote the command line.
+    warnings: tuple[str, ...]
+
+
+def read_flags(argv: Sequence[str], *, program: str = PROGRAM) -> FlagValues:
+    """Read a command line; a ConfigError is a mistake in how it is written."""
+    return parse_flags(ALL, argv, program=program)
+
+
+def read_log_options(flags: FlagValues, gates: FeatureGates) -> LogOptions:
+    """Return how to log. Checked apart from everything else, whose mistakes are logged."""
+    errors = list(_log_mistakes(flags, gates))
+    if errors:
+        raise ConfigError(_aggregate(errors))
+    return LogOptions(
+        format=flags["logging-format"], v=flags["v"], vmodule=",".join(flags["vmodule"])
+    )
+
+
+def read_feature_gates(flags: FlagValues) -> FeatureGates:
+    """Return the gates, changed as --feature-gates says."""
+    return FeatureGates.from_text(",".join(flags["feature-gates"]))
+
+
+def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
+    """Type and check the flags; raise ConfigError with every mistake at once."""
+    versions = list(_version_warnings(flags))
+    serving = _serving(flags)
+    insecure = InsecureServing(address=flags["address"], port=flags["port"])
+    authentication = _authentication(flags)
+    metrics = MetricOptions(
+        disabled=flags["disabled-metrics"],
+        allowed_labels=flags["allow-metric-labels"],
+        allowed_labels_file=flags["allow-metric-labels-manifest"],
+    )
+    errors = [
+        *_serving_mistakes(serving, insecure),
+        *_header_mistakes(authentication.request_headers, gates),
+        *_metric_mistakes(flags),
+    ]
+    if errors:
+        raise ConfigError(_aggregate(errors))
+    if flags["config"] and flags.given("port"):
+        insecure = InsecureServing()
+    return Options(
+        flags=flags,
+        config_file=flags["config"],
+        write_config_to=flags["write-config-to"],
+        master=flags["master"],
+        plugins=flags["plugin"],
+        feature_gates=gates,
+        serving=serving,
+        insecure_serving=insecure,
+        authentication=authentication,
+        authorization=Authorization(
+            kubeconfig=flags["authorization-kubeconfig"],
+            always_allow_paths=flags["authorization-always-allow-paths"],
+            allow_seconds=flags["authorization-webhook-cache-authorized-ttl"].seconds,
+            deny_seconds=flags["authorization-webhook-cache-unauthorized-ttl"].seconds,
+        ),
+        metrics=metrics,
+        pod_max_in_unschedulable_pods=flags["pod-max-in-unschedulable-pods-duration"],
+        warnings=(
+            *versions,
+            *gates.warnings,
+            *_header_warnings(authentication.request_headers),
+            *removed_warnings(flags),
+        ),
+    )
+
+
+def _serving(flags: FlagValues) -> SecureServing:
+    return SecureServing(
+        bind_address=flags["bind-address"],
+        port=flags["secure-port"],
+        cert_dir=flags["cert-dir"],
+        certificate_file=flags["tls-cert-file"],
+        key_file=flags["tls-private-key-file"],
+        sni=flags["tls-sni-cert-key"],
+        cipher_suites=flags["tls-cipher-suites"],
+        min_version=flags["tls-min-version"],
+        permit_address_sharing=flags["permit-address-sharing"],
+        permit_port_sharing=flags["permit-port-sharing"],
+    )
+
+
+def _authentication(flags: FlagValues) -> Authentication:
+    return Authentication(
+        kubeconfig=flags["authentication-kubeconfig"],
+        skip_lookup=flags["authentication-skip-lookup"],
+        tolerate_lookup_failure=flags["authentication-tolerate-lookup-failure"],
+        cache_seconds=flags["authentication-token-webhook-cache-ttl"].seconds,
+        client_ca_file=flags["client-ca-file"],
+        request_headers=RequestHeaders(
+            client_ca_file=flags["requestheader-client-ca-file"],
+            allowed_names=flags["requestheader-allowed-names"],
+            username_headers=flags["requestheader-username-headers"],
+            uid_headers=flags["requestheader-uid-headers"],
+            group_headers=flags["requestheader-group-headers"],
+            extra_prefixes=flags["requestheader-extra-headers-prefix"],
+        ),
+    )
+
+
+def _serving_mistakes(serving: SecureServing, insecure: InsecureServing) -> Iterator[str]:
+    if serving.port > 65535:
+        # apiserver says so although 0 turns serving off: an operator's precedence in its check.
+        yield (
+            f"--secure-port {serving.port} must be between 1 and 65535, inclusive. "
+            "It cannot be turned off with 0"
+        )
+    elif serving.port < 0:
+        yield (
+            f"--secure-port {serving.port} must be between 0 and 65535, inclusive. "
+            "0 for turning off secure port"
+        )
+    # kube-scheduler 1.22: app/options/insecure_serving.go
+    if not 0 <= insecure.port <= 65535:
+        yield (
+            f"--port {insecure.port} must be between 0 and 65535, inclusive. "
+            "0 for turning off insecure (HTTP) port"
+        )
+    if insecure.address:
+        try:
+            ipaddress.ip_address(insecure.address)
+        except ValueError:
+            yield f"--address {insecure.address} is an invalid IP address"
+
+
+def _header_mistakes(headers: RequestHeaders, gates: FeatureGates) -> Iterator[str]:
+    for flag, values in (
+        ("requestheader-username-headers", headers.username_headers),
+        ("requestheader-group-headers", headers.group_headers),
+        ("requestheader-extra-headers-prefix", headers.extra_prefixes),
+        ("requestheader-allowed-names", headers.allowed_names),
+        ("requestheader-uid-headers", headers.uid_headers),
+    ):
+        if any(not value.strip() for value in values):
+            yield f"empty value in {go_quote(flag)}"
+    if not headers.uid_headers:
+        return
+    if not gates.enabled("RemoteRequestHeaderUID"):
+        yield (
+            '--requestheader-uid-headers requires the "RemoteRequestHeaderUID" feature to be '
+            "enabled"
+        )
+    elif not _has(headers.uid_headers, "X-Remote-Uid"):
+        yield (
+            "--requestheader-uid-headers is set without specifying the standard X-Remote-Uid "
+            f"header - {_NO_AGGREGATION}"
+        )
+
+
+def _header_warnings(headers: RequestHeaders) -> Iterator[str]:
+    for flag, values, standard, what in (
+        ("username-headers", headers.username_headers, "X-Remote-User", "header"),
+        ("group-headers", headers.group_headers, "X-Remote-Group", "header"),
+        ("extra-headers-prefix", headers.extra_prefixes, "X-Remote-Extra-", "header prefix"),
+    ):
+        if values and not _has(values, standard):
+            yield (
+                f"--requestheader-{flag} is set without specifying the standard {standard} {what} "
+                f"- {_NO_AGGREGATION}"
+            )
+
+
+def _has(values: Iterable[str], wanted: str) -> bool:
+    return any(value.lower() == wanted.lower() for value in values)
+
+
+def _metric_mistakes(flags: FlagValues) -> Iterator[str]:
+    # component-base: metrics/api/v1/validation.go
+    previous = f"1.{_MINOR - 1}"
+    version = flags["show-hidden-metrics-for-version"]
+    if version not in ("", previous):
+        yield (
+            f"metrics.showHiddenMetricsForVersion: Invalid value: {go_quote(version)}: must be "
+            f"omitted or have the value '{previous}'; only the previous minor version is allowed"
+        )
+    labels = flags["allow-metric-labels"]
+    if any(not _METRIC_LABEL.fullmatch(key) for key in labels):
+        shown = msgspec.json.encode(labels).decode()
+        yield (
+            f"metrics.allowListMapping: Invalid value: {shown}: must have keys with format "
+            "`metricName,labelName` where metricName matches "
+            '"[a-zA-Z_:][a-zA-Z0-9_:]*" and labelName matches "[a-zA-Z_][a-zA-Z0-9_]*"'
+        )
+
+
+def _log_mistakes(flags: FlagValues, gates: FeatureGates) -> Iterator[str]:
+    # component-base: logs/api/v1/options.go
+    frequency, format = flags["log-flush-frequency"], flags["logging-format"]
+    if frequency <= 0:
+        yield f'flushFrequency: Invalid value: "{frequency}": Must be greater than zero'
+    if format not in (TEXT, JSON):
+        yield f"format: Invalid value: {go_quote(format)}: Unsupported log format"
+    elif format == JSON and not gates.enabled("LoggingBetaOptions"):
+        yield "format: Forbidden: Log format json is disabled, see LoggingBetaOptions feature"
+    if flags["vmodule"] and format != TEXT:
+        yield "vmodule: Forbidden: Only supported for text log format"
+    if gates.enabled("LoggingAlphaOptions"):
+        return
+    for kind in (TEXT, JSON):
+        for flag, field in (
+            ("split-stream", "splitStream"),
+            ("info-buffer-size", "infoBufferSize"),
+        ):
+            if flags[f"log-{kind}-{flag}"]:
+                yield (
+                    f"options.{kind}.{field}: Forbidden: Feature LoggingAlphaOptions is disabled"
+                )
+
+
+def _version_warnings(flags: FlagValues) -> Iterator[str]:
+    """Check the versions to emulate, of which 1.36 alone changes nothing."""
+    # component-base: compatibility/registry.go
+    emulated = _version(flags["emulated-version"])
+    oldest = _version(flags["min-compatibility-version"])
+    errors = []
+    if emulated is not None and not _OLDEST_MINOR <= emulated <= _MINOR:
+        errors.append(
+            f"emulation version 1.{emulated} is not between [1.{_OLDEST_MINOR}, 1.{_MINOR}.0]"
+        )
+    top = _MINOR if emulated is None else emulated
+    if oldest is not None and not _OLDEST_MINOR <= oldest <= top:
+        errors.append(
+            f"minCompatibilityVersion version 1.{oldest} is not between "
+            f"[1.{_OLDEST_MINOR}, 1.{top}]"
+        )
+    if errors:
+        raise ConfigError(_aggregate(errors))
+    if emulated is not None and emulated != _MINOR:
+        yield (
+            f"--emulated-version=1.{emulated} is not supported: features and their defaults are "
+            f"those of 1.{_MINOR}; use --feature-gates"
+        )
+
+
+def _version(values: tuple[str, ...]) -> int | None:
+    seen: dict[str, str] = {}
+    for value in values:
+        component, equals, version = value.partition("=")
+        if not equals:
+            component, version = "kube", value
+        if component != "kube":
+            raise ConfigError(f"component not registered: {component}")
+        if component in seen:
+            raise ConfigError(
+                f"duplicate version flag, {component}={seen[component]} and {component}={version}"
+            )
+        seen[component] = version
+    if not seen:
+        return None
+    found = re.fullmatch(r"v?1\.([0-9]+)", seen["kube"])
+    if found is None:
+        raise ConfigError(f"could not parse {go_quote(seen['kube'])} as version")
+    return int(found[1])
+
+
+def _aggregate(errors: Sequence[str]) -> str:
+    # apimachinery util/errors: one error stands alone, several are a bracketed list.
+    return errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"

@@ -1,0 +1,97 @@
+"""Flags that kube-scheduler has dropped, and what they ask of the configuration.
+
+They were in kube-scheduler 1.17 to 1.22: `--port`, `--address`, `--scheduler-name`, the names of
+the lock, and three ways to name an algorithm: a provider, a Policy file, a Policy in a ConfigMap.
+"""
+
+# kube-scheduler 1.22 and 1.17: cmd/kube-scheduler/app/options/deprecated.go
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mooring.app.flags import FlagValues
+from mooring.config import defaults
+from mooring.errors import ConfigError
+
+#: The version that said by itself what these flags said.
+API_VERSION = "kubescheduler.config.k8s.io/v1alpha1"
+
+_INSTEAD = {
+    "address": "use --bind-address",
+    "algorithm-provider": "use --config with a profile that names its plugins",
+    "hard-pod-affinity-symmetric-weight": (
+        "use --config with pluginConfig InterPodAffinity hardPodAffinityWeight"
+    ),
+    "lock-object-name": "use --leader-elect-resource-name",
+    "lock-object-namespace": "use --leader-elect-resource-namespace",
+    "policy-config-file": "use --config; `mooring config convert` prints the Policy's v1 form",
+    "policy-configmap": "use --config; `mooring config convert` prints the Policy's v1 form",
+    "policy-configmap-namespace": "use --config",
+    "port": "use --secure-port",
+    "scheduler-name": "use --config with profiles[].schedulerName",
+    "use-legacy-policy-config": "use --config",
+}
+#: Policies were looked at beside a file too, from 1.21 on: they take the place of its profiles.
+_BESIDE_CONFIG = frozenset(
+    {
+        "policy-config-file",
+        "policy-configmap",
+        "policy-configmap-namespace",
+        "use-legacy-policy-config",
+    }
+)
+
+
+def removed_warnings(flags: FlagValues) -> Iterator[str]:
+    """Yield a warning for each flag given that kube-scheduler no longer has."""
+    for name, instead in _INSTEAD.items():
+        if not flags.given(name):
+            continue
+        warning = f"Flag --{name} has been deprecated, {instead}"
+        if flags["config"] and name not in _BESIDE_CONFIG:
+            warning += "; it is ignored, because --config is given"
+        yield warning
+
+
+def names_policy(flags: FlagValues) -> bool:
+    """Tell whether the flags name a Policy."""
+    return bool(flags["policy-config-file"] or flags["policy-configmap"])
+
+
+def old_document(flags: FlagValues) -> dict[str, Any] | None:
+    """Return the v1alpha1 document that says what these flags say; None where v1 can say it."""
+    source = _algorithm_source(flags)
+    beside_config = bool(flags["config"])
+    if beside_config and not names_policy(flags):
+        return None
+    weight = "hard-pod-affinity-symmetric-weight"
+    if source is None and not flags.given(weight):
+        return None
+    document: dict[str, Any] = {"apiVersion": API_VERSION, "kind": defaults.KIND}
+    if source is not None:
+        document["algorithmSource"] = source
+    if beside_config:
+        return document
+    if flags.given(weight):
+        document["hardPodAffinitySymmetricWeight"] = flags[weight]
+    if flags["scheduler-name"]:
+        document["schedulerName"] = flags["scheduler-name"]
+    return document
+
+
+def _algorithm_source(flags: FlagValues) -> dict[str, Any] | None:
+    file, name = flags["policy-config-file"], flags["policy-configmap"]
+    if flags["use-legacy-policy-config"] and not file:
+        raise ConfigError(
+            "policyConfigFile: Required value: required when --use-legacy-policy-config is true"
+        )
+    if file and (flags["use-legacy-policy-config"] or not name):
+        return {"policy": {"file": {"path": file}}}
+    if name:
+        place = {"name": name, "namespace": flags["policy-configmap-namespace"]}
+        return {"policy": {"configMap": place}}
+    if flags["algorithm-provider"]:
+        return {"provider": flags["algorithm-provider"]}
+    return None

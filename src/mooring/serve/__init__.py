@@ -1,0 +1,1 @@
+"""The secure port: health, metrics, configuration, and who may read them."""
