@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.metrics import MetricWrapperBase
 
-M = TypeVar("M", bound=Counter | Gauge | Histogram)
+M = TypeVar("M", bound=MetricWrapperBase)
 
 STABLE = "STABLE"
 BETA = "BETA"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from mooring.api import Node, Pod
 from mooring.api.quantity import ResourceList, parse_nanos
-from mooring.api.requests import RequestOptions, pod_requests
+from mooring.api.requests import RequestOptions, is_resize_infeasible, pod_requests
 from mooring.framework.events import ActionType, ClusterEvent, EventResource
 from mooring.framework.features import FeatureGates
 
@@ -64,9 +64,7 @@ class Changes:
 
     def of_node(self, old: Node, new: Node) -> list[ClusterEvent]:
         """Return the events of a node's update; none where nothing a scheduler reads changed."""
-        return [
-            ClusterEvent(EventResource.NODE, action) for action in self._node_actions(old, new)
-        ]
+        return [ClusterEvent(EventResource.NODE, action) for action in self._node_actions(old, new)]
 
     def _pod_actions(self, old: Pod, new: Pod) -> Iterator[ActionType]:
         if new.metadata.labels != old.metadata.labels:
@@ -106,10 +104,7 @@ class Changes:
             yield ActionType.UPDATE_NODE_CONDITION
         if new.metadata.annotations != old.metadata.annotations:
             yield ActionType.UPDATE_NODE_ANNOTATION
-        if (
-            self._declared_features
-            and new.status.declared_features != old.status.declared_features
-        ):
+        if self._declared_features and new.status.declared_features != old.status.declared_features:
             yield ActionType.UPDATE_NODE_DECLARED_FEATURE
 
 
@@ -120,11 +115,13 @@ def _what_requests_depend_on(pod: Pod) -> tuple[object, ...]:
         spec.init_containers,
         spec.resources,
         spec.overhead,
-        status.container_statuses,
-        status.init_container_statuses,
         status.resources,
         status.allocated_resources,
-        status.conditions,
+        is_resize_infeasible(pod),
+        [
+            (one.name, one.resources, one.allocated_resources)
+            for one in (*status.container_statuses, *status.init_container_statuses)
+        ],
     )
 
 

@@ -1,0 +1,128 @@
+"""BackoffQueue: pods that failed and must wait a little before they are tried again.
+
+The wait doubles with every failure. Pods that were refused and pods that met a fault wait in heaps
+of their own: a scheduler with nothing else to do takes the refused ones early, which costs nobody
+anything, but leaves the others alone, since their wait protects the API server.
+
+With early popping, waits end at whole seconds, so that pods whose waits end in the same second are
+ordered as the active queue orders them.
+
+# kube-scheduler: backend/queue/backoff_queue.go
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+from mooring.queue.pod_heap import PodHeap
+from mooring.queue.queued_pod_info import NEVER, QueuedPodInfo
+
+#: Seconds. # kube-scheduler: apis/config/v1/defaults.go
+DEFAULT_INITIAL_BACKOFF = 1.0
+DEFAULT_MAX_BACKOFF = 10.0
+
+#: Seconds within which pods that wait are ordered by importance instead of time.
+ORDERING_WINDOW = 1.0
+
+
+class BackoffQueue:
+    """Hold pods until their wait is over. Owned by the scheduling queue."""
+
+    def __init__(
+        self,
+        order: Callable[[QueuedPodInfo], Any],
+        tickets: count[int],
+        *,
+        initial: float = DEFAULT_INITIAL_BACKOFF,
+        maximum: float = DEFAULT_MAX_BACKOFF,
+        pop_early: bool = True,
+    ) -> None:
+        self._initial = initial
+        self._maximum = maximum
+        self._aligned = pop_early
+
+        def expiration(info: QueuedPodInfo) -> float:
+            return info.backoff_expiration
+
+        def expiration_then_order(info: QueuedPodInfo) -> tuple[float, Any]:
+            return info.backoff_expiration, order(info)
+
+        self._refused = PodHeap(expiration_then_order if pop_early else expiration, tickets)
+        self._faulty = PodHeap(expiration, tickets)
+
+    def __len__(self) -> int:
+        return len(self._refused) + len(self._faulty)
+
+    def __iter__(self) -> Iterator[QueuedPodInfo]:
+        yield from self._refused
+        yield from self._faulty
+
+    def start(self, info: QueuedPodInfo) -> None:
+        """Work out when the wait of a pod that has just failed is over."""
+        failures = info.consecutive_errors or info.unschedulable_count
+        if not self._maximum or not failures:
+            info.backoff_expiration = NEVER
+        else:
+            info.backoff_expiration = self._align(info.timestamp + self.duration(failures))
+
+    def duration(self, failures: int) -> float:
+        """Return the seconds to wait after so many failures."""
+        if failures > 63 or self._initial > self._maximum / (1 << (failures - 1)):
+            return self._maximum
+        return self._initial * (1 << (failures - 1))
+
+    def is_waiting(self, info: QueuedPodInfo, now: float) -> bool:
+        """Tell whether a pod must still wait; it does to the end of the second of its expiry."""
+        return info.backoff_expiration >= self._align(now)
+
+    def push(self, info: QueuedPodInfo) -> None:
+        """Put a pod in."""
+        self._heap_of(info).push(info)
+
+    def remove(self, info: QueuedPodInfo) -> None:
+        """Take a pod out that is in here."""
+        self._heap_of(info).remove(info)
+
+    def pop_early(self) -> QueuedPodInfo | None:
+        """Take out the refused pod whose wait is over first, or return None."""
+        return self._refused.pop()
+
+    def pop_completed(self, now: float) -> Iterator[QueuedPodInfo]:
+        """Take out the pods whose wait is over, the refused ones first."""
+        for heap in (self._refused, self._faulty):
+            while (info := heap.peek()) is not None and not self.is_waiting(info, now):
+                heap.pop()
+                yield info
+
+    def next_completion(self) -> float | None:
+        """Return when the next wait is over, or None."""
+        heads = [
+            info.backoff_expiration
+            for heap in (self._refused, self._faulty)
+            if (info := heap.peek()) is not None
+        ]
+        if not heads:
+            return None
+        expiration = min(heads)
+        return (
+            expiration + ORDERING_WINDOW if self._aligned else math.nextafter(expiration, math.inf)
+        )
+
+    def validate(self) -> None:
+        """Check that every pod is in the right heap, and the heaps themselves."""
+        self._refused.validate()
+        self._faulty.validate()
+        for info in self._refused:
+            assert info.rejectors, f"{info} was refused by nobody"
+        for info in self._faulty:
+            assert not info.rejectors, f"{info} was refused by {info.rejectors}"
+
+    def _heap_of(self, info: QueuedPodInfo) -> PodHeap:
+        refused = info.unschedulable_plugins or info.pending_plugins
+        return self._refused if refused else self._faulty
+
+    def _align(self, moment: float) -> float:
+        return float(math.floor(moment)) if self._aligned else moment

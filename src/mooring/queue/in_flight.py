@@ -1,0 +1,95 @@
+"""InFlight: the pods that are being scheduled, and what happens meanwhile.
+
+An event that comes while a pod is being scheduled may undo the reason for which the pod is about to
+be refused. So events are kept while any pod is in flight, and a pod that comes back is shown those
+that came after it left.
+
+# kube-scheduler: backend/queue/active_queue.go
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from mooring.api import Pod
+from mooring.framework.events import ClusterEvent
+from mooring.observe.metrics import POD_POPPED, Metrics
+
+#: An event, and the object before and after.
+Happened = tuple[ClusterEvent, Any, Any]
+
+
+class InFlight:
+    """Track pods from pop to done. Owned by the scheduling queue."""
+
+    def __init__(self, metrics: Metrics | None = None) -> None:
+        # An OrderedDict finds its first entry at once, also after many were taken from its front.
+        self._pods: OrderedDict[str, tuple[int, Pod]] = OrderedDict()
+        self._events: deque[Happened] = deque()
+        #: The number of the first event that is still kept; they are numbered as they come.
+        self._first = 0
+        self._metrics = metrics
+        #: What is tracked, by label; metrics read it when they are asked for.
+        self._tracked: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._pods
+
+    def __iter__(self) -> Iterator[Pod]:
+        return (pod for _, pod in self._pods.values())
+
+    @property
+    def events_kept(self) -> int:
+        """Return the number of events that are kept."""
+        return len(self._events)
+
+    def start(self, pod: Pod) -> None:
+        """Note that a pod is being scheduled from now on."""
+        self._pods[pod.metadata.uid] = (self._first + len(self._events), pod)
+        self._track(POD_POPPED, 1)
+
+    def note(self, event: ClusterEvent, old: Any, new: Any) -> bool:
+        """Keep an event if any pod is in flight, and tell whether it was kept."""
+        if not self._pods:
+            return False
+        self._events.append((event, old, new))
+        self._track(event.label, 1)
+        return True
+
+    def since(self, uid: str) -> Iterable[Happened]:
+        """Return the events that came since a pod in flight left."""
+        return islice(self._events, self._pods[uid][0] - self._first, None)
+
+    def done(self, uid: str) -> None:
+        """Note that a pod is no longer being scheduled, and forget the events for it alone."""
+        if self._pods.pop(uid, None) is None:
+            return
+        self._track(POD_POPPED, -1)
+        # Pods left in the order they are kept, so the first one needs the most events.
+        needed = next(iter(self._pods.values()), (self._first + len(self._events),))[0]
+        while self._first < needed:
+            event, _, _ = self._events.popleft()
+            self._first += 1
+            self._track(event.label, -1)
+
+    def validate(self) -> None:
+        """Check that no event is kept that no pod needs."""
+        starts = [start for start, _ in self._pods.values()]
+        assert starts == sorted(starts)
+        if starts:
+            assert starts[0] == self._first, "events are kept for nobody"
+        else:
+            assert not self._events, "events are kept for nobody"
+
+    def _track(self, label: str, change: int) -> None:
+        tracked = self._tracked
+        if self._metrics is not None and label not in tracked:
+            gauge = self._metrics.inflight_events[label]
+            gauge.set_function(lambda: tracked[label])
+        tracked[label] += change

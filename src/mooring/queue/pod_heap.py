@@ -1,0 +1,83 @@
+"""A heap of queued pods from which any pod can be taken out.
+
+A pod that is taken out of the middle leaves its entry behind; the entry is recognised by its ticket
+and dropped when it comes up, or when such entries are half of the heap.
+
+# kube-scheduler: backend/heap/heap.go
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+from mooring.queue.queued_pod_info import QueuedPodInfo
+
+_Entry = tuple[Any, int, int, QueuedPodInfo]
+
+#: A heap this small is not worth tidying.
+_SMALL = 64
+
+
+class PodHeap:
+    """Give out pods by a key, the lowest first, and by the order they came where keys are equal.
+
+    Heaps that pods move between share the source of their tickets.
+    """
+
+    def __init__(self, key: Callable[[QueuedPodInfo], Any], tickets: count[int]) -> None:
+        self._key = key
+        self._tickets = tickets
+        self._entries: list[_Entry] = []
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[QueuedPodInfo]:
+        return (info for _, _, ticket, info in self._entries if info.ticket == ticket)
+
+    def push(self, info: QueuedPodInfo) -> None:
+        """Put a pod in that is in no heap."""
+        info.ticket = ticket = next(self._tickets)
+        heapq.heappush(self._entries, (self._key(info), info.sequence, ticket, info))
+        self._size += 1
+
+    def peek(self) -> QueuedPodInfo | None:
+        """Return the first pod, or None."""
+        entries = self._entries
+        while entries:
+            _, _, ticket, info = entries[0]
+            if info.ticket == ticket:
+                return info
+            heapq.heappop(entries)
+        return None
+
+    def pop(self) -> QueuedPodInfo | None:
+        """Take the first pod out, or return None."""
+        entries = self._entries
+        while entries:
+            _, _, ticket, info = heapq.heappop(entries)
+            if info.ticket == ticket:
+                info.ticket = 0
+                self._size -= 1
+                return info
+        return None
+
+    def remove(self, info: QueuedPodInfo) -> None:
+        """Take out a pod that is in this heap."""
+        info.ticket = 0
+        self._size -= 1
+        if len(self._entries) > _SMALL and len(self._entries) > 2 * self._size:
+            self._entries = [entry for entry in self._entries if entry[3].ticket == entry[2]]
+            heapq.heapify(self._entries)
+
+    def validate(self) -> None:
+        """Check that the entries are in heap order and that the size is right."""
+        entries = self._entries
+        for index in range(1, len(entries)):
+            parent, child = entries[(index - 1) // 2], entries[index]
+            assert not child[:3] < parent[:3], f"{child[3]} stands before {parent[3]}"
+        assert self._size == sum(1 for _ in self), "the size of the heap is wrong"

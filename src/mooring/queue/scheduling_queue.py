@@ -1,0 +1,440 @@
+"""SchedulingQueue: which pod next.
+
+    add ──▶ active ──pop──▶ in flight ──▶ bound (done)
+              ▲  ▲              │
+              │  └── backoff ◀──┤ refused, and something happened meanwhile; or a fault
+              │         ▲       │
+              └── unschedulable ◀┘ refused
+                 (gated pods too)
+
+A refused pod waits until an event happens that one of the plugins that refused it asked for, and
+whose hint says that it may help. It is then tried again, after its backoff. Nothing here waits,
+reads a clock of its own or talks to anyone: time is handed in, `next_wakeup` tells the loop when to
+call `flush`, and `pop` answers None where there is nothing to do.
+
+kube-scheduler guards four structures with locks; here one loop owns the queue, so each operation
+sees and leaves it whole.
+
+# kube-scheduler: backend/queue/scheduling_queue.go
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import count
+from typing import Any
+
+from mooring.api import Pod
+from mooring.framework.events import ClusterEvent
+from mooring.framework.features import FeatureGates
+from mooring.framework.queued import QueuedPod
+from mooring.observe.clock import Clock
+from mooring.observe.logs import log_error, verbose, vlog
+from mooring.observe.metrics import Metrics
+from mooring.queue import events
+from mooring.queue.backoff import DEFAULT_INITIAL_BACKOFF, DEFAULT_MAX_BACKOFF
+from mooring.queue.hints import Hints, Strategy
+from mooring.queue.in_flight import InFlight
+from mooring.queue.nominator import PodNominator
+from mooring.queue.places import Places
+from mooring.queue.pre_enqueue import PreEnqueue, QueueProfile
+from mooring.queue.queued_pod_info import NEVER, Place, QueuedPodInfo
+
+log = logging.getLogger(__name__)
+
+#: Seconds after which an unschedulable pod is tried again without a reason.
+# kube-scheduler: --pod-max-in-unschedulable-pods-duration
+DEFAULT_MAX_IN_UNSCHEDULABLE = 300.0
+#: Seconds between two looks for such pods.
+FLUSH_INTERVAL = 30.0
+
+_MOVED = "Pod moved to an internal scheduling queue"
+_MOVED_BY_UPDATE = "Pod moved to an internal scheduling queue because the Pod is updated"
+
+_POD_ADD = events.UNSCHEDULED_POD_ADD.label
+_POD_UPDATE = events.UNSCHEDULED_POD_UPDATE.label
+
+
+class SchedulingQueue:
+    """Hold every pending pod that a profile schedules. Owned by the scheduling loop."""
+
+    def __init__(
+        self,
+        profiles: Mapping[str, QueueProfile],
+        order: Callable[[QueuedPod], Any],
+        clock: Clock,
+        *,
+        features: FeatureGates | None = None,
+        nominator: PodNominator | None = None,
+        metrics: Metrics | None = None,
+        initial_backoff: float = DEFAULT_INITIAL_BACKOFF,
+        max_backoff: float = DEFAULT_MAX_BACKOFF,
+        max_in_unschedulable: float = DEFAULT_MAX_IN_UNSCHEDULABLE,
+    ) -> None:
+        features = features or FeatureGates()
+        now = clock.now
+        self._now = now
+        self._nominator = nominator
+        self._max_in_unschedulable = max_in_unschedulable
+        self._pop_from_backoff = features.enabled("SchedulerPopFromBackoffQ")
+        self._changes = events.Changes(features)
+        self._hints = {
+            name: Hints(profile.plugins, metrics=metrics, now=now)
+            for name, profile in profiles.items()
+        }
+        self._no_hints = Hints({})
+        self._pre_enqueue = PreEnqueue(profiles, now, metrics)
+        self._sequence = count(1)
+        self._places = Places(
+            order,
+            metrics,
+            initial_backoff=initial_backoff,
+            max_backoff=max_backoff,
+            pop_early=self._pop_from_backoff,
+        )
+        self._in_flight = InFlight(metrics)
+        self._next_look = now() + FLUSH_INTERVAL
+        #: How many pods have been popped.
+        self.scheduling_cycle = 0
+
+    # ---- pods come, change and go
+
+    def add(self, pod: Pod) -> None:
+        """Take in a new pod."""
+        self._forget(pod.key)
+        info = QueuedPodInfo(pod, self._now(), next(self._sequence))
+        self._move_to_active(info, _POD_ADD)
+
+    def update(self, old: Pod, new: Pod) -> None:
+        """Take in a new version of a pod.
+
+        A pod in flight is looked at again when it comes back; an unschedulable one is tried again
+        if one of the plugins that refused it says that the change may help.
+        """
+        changes = self._changes.of_pod(old, new)
+        if new.metadata.uid in self._in_flight:
+            for event in changes:
+                self._in_flight.note(event, old, new)
+            return
+        info = self._places.get(old.key)
+        if info is None:
+            info = QueuedPodInfo(new, self._now(), next(self._sequence))
+            self._move_to_active(info, _POD_UPDATE)
+            return
+        if info.place is Place.UNSCHEDULABLE:
+            self._replace(info, old, new)
+            self._requeue_updated(info, changes, old, new)
+            return
+        # Its rank may have changed, so it is put in anew.
+        place = info.place
+        assert place is not None
+        self._places.take_out(info)
+        self._replace(info, old, new)
+        self._places.settle(info, place)
+
+    def delete(self, pod: Pod) -> None:
+        """Drop a pod that is gone or has been bound. One in flight must still be `done`."""
+        if self._nominator is not None:
+            self._nominator.delete(pod.metadata.uid)
+        info = self._places.get(pod.key)
+        if info is not None and info.uid == pod.metadata.uid:
+            self._forget(pod.key)
+
+    # ---- the scheduling loop
+
+    def pop(self) -> QueuedPodInfo | None:
+        """Take out the pod to schedule now, or return None.
+
+        It is in flight until `done` or `add_unschedulable`. Where no pod is active, one that backs
+        off after a refusal is taken early.
+        """
+        while True:
+            info = self._places.pop_active()
+            if info is None and self._pop_from_backoff:
+                info = self._places.pop_early(events.POP_FROM_BACKOFF)
+            if info is None:
+                return None
+            info.attempts += 1
+            self._places.count_rejectors(info, -1)
+            if info.uid in self._in_flight:
+                log_error(
+                    log,
+                    f"the same pod is tracked in multiple places in the scheduler: {info.key}",
+                    "Discarding the popped pod",
+                )
+                continue
+            self._in_flight.start(info.pod)
+            self.scheduling_cycle += 1
+            return info
+
+    def done(self, uid: str) -> None:
+        """Note that a popped pod needs no more attention: it is about to be bound, or is gone."""
+        self._in_flight.done(uid)
+
+    def add_unschedulable(
+        self,
+        info: QueuedPodInfo,
+        pod: Pod,
+        unschedulable_plugins: Collection[str] = (),
+        pending_plugins: Collection[str] = (),
+    ) -> None:
+        """Take back a popped pod that could not be scheduled, in its latest version.
+
+        Without plugins the attempt met a fault: the pod backs off. With plugins it waits for an
+        event that they asked for, unless one has come while it was in flight.
+        """
+        info.unschedulable_plugins = frozenset(unschedulable_plugins)
+        info.pending_plugins = frozenset(pending_plugins)
+        present = self._places.get(pod.key)
+        if present is not None:
+            assert present.place is not None
+            log_error(
+                log,
+                f"Pod {pod.key} is already present in the {present.place.value.lower()} queue",
+                "Error occurred",
+            )
+            self._in_flight.done(info.uid)
+            return
+        info.pod, info.uid = pod, pod.metadata.uid
+        if info.rejectors:
+            info.unschedulable_count += 1
+            info.consecutive_errors = 0
+        else:
+            info.consecutive_errors += 1
+        info.timestamp = self._now()
+        info.sequence = next(self._sequence)
+        info.was_flushed = False
+        info.flush_timestamp = NEVER
+        self._places.backoff.start(info)
+        self._places.count_rejectors(info, 1)
+        strategy = self._strategy_after_flight(info)
+        place = self._requeue(info, strategy, events.SCHEDULE_ATTEMPT_FAILURE)
+        self._in_flight.done(info.uid)
+        if verbose(log, 3):
+            pairs = {"hint": int(strategy), "unschedulable plugins": info.rejectors}
+            vlog(
+                log,
+                3,
+                _MOVED,
+                pod=pod,
+                event=events.SCHEDULE_ATTEMPT_FAILURE,
+                queue=place.value,
+                schedulingCycle=self.scheduling_cycle,
+                **pairs,
+            )
+
+    def flush(self) -> None:
+        """Make active what time has made ready; cheap where that is nothing.
+
+        Those are the pods whose backoff is over, and now and then the pods that have been
+        unschedulable for so long that a hint may be wrong about them.
+        """
+        now = self._now()
+        for info in self._places.pop_completed(now):
+            self._move_to_active(info, events.BACKOFF_COMPLETE, from_backoff=True)
+        if now < self._next_look:
+            return
+        self._next_look = now + FLUSH_INTERVAL
+        leftover = self._places.unschedulable.older_than(now - self._max_in_unschedulable)
+        for info in leftover:
+            info.was_flushed = True
+            info.flush_timestamp = now
+        if leftover:
+            self._move(leftover, events.UNSCHEDULABLE_TIMED_OUT, None, None)
+
+    def next_wakeup(self) -> float | None:
+        """Return when `flush` will have something to do, or None while nothing waits for time."""
+        moments = []
+        if (completion := self._places.backoff.next_completion()) is not None:
+            moments.append(completion)
+        if len(self._places.unschedulable):
+            due = self._places.unschedulable.oldest + self._max_in_unschedulable
+            moments.append(max(self._next_look, math.nextafter(due, math.inf)))
+        return min(moments, default=None)
+
+    # ---- events
+
+    def move_all(
+        self,
+        event: ClusterEvent,
+        old: Any,
+        new: Any,
+        check: Callable[[Pod], bool] | None = None,
+    ) -> None:
+        """Try the unschedulable pods again that an event may help.
+
+        Only the pods are asked about whose refusing plugins wait for such an event, and of those
+        the ones that pass `check`. Pods in flight are asked about when they come back.
+        """
+        if event.is_wildcard:
+            found = list(self._places.unschedulable)
+        else:
+            interesting = False
+            found = []
+            for profile, hints in self._hints.items():
+                waiting = hints.waiting_for(event)
+                interesting = interesting or bool(waiting)
+                if len(self._places.unschedulable):
+                    strangers = [
+                        name
+                        for name in self._places.unschedulable.refusers(profile)
+                        if not hints.knows(name)
+                    ]
+                    found += self._places.unschedulable.refused_by(profile, [*waiting, *strangers])
+            if not interesting and not found:
+                vlog(
+                    log,
+                    6,
+                    "receive an event that isn't interested by any enabled plugins",
+                    event=event.label,
+                )
+                return
+        if check is not None:
+            found = [info for info in found if check(info.pod)]
+        self._move(found, event, old, new)
+
+    def activate(self, pods: Iterable[Pod]) -> None:
+        """Make pods active that back off or are unschedulable.
+
+        One in flight becomes active when it comes back; one that is unknown is left alone.
+        """
+        for pod in pods:
+            info = self._places.get(pod.key)
+            if info is None or info.place is Place.ACTIVE:
+                if pod.metadata.uid in self._in_flight:
+                    self._in_flight.note(events.FORCE_ACTIVATED, None, pod)
+                continue
+            from_backoff = info.place is Place.BACKOFF
+            if from_backoff:
+                self._places.take_out(info)
+            self._move_to_active(info, events.FORCE_ACTIVATE, from_backoff=from_backoff)
+
+    # ---- for people
+
+    def get(self, key: str) -> QueuedPodInfo | None:
+        """Return a pod by "namespace/name", or None where it is in none of the three places."""
+        return self._places.get(key)
+
+    def pods_in(self, place: Place) -> list[Pod]:
+        """Return the pods of one part of the queue, in no order."""
+        return [info.pod for info in self._places.among(place)]
+
+    def in_flight(self) -> list[Pod]:
+        """Return the pods that are being scheduled."""
+        return list(self._in_flight)
+
+    def summary(self) -> str:
+        """Return the sizes of the queue's parts, as kube-scheduler's cache dump shows them."""
+        places = self._places
+        return (
+            f"activeQ:{len(places.active)}; backoffQ:{len(places.backoff)}; "
+            f"unschedulablePods:{len(places.unschedulable)}"
+        )
+
+    def validate(self) -> None:
+        """Check that every pod is in exactly one place, and that no event is kept for nobody."""
+        self._places.validate()
+        self._in_flight.validate()
+
+    # ---- moving pods
+
+    def _move(self, found: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any) -> None:
+        label = event.label
+        for info in found:
+            strategy = self._strategy(info, event, old, new)
+            if strategy is Strategy.SKIP:
+                if verbose(log, 5):
+                    vlog(log, 5, "Event is not making pod schedulable", pod=info.pod, event=label)
+                continue
+            self._places.take_out(info)
+            self._requeue(info, strategy, label)
+        if self._in_flight.note(event, old, new) and verbose(log, 5):
+            vlog(log, 5, "Event received while pods are in flight", event=label)
+
+    def _strategy(self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any) -> Strategy:
+        hints = self._hints.get(info.profile, self._no_hints)
+        return hints.strategy(
+            info.pod, info.unschedulable_plugins, info.pending_plugins, event, old, new
+        )
+
+    def _strategy_after_flight(self, info: QueuedPodInfo) -> Strategy:
+        if not info.rejectors:
+            return Strategy.AFTER_BACKOFF
+        if info.uid not in self._in_flight:
+            log_error(
+                log,
+                "in flight Pod isn't found in the scheduling queue. If you see this error log, "
+                "it's likely a bug in the scheduler",
+                "Error getting cluster events for pod",
+                pod=info.pod,
+            )
+            return Strategy.AFTER_BACKOFF
+        best = Strategy.SKIP
+        for event, old, new in self._in_flight.since(info.uid):
+            best = max(best, self._strategy(info, event, old, new))
+            if best is Strategy.IMMEDIATELY or (best and not info.pending_plugins):
+                break
+        return best
+
+    def _requeue_updated(
+        self, info: QueuedPodInfo, changes: list[ClusterEvent], old: Pod, new: Pod
+    ) -> None:
+        for event in changes:
+            strategy = self._strategy(info, event, old, new)
+            if strategy is Strategy.SKIP:
+                continue
+            place = self._requeue(info, strategy, event.label)
+            if place is not Place.UNSCHEDULABLE:
+                vlog(log, 5, _MOVED_BY_UPDATE, pod=new, event=event.label, queue=place.value)
+                return
+
+    def _requeue(self, info: QueuedPodInfo, strategy: Strategy, label: str) -> Place:
+        if strategy is Strategy.SKIP:
+            self._places.put(info, Place.UNSCHEDULABLE, label)
+        elif strategy is Strategy.AFTER_BACKOFF and self._is_backing_off(info):
+            self._move_to_backoff(info, label)
+        else:
+            self._move_to_active(info, label)
+        assert info.place is not None
+        return info.place
+
+    def _is_backing_off(self, info: QueuedPodInfo) -> bool:
+        return self._places.backoff.is_waiting(info, self._now())
+
+    def _move_to_active(
+        self, info: QueuedPodInfo, label: str, *, from_backoff: bool = False
+    ) -> None:
+        # With early popping, PreEnqueue was asked when the pod began to back off.
+        if not (from_backoff and self._pop_from_backoff):
+            self._pre_enqueue.run(info)
+        if info.is_gated:
+            info.was_flushed = False
+            self._places.put(info, Place.UNSCHEDULABLE, label)
+            return
+        if info.initial_attempt_timestamp is None:
+            info.initial_attempt_timestamp = self._now()
+        self._places.put(info, Place.ACTIVE, label)
+        if self._nominator is not None and (label == _POD_ADD or label == _POD_UPDATE):
+            self._nominator.add(info.pod)
+
+    def _move_to_backoff(self, info: QueuedPodInfo, label: str) -> None:
+        if self._pop_from_backoff:
+            self._pre_enqueue.run(info)
+            if info.is_gated:
+                info.was_flushed = False
+                self._places.put(info, Place.UNSCHEDULABLE, label)
+                return
+        self._places.put(info, Place.BACKOFF, label)
+
+    def _replace(self, info: QueuedPodInfo, old: Pod, new: Pod) -> None:
+        info.pod, info.uid = new, new.metadata.uid
+        if self._nominator is not None:
+            self._nominator.update(old, new)
+
+    def _forget(self, key: str) -> None:
+        info = self._places.get(key)
+        if info is not None:
+            self._places.take_out(info)
+            self._places.count_rejectors(info, -1)
