@@ -1,0 +1,112 @@
+"""What stands in for a server, and for time, in tests of the client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+from aiohttp import web
+from multidict import CIMultiDict
+
+from mooring.client.transport import Request, Response
+from mooring.observe.clock import VirtualClock
+
+
+class RecordingClock(VirtualClock):
+    """A virtual clock that remembers who slept how long, and lets others run meanwhile."""
+
+    def __init__(self, start: float = 0.0) -> None:
+        super().__init__(start)
+        self.slept: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        await asyncio.sleep(0)
+        self.advance(seconds)
+
+
+def answer(status: int, body: Any = None, **headers: str) -> Response:
+    """Make an answer; the names of headers are written with underscores."""
+    data = body if isinstance(body, bytes) else msgspec.json.encode(body)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Response(status, CIMultiDict(named), data)
+
+
+def failure(code: int, reason: str, message: str = "", **more: Any) -> dict[str, Any]:
+    """Make the `Status` object of a failure."""
+    head = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+    return {**head, "message": message, "reason": reason, "code": code, **more}
+
+
+class FakeStream:
+    """A stream whose chunks are given; an exception among them is raised."""
+
+    def __init__(self, chunks: Iterable[bytes | Exception], status: int = 200) -> None:
+        self.status = status
+        self.headers: CIMultiDict[str] = CIMultiDict()
+        self._chunks = list(chunks)
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        for chunk in self._chunks:
+            if isinstance(chunk, Exception):
+                raise chunk
+            yield chunk
+
+    async def read(self) -> bytes:
+        return b"".join([chunk async for chunk in self.chunks()])
+
+
+class FakeTransport:
+    """Give answers in turn, and remember what was asked."""
+
+    server = "https://server:6443"
+
+    def __init__(self, *answers: Response | Exception | FakeStream) -> None:
+        self.asked: list[Request] = []
+        self.closed = False
+        self._answers = list(answers)
+
+    async def send(self, request: Request) -> Response:
+        self.asked.append(request)
+        given = self._answers.pop(0)
+        if isinstance(given, Exception):
+            raise given
+        assert isinstance(given, Response)
+        return given
+
+    @asynccontextmanager
+    async def stream(
+        self, request: Request, *, idle_timeout: float | None = None
+    ) -> AsyncIterator[FakeStream]:
+        self.asked.append(request)
+        given = self._answers.pop(0)
+        if isinstance(given, Exception):
+            raise given
+        assert isinstance(given, FakeStream)
+        yield given
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+Handle = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@asynccontextmanager
+async def serving(handle: Handle, **site: Any) -> AsyncIterator[str]:
+    """Serve on a free port of this machine; yields the address."""
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", handle)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    made = web.TCPSite(runner, "127.0.0.1", 0, **site)
+    await made.start()
+    port = runner.addresses[0][1]
+    scheme = "https" if site.get("ssl_context") else "http"
+    try:
+        yield f"{scheme}://127.0.0.1:{port}"
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,113 @@
+"""A watch stream, cut into chunks anywhere."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mooring.api import CustomResource, Pod
+from mooring.client.watch import Watch
+from mooring.errors import ApiError, NoAnswerError
+from tests.client.fakes import FakeStream, failure
+
+
+def line(type_: str, name: str, version: str = "1", **more: object) -> bytes:
+    body = {"kind": "Pod", "apiVersion": "v1", **more}
+    metadata = {"name": name, "resourceVersion": version}
+    return msgspec.json.encode({"type": type_, "object": {**body, "metadata": metadata}}) + b"\n"
+
+
+async def read(*chunks: bytes | Exception, struct: type = Pod) -> list[list[tuple[str, str]]]:
+    watch = Watch(FakeStream(chunks), struct, "https://server/pods")
+    return [
+        [(event.type, event.object.metadata.name) for event in batch]
+        async for batch in watch.batches()
+    ]
+
+
+async def test_what_comes_together_is_one_batch() -> None:
+    batches = await read(line("ADDED", "a") + line("DELETED", "b"), line("BOOKMARK", ""))
+    assert batches == [[("ADDED", "a"), ("DELETED", "b")], [("BOOKMARK", "")]]
+
+
+LINES = b"".join(line("MODIFIED", f"p{number}" * 20) for number in range(6))
+
+
+@given(cuts=st.sets(st.integers(1, len(LINES) - 1)))
+async def test_lines_are_found_however_the_stream_is_cut(cuts: set[int]) -> None:
+    edges = [0, *sorted(cuts), len(LINES)]
+    chunks = [LINES[start:end] for start, end in itertools.pairwise(edges)]
+    batches = await read(*chunks)
+    assert all(batches)
+    assert [name for batch in batches for _, name in batch] == [f"p{n}" * 20 for n in range(6)]
+
+
+async def test_a_line_that_was_cut_off_is_dropped() -> None:
+    assert await read(line("ADDED", "a") + b'{"type":"ADDED","obj') == [[("ADDED", "a")]]
+
+
+async def test_empty_lines_mean_nothing() -> None:
+    assert await read(b"\n\n" + line("ADDED", "a") + b" \n") == [[("ADDED", "a")]]
+
+
+async def test_nulls_are_absent_fields() -> None:
+    body = b'{"type":"ADDED","object":{"metadata":{"name":"a","labels":null},"spec":null}}\n'
+    assert await read(body) == [[("ADDED", "a")]]
+
+
+@pytest.mark.parametrize("struct", [Pod, CustomResource])
+async def test_an_error_is_raised_after_what_came_before_it(struct: type) -> None:
+    gone = {"type": "ERROR", "object": failure(410, "Expired", "too old resource version")}
+    watch = Watch(
+        FakeStream(
+            [
+                line("ADDED", "a", kind="Crew", apiVersion="x.io/v1"),
+                msgspec.json.encode(gone) + b"\n",
+            ]
+        ),
+        struct,
+        "https://server/pods",
+    )
+    seen = []
+    with pytest.raises(ApiError, match="too old resource version") as raised:
+        async for batch in watch.batches():
+            seen += [event.object.metadata.name for event in batch]
+    assert seen == ["a"]
+    assert raised.value.is_gone
+
+
+async def test_an_error_in_the_same_chunk_loses_nothing() -> None:
+    gone = {"type": "ERROR", "object": failure(500, "InternalError", "oh")}
+    watch = Watch(
+        FakeStream([line("ADDED", "a") + msgspec.json.encode(gone) + b"\n"]), Pod, "https://server"
+    )
+    seen = []
+    with pytest.raises(ApiError):
+        async for batch in watch.batches():
+            seen += batch
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("garbage", [b"garbage\n", b"{}\n", b"[]\n", b"\xff\xfe\n"])
+async def test_garbage_ends_the_watch(garbage: bytes) -> None:
+    with pytest.raises(ApiError, match="unable to decode an event"):
+        await read(garbage)
+
+
+async def test_an_object_that_cannot_be_read_is_passed_over(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    broken = b'{"type":"ADDED","object":{"metadata":{"name":5}}}\n'
+    with caplog.at_level(logging.ERROR):
+        assert await read(broken + line("ADDED", "a")) == [[("ADDED", "a")]]
+    assert "going on without it" in caplog.text
+
+
+async def test_a_broken_connection_is_told() -> None:
+    with pytest.raises(NoAnswerError):
+        await read(line("ADDED", "a"), NoAnswerError("cut", sent=True))
