@@ -89,9 +89,7 @@ class PreEnqueue:
 
     def _passes(self, info: QueuedPodInfo, step: PreEnqueueStep) -> bool:
         name, metrics = step.name, self._metrics
-        sampled = metrics is not None and self._runs % _POINT = Point.PRE_ENQUEUE.label
-_SUCCESS = Code.SUCCESS.label
-_SAMPLE_EVERY == 0
+        sampled = metrics is not None and self._runs % _SAMPLE_EVERY == 0
         start = self._now() if sampled else 0.0
         status = self._call(info, step)
         if metrics is not None and sampled:

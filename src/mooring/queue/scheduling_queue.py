@@ -416,7 +416,7 @@ class SchedulingQueue:
         if info.initial_attempt_timestamp is None:
             info.initial_attempt_timestamp = self._now()
         self._places.put(info, Place.ACTIVE, label)
-        if self._nominator is not None and (label == _POD_ADD or label == _POD_UPDATE):
+        if self._nominator is not None and label in (_POD_ADD, _POD_UPDATE):
             self._nominator.add(info.pod)
 
     def _move_to_backoff(self, info: QueuedPodInfo, label: str) -> None:
