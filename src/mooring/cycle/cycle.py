@@ -20,6 +20,7 @@ from mooring.cycle.message import NO_NODES_AVAILABLE, fit_error
 from mooring.cycle.post_filter import run_post_filter
 from mooring.cycle.pre_filter import PreFilterResult, run_pre_filter
 from mooring.cycle.profile import Profile
+from mooring.cycle.reuse import Remembered, Reuse
 from mooring.cycle.scoring import Ranking, rank
 from mooring.cycle.search import Search
 from mooring.framework.decision import Decision, NodeStatuses, Outcome
@@ -59,8 +60,20 @@ class Cycle:
         percentage_of_nodes_to_score: int = 0,
         random: random.Random,
         choose: Choose = by_seed,
+        reuse: bool | None = None,
     ) -> None:
+        """Decide by these profiles.
+
+        `reuse` says whether identical pods take over one another's answers: the decisions are the
+        same, only sooner. None leaves it to the gate OpportunisticBatching.
+        """
         self.profiles = profiles
+        self._nominator = nominator
+        self._reuse = {
+            name: Reuse(profile)
+            for name, profile in profiles.items()
+            if profile.score and not extenders and (_gate(profile) if reuse is None else reuse)
+        }
         self.search = Search(nominator, node_order, percentage_of_nodes_to_score)
         self._snapshot = snapshot
         self._extenders = extenders
@@ -102,7 +115,6 @@ class Cycle:
             decision.outcome = Outcome.UNSCHEDULABLE
             decision.message = NO_NODES_AVAILABLE
             return decision
-        statuses = NodeStatuses(nodes)
         before = run_pre_filter(profile, state, pod, nodes)
         decision.pre_filter = before.status
         decision.pre_filter_nodes = before.node_names
@@ -111,23 +123,34 @@ class Cycle:
         if before.status is not None:
             if not before.status.is_rejected:
                 return _error(decision, before.status)
+            statuses = NodeStatuses(nodes)
             statuses.absent = before.status
             _note_refusal(decision, before.status)
             return await self._give_up(decision, profile, state, statuses, before.status.message)
-        decision.statuses = statuses
-        feasible, status = await self._feasible(
-            decision, profile, state, nodes, before, statuses, examine
-        )
-        if status is not None:
-            return _error(decision, status)
+        remembered = None if examine else self._recall(profile, state, pod, nodes, before)
+        if remembered is not None:
+            feasible, statuses = remembered.feasible, remembered.statuses
+            decision.statuses = statuses
+            decision.evaluated_nodes = len(nodes)
+        else:
+            statuses = decision.statuses = NodeStatuses(nodes)
+            feasible, status = await self._feasible(
+                decision, profile, state, nodes, before, statuses, examine
+            )
+            if status is not None:
+                return _error(decision, status)
+            decision.evaluated_nodes = len(feasible) + statuses.refused
         decision.feasible = feasible
-        decision.evaluated_nodes = len(feasible) + statuses.refused
         if not len(feasible):
             for status, _ in statuses.groups():
                 _note_refusal(decision, status)
             return await self._give_up(decision, profile, state, statuses, "")
         if len(feasible) > 1 or examine:
-            ranking = await self._rank(decision, profile, state, feasible, examine)
+            if remembered is not None:
+                ranking = remembered.rank(state, pod)
+                decision.skipped_score = state.skip_score_plugins
+            else:
+                ranking = await self._rank(decision, profile, state, feasible, examine)
             if ranking.error is not None:
                 return _error(decision, ranking.error)
             decision.scores = ranking.scores
@@ -141,6 +164,26 @@ class Cycle:
         decision.node_name = feasible.info(chosen).name
         decision.outcome = Outcome.SCHEDULED
         return decision
+
+    def _recall(
+        self,
+        profile: Profile,
+        state: CycleState,
+        pod: Pod,
+        nodes: Nodes,
+        before: PreFilterResult,
+    ) -> Remembered | None:
+        """Filter by what is remembered of identical pods, where that is possible."""
+        reuse = self._reuse.get(profile.name)
+        if (
+            reuse is None
+            or before.node_names is not None
+            or pod.status.nominated_node_name
+            or any(True for _ in self._nominator.nodes())
+            or self.search.enough(profile, state, len(nodes)) < len(nodes)
+        ):
+            return None
+        return reuse.recall(state, pod, nodes)
 
     async def _feasible(
         self,
@@ -245,6 +288,10 @@ class Cycle:
                 decision.errors = (result.status,)
         decision.message = fit_error(statuses, pre_filter_message, tail)
         return decision
+
+
+def _gate(profile: Profile) -> bool:
+    return profile.handle.features.enabled("OpportunisticBatching")
 
 
 def _note_refusal(decision: Decision, status: Status) -> None:

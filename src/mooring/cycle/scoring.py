@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +17,7 @@ from mooring.cycle.call import fault, wrong_type
 from mooring.cycle.profile import Profile, ScoreStep
 from mooring.framework.columns import Ints
 from mooring.framework.decision import PluginScores
+from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import MAX_NODE_SCORE, MIN_NODE_SCORE
 from mooring.framework.points import Point
@@ -33,6 +35,10 @@ _RANGE = (
     "it should in the range of [{}, {}] after normalizing, node {}"
 )
 _ARRAY = "an int64 array with an entry per node"
+
+#: A score per node, or one that stands for all.
+Scores = Ints | int
+Ask = Callable[[ScoreStep, CycleState, Pod, Nodes], Scores]
 
 
 class Ranking(msgspec.Struct):
@@ -54,12 +60,32 @@ def _failed(text: str, name: str, status: Status) -> _Fault:
     return _Fault(Status(Code.ERROR, (message,), plugin=name, traceback=status.traceback))
 
 
+def score_nodes(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
+    """Ask a Score plugin; return a score per node, or one that stands for all."""
+    if step.vector is None:
+        return _score_each(step, state, pod, nodes)
+    try:
+        answer = step.vector(state, pod, nodes)
+    except Exception as error:
+        raise _failed(_SCORE, step.name, fault(step.name, Point.SCORE, error)) from None
+    if type(answer) is int:
+        return answer
+    return _array(step, "score_nodes", _SCORE, answer, len(nodes))
+
+
 def rank(
-    profile: Profile, state: CycleState, pod: Pod, nodes: Nodes, *, keep_raw: bool = False
+    profile: Profile,
+    state: CycleState,
+    pod: Pod,
+    nodes: Nodes,
+    *,
+    keep_raw: bool = False,
+    ask: Ask = score_nodes,
 ) -> Ranking:
     """Run PreScore, Score and NormalizeScore and add up the weighted scores.
 
-    With `keep_raw`, raw scores are kept even from a plugin that normalises in place.
+    With `keep_raw`, raw scores are kept even from a plugin that normalises in place. `ask` gets
+    the raw scores.
     """
     scores: dict[str, PluginScores] = {}
     size = len(nodes)
@@ -73,7 +99,7 @@ def rank(
         for step in profile.score:
             if step.name in skips:
                 continue
-            raw = _scores(step, state, pod, nodes)
+            raw = ask(step, state, pod, nodes)
             if isinstance(raw, int):
                 score = _normalized_alike(step, state, pod, nodes, raw)
                 scores[step.name] = PluginScores(
@@ -140,19 +166,6 @@ def _run_pre_score(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) 
         state.skip_score_plugins = frozenset(skipped)
 
 
-def _scores(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | int:
-    """Return a score per node, or one that stands for all."""
-    if step.vector is None:
-        return _score_each(step, state, pod, nodes)
-    try:
-        answer = step.vector(state, pod, nodes)
-    except Exception as error:
-        raise _failed(_SCORE, step.name, fault(step.name, Point.SCORE, error)) from None
-    if type(answer) is int:
-        return answer
-    return _array(step, "score_nodes", _SCORE, answer, len(nodes))
-
-
 def _array(step: ScoreStep, method: str, text: str, answer: Any, size: int) -> Ints:
     if isinstance(answer, np.ndarray) and answer.shape == (size,):
         if answer.dtype == np.int64:
@@ -165,24 +178,28 @@ def _array(step: ScoreStep, method: str, text: str, answer: Any, size: int) -> I
 
 
 def _score_each(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes) -> Ints:
+    scores = [score_one(step, state, pod, info) for info in nodes.infos()]
+    return np.array(scores, dtype=np.int64)
+
+
+def score_one(step: ScoreStep, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+    """Ask a Score plugin about one node, in node form."""
     call, name = step.node, step.name
     assert call is not None
-    scores = np.zeros(len(nodes), dtype=np.int64)
-    for position, info in enumerate(nodes.infos()):
-        try:
-            score = call(state, pod, info)
-        except Exception as error:
-            raise _failed(_SCORE, name, fault(name, Point.SCORE, error, info.name)) from None
+    try:
+        score = call(state, pod, node)
+    except Exception as error:
+        raise _failed(_SCORE, name, fault(name, Point.SCORE, error, node.name)) from None
+    if type(score) is not int:
         if isinstance(score, Status):
             raise _failed(_SCORE, name, score)
         if not isinstance(score, int | np.integer) or isinstance(score, bool):
-            wrong = wrong_type(name, Point.SCORE, "score", "an int or a Status", score, info.name)
+            wrong = wrong_type(name, Point.SCORE, "score", "an int or a Status", score, node.name)
             raise _failed(_SCORE, name, wrong)
-        try:
-            scores[position] = score
-        except OverflowError:
-            raise _out_of_range(name, int(score), info.name) from None
-    return scores
+        score = int(score)
+    if not -(2**63) <= score < 2**63:
+        raise _out_of_range(name, score, node.name)
+    return score
 
 
 def _normalize(step: ScoreStep, state: CycleState, pod: Pod, raw: Ints) -> Ints:

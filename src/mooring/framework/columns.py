@@ -278,6 +278,15 @@ class Columns:
         self._followed[key] = (column, self.generation)
         return column
 
+    def touched_since(self, generation: int) -> list[int] | None:
+        """Return the rows that changed after a generation, each as often as it did.
+
+        None where the record does not reach back that far.
+        """
+        if generation < self._touched_from:
+            return None
+        return self._touched[generation - self._touched_from :]
+
     # Writing.
 
     def add(self, info: NodeInfo) -> int:

@@ -43,6 +43,16 @@ class NodeStatuses:
         other.absent = absent
         return other
 
+    def copy(self) -> NodeStatuses:
+        """Return the same statuses, to be changed further."""
+        other = NodeStatuses.__new__(NodeStatuses)
+        other._nodes = self._nodes
+        other._codes = self._codes.copy()
+        other._statuses = self._statuses.copy()
+        other._index = self._index.copy()
+        other.absent = self.absent
+        return other
+
     def __len__(self) -> int:
         return len(self._codes)
 
@@ -64,7 +74,16 @@ class NodeStatuses:
 
     def get(self, name: str) -> Status | None:
         """Return the status of a node; None where it passes."""
-        return self._at(int(self._codes[self._nodes.row(name)]))
+        return self.at(self._nodes.row(name))
+
+    def at(self, row: int) -> Status | None:
+        """Return the status of a row of the snapshot; None where it passes."""
+        return self._at(int(self._codes[row]))
+
+    @property
+    def passing(self) -> Rows:
+        """Return the rows that pass."""
+        return np.flatnonzero(self._codes == self._PASSES)
 
     def _at(self, code: int) -> Status | None:
         if code == self._PASSES:

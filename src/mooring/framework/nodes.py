@@ -189,6 +189,13 @@ class Nodes:
         """Return the generation at which each node's row last changed."""
         return self.gather(self._columns.changed_at)
 
+    def changed_since(self, generation: int) -> list[int] | None:
+        """Return the rows of the full snapshot that changed after a generation.
+
+        A row can be in there more than once. None where that is not known any more.
+        """
+        return self._columns.touched_since(generation)
+
     # Which nodes.
 
     @property

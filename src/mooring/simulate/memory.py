@@ -88,6 +88,7 @@ class MemoryScheduler:
         clock: VirtualClock | None = None,
         random: random_module.Random | None = None,
         choose: Choose = by_seed,
+        reuse: bool | None = None,
     ) -> None:
         registry = default_registry() if registry is None else registry
         features = FeatureGates() if features is None else features
@@ -138,6 +139,7 @@ class MemoryScheduler:
             percentage_of_nodes_to_score=config.config.percentage_of_nodes_to_score,
             random=self.random,
             choose=choose,
+            reuse=reuse,
         )
 
     def _spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:

@@ -240,16 +240,14 @@ def test_a_filter_or_score_without_its_first_half_is_an_error() -> None:
     )
 
 
-def test_pods_are_signed_by_labels_and_namespace_unless_they_carry_terms() -> None:
-    plugin = InterPodAffinity(None, Cluster())
-    assert plugin.sign_pod(make_pod("x", {"b": "2", "a": "1"})) == (
-        "default",
-        ("a", "1"),
-        ("b", "2"),
-    )
+def test_pods_are_signed_unless_a_term_speaks_of_them_or_they_carry_terms() -> None:
+    term = {"labelSelector": {"matchLabels": {"a": "1"}}, "topologyKey": ZONE}
+    shy = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    node, holder = make_node("n"), make_pod("holder", {}, node="n", affinity=shy)
+    plugin = InterPodAffinity(None, Cluster([node], [holder]))
+    assert plugin.sign_pod(make_pod("x", {"a": "2"})) == ()
+    assert plugin.sign_pod(make_pod("x", {"a": "1"})) is None
     assert plugin.sign_pod(make_pod("x", affinity={"podAffinity": {}})) is None
-    ignoring = InterPodAffinityArgs(ignore_preferred_terms_of_existing_pods=True)
-    assert InterPodAffinity(ignoring, Cluster()).sign_pod(make_pod("x", {"a": "1"})) == ()
 
 
 def test_it_asks_for_events_of_pods_and_nodes() -> None:

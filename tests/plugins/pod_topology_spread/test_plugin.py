@@ -279,13 +279,15 @@ def test_a_node_that_changes_is_seen_at_once() -> None:
         assert refusals(plugin, state, pod, cluster.snapshot).keys() == missing
 
 
-def test_only_pods_without_constraints_of_any_kind_are_signed() -> None:
-    cluster = Cluster()
-    bare, spread = make_pod("a"), make_pod("b", topologySpreadConstraints=[_hard({})])
+def test_only_pods_that_are_not_spread_are_signed() -> None:
+    service = make(Service, "web", "default", spec={"selector": {"app": "web"}})
+    cluster = Cluster([], [], [service])
+    bare, served = make_pod("a"), make_pod("b", {"app": "web"})
+    spread = make_pod("c", topologySpreadConstraints=[_hard({})])
     undefaulted = PodTopologySpread(PodTopologySpreadArgs(defaulting_type="List"), cluster)
-    assert undefaulted.sign_pod(bare) == ()
-    assert undefaulted.sign_pod(spread) is None
-    assert PodTopologySpread(None, cluster).sign_pod(bare) is None
+    defaulted = PodTopologySpread(None, cluster)
+    assert [undefaulted.sign_pod(pod) for pod in (bare, served, spread)] == [(), (), None]
+    assert [defaulted.sign_pod(pod) for pod in (bare, served, spread)] == [(), None, None]
 
 
 def test_it_asks_for_events_of_pods_and_nodes() -> None:

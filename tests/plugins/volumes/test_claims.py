@@ -75,7 +75,7 @@ def test_only_the_owner_may_use_an_ephemeral_claim() -> None:
 
 
 def test_pods_with_the_same_volumes_sign_alike() -> None:
-    def sign(*volumes: Any) -> tuple[str, ...]:
+    def sign(*volumes: Any) -> tuple[str, ...] | None:
         return claims.sign_volumes(make_pod("p", volumes=list(volumes)))
 
     disk = {"name": "a", "gcePersistentDisk": {"pdName": "d"}}
@@ -85,4 +85,5 @@ def test_pods_with_the_same_volumes_sign_alike() -> None:
     assert sign(disk, empty, config) == sign({**empty, "name": "z"}, secret, disk)
     assert sign(disk) != sign({"name": "a", "gcePersistentDisk": {"pdName": "e"}})
     assert sign(config, secret) == ()
-    assert claims.sign_volumes(pod_with("c")) != claims.sign_volumes(pod_with("d"))
+    assert claims.sign_volumes(pod_with("c")) is None
+    assert sign({"name": "a", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}) is None

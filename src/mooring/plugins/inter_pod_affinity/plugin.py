@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from typing import ClassVar
 
 import msgspec
@@ -190,16 +190,14 @@ class InterPodAffinity(Plugin):
     def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> QueueingHint:
         return hints.after_node_change(self.handle.pod_info(pod), old, new)
 
-    def sign_pod(self, pod: Pod) -> Hashable | None:
-        """Sign by what other pods' terms may speak of; a pod with terms of its own is not signed.
+    def sign_pod(self, pod: Pod) -> tuple[()] | None:
+        """Leave a pod unsigned that has terms, or that terms of existing pods speak of.
 
-        kube-scheduler leaves the namespace out, and so would give one pod the answer of another.
+        Pods of other nodes decide then. kube-scheduler signs the latter by its labels.
         """
-        affinity = pod.spec.affinity
-        if affinity is not None and (
-            affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None
-        ):
+        if self.handle.pod_info(pod).has_affinity:
             return None
-        if self.args.ignore_preferred_terms_of_existing_pods:
-            return ()
-        return (pod.metadata.namespace, *sorted(pod.metadata.labels.items()))
+        labels = self._namespaces.labels(pod.metadata.namespace)
+        nodes = self.handle.snapshot
+        spoken_of = any(True for kind in TermKind for _ in nodes.terms_matching(kind, pod, labels))
+        return None if spoken_of else ()

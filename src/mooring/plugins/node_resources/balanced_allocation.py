@@ -27,8 +27,7 @@ from mooring.plugins.node_resources.allocation import (
     capacity_of,
     shares_of,
 )
-from mooring.plugins.node_resources.device_classes import backed_resources
-from mooring.plugins.node_resources.fit import sign_requests
+from mooring.plugins.node_resources.device_classes import any_backed, backed_resources
 from mooring.plugins.node_resources.requests import Requests
 
 _STATE = "PreScoreNodeResourcesBalancedAllocation"
@@ -95,7 +94,8 @@ class BalancedAllocation(Plugin):
 
     def sign_pod(self, pod: Pod) -> Hashable:
         """Sign by requests; a pod whose resources a DeviceClass backs cannot be signed."""
-        return sign_requests(self._requests, self._backed, pod)
+        requests = self._requests.for_balance(pod)
+        return None if any_backed(requests, self._backed) else frozenset(requests.items())
 
 
 def _balance(fractions: Sequence[float]) -> int:

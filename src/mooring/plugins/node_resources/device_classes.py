@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 
 from mooring.api import DeviceClass
 from mooring.framework.handle import Handle
@@ -36,6 +36,11 @@ class BackedResources:
             self._names = frozenset(names - {""})
             self._version = lister.version
         return resource in self._names
+
+
+def any_backed(requests: Iterable[str], backed: Container[str]) -> bool:
+    """Tell whether one of the resources is backed; no DeviceClass can back a native one."""
+    return any("/" in resource and resource in backed for resource in requests)
 
 
 def backed_resources(handle: Handle | None) -> Container[str]:

@@ -26,6 +26,7 @@ from mooring.plugins.gates import gates_of
 from mooring.plugins.node_resources.allocation import Share, shares_of
 from mooring.plugins.node_resources.device_classes import (
     IMPLICIT_PREFIX,
+    any_backed,
     backed_resources,
     extended_resource_name,
 )
@@ -230,19 +231,11 @@ class Fit(Plugin):
 
     def sign_pod(self, pod: Pod) -> Hashable:
         """Sign by requests; a pod whose resources a DeviceClass backs cannot be signed."""
-        return sign_requests(self._requests, self._backed, pod)
-
-
-def sign_requests(requests: Requests, backed: Container[str], pod: Pod) -> Hashable:
-    """Return the requests in every way they are counted, or None where a DeviceClass backs one."""
-    demands = demands_of(requests.for_filter(pod), backed)
-    if any(demand.backed for demand in demands):
-        return None
-    return (
-        tuple((demand.resource, demand.amount) for demand in demands),
-        tuple(sorted(requests.for_fit_score(pod).items())),
-        tuple(sorted(requests.for_balance(pod).items())),
-    )
+        requests = self._requests.for_filter(pod)
+        if any_backed(requests, self._backed):
+            return None
+        scored = self._requests.for_fit_score(pod)
+        return frozenset(requests.items()), frozenset(scored.items())
 
 
 def _left_to_devices(demand: Demand, offered: Mapping[str, int]) -> bool:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from typing import ClassVar
 
 import msgspec
@@ -211,7 +211,9 @@ class PodTopologySpread(Plugin):
     def _after_node_change(self, pod: Pod, old: Node | None, new: Node | None) -> QueueingHint:
         return hints.after_node_change(self._constraints(pod, DO_NOT_SCHEDULE), old, new)
 
-    def sign_pod(self, pod: Pod) -> Hashable:
-        """Sign nothing: spreading depends on where other pods are."""
-        spread = pod.spec.topology_spread_constraints or any(self._defaults.values())
+    def sign_pod(self, pod: Pod) -> tuple[()] | None:
+        """Leave a pod unsigned that is to be spread: pods of other nodes decide."""
+        if pod.spec.topology_spread_constraints:
+            return None
+        spread = any(self._constraints(pod, action) for action in self._defaults)
         return None if spread else ()

@@ -159,11 +159,22 @@ def not_created_for(pod: Pod, claim: PersistentVolumeClaim) -> str:
     return f"PVC {claim.key} was not created for pod {pod.key} (pod is not owner)"
 
 
-def sign_volumes(pod: Pod) -> tuple[str, ...]:
-    """Return the part of a pod's signature that its volumes make.
+def has_claims(pod: Pod) -> bool:
+    """Tell whether a pod has volumes by way of a claim."""
+    return any(
+        volume.persistent_volume_claim is not None or volume.ephemeral is not None
+        for volume in pod.spec.volumes
+    )
 
-    Config maps and secrets differ from pod to pod and do not influence scheduling.
+
+def sign_volumes(pod: Pod) -> tuple[str, ...] | None:
+    """Return the part of a pod's signature that its volumes make, or None.
+
+    A claim leads to objects that change while pod and nodes do not. Config maps and secrets differ
+    from pod to pod and do not influence scheduling.
     """
+    if has_claims(pod):
+        return None
     # kube-scheduler: staging kube-scheduler/framework/signers.go (VolumesSigner)
     return tuple(
         sorted(

@@ -288,9 +288,9 @@ class NodeVolumeLimits(Plugin):
         found = self.handle.lister(CSIDriver).get(driver)
         return found is not None and bool(found.spec.prevent_pod_scheduling_if_missing)
 
-    def sign_pod(self, pod: Pod) -> tuple[str, ...]:
-        """Sign by the volumes."""
-        return claims.sign_volumes(pod)
+    def sign_pod(self, pod: Pod) -> tuple[()] | None:
+        """Leave pods with something to attach unsigned: CSINodes and attachments decide."""
+        return None if is_attachable(pod) else ()
 
     def events_to_register(self) -> list[ClusterEvent]:
         """Ask for CSINodes, deleted pods and attachments, and new claims."""

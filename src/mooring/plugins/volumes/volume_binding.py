@@ -23,7 +23,7 @@ from mooring.plugins.volumes import hints
 from mooring.plugins.volumes.assumed import AssumedObjects
 from mooring.plugins.volumes.binder import BindingFailedError, VolumeBinder
 from mooring.plugins.volumes.capacity_score import CapacityScore
-from mooring.plugins.volumes.claims import sign_volumes
+from mooring.plugins.volumes.claims import has_claims
 from mooring.plugins.volumes.csi_nodes import CSINodes
 from mooring.plugins.volumes.finder import Found, VolumeFinder
 from mooring.plugins.volumes.places import ManyNodes, OneNode, Reach
@@ -275,9 +275,9 @@ class VolumeBinding(Plugin):
         kept: PodVolumeState | None = state.get(self.name)
         return Status.error(str(StateNotFoundError(self.name))) if kept is None else kept
 
-    def sign_pod(self, pod: Pod) -> tuple[str, ...]:
-        """Sign by the volumes."""
-        return sign_volumes(pod)
+    def sign_pod(self, pod: Pod) -> tuple[()] | None:
+        """Leave pods with claims unsigned: volumes and classes decide, not pod and node alone."""
+        return None if has_claims(pod) else ()
 
     def events_to_register(self) -> list[ClusterEvent]:
         """Ask for whatever may bring volumes or storage within reach."""

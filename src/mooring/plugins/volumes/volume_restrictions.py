@@ -211,8 +211,8 @@ class VolumeRestrictions(Plugin):
         used = np.fromiter(rows, dtype=np.intp, count=len(rows))
         return [int(position) for position in np.flatnonzero(np.isin(nodes.rows, used))]
 
-    def sign_pod(self, pod: Pod) -> tuple[str, ...]:
-        """Sign by the volumes."""
+    def sign_pod(self, pod: Pod) -> tuple[str, ...] | None:
+        """Sign by the volumes; a pod with claims is not signed."""
         return claims.sign_volumes(pod)
 
     def events_to_register(self) -> list[ClusterEvent]:

@@ -144,9 +144,9 @@ class VolumeZone(Plugin):
             return None
         return NO_VOLUME_NAME
 
-    def sign_pod(self, pod: Pod) -> tuple[str, ...]:
-        """Sign by the volumes."""
-        return claims.sign_volumes(pod)
+    def sign_pod(self, pod: Pod) -> tuple[()] | None:
+        """Leave pods with claims unsigned: volumes and classes decide, not pod and node alone."""
+        return None if claims.has_claims(pod) else ()
 
     def events_to_register(self) -> list[ClusterEvent]:
         """Ask for new classes, changed claims, volumes and node labels."""

@@ -1,0 +1,246 @@
+"""Reuse: an identical pod is asked only about the nodes that changed since the last one.
+
+Pods of one template come in rows. What the plugins said of all nodes for the first is remembered
+by its signature; for the next, only the rows touched since are asked again, in node form where
+they are few, and the rest is taken over. The decision is the one that would be made without.
+
+What is not remembered: verdicts while pods are nominated (they count on their nodes for some pods
+and not for others), searches narrowed by PreFilter or sampled, faults. A Score plugin that cannot
+sign a pod is asked about all nodes each time, and does not keep the others from being reused.
+
+kube-scheduler's own (framework/runtime/batch.go) hands out the next best node of the last ranking,
+for pods of which a node takes only one. Columns make the general case as cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from mooring.api import Pod
+from mooring.cycle.filtering import filter_nodes, filter_one
+from mooring.cycle.profile import Profile, ScoreStep
+from mooring.cycle.scoring import Ranking, Scores, rank, score_nodes, score_one
+from mooring.cycle.signature import Signature, Signer
+from mooring.framework.columns import Ints
+from mooring.framework.decision import NodeStatuses
+from mooring.framework.nodes import Nodes, Rows
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+
+#: Signatures remembered per profile.
+_SIGNATURES = 16
+#: Up to this many changed rows are asked one by one: for so few, arrays cost more than they save.
+_FEW = 6
+#: Where more than one row in this many has changed, all are asked.
+_MOST = 4
+
+
+class Reuse:
+    """Remember answers by signature, for one profile. Owned by its cycle."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._signer = Signer(profile)
+        self._profile = profile
+        #: The latest used last.
+        self._remembered: dict[Hashable, Remembered] = {}
+
+    def recall(self, state: CycleState, pod: Pod, nodes: Nodes) -> Remembered | None:
+        """Filter all nodes by what is remembered, if anything, and remember.
+
+        PreFilter has run. None where the pod cannot be signed or a plugin failed.
+        """
+        signature = self._signer.sign(state, pod)
+        if signature is None:
+            return None
+        found = self._remembered.pop(signature.key, None)
+        if found is None:
+            found = Remembered(self._profile)
+            if len(self._remembered) >= _SIGNATURES:
+                del self._remembered[next(iter(self._remembered))]
+        found.signature = signature
+        if not found.filter(state, pod, nodes):
+            return None
+        self._remembered[signature.key] = found
+        return found
+
+
+class Remembered:
+    """What the plugins said of all nodes, for pods with one signature."""
+
+    #: Signature of the pod that is asked about now.
+    signature: Signature
+    #: What Filter said of that pod, and the nodes that pass.
+    statuses: NodeStatuses
+    feasible: Nodes
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._node_generation = -1
+        self._filtered_at = -1
+        self._scored_at = -1
+        #: Rows that the scores are of; None for all.
+        self._scored: Rows | None = None
+        #: By plugin, what it signed by and its raw scores.
+        self._scores: dict[str, tuple[Hashable, Scores]] = {}
+        #: How often rows were taken over.
+        self.hits = 0
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> bool:
+        """Ask Filter about the rows that changed, or about all; False where a plugin failed."""
+        if self._node_generation != nodes.node_generation:
+            self._node_generation = nodes.node_generation
+            self._filtered_at = self._scored_at = -1
+        rows = _changed(nodes, self._filtered_at)
+        if rows is None:
+            passed = self._filter_all(state, pod, nodes)
+        else:
+            self.hits += 1
+            passed = self._filter_rows(state, pod, nodes, rows)
+        self._filtered_at = nodes.generation
+        return passed
+
+    def _filter_all(self, state: CycleState, pod: Pod, nodes: Nodes) -> bool:
+        verdicts = filter_nodes(self._profile, state, pod, nodes)
+        if verdicts.error is not None:
+            return False
+        statuses = NodeStatuses(nodes)
+        for status, rows in verdicts.refusals:
+            statuses.refuse(rows, status)
+        statuses.accept(slice(None) if verdicts.passed is None else verdicts.passed)
+        self.statuses = statuses
+        self.feasible = nodes if verdicts.passed is None else nodes.select(verdicts.passed)
+        return True
+
+    def _filter_rows(self, state: CycleState, pod: Pod, nodes: Nodes, rows: list[int]) -> bool:
+        found: list[tuple[Status | None, Rows]] = []
+        if len(rows) <= _FEW:
+            for row in rows:
+                one = np.array((row,), dtype=np.intp)
+                status = filter_one(self._profile, state, pod, nodes.select(one))
+                if status is not None and not status.is_rejected:
+                    return False
+                if status != self.statuses.at(row):
+                    found.append((status, one))
+        else:
+            some = np.array(rows, dtype=np.intp)
+            verdicts = filter_nodes(self._profile, state, pod, nodes.select(some))
+            if verdicts.error is not None:
+                return False
+            found += [(status, some[positions]) for status, positions in verdicts.refusals]
+            found.append((None, some if verdicts.passed is None else some[verdicts.passed]))
+        if found:
+            self._record(found, nodes)
+        return True
+
+    def _record(self, found: list[tuple[Status | None, Rows]], nodes: Nodes) -> None:
+        # Earlier decisions keep their statuses.
+        statuses = self.statuses = self.statuses.copy()
+        for status, rows in found:
+            if status is None:
+                statuses.accept(rows)
+            else:
+                statuses.refuse(rows, status)
+        passing = statuses.passing
+        self.feasible = nodes if len(passing) == len(nodes) else nodes.select(passing)
+
+    # Scores.
+
+    def rank(self, state: CycleState, pod: Pod) -> Ranking:
+        """Score the feasible nodes."""
+        feasible = self.feasible
+        changed = _changed(feasible, self._scored_at)
+        before = {} if changed is None else self._scores
+        places = _places(feasible, changed or ())
+        realign = not _same(self._scored, feasible.rows)
+        now: dict[str, tuple[Hashable, Scores]] = {}
+
+        def ask(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
+            fragment = self.signature.fragment(step.name)
+            if fragment is None:
+                return score_nodes(step, state, pod, nodes)
+            known = before.get(step.name)
+            if known is None or known[0] != fragment:
+                scores = score_nodes(step, state, pod, nodes)
+                if not isinstance(scores, int):
+                    # The plugin may go on writing to its array.
+                    scores = _read_only(scores.copy())
+            else:
+                scores = known[1]
+                if realign and not isinstance(scores, int):
+                    scores = _realigned(scores, self._scored, nodes)
+                if places:
+                    scores = _updated(step, state, pod, nodes, places, scores)
+            now[step.name] = (fragment, scores)
+            return scores
+
+        ranking = rank(self._profile, state, pod, feasible, keep_raw=True, ask=ask)
+        self._scores = now
+        self._scored = feasible.rows
+        self._scored_at = -1 if ranking.error is not None else feasible.generation
+        return ranking
+
+
+def _changed(nodes: Nodes, generation: int) -> list[int] | None:
+    """Return the rows that changed after a generation; None where all are to be asked."""
+    if generation == nodes.generation:
+        return []
+    touched = nodes.changed_since(generation)
+    if touched is None or len(touched) == 1:
+        return touched
+    rows = list(dict.fromkeys(touched))
+    return None if len(rows) * _MOST > len(nodes.all) else rows
+
+
+def _same(rows: Rows | None, others: Rows | None) -> bool:
+    if rows is others:
+        return True
+    return rows is not None and others is not None and np.array_equal(rows, others)
+
+
+def _places(nodes: Nodes, rows: Sequence[int]) -> list[int]:
+    """Return the positions of rows in `nodes`, of those that are in there."""
+    if nodes.rows is None:
+        return list(rows)
+    places = []
+    for row, place in zip(rows, np.searchsorted(nodes.rows, rows).tolist(), strict=True):
+        if place < len(nodes.rows) and nodes.rows[place] == row:
+            places.append(place)
+    return places
+
+
+def _realigned(scores: Ints, rows: Rows | None, nodes: Nodes) -> Ints:
+    """Return the scores of some rows in the order of `nodes`; rows that had none get 0."""
+    if rows is not None:
+        every = np.zeros(len(nodes.all), dtype=np.int64)
+        every[rows] = scores
+        scores = every
+    return _read_only(nodes.gather(scores))
+
+
+def _updated(
+    step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes, places: list[int], scores: Scores
+) -> Scores:
+    """Return the scores with those at some places asked anew."""
+    if len(places) <= _FEW and step.node is not None:
+        asked: Scores = np.array(
+            [score_one(step, state, pod, nodes.info(place)) for place in places], dtype=np.int64
+        )
+    else:
+        rows = np.array(places, dtype=np.intp)
+        some = nodes.select(rows if nodes.rows is None else nodes.rows[rows])
+        asked = score_nodes(step, state, pod, some)
+    if isinstance(scores, int):
+        if np.all(asked == scores):
+            return scores
+        scores = np.full(len(nodes), scores, dtype=np.int64)
+    else:
+        scores = scores.copy()
+    scores[places] = asked
+    return _read_only(scores)
+
+
+def _read_only(scores: Ints) -> Ints:
+    scores.flags.writeable = False
+    return scores

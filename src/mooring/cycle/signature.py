@@ -1,0 +1,84 @@
+"""Signatures: which pods get the same answers from the plugins of a profile.
+
+A plugin's `sign_pod` returns what its answers depend on besides the node, or None where they
+depend on more than pod and node. Pods whose fragments are equal get equal answers on a node, as
+long as neither that node and its pods nor any node object changes. A plugin that steps aside
+gives no answers, so it is not asked to sign.
+
+# kube-scheduler: framework/runtime/framework.go (SignPod)
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable
+
+from mooring.api import Pod
+from mooring.cycle.profile import Call, Profile
+from mooring.framework.state import CycleState
+from mooring.observe.logs import log_error
+
+log = logging.getLogger(__name__)
+
+_FAILED = "SignPod failed for plugin"
+
+
+class Signature:
+    """One pod's signature: that of the Filter plugins at once, of Score plugins when asked."""
+
+    __slots__ = ("_fragments", "_pod", "_signer", "key")
+
+    def __init__(
+        self, signer: Signer, pod: Pod, key: Hashable, fragments: dict[str, Hashable]
+    ) -> None:
+        #: Equal for pods that Filter cannot tell apart.
+        self.key = key
+        self._signer = signer
+        self._pod = pod
+        self._fragments = fragments
+
+    def fragment(self, plugin: str) -> Hashable | None:
+        """Return what a plugin signed by; None where it cannot sign the pod."""
+        if plugin in self._fragments:
+            return self._fragments[plugin]
+        return self._signer.fragment(plugin, self._pod)
+
+
+class Signer:
+    """Sign pods in the name of a profile's Filter and Score plugins."""
+
+    def __init__(self, profile: Profile) -> None:
+        # Plugins that count over all nodes depend on more than one, whatever they sign.
+        across = {step.name for step in (*profile.add_pod, *profile.remove_pod)}
+        names = {step.name for step in profile.filter} | {step.name for step in profile.score}
+        self._signs: dict[str, Call | None] = {
+            name: None if name in across else getattr(profile.plugins[name], "sign_pod", None)
+            for name in names
+        }
+        self._filters = tuple((step.name, self._signs[step.name]) for step in profile.filter)
+
+    def sign(self, state: CycleState, pod: Pod) -> Signature | None:
+        """Sign a pod that has been through PreFilter; None where a Filter plugin cannot."""
+        skips = state.skip_filter_plugins
+        fragments: dict[str, Hashable] = {}
+        for name, sign in self._filters:
+            if name in skips:
+                continue
+            fragment = None if sign is None else self.fragment(name, pod)
+            if fragment is None:
+                return None
+            fragments[name] = fragment
+        return Signature(self, pod, tuple(fragments.items()), fragments)
+
+    def fragment(self, plugin: str, pod: Pod) -> Hashable | None:
+        """Return what one plugin signs by; None where it cannot or where it fails."""
+        sign = self._signs[plugin]
+        if sign is None:
+            return None
+        try:
+            fragment: Hashable | None = sign(pod)
+            hash(fragment)
+        except Exception as error:
+            log_error(log, error, _FAILED, plugin=plugin, pod=pod)
+            return None
+        return fragment
