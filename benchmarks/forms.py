@@ -17,7 +17,7 @@ _FASTER = 30.0
 def report() -> list[str]:
     """Print the ratio; return it where it is too small."""
     workload = WORKLOADS["SchedulingNodeAffinity"][0](_NODES, 0)
-    scheduler = MemoryScheduler(workload.objects)
+    scheduler = MemoryScheduler(workload.objects, reuse=False)
     profile = scheduler.profiles["default-scheduler"]
     pods = [next(workload.pods) for _ in range(_PODS)]
     vector = _time(scheduler, pods)

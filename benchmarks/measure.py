@@ -55,10 +55,12 @@ def time_loop(nodes: int, repeat: int = 3) -> float:
     return best
 
 
-def run(workload: Workload, scheduler: MemoryScheduler | None = None) -> Result:
+def run(
+    workload: Workload, scheduler: MemoryScheduler | None = None, *, reuse: bool = False
+) -> Result:
     """Schedule a workload's pods one after the other: cycle, assume, Reserve."""
     if scheduler is None:
-        scheduler = MemoryScheduler(workload.objects)
+        scheduler = MemoryScheduler(workload.objects, reuse=reuse)
     nodes = len(scheduler.cluster.cache.nodes)
     step = _preempt_one if workload.preempts else _schedule_one
     for pod in itertools.islice(workload.pods, _SAMPLE):
