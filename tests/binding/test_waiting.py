@@ -13,7 +13,8 @@ def wait(name: str = "web", **waits: float) -> PermitWait:
 
 def test_the_last_yes_lets_the_pod_go_on() -> None:
     told: list[PermitWait] = []
-    waiting = PermitWait(make_pod(), {"A": 5, "B": 9}, 100.0, on_done=told.append)
+    waiting = PermitWait(make_pod(), {"A": 5, "B": 9}, 100.0)
+    waiting.when_done(lambda: told.append(waiting))
     waiting.allow("B")
     waiting.allow("stranger")
     assert waiting.outcome is None

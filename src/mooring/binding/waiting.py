@@ -22,19 +22,19 @@ _REMOVED = "removed"
 class PermitWait:
     """One pod that waits at Permit until every plugin allows it, or one ends the wait."""
 
-    def __init__(
-        self,
-        pod: Pod,
-        waits: Mapping[str, float],
-        now: float,
-        on_done: Callable[[PermitWait], None] | None = None,
-    ) -> None:
+    def __init__(self, pod: Pod, waits: Mapping[str, float], now: float) -> None:
         self.pod = pod
         #: How it ended: success, or why not; None while it waits.
         self.outcome: Status | None = None
         self._waits = dict(waits)
         self._since = now
-        self._on_done = on_done
+        self._when_done: Callable[[], object] | None = None
+
+    def when_done(self, call: Callable[[], object]) -> None:
+        """Have `call()` made when the wait ends; at once where it has ended already."""
+        self._when_done = call
+        if self.outcome is not None:
+            call()
 
     def pending_plugins(self) -> Sequence[str]:
         """Return the plugins that have not yet allowed it."""
@@ -70,24 +70,27 @@ class PermitWait:
         if self.outcome is not None:
             return False
         self.outcome = outcome
-        if self._on_done is not None:
-            self._on_done(self)
+        if self._when_done is not None:
+            self._when_done()
         return True
 
 
 class PreBinding:
     """One pod whose PreBind runs; it can be called off until PreBind is over."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_cancel: Callable[[], object] | None = None) -> None:
         #: Why it was called off; "" where it was not.
         self.cancelled = ""
         self._over = False
+        self._on_cancel = on_cancel
 
     def cancel(self, reason: str) -> bool:
         """End its binding cycle; False where it has passed PreBind already."""
         if self._over:
             return False
         self.cancelled = self.cancelled or reason
+        if self._on_cancel is not None:
+            self._on_cancel()
         return True
 
     def finish(self) -> bool:
@@ -135,9 +138,11 @@ class PodsOnTheWay:
         for wait in tuple(self._waiting.values()):
             wait.expire(now)
 
-    def add_pre_binding(self, uid: str) -> PreBinding:
-        """Note that a pod's PreBind begins."""
-        found = self._pre_binding[uid] = PreBinding()
+    def add_pre_binding(
+        self, uid: str, on_cancel: Callable[[], object] | None = None
+    ) -> PreBinding:
+        """Note that a pod's PreBind begins; `on_cancel()` is called where it is called off."""
+        found = self._pre_binding[uid] = PreBinding(on_cancel)
         return found
 
     def remove_pre_binding(self, uid: str) -> None:

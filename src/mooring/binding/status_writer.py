@@ -1,0 +1,126 @@
+"""StatusWriter: telling the API server why a pod stays pending, and where it is nominated to.
+
+The scheduling loop does not wait for these writes. For one pod they are made one after the other,
+and of those that pile up while one is under way only the sum is sent.
+
+# kube-scheduler: schedule_one.go (updatePod), pkg/api/v1/pod/util.go (UpdatePodCondition),
+# util/utils.go (PatchPodStatus)
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from mooring.api import Condition, Pod
+from mooring.errors import ApiError
+from mooring.framework.handle import Client
+from mooring.observe.clock import Clock
+from mooring.observe.logs import log_error, vlog
+
+log = logging.getLogger(__name__)
+
+
+class StatusChange(msgspec.Struct, frozen=True):
+    """What is to be said of a pod; a part that is None is left as it is."""
+
+    condition: Condition | None = None
+    #: "" clears the nomination.
+    nominated_node_name: str | None = None
+
+    def then(self, later: StatusChange) -> StatusChange:
+        """Return the sum of two changes."""
+        nominated = later.nominated_node_name
+        return StatusChange(
+            later.condition or self.condition,
+            self.nominated_node_name if nominated is None else nominated,
+        )
+
+
+class StatusWriter:
+    """Patch pods' status beside the scheduling loop. Owned by the scheduling loop."""
+
+    def __init__(
+        self, client: Client, clock: Clock, spawn: Callable[[Coroutine[Any, Any, None]], None]
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._spawn = spawn
+        #: By uid, what is to be written next; None while there is nothing beyond the write under
+        #: way.
+        self._next: dict[str, StatusChange | None] = {}
+
+    def write(self, pod: Pod, change: StatusChange) -> None:
+        """Have a change written soon, against the status that `pod` shows."""
+        uid = pod.metadata.uid
+        if uid in self._next:
+            waiting = self._next[uid]
+            self._next[uid] = change if waiting is None else waiting.then(change)
+            return
+        patch = self._patch(pod, change)
+        if patch is None:
+            return
+        vlog(
+            log,
+            3,
+            "Updating pod condition and nominated node name",
+            pod=pod,
+            nominatedNodeName=change.nominated_node_name,
+        )
+        self._next[uid] = None
+        self._spawn(self._send(pod, patch))
+
+    async def _send(self, pod: Pod, patch: dict[str, Any] | None) -> None:
+        meta = pod.metadata
+        try:
+            while patch is not None:
+                pod = await self._client.patch(
+                    Pod, meta.name, meta.namespace, patch, subresource="status"
+                )
+                change = self._next[meta.uid]
+                self._next[meta.uid] = None
+                patch = None if change is None else self._patch(pod, change)
+        except ApiError as error:
+            if not error.is_not_found:
+                log_error(log, error, "Error updating pod", pod=pod)
+        finally:
+            del self._next[meta.uid]
+
+    def _patch(self, pod: Pod, change: StatusChange) -> dict[str, Any] | None:
+        status: dict[str, Any] = {}
+        if change.condition is not None:
+            condition = self._changed(pod, change.condition)
+            if condition is not None:
+                status["conditions"] = [condition]
+        nominated = change.nominated_node_name
+        if nominated is not None and nominated != pod.status.nominated_node_name:
+            status["nominatedNodeName"] = nominated or None
+        return {"status": status} if status else None
+
+    def _changed(self, pod: Pod, wanted: Condition) -> dict[str, Any] | None:
+        """Return the condition as it is to be written; None where the pod has it already."""
+        changed_at = _rfc3339(self._clock.now())
+        for condition in pod.status.conditions:
+            if condition.type != wanted.type:
+                continue
+            if condition.status == wanted.status:
+                if (condition.reason, condition.message) == (wanted.reason, wanted.message):
+                    return None
+                changed_at = condition.last_transition_time or changed_at
+        return {
+            "type": wanted.type,
+            "status": wanted.status,
+            "reason": wanted.reason,
+            "message": wanted.message,
+            "lastProbeTime": None,
+            "lastTransitionTime": changed_at,
+            "observedGeneration": pod.metadata.generation,
+        }
+
+
+def _rfc3339(seconds: float) -> str:
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
