@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -14,6 +14,8 @@ from mooring.framework.nodes import Nodes
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.testing.bench import Answers, Bench
+
+T = TypeVar("T")
 
 #: A refusal's code and reasons; None for a node that passes.
 Verdict = tuple[str, tuple[str, ...]] | None
@@ -42,6 +44,15 @@ class Case(msgspec.Struct, frozen=True):
             point=point,
             node=node,
         )
+
+    def call(self, point: str, node: str, method: Callable[..., T], *args: Any) -> T:
+        """Call a method of the plugin; what it raises becomes the error that names it."""
+        try:
+            return method(*args)
+        except Exception as error:
+            name = getattr(method, "__name__", point)
+            text = f"{type(error).__name__}: {error}"
+            raise self.fail(f"{name} raises nothing", text, point=point, node=node) from error
 
     def compare_filter(
         self, check: str, names: Sequence[str], first: Answers, second: Answers, words: str

@@ -101,11 +101,14 @@ def _check_scene(
     workbench: Workbench, scene: Scene, seed: int, rng: random.Random, report: Report
 ) -> None:
     bench = workbench.place(scene.objects_with())
+    another = workbench.place(scene.objects_with())
+    shuffled = rng.sample(scene.nodes, len(scene.nodes))
+    other_order = workbench.place(scene.objects_with(shuffled))
     if Point.QUEUE_SORT in points_of(workbench.kind):
         check_queue_sort(bench.plugin, scene.pending, rng)
     for pod in scene.asked:
         case = Case(workbench.kind.name, pod, seed)
-        _check_said(workbench, bench, scene, case, rng)
+        _check_said(bench, another, other_order, case)
         answers = check_filter(bench, case, rng)
         _count(report, bench, answers)
         report.scored += check_score(bench, case, answers, rng)
@@ -140,15 +143,10 @@ def _check_changes(
             case.compare_said(CHANGES_SEEN, ask(bench, pod), ask(afresh, pod), _CHANGED)
 
 
-def _check_said(
-    workbench: Workbench, bench: Bench, scene: Scene, case: Case, rng: random.Random
-) -> None:
+def _check_said(bench: Bench, another: Bench, other_order: Bench, case: Case) -> None:
     first = ask(bench, case.pod)
     case.compare_said(DETERMINISTIC, first, ask(bench, case.pod), _TWICE)
-    another = workbench.place(scene.objects_with())
     case.compare_said(DETERMINISTIC, first, ask(another, case.pod), _INSTANCES)
-    shuffled = rng.sample(scene.nodes, len(scene.nodes))
-    other_order = workbench.place(scene.objects_with(shuffled))
     case.compare_said(ROW_ORDER, first, ask(other_order, case.pod), _ORDERS)
 
 

@@ -35,8 +35,10 @@ def check_filter(bench: Bench, case: Case, rng: random.Random) -> Answers:
     whole = bench.ask_nodes(state, pod, nodes)
     if bench.profile.filter and bench.plugin.name not in state.skip_filter_plugins:
         names = nodes.names
-        each = bench.ask_each(state, pod, nodes)
-        case.compare_filter(FORMS_AGREE, names, whole, each, _FORMS)
+        (step,) = bench.profile.filter
+        if step.node is not None and step.vector is not None:
+            each = bench.ask_each(state, pod, nodes)
+            case.compare_filter(FORMS_AGREE, names, whole, each, _FORMS)
         for rows in _views(nodes, rng):
             expected = [whole[row] for row in rows.tolist()]
             for view in (nodes.select(rows), WhatIf(nodes, rows)):

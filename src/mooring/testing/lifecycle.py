@@ -101,15 +101,15 @@ def check_reserve(
     probes = scene.pending
     before = [ask(bench, probe) for probe in probes]
     if hasattr(plugin, "reserve"):
-        plugin.reserve(state, case.pod, node_name)
+        case.call("Reserve", node_name, plugin.reserve, state, case.pod, node_name)
     if hasattr(plugin, "unreserve"):
-        plugin.unreserve(state, case.pod, node_name)
+        case.call("Reserve", node_name, plugin.unreserve, state, case.pod, node_name)
     once = [ask(bench, probe) for probe in probes]
     _compare(case, TAKEN_BACK, _RESERVED, probes, before, once)
     if not hasattr(plugin, "unreserve"):
         return True
     kept = _memory(plugin)
-    plugin.unreserve(state, case.pod, node_name)
+    case.call("Reserve", node_name, plugin.unreserve, state, case.pod, node_name)
     if _memory(plugin) != kept:
         raise case.fail(
             UNRESERVE, _ONCE.format(kept, _memory(plugin)), point="Reserve", node=node_name
@@ -120,7 +120,7 @@ def check_reserve(
     state = CycleState()
     fresh.filter(state, case.pod)
     other: Any = fresh.plugin
-    other.unreserve(state, case.pod, node_name)
+    case.call("Reserve", node_name, other.unreserve, state, case.pod, node_name)
     _compare(case, UNRESERVE, _RESERVED, probes, before, [ask(fresh, probe) for probe in probes])
     return True
 

@@ -68,6 +68,8 @@ class SceneMaker:
     def __init__(self, rng: random.Random, words: Words) -> None:
         self._rng = rng
         self._words = words
+        self._keys: list[str] = []
+        self._values: list[str] = []
 
     def make(
         self,
@@ -77,6 +79,7 @@ class SceneMaker:
     ) -> Scene:
         """Make a scene, with the given objects in it."""
         rng = self._rng
+        self._choose_words()
         made = [self._node(f"n{index}") for index in range(rng.randint(1, 7))]
         names = [node.name for node in made]
         placed = []
@@ -116,13 +119,17 @@ class SceneMaker:
             status={"declaredFeatures": [one for one in FEATURES if rng.random() < 0.5]},
         )
 
-    def _labels(self, chance: float) -> dict[str, str]:
+    def _choose_words(self) -> None:
+        """Choose a few words for a scene: nodes then differ in what a rule looks at."""
         rng, words = self._rng, self._words
-        if not words.keys or rng.random() > chance:
-            return {}
-        keys = rng.sample(words.keys, min(len(words.keys), rng.randint(1, 3)))
-        values = (*words.values, *_VALUES)
-        return {key: rng.choice(values) for key in keys if key not in (HOSTNAME, ZONE, RACK)}
+        keys = [key for key in words.keys if key not in (HOSTNAME, ZONE, RACK)]
+        self._keys = rng.sample(keys, min(len(keys), 3))
+        self._values = [rng.choice(words.values or _VALUES), rng.choice((*words.values, *_VALUES))]
+
+    def _labels(self, chance: float) -> dict[str, str]:
+        """Return labels, each of the scene's keys with some chance."""
+        rng = self._rng
+        return {key: rng.choice(self._values) for key in self._keys if rng.random() < chance}
 
     def _pod(self, name: str, **more: Any) -> Pod:
         """Make a pod of any kind; `more` overrides."""

@@ -106,7 +106,9 @@ class Trial:
     def _tell(self, method: str, state: CycleState, other: PodInfo, node: NodeInfo) -> None:
         call: Callable[..., Status | None] | None = getattr(self._bench.plugin, method, None)
         if call is not None:
-            status = call(state, self._case.pod, other, node)
+            status = self._case.call(
+                "PreFilter", node.name, call, state, self._case.pod, other, node
+            )
             if status is not None and not status.is_success:
                 raise self._case.fail(method, status.message, point="PreFilter", node=node.name)
 
