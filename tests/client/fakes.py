@@ -88,6 +88,9 @@ class FakeTransport:
         assert isinstance(given, FakeStream)
         yield given
 
+    def refusal_hint(self) -> str:
+        return "a hint"
+
     async def close(self) -> None:
         self.closed = True
 
@@ -96,11 +99,13 @@ Handle = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @asynccontextmanager
-async def serving(handle: Handle, **site: Any) -> AsyncIterator[str]:
+async def serving(
+    handle: Handle, *, handler_cancellation: bool = False, **site: Any
+) -> AsyncIterator[str]:
     """Serve on a free port of this machine; yields the address."""
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", handle)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=handler_cancellation)
     await runner.setup()
     made = web.TCPSite(runner, "127.0.0.1", 0, **site)
     await made.start()

@@ -22,7 +22,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from mooring.client.connection import Connection, is_secure
-from mooring.client.tls import TlsContexts
+from mooring.client.tls import TlsContexts, expiry
 from mooring.client.transport import JSON, Request, Response
 from mooring.errors import ConfigError, NoAnswerError
 from mooring.observe.clock import Clock, SystemClock
@@ -47,6 +47,7 @@ class AiohttpTransport:
     ) -> None:
         self.server = connection.server
         clock = SystemClock() if clock is None else clock
+        self._clock = clock
         self._connection = connection
         self._tls = TlsContexts(connection.tls, clock) if is_secure(connection.server) else None
         self._credentials = connection.credentials(clock)
@@ -114,6 +115,14 @@ class AiohttpTransport:
             )
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             raise self._no_answer(request, error) from None
+
+    def refusal_hint(self) -> str:
+        """Say where the client certificate has expired, which the server does not."""
+        pair = self._credentials.key_pair or self._connection.tls.key_pair
+        ended = expiry(pair.certificate) if pair is not None else None
+        if pair is None or ended is None or ended.timestamp() > self._clock.now():
+            return ""
+        return f"the client certificate {pair.certificate.where} expired at {ended:%FT%TZ}"
 
     async def close(self) -> None:
         """End all connections."""

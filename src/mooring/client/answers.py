@@ -52,9 +52,9 @@ class _RawList(msgspec.Struct):
 
 
 def api_error(
-    status: int, headers: Mapping[str, str], body: bytes, method: str, url: str
+    status: int, headers: Mapping[str, str], body: bytes, method: str, url: str, hint: str = ""
 ) -> ApiError:
-    """Make an error of an answer that is a failure."""
+    """Make an error of an answer that is a failure; the hint is added to what the server says."""
     try:
         said = msgspec.json.decode(body, type=StatusAnswer)
     except (msgspec.MsgspecError, UnicodeError):
@@ -63,7 +63,7 @@ def api_error(
         said = StatusAnswer(message=lines[0][:200] if lines else "")
     return ApiError(
         status,
-        said.message,
+        "; ".join(part for part in (said.message, hint) if part),
         reason=said.reason or _phrase(status),
         details=said.details,
         retry_after=_retry_after(headers, said.details),

@@ -279,7 +279,10 @@ class Client:
 
     def _failure(self, request: Request, response: Response) -> ApiError:
         url = self.server + request.target
-        return api_error(response.status, response.headers, response.body, request.method, url)
+        hint = self._transport.refusal_hint() if response.status == 401 else ""
+        return api_error(
+            response.status, response.headers, response.body, request.method, url, hint
+        )
 
     def _count(self, method: str, code: str, started: float) -> None:
         if self._metrics is not None:

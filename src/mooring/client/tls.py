@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import logging
 import ssl
 import tempfile
@@ -101,6 +102,17 @@ class TlsContexts:
             _show(context, shown, *pair)
         self._context, self._shown, self._read = context, shown, (authority, *pair)
         return context
+
+
+def expiry(certificate: Pem) -> datetime.datetime | None:
+    """Return when a certificate ends; None where it cannot be read."""
+    # Imported late: it is dear, and asked only when something has gone wrong.
+    from cryptography import x509
+
+    try:
+        return x509.load_pem_x509_certificate(certificate.read()).not_valid_after_utc
+    except (ValueError, ConfigError):
+        return None
 
 
 def _context(settings: TlsSettings, authority: bytes) -> ssl.SSLContext:

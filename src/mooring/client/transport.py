@@ -73,6 +73,10 @@ class Transport(Protocol):
         """
         ...
 
+    def refusal_hint(self) -> str:
+        """Say why the server may not know who asks; empty where nothing is known."""
+        ...
+
     async def close(self) -> None:
         """End all connections."""
         ...

@@ -1,0 +1,319 @@
+"""Verbs, retries and errors, on a transport that answers as told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from mooring.api import CustomResource, Node, ObjectMeta, Pod
+from mooring.client.client import APPLY, JSON_PATCH, MERGE, STRATEGIC, Client
+from mooring.client.rate_limit import RateLimit
+from mooring.client.resources import ListOptions
+from mooring.client.transport import JSON
+from mooring.errors import ApiError, NoAnswerError, ObjectError
+from mooring.framework import handle
+from tests.client.fakes import FakeStream, FakeTransport, RecordingClock, answer, failure
+
+POD = Pod(metadata=ObjectMeta(name="p", namespace="team", uid="u1"))
+BODY = {"metadata": {"name": "p", "namespace": "team"}}
+PATH = "/api/v1/namespaces/team/pods/p"
+LOST = NoAnswerError("lost", sent=True)
+REFUSED = NoAnswerError("connection refused", sent=False)
+BUSY = answer(429, failure(429, "TooManyRequests", "busy"), Retry_After="3")
+
+
+class Recorder:
+    def __init__(self) -> None:
+        self.lines: list[tuple[Any, ...]] = []
+
+    def requested(self, method: str, host: str, code: str, seconds: float) -> None:
+        self.lines.append(("requested", method, host, code))
+
+    def retried(self, method: str, host: str, code: str) -> None:
+        self.lines.append(("retried", method, host, code))
+
+    def throttled(self, method: str, host: str, seconds: float) -> None:
+        self.lines.append(("throttled", method, host, seconds))
+
+
+def make(*answers: Any, **options: Any) -> tuple[Client, FakeTransport, RecordingClock]:
+    transport, clock = FakeTransport(*answers), RecordingClock()
+    return Client(transport, clock=clock, **options), transport, clock
+
+
+def test_a_client_is_what_plugins_are_promised() -> None:
+    client, _, _ = make()
+    promised: handle.Client = client
+    assert promised is client
+
+
+@pytest.mark.parametrize(
+    ("call", "method", "target", "content_type", "body"),
+    [
+        pytest.param(lambda c: c.get(Pod, "p", "team"), "GET", PATH, JSON, None, id="get"),
+        pytest.param(
+            lambda c: c.create(POD),
+            "POST",
+            "/api/v1/namespaces/team/pods",
+            JSON,
+            {"apiVersion": "v1", "kind": "Pod", **BODY},
+            id="create",
+        ),
+        pytest.param(
+            lambda c: c.update(POD, subresource="status"),
+            "PUT",
+            f"{PATH}/status",
+            JSON,
+            {"apiVersion": "v1", "kind": "Pod", **BODY},
+            id="update",
+        ),
+        pytest.param(
+            lambda c: c.patch(Pod, "p", "team", {"a": 1}, subresource="status"),
+            "PATCH",
+            f"{PATH}/status",
+            STRATEGIC,
+            {"a": 1},
+            id="strategic merge patch",
+        ),
+        pytest.param(
+            lambda c: c.patch(Pod, "p", "team", {"a": None}, patch_type=MERGE),
+            "PATCH",
+            PATH,
+            MERGE,
+            {"a": None},
+            id="merge patch",
+        ),
+        pytest.param(
+            lambda c: c.patch(Pod, "p", "team", [{"op": "test"}], patch_type=JSON_PATCH),
+            "PATCH",
+            PATH,
+            JSON_PATCH,
+            [{"op": "test"}],
+            id="JSON patch",
+        ),
+        pytest.param(
+            lambda c: c.patch(
+                Pod, "p", "team", {}, patch_type=APPLY, field_manager="me", force=True
+            ),
+            "PATCH",
+            f"{PATH}?fieldManager=me&force=true",
+            APPLY,
+            {},
+            id="apply",
+        ),
+        pytest.param(
+            lambda c: c.delete(Pod, "p", "team", uid="u1", grace_period_seconds=0),
+            "DELETE",
+            PATH,
+            JSON,
+            {
+                "apiVersion": "v1",
+                "kind": "DeleteOptions",
+                "preconditions": {"uid": "u1"},
+                "gracePeriodSeconds": 0,
+            },
+            id="delete",
+        ),
+        pytest.param(
+            lambda c: c.bind(POD, "n"),
+            "POST",
+            f"{PATH}/binding",
+            JSON,
+            {
+                "apiVersion": "v1",
+                "kind": "Binding",
+                "metadata": {"name": "p", "namespace": "team", "uid": "u1"},
+                "target": {"kind": "Node", "name": "n"},
+            },
+            id="bind",
+        ),
+        pytest.param(
+            lambda c: c.evict(POD),
+            "POST",
+            f"{PATH}/eviction",
+            JSON,
+            {
+                "apiVersion": "policy/v1",
+                "kind": "Eviction",
+                "metadata": {"name": "p", "namespace": "team"},
+                "deleteOptions": {"preconditions": {"uid": "u1"}},
+            },
+            id="evict",
+        ),
+    ],
+)
+async def test_a_verb_on_the_wire(
+    call: Any, method: str, target: str, content_type: str, body: Any
+) -> None:
+    client, transport, _ = make(answer(200, BODY))
+    await call(client)
+    (asked,) = transport.asked
+    assert (asked.method, asked.target, asked.content_type) == (method, target, content_type)
+    sent = msgspec.json.decode(asked.body) if asked.body else None
+    if isinstance(sent, dict) and method in ("POST", "PUT") and sent.get("kind") == "Pod":
+        sent["metadata"].pop("uid")
+    assert sent == body
+
+
+async def test_a_list_asks_for_what_is_selected() -> None:
+    body = {"metadata": {"resourceVersion": "7", "continue": "more"}, "items": [BODY]}
+    client, transport, _ = make(answer(200, body))
+    found = await client.list(Pod, "team", ListOptions(limit=1))
+    assert transport.asked[0].target == "/api/v1/namespaces/team/pods?limit=1"
+    assert (found.metadata.resource_version, found.metadata.continue_) == ("7", "more")
+    assert found.items[0].metadata.name == "p"
+
+
+async def test_a_watch_is_asked_for_and_read() -> None:
+    line = msgspec.json.encode({"type": "ADDED", "object": BODY}) + b"\n"
+    client, transport, _ = make(FakeStream([line]))
+    async with client.watch(Pod, options=ListOptions(resource_version="5")) as watch:
+        batches = [batch async for batch in watch.batches()]
+    assert transport.asked[0].target == "/api/v1/pods?resourceVersion=5&watch=true"
+    assert [event.object.metadata.name for batch in batches for event in batch] == ["p"]
+
+
+async def test_a_watch_that_is_refused_raises() -> None:
+    body = msgspec.json.encode(failure(410, "Expired", "too old"))
+    client, _, _ = make(FakeStream([body], status=410))
+    with pytest.raises(ApiError, match="too old") as raised:
+        async with client.watch(Pod):
+            raise AssertionError("there is nothing to watch")
+    assert raised.value.is_gone
+
+
+@pytest.mark.parametrize(
+    "call",
+    [lambda c: c.get(Pod, "p"), lambda c: c.bind(POD, "n"), lambda c: c.list(Node)],
+    ids=["a read", "a write", "a list"],
+)
+async def test_the_server_asks_for_patience_and_gets_it(call: Any) -> None:
+    metrics = Recorder()
+    client, transport, clock = make(BUSY, BUSY, answer(200, {}), metrics=metrics)
+    await call(client)
+    assert clock.slept == [3.0, 3.0]
+    assert len(transport.asked) == 3
+    codes = [line[-1] for line in metrics.lines if line[0] == "requested"]
+    assert codes == ["429", "429", "200"]
+    assert sum(line[0] == "retried" for line in metrics.lines) == 2
+
+
+async def test_patience_ends_after_ten_times() -> None:
+    client, transport, _ = make(*[BUSY] * 11)
+    with pytest.raises(ApiError, match="busy"):
+        await client.get(Pod, "p")
+    assert len(transport.asked) == 11
+
+
+@pytest.mark.parametrize(
+    ("answered", "reads", "writes"),
+    [
+        pytest.param(LOST, 2, 1, id="no answer"),
+        pytest.param(REFUSED, 1, 1, id="no connection"),
+        pytest.param(answer(500, {}, Retry_After="1"), 2, 1, id="500 with Retry-After"),
+        pytest.param(answer(504, {}, Retry_After="1"), 2, 1, id="504 with Retry-After"),
+        pytest.param(answer(503, {}, Retry_After="1"), 2, 2, id="503 with Retry-After"),
+        pytest.param(answer(500, {}), 1, 1, id="500"),
+        pytest.param(answer(429, {}), 1, 1, id="429 without Retry-After"),
+        pytest.param(answer(409, {}, Retry_After="1"), 1, 1, id="409"),
+    ],
+)
+async def test_what_may_have_been_carried_out_is_not_sent_again(
+    answered: Any, reads: int, writes: int
+) -> None:
+    for call, expected in (
+        (lambda c: c.get(Pod, "p"), reads),
+        (lambda c: c.bind(POD, "n"), writes),
+    ):
+        client, transport, _ = make(answered, answer(200, {}))
+        try:
+            await call(client)
+        except ApiError:
+            assert expected == 1
+        assert len(transport.asked) == expected
+
+
+async def test_a_budget_that_forbids_an_eviction_is_not_asked_again() -> None:
+    client, _, _ = make(BUSY)
+    with pytest.raises(ApiError) as raised:
+        await client.evict(POD)
+    assert raised.value.is_too_many_requests and raised.value.retry_after == 3.0
+
+
+async def test_a_refusal_of_credentials_carries_the_hint() -> None:
+    client, _, _ = make(answer(401, failure(401, "Unauthorized", "Unauthorized")))
+    with pytest.raises(ApiError, match="Unauthorized; a hint"):
+        await client.get(Pod, "p")
+
+
+async def test_requests_wait_for_their_turn() -> None:
+    clock = RecordingClock()
+    metrics = Recorder()
+    transport = FakeTransport(*[answer(200, {})] * 3)
+    client = Client(transport, clock=clock, limit=RateLimit(2.0, 1, clock), metrics=metrics)
+    for _ in range(3):
+        await client.get(Pod, "p")
+    assert clock.slept == [pytest.approx(0.5), pytest.approx(0.5)]
+    assert [line[-1] for line in metrics.lines if line[0] == "throttled"] == [
+        0,
+        pytest.approx(0.5),
+        pytest.approx(0.5),
+    ]
+
+
+@pytest.mark.parametrize("body", [b"garbage", b"[]", b"\xff"])
+async def test_garbage_is_an_error_of_the_server(body: bytes) -> None:
+    client, _, _ = make(answer(200, body), answer(200, body))
+    with pytest.raises(ApiError, match="cannot be read"):
+        await client.get(Pod, "p")
+    with pytest.raises(ApiError, match="cannot be read"):
+        await client.list(Pod)
+
+
+async def test_a_custom_resource_goes_where_the_server_says() -> None:
+    served = {
+        "resources": [
+            {"name": "crews/status", "kind": "Crew"},
+            {"name": "crews", "kind": "Crew"},
+        ]
+    }
+    raw = {"apiVersion": "x.io/v1", "kind": "Crew", "metadata": {"name": "a", "namespace": "t"}}
+    crew = CustomResource(
+        api_version="x.io/v1", kind="Crew", metadata=ObjectMeta(name="a", namespace="t"), raw=raw
+    )
+    client, transport, _ = make(answer(200, served), answer(201, raw), answer(200, raw))
+    assert (await client.create(crew)).raw == raw
+    await client.update(crew)
+    assert [asked.target for asked in transport.asked] == [
+        "/apis/x.io/v1",
+        "/apis/x.io/v1/namespaces/t/crews",
+        "/apis/x.io/v1/namespaces/t/crews/a",
+    ]
+
+
+async def test_a_custom_resource_that_nobody_serves() -> None:
+    crew = CustomResource(api_version="x.io/v1", kind="Crew")
+    client, _, _ = make(answer(200, {"resources": []}))
+    with pytest.raises(ApiError, match="knows no Crew in") as raised:
+        await client.create(crew)
+    assert raised.value.is_not_found
+
+
+async def test_what_is_no_object_is_refused() -> None:
+    client, _, _ = make()
+    with pytest.raises(ObjectError, match="got dict"):
+        await client.create({})
+
+
+async def test_a_warning_of_the_server_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    client, _, _ = make(answer(200, BODY, Warning='299 - "v1beta1 is deprecated"'))
+    await client.get(Pod, "p")
+    assert "v1beta1 is deprecated" in caplog.text
+
+
+async def test_closing_closes_the_connections() -> None:
+    client, transport, _ = make()
+    await client.close()
+    assert transport.closed

@@ -1,0 +1,306 @@
+"""From kubeconfig files to a connection."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mooring.client.connection import Connection
+from mooring.client.exec_plugin import V1, V1BETA1, ExecPlugin
+from mooring.client.kubeconfig import connection_from_flags, load_kubeconfig
+from mooring.errors import ConfigError
+from mooring.observe.clock import VirtualClock
+
+SERVER = "https://server:6443"
+
+
+def document(user: Any = None, cluster: Any = None, **context: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": SERVER, **(cluster or {})}}],
+        "users": [{"name": "u", "user": user or {}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u", **context}}],
+        "current-context": "x",
+    }
+
+
+def write(path: Path, body: Any) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(body if isinstance(body, str) else json.dumps(body))
+    return path
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Any:
+    def load(user: Any = None, cluster: Any = None, **context: Any) -> Connection:
+        return load_kubeconfig(write(tmp_path / "config", document(user, cluster, **context)))
+
+    return load
+
+
+async def header(connection: Connection) -> str:
+    return await connection.credentials(VirtualClock()).authorization()
+
+
+async def test_a_plain_file(load: Any) -> None:
+    connection = load({"token": "t"}, namespace="team")
+    assert (connection.server, connection.namespace) == (SERVER, "team")
+    assert await header(connection) == "Bearer t"
+    assert connection.compression and not connection.proxy and not connection.headers
+
+
+async def test_credentials_of_each_sort(load: Any, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("from file")
+    assert await header(load({"username": "ada", "password": "pw"})) == "Basic YWRhOnB3"
+    assert await header(load({"tokenFile": "token"})) == "Bearer from file"
+    assert await header(load({"tokenFile": "token", "token": "t"})) == "Bearer from file"
+    assert await header(load({"tokenFile": "nothing", "token": "t"})) == "Bearer t"
+    assert await header(load({})) == ""
+
+
+async def test_credentials_are_not_sent_in_the_clear(load: Any) -> None:
+    connection = load({"token": "t"}, {"server": "http://server:8080"})
+    assert await header(connection) == ""
+
+
+def test_files_are_found_beside_the_kubeconfig(load: Any, tmp_path: Path) -> None:
+    for name in ("ca", "crt", "key"):
+        (tmp_path / name).write_text(name)
+    connection = load(
+        {"client-certificate": "crt", "client-key": str(tmp_path / "key")},
+        {"certificate-authority": "ca", "tls-server-name": "kubernetes"},
+    )
+    tls = connection.tls
+    assert tls.authority.read() == b"ca"
+    assert tls.key_pair is not None
+    assert (tls.key_pair.certificate.read(), tls.key_pair.key.read()) == (b"crt", b"key")
+    assert tls.server_name == "kubernetes"
+
+
+def test_embedded_data_wins_over_files(load: Any, tmp_path: Path) -> None:
+    for name in ("ca", "crt", "key"):
+        (tmp_path / name).write_text("file")
+    data = base64.b64encode(b"data").decode()
+    connection = load(
+        {
+            "client-certificate": "crt",
+            "client-key": "key",
+            "client-certificate-data": data,
+            "client-key-data": data,
+        },
+        {"certificate-authority": "ca", "certificate-authority-data": data},
+    )
+    pair = connection.tls.key_pair
+    assert [connection.tls.authority.read(), pair.certificate.read(), pair.key.read()] == [
+        b"data"
+    ] * 3
+
+
+def test_a_connection_may_be_insecure_or_uncompressed_or_through_a_proxy(load: Any) -> None:
+    connection = load(
+        {},
+        {
+            "insecure-skip-tls-verify": True,
+            "disable-compression": True,
+            "proxy-url": "http://proxy:3128",
+        },
+    )
+    assert connection.tls.insecure and not connection.compression
+    assert connection.proxy == "http://proxy:3128"
+
+
+def test_someone_else_may_be_impersonated(load: Any) -> None:
+    connection = load(
+        {
+            "as": "ada",
+            "as-uid": "5",
+            "as-groups": ["one", "two"],
+            "as-user-extra": {"Reason/why": ["x", "y"]},
+        }
+    )
+    assert connection.headers == (
+        ("Impersonate-User", "ada"),
+        ("Impersonate-Uid", "5"),
+        ("Impersonate-Group", "one"),
+        ("Impersonate-Group", "two"),
+        ("Impersonate-Extra-Reason%2Fwhy", "x"),
+        ("Impersonate-Extra-Reason%2Fwhy", "y"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "mode"),
+    [
+        ({"apiVersion": V1, "interactiveMode": "Never"}, "Never"),
+        ({"apiVersion": V1BETA1}, "IfAvailable"),
+    ],
+    ids=["v1", "v1beta1"],
+)
+def test_a_program_for_credentials(
+    load: Any, tmp_path: Path, config: dict[str, str], mode: str
+) -> None:
+    extension = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "a"}}
+    connection = load(
+        {"exec": {"command": "bin/login", "provideClusterInfo": True, **config}},
+        {"extensions": [extension], "tls-server-name": "k"},
+    )
+    plugin = connection.credentials(VirtualClock())
+    assert isinstance(plugin, ExecPlugin)
+    assert plugin._config.command == str(tmp_path / "bin/login")
+    assert plugin._config.interactive_mode == mode
+    assert plugin._cluster == {
+        "server": SERVER,
+        "tls-server-name": "k",
+        "config": {"audience": "a"},
+    }
+
+
+async def test_a_token_goes_before_a_program(load: Any) -> None:
+    program = {"command": "login", "apiVersion": V1, "interactiveMode": "Never"}
+    assert await header(load({"token": "t", "exec": program})) == "Bearer t"
+
+
+@pytest.mark.parametrize(
+    ("user", "cluster", "words"),
+    [
+        ({"token": "t", "username": "u"}, {}, "more than one authentication method found"),
+        (
+            {"client-certificate-data": "YQ=="},
+            {},
+            "client-key-data or client-key must",
+        ),
+        (
+            {"client-certificate": "a", "client-key": "b"},
+            {},
+            "client-certificate of u: cannot",
+        ),
+        ({}, {"certificate-authority": "a"}, "certificate-authority of c: cannot read"),
+        ({}, {"server": ""}, 'no server found for cluster "c"'),
+        ({}, {"server": "ftp://x"}, "must be a URL or a valid host:port pair, got 'ftp://x'"),
+        ({}, {"server": "https://x:bad"}, "must be a URL or a valid host:port pair"),
+        ({}, {"proxy-url": "socks5://x"}, "invalid 'proxy-url'"),
+        (
+            {},
+            {"certificate-authority-data": "YQ==", "insecure-skip-tls-verify": True},
+            "root certificates file with the insecure flag is not allowed",
+        ),
+        ({"as-groups": ["a"]}, {}, "without impersonating a user"),
+        ({"auth-provider": {"name": "gcp"}}, {}, "gke-gcloud-auth-plugin"),
+        ({"auth-provider": {"name": "azure"}}, {}, "kubelogin"),
+        ({"auth-provider": {"name": "oidc"}}, {}, 'no Auth Provider found for name "oidc"'),
+        ({"exec": {"apiVersion": V1}}, {}, "command must be specified for u"),
+        ({"exec": {"command": "a"}}, {}, 'invalid apiVersion ""'),
+        ({"exec": {"command": "a", "apiVersion": V1}}, {}, "interactiveMode must be specified"),
+        (
+            {"exec": {"command": "a", "apiVersion": V1, "interactiveMode": "Maybe"}},
+            {},
+            'invalid interactiveMode for u: "Maybe"',
+        ),
+        (
+            {"exec": {"command": "a", "apiVersion": V1, "env": [{"value": "x"}]}},
+            {},
+            "env variable name must be specified",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_mistake_is_told_in_a_line_with_the_file(
+    load: Any, tmp_path: Path, user: Any, cluster: Any, words: str
+) -> None:
+    with pytest.raises(ConfigError) as raised:
+        load(user, cluster)
+    text = str(raised.value)
+    assert words in text
+    assert text.startswith(str(tmp_path / "config"))
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("clusters: [", ":2:1: not valid YAML"),
+        ("clusters: 5", ":1:11: clusters: must be a list, got 5"),
+        (
+            "clusters:\n- name: c\n  cluster:\n    certificate-authority-data: '%'",
+            ":4:33: clusters[0].cluster.certificate-authority-data: must be base64 text",
+        ),
+        ("apiVersion: apps/v1\nkind: Deployment", "not a kubeconfig: expected v1 Config"),
+        ("users: [{name: a}, {name: a}]", 'users: duplicate name "a" in list'),
+        ("", "no configuration has been provided"),
+    ],
+    ids=["no YAML", "no list", "no base64", "another kind", "twice", "empty"],
+)
+def test_a_broken_file_is_told_with_its_place(tmp_path: Path, text: str, words: str) -> None:
+    file = write(tmp_path / "config", text)
+    with pytest.raises(ConfigError) as raised:
+        load_kubeconfig(file)
+    assert str(raised.value).startswith(str(file))
+    assert words in str(raised.value)
+
+
+def test_fields_of_other_tools_are_passed_over(load: Any) -> None:
+    assert load({"x-tool": 1}, {"x-tool": {"a": []}}).server == SERVER
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"nothing: cannot read the kubeconfig: No such file"):
+        load_kubeconfig(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"current-context": ""}, "current-context is not set"),
+        ({"current-context": "y"}, 'context "y" does not exist'),
+        ({"contexts": [{"name": "x", "context": {"cluster": "c"}}]}, "user was not specified"),
+        (
+            {"contexts": [{"name": "x", "context": {"cluster": "d", "user": "u"}}]},
+            'cluster "d" was not found for context "x"',
+        ),
+    ],
+    ids=["none chosen", "unknown", "half a context", "unknown cluster"],
+)
+def test_a_context_that_cannot_be_used(tmp_path: Path, change: Any, words: str) -> None:
+    file = write(tmp_path / "config", {**document(), **change})
+    with pytest.raises(ConfigError) as raised:
+        load_kubeconfig(file)
+    assert words in str(raised.value)
+
+
+async def test_several_files_are_one_and_the_first_wins(tmp_path: Path) -> None:
+    first = document({"token": "first"})
+    del first["clusters"], first["current-context"]
+    second = document({"token": "second"}, namespace="ignored")
+    second["contexts"].append({"name": "y", "context": {"cluster": "c", "user": "u"}})
+    second["current-context"] = "y"
+    paths = [
+        write(tmp_path / "one" / "config", first),
+        tmp_path / "missing",
+        write(tmp_path / "two" / "config", second),
+    ]
+    environment = {"KUBECONFIG": os.pathsep.join(map(str, [*paths, "", paths[0]]))}
+    connection = load_kubeconfig(environment=environment)
+    assert await header(connection) == "Bearer first"
+    assert load_kubeconfig(context="x", environment=environment).namespace == "default"
+
+
+def test_all_files_may_be_missing(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no configuration has been provided"):
+        load_kubeconfig(environment={"KUBECONFIG": str(tmp_path / "missing")})
+
+
+def test_flags_name_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path / "config", document())
+    assert connection_from_flags(str(file)).server == SERVER
+    assert connection_from_flags(str(file), "https://other").server == "https://other"
+    assert connection_from_flags(master="localhost:8080").server == "http://localhost:8080"
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    with pytest.raises(ConfigError, match="--kubeconfig") as raised:
+        connection_from_flags()
+    assert "\n" not in str(raised.value)
