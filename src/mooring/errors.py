@@ -5,6 +5,7 @@
     ├── ObjectError   a Kubernetes object, quantity, selector or manifest is malformed
     ├── ApiError      the API server answered with a failure
     │   └── NoAnswerError   the API server did not answer
+    ├── ExtenderError an extender failed, or answered with something else than it was asked for
     └── PluginError   a plugin broke its contract
 
 A refusal to place a pod is a value (a `Status`), never an exception.
@@ -190,6 +191,10 @@ class NoAnswerError(ApiError):
     def maybe_applied(self) -> bool:
         """Tell whether the server may have carried a write out all the same: read to find out."""
         return self.sent
+
+
+class ExtenderError(MooringError):
+    """Report an extender that failed; the text is what kube-scheduler would say."""
 
 
 class PluginError(MooringError):

@@ -5,20 +5,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import logging
+from collections.abc import Coroutine, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from mooring.api import Pod
 from mooring.cycle.scoring import MAX_EXTENDER_PRIORITY, Ranking
+from mooring.framework.columns import Ints
 from mooring.framework.decision import NodeStatuses, PluginScores
 from mooring.framework.extender import Extender
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import MAX_NODE_SCORE
 from mooring.framework.status import Status
+from mooring.observe.logs import kv, vlog
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 #: Name under which a pod is queued that extenders refused. # kube-scheduler: framework/types.go
 EXTENDER_NAME = "Extender"
+
+SKIPPING = "Skipping extender as it returned error and has ignorable flag set"
+NO_SCORE = "Failed to run extender's priority function. No score given by this extender."
 
 _SCALE = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
 
@@ -34,10 +46,11 @@ async def filter_by_extenders(
             continue
         try:
             result = await extender.filter(pod, nodes.infos())
-        except Exception:
-            if extender.ignorable:
-                continue
-            raise
+        except Exception as error:
+            if not extender.ignorable:
+                raise
+            log.info(SKIPPING, extra=kv(extender=extender.name, err=error))
+            continue
         kept = set(result.feasible)
         mask = np.fromiter((name in kept for name in nodes.names), np.bool_, len(nodes))
         statuses.forget(np.flatnonzero(~mask) if nodes.rows is None else nodes.rows[~mask])
@@ -58,15 +71,39 @@ def _refuse(statuses: NodeStatuses, nodes: Nodes, name: str, status: Status) -> 
 async def prioritize_by_extenders(
     extenders: Sequence[Extender], pod: Pod, nodes: Nodes, ranking: Ranking
 ) -> None:
-    """Add the extenders' weighted scores to a ranking; one that fails adds nothing."""
-    names = nodes.names
-    for extender in extenders:
-        if not extender.is_prioritizer or not extender.is_interested(pod):
+    """Ask the extenders, all at once, and add their weighted scores to a ranking.
+
+    One that fails adds nothing.
+    """
+    asked = [
+        extender
+        for extender in extenders
+        if extender.is_prioritizer and extender.is_interested(pod)
+    ]
+    for extender, raw in zip(
+        asked, await _all_at_once([_ask(extender, pod, nodes) for extender in asked]), strict=True
+    ):
+        if raw is None:
             continue
-        try:
-            given = await extender.prioritize(pod, nodes.infos())
-            raw = np.array([given.get(name, 0) for name in names], dtype=np.int64)
-        except Exception:
-            continue
-        ranking.scores[extender.name] = PluginScores(raw, raw * _SCALE, extender.weight)
-        ranking.totals += raw * (extender.weight * _SCALE)
+        scaled = raw * _SCALE
+        ranking.scores[extender.name] = PluginScores(raw, scaled, extender.weight)
+        # Scores beyond all measure wrap around, as in Go.
+        ranking.totals += scaled * np.int64(extender.weight)
+
+
+async def _ask(extender: Extender, pod: Pod, nodes: Nodes) -> Ints | None:
+    try:
+        given = await extender.prioritize(pod, nodes.infos())
+        return np.array([given.get(name, 0) for name in nodes.names], dtype=np.int64)
+    except Exception as error:
+        vlog(log, 5, NO_SCORE, error=error, pod=pod, extender=extender.name)
+        return None
+
+
+async def _all_at_once(questions: Sequence[Coroutine[Any, Any, T]]) -> Sequence[T]:
+    """Wait for all answers. Without an event loop nothing can wait: they come one by one."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return [await question for question in questions]
+    return await asyncio.gather(*questions)

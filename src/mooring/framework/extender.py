@@ -10,6 +10,7 @@ import msgspec
 
 from mooring.api import Pod
 from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes
 
 
 class Victims(msgspec.Struct, frozen=True):
@@ -51,9 +52,12 @@ class Extender(Protocol):
         ...
 
     async def process_preemption(
-        self, pod: Pod, victims: Mapping[str, Victims]
+        self, pod: Pod, victims: Mapping[str, Victims], nodes: Nodes
     ) -> Mapping[str, Victims]:
-        """Ask which preemption candidates, and which victims on them, are acceptable."""
+        """Ask which preemption candidates, and which victims on them, are acceptable.
+
+        The answer may name other pods of `nodes` than those proposed.
+        """
         ...
 
     async def bind(self, pod: Pod, node_name: str) -> None:

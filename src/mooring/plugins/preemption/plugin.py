@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any, overload
 
 import numpy as np
 
 from mooring.api import Pod, PodDisruptionBudget
-from mooring.errors import ApiError
+from mooring.errors import ApiError, MooringError
 from mooring.framework.decision import Candidate, NodeStatuses
 from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.extender import Victims
@@ -20,17 +21,23 @@ from mooring.framework.handle import Handle
 from mooring.framework.plugin import Nominate, Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Code, Status, code_of
+from mooring.observe.logs import vlog
 from mooring.plugins.args import DefaultPreemptionArgs
 from mooring.plugins.preemption.budgets import Budgets
 from mooring.plugins.preemption.dry_run import DryRun, Trial
 from mooring.plugins.preemption.executor import Executor
 from mooring.plugins.preemption.importance import Cost
 
+log = logging.getLogger(__name__)
+
 NEVER = "preemption: not eligible due to preemptionPolicy=Never."
 VICTIM_TERMINATING = "preemption: not eligible due to a terminating pod on the nominated node."
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_CANDIDATE = "preemption: no candidate node for preemption"
 STILL_PREEMPTING = "waiting for the preemption for this pod to be finished"
+
+SKIPPED_EXTENDER = "Skipped extender as it returned error and has ignorable flag set"
+WITHOUT_VICTIMS = "Ignored node for which the extender didn't report victims"
 
 
 class Candidates(Sequence[Candidate]):
@@ -153,14 +160,18 @@ class DefaultPreemption(Plugin):
         }
         for extender in asked:
             try:
-                answer = dict(await extender.process_preemption(pod, victims))
-            except ApiError as error:
+                answer = dict(await extender.process_preemption(pod, victims, self.handle.snapshot))
+            except MooringError as error:
                 if extender.ignorable:
+                    vlog(log, 2, SKIPPED_EXTENDER, extender=extender.name, err=error)
                     continue
-                return Status.error(str(error))
+                return Status.error(f"preemption: {error}")
             for name in [name for name, those in answer.items() if not those.pods]:
                 if not extender.ignorable:
-                    return Status.error(f'expected at least one victim pod on node "{name}"')
+                    return Status.error(
+                        f'preemption: expected at least one victim pod on node "{name}"'
+                    )
+                vlog(log, 2, WITHOUT_VICTIMS, node=name, extender=extender.name)
                 del answer[name]
             victims = answer
             if not victims:

@@ -1,0 +1,111 @@
+"""Extenders: the webhooks of a configuration, and what they mean for the rest of it.
+
+# kube-scheduler: scheduler.go (buildExtenders)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import overload
+
+import msgspec
+
+from mooring.config import LoadResult
+from mooring.config.types import Extender as ExtenderConfig
+from mooring.config.types import Profile
+from mooring.errors import ConfigError
+from mooring.extenders.documents import NodeDocuments
+from mooring.extenders.http_extender import HttpExtender
+from mooring.extenders.webhook import Webhook
+from mooring.observe.clock import Clock, SystemClock
+from mooring.plugins.args import NodeResourcesFitArgs
+
+NO_FIT_ARGS = "couldn't build extenders: can't find NodeResourcesFitArgs in plugin config"
+
+_FIT = "NodeResourcesFit"
+_replace = msgspec.structs.replace
+
+
+class Extenders(Sequence[HttpExtender]):
+    """The extenders in the order in which they are asked: the ignorable ones last.
+
+    Owns their connections; close it at the end. Raises ConfigError where TLS files cannot be used.
+    """
+
+    def __init__(
+        self, configs: Sequence[ExtenderConfig] = (), *, clock: Clock | None = None
+    ) -> None:
+        clock = SystemClock() if clock is None else clock
+        documents = NodeDocuments()
+        self._extenders = tuple(
+            HttpExtender(config, _webhook(config, clock), documents)
+            for config in sorted(configs, key=lambda config: config.ignorable)
+        )
+
+    @overload
+    def __getitem__(self, index: int) -> HttpExtender: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[HttpExtender, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> HttpExtender | tuple[HttpExtender, ...]:
+        return self._extenders[index]
+
+    def __len__(self) -> int:
+        return len(self._extenders)
+
+    async def close(self) -> None:
+        """End all connections."""
+        for extender in self._extenders:
+            await extender.close()
+
+
+def _webhook(config: ExtenderConfig, clock: Clock) -> Webhook:
+    try:
+        return Webhook(config, clock)
+    except ConfigError as error:
+        text = f"couldn't build extenders: {config.url_prefix}: {error.message}"
+        raise ConfigError(text) from None
+
+
+def ignored_resources(configs: Sequence[ExtenderConfig]) -> tuple[str, ...]:
+    """Return the resources that extenders manage and NodeResourcesFit leaves to them."""
+    return tuple(
+        resource.name
+        for config in configs
+        for resource in config.managed_resources
+        if resource.ignored_by_scheduler
+    )
+
+
+def with_ignored_resources(loaded: LoadResult) -> LoadResult:
+    """Return a configuration whose NodeResourcesFit ignores what extenders manage.
+
+    They take the place of `ignoredResources` as written. A profile without NodeResourcesFit's
+    args is an error, as in kube-scheduler.
+    """
+    ignored = ignored_resources(loaded.config.extenders)
+    if not ignored:
+        return loaded
+    profiles = tuple(_with_ignored(profile, ignored) for profile in loaded.config.profiles)
+    resolved = tuple(
+        _replace(profile, args={**profile.args, _FIT: _ignoring(profile.args[_FIT], ignored)})
+        if _FIT in profile.args
+        else profile
+        for profile in loaded.profiles
+    )
+    return _replace(loaded, config=_replace(loaded.config, profiles=profiles), profiles=resolved)
+
+
+def _with_ignored(profile: Profile, ignored: tuple[str, ...]) -> Profile:
+    if not any(one.name == _FIT for one in profile.plugin_config):
+        raise ConfigError(NO_FIT_ARGS)
+    plugin_config = tuple(
+        _replace(one, args=_ignoring(one.args, ignored)) if one.name == _FIT else one
+        for one in profile.plugin_config
+    )
+    return _replace(profile, plugin_config=plugin_config)
+
+
+def _ignoring(args: NodeResourcesFitArgs, ignored: tuple[str, ...]) -> NodeResourcesFitArgs:
+    return _replace(args, ignored_resources=ignored)

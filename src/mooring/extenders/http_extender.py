@@ -1,0 +1,177 @@
+"""HttpExtender: one webhook of the configuration.
+
+# kube-scheduler: extender.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from mooring.api import Container, Pod
+from mooring.config.types import Extender as ExtenderConfig
+from mooring.errors import ExtenderError
+from mooring.extenders.answers import (
+    MetaVictims,
+    read_binding,
+    read_filter,
+    read_preemption,
+    read_priorities,
+)
+from mooring.extenders.documents import NodeDocuments, pod_json
+from mooring.extenders.webhook import Webhook
+from mooring.framework.extender import ExtenderFilterResult, Victims
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes
+
+UNKNOWN_NODE = 'extender "{}" claims a filtered node "{}" which is not found in the input node list'
+UNKNOWN_VICTIM = (
+    "extender: {} claims to preempt pod (UID: &{{{}}}) on node: {}, but the pod is not found on "
+    "that node"
+)
+NO_NODE_INFO = 'nodeinfo not found for node name "{}"'
+
+_Raw = msgspec.Raw
+
+
+class _Arguments(msgspec.Struct, rename="pascal"):
+    pod: _Raw
+    nodes: _Raw | None = None
+    node_names: list[str] | None = None
+
+
+class _MetaPod(msgspec.Struct):
+    UID: str
+
+
+class _Victims(msgspec.Struct):
+    Pods: list[_MetaPod] | list[_Raw]
+    NumPDBViolations: int
+
+
+class _PreemptionArguments(msgspec.Struct, rename="pascal"):
+    pod: _Raw
+    node_name_to_victims: dict[str, _Victims] | None = None
+    node_name_to_meta_victims: dict[str, _Victims] | None = None
+
+
+class _BindingArguments(msgspec.Struct):
+    PodName: str
+    PodNamespace: str
+    PodUID: str
+    Node: str
+
+
+class HttpExtender:
+    """Ask a webhook (`framework.extender.Extender`). Failures raise ExtenderError."""
+
+    def __init__(self, config: ExtenderConfig, webhook: Webhook, documents: NodeDocuments) -> None:
+        self.name = config.url_prefix
+        self.weight = config.weight
+        self.ignorable = config.ignorable
+        self.is_filter = bool(config.filter_verb)
+        self.is_prioritizer = bool(config.prioritize_verb)
+        self.is_binder = bool(config.bind_verb)
+        self.supports_preemption = bool(config.preempt_verb)
+        self._config = config
+        self._webhook = webhook
+        self._documents = documents
+        self._managed = frozenset(resource.name for resource in config.managed_resources)
+
+    def is_interested(self, pod: Pod) -> bool:
+        """Tell whether the pod asks for a resource this extender manages (or it manages all)."""
+        if not self._managed:
+            return True
+        spec = pod.spec
+        return any(map(self._has_managed, spec.containers)) or any(
+            map(self._has_managed, spec.init_containers)
+        )
+
+    def _has_managed(self, container: Container) -> bool:
+        resources, managed = container.resources, self._managed
+        return not managed.isdisjoint(resources.requests) or not managed.isdisjoint(
+            resources.limits
+        )
+
+    async def filter(self, pod: Pod, nodes: Sequence[NodeInfo]) -> ExtenderFilterResult:
+        """Ask which nodes fit.
+
+        Of nodes that come back whole only the names count: what the extender changed in them is
+        not looked at.
+        """
+        body = await self._webhook.post(self._config.filter_verb, self._arguments(pod, nodes))
+        answer = read_filter(body)
+        if answer.error:
+            raise ExtenderError(answer.error)
+        feasible = answer.nodes or ()
+        if self._config.node_cache_capable and answer.node_names is not None:
+            feasible = answer.node_names
+            asked = {node.name for node in nodes}
+            for name in feasible:
+                if name not in asked:
+                    raise ExtenderError(UNKNOWN_NODE.format(self.name, name))
+        return ExtenderFilterResult(feasible, answer.failed, answer.failed_and_unresolvable)
+
+    async def prioritize(self, pod: Pod, nodes: Sequence[NodeInfo]) -> Mapping[str, int]:
+        """Ask for a score from 0 to 10 per node name; the range is not checked."""
+        body = await self._webhook.post(self._config.prioritize_verb, self._arguments(pod, nodes))
+        return read_priorities(body)
+
+    def _arguments(self, pod: Pod, nodes: Sequence[NodeInfo]) -> bytes:
+        document = _Raw(pod_json(pod))
+        if self._config.node_cache_capable:
+            names = [node.name for node in nodes]
+            return msgspec.json.encode(_Arguments(document, node_names=names))
+        node_list = _Raw(self._documents.node_list(nodes))
+        return msgspec.json.encode(_Arguments(document, nodes=node_list))
+
+    async def process_preemption(
+        self, pod: Pod, victims: Mapping[str, Victims], nodes: Nodes
+    ) -> Mapping[str, Victims]:
+        """Ask which preemption candidates, and which victims on them, are acceptable."""
+        arguments = _PreemptionArguments(_Raw(pod_json(pod)))
+        if self._config.node_cache_capable:
+            arguments.node_name_to_meta_victims = {
+                name: _Victims(
+                    [_MetaPod(pod.metadata.uid) for pod in those.pods], those.pdb_violations
+                )
+                for name, those in victims.items()
+            }
+        else:
+            arguments.node_name_to_victims = {
+                name: _Victims([_Raw(pod_json(pod)) for pod in those.pods], those.pdb_violations)
+                for name, those in victims.items()
+            }
+        body = await self._webhook.post(self._config.preempt_verb, msgspec.json.encode(arguments))
+        return {
+            name: self._victims(name, those, nodes) for name, those in read_preemption(body).items()
+        }
+
+    def _victims(self, node_name: str, victims: MetaVictims, nodes: Nodes) -> Victims:
+        """Find the pods that an extender names by uid; they may be others than those proposed."""
+        node = nodes.find(node_name)
+        if node is None:
+            raise ExtenderError(NO_NODE_INFO.format(node_name))
+        pods = []
+        for uid in victims.uids:
+            found = node.pods.get(uid)
+            if found is None:
+                raise ExtenderError(UNKNOWN_VICTIM.format(self.name, uid, node_name))
+            pods.append(found.pod)
+        return Victims(tuple(pods), victims.pdb_violations)
+
+    async def bind(self, pod: Pod, node_name: str) -> None:
+        """Have the extender bind the pod; raise on failure."""
+        meta = pod.metadata
+        arguments = _BindingArguments(meta.name, meta.namespace, meta.uid, node_name)
+        body = await self._webhook.post(
+            self._config.bind_verb, msgspec.json.encode(arguments), repeatable=False
+        )
+        error = read_binding(body)
+        if error:
+            raise ExtenderError(error)
+
+    async def close(self) -> None:
+        """End all connections."""
+        await self._webhook.close()
