@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mooring.api import Lease, Namespace, Node, ObjectMeta, Pod, decode_as
+from mooring.api import CustomResource, Lease, Namespace, Node, ObjectMeta, Pod, decode_as
 from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.client import JSON_PATCH, MERGE, Client
 from mooring.client.kubeconfig import load_kubeconfig
@@ -134,8 +134,6 @@ async def test_a_pod_is_evicted(client: Client, cluster: Cluster) -> None:
 
 
 async def test_custom_resources_are_written_and_watched(client: Client, cluster: Cluster) -> None:
-    from mooring.api import CustomResource
-
     names = {"plural": "crews", "kind": "Crew", "singular": "crew"}
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     version = {"name": "v1", "served": True, "storage": True, "schema": schema}

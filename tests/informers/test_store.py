@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
 from mooring.api import Pod
 from mooring.informers.store import Handler, Store
@@ -79,3 +80,48 @@ def test_handlers_are_told_of_what_is_there_and_of_every_change() -> None:
     store.remove_handler(handler)
     store.delete("a", "default")
     assert told == expected
+
+
+def versioned(name: str, version: str) -> Pod:
+    return msgspec.convert({"metadata": {"name": name, "resourceVersion": version}}, Pod)
+
+
+def test_replacing_tells_what_came_what_changed_and_what_went() -> None:
+    store = Store([versioned("a", "1"), versioned("b", "1"), versioned("c", "1")])
+    told: list[str] = []
+    handler: Handler[Pod] = Handler(
+        on_add=lambda new: told.append(f"+{new.name}"),
+        on_update=lambda old, new: told.append(f"~{new.name}"),
+        on_delete=lambda old: told.append(f"-{old.name}"),
+    )
+    store.add_handler(handler)
+    told.clear()
+    store.replace([versioned("b", "1"), versioned("c", "2"), versioned("d", "1")])
+    assert told == ["~c", "+d", "-a"]
+    assert names(store.list()) == ["b", "c", "d"]
+
+
+def test_every_handler_is_told_though_one_fails() -> None:
+    store: Store[Pod] = Store()
+
+    def fail(_: Pod) -> None:
+        raise RuntimeError("a bug")
+
+    told: list[str] = []
+    store.add_handler(Handler(on_add=fail))
+    store.add_handler(Handler(on_add=lambda new: told.append(new.name)))
+    with pytest.raises(RuntimeError, match="a bug"):
+        store.replace([versioned("a", "1"), versioned("b", "1")])
+    assert told == ["a", "b"]
+
+
+def test_a_handler_added_by_a_handler_is_told_once() -> None:
+    store: Store[Pod] = Store()
+    told: list[str] = []
+
+    def add_another(_: Pod) -> None:
+        store.add_handler(Handler(on_add=lambda new: told.append(new.name)))
+
+    store.add_handler(Handler(on_add=add_another))
+    store.add(versioned("a", "1"))
+    assert told == ["a"]

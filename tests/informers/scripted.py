@@ -1,0 +1,153 @@
+"""A source of objects that does as its script says, for tests in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mooring.api import ObjectMeta, Pod
+from mooring.client.answers import ListMeta, ObjectList
+from mooring.client.collector import CollectorPause
+from mooring.client.resources import ListOptions
+from mooring.client.watch import BOOKMARK, INITIAL_EVENTS_END, WatchEvent
+from mooring.errors import ApiError
+from mooring.informers.reflector import Reflector
+from mooring.informers.store import Handler, Store
+from tests.client.fakes import RecordingClock
+
+#: The server does not know how to stream a first state.
+UNSUPPORTED = ApiError(422, "sendInitialEvents is forbidden", reason="Invalid")
+GONE = ApiError(410, "too old resource version", reason="Expired")
+
+
+def pod(name: str, version: int, **labels: str) -> Pod:
+    return Pod(
+        metadata=ObjectMeta(
+            name=name, namespace="team", uid=name, resource_version=str(version), labels=labels
+        )
+    )
+
+
+def event(type_: str, name: str, version: int) -> WatchEvent[Pod]:
+    return WatchEvent(type_, pod(name, version))
+
+
+def bookmark(version: int, *, end: bool = False) -> WatchEvent[Pod]:
+    annotations = {INITIAL_EVENTS_END: "true"} if end else {}
+    meta = ObjectMeta(resource_version=str(version), annotations=annotations)
+    return WatchEvent(BOOKMARK, Pod(metadata=meta))
+
+
+def page(version: int, *names: str, more: str = "") -> ObjectList[Pod]:
+    items = [pod(name, version) for name in names]
+    return ObjectList(ListMeta(str(version), more), items)
+
+
+class Lasting:
+    """Let a stream last some virtual seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+
+class _Watch:
+    def __init__(self, steps: list[Any], clock: RecordingClock) -> None:
+        self._steps = steps
+        self._clock = clock
+
+    async def batches(self) -> AsyncIterator[list[WatchEvent[Pod]]]:
+        for step in self._steps:
+            if isinstance(step, Exception):
+                raise step
+            if isinstance(step, Lasting):
+                self._clock.advance(step.seconds)
+            else:
+                yield step if isinstance(step, list) else [step]
+
+
+class ScriptedSource:
+    """Answer lists and watches in turn; when the script is over, hang and say so.
+
+    A watch is a list of steps: events, batches, failures, `Lasting`; a failure alone refuses it.
+    """
+
+    def __init__(self, clock: RecordingClock, *, lists: Any = (), watches: Any = ()) -> None:
+        self.collector = CollectorPause()
+        self.asked: list[tuple[str, ListOptions]] = []
+        self.over = asyncio.Event()
+        self._clock = clock
+        self._lists = list(lists)
+        self._watches = list(watches)
+
+    async def list(
+        self, kind: Any, namespace: str = "", options: ListOptions | None = None
+    ) -> ObjectList[Any]:
+        assert options is not None
+        self.asked.append(("list", options))
+        answer = await self._next(self._lists)
+        assert isinstance(answer, ObjectList)
+        return answer
+
+    @asynccontextmanager
+    async def watch(
+        self,
+        kind: Any,
+        namespace: str = "",
+        options: ListOptions | None = None,
+        *,
+        idle_timeout: float | None = None,
+    ) -> AsyncIterator[Any]:
+        assert options is not None
+        self.asked.append(("watch", options))
+        steps = await self._next(self._watches)
+        yield _Watch(steps, self._clock)
+
+    async def _next(self, script: list[Any]) -> Any:
+        if not script:
+            self.over.set()
+            await asyncio.Event().wait()
+        answer = script.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def versions(self, verb: str) -> list[str]:
+        return [options.resource_version for asked, options in self.asked if asked == verb]
+
+
+class Run:
+    """A reflector on a script, and all that came of it."""
+
+    def __init__(self, *, lists: Any = (), watches: Any = (), **options: Any) -> None:
+        self.clock = RecordingClock()
+        self.source = ScriptedSource(self.clock, lists=lists, watches=watches)
+        self.store: Store[Pod] = Store()
+        self.told: list[str] = []
+        self.store.add_handler(
+            Handler(
+                on_add=lambda new: self.told.append(f"+{new.name}"),
+                on_update=lambda old, new: self.told.append(
+                    f"{old.metadata.resource_version}>{new.metadata.resource_version} {new.name}"
+                ),
+                on_delete=lambda old: self.told.append(f"-{old.name}"),
+            )
+        )
+        self.reflector: Reflector[Pod] = Reflector(
+            Pod, self.source, self.store, clock=self.clock, **options
+        )
+
+    async def to_the_end(self) -> Run:
+        task = asyncio.create_task(self.reflector.run())
+        try:
+            async with asyncio.timeout(10):
+                await self.source.over.wait()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        return self
+
+    @property
+    def names(self) -> list[str]:
+        return sorted(one.name for one in self.store.list())

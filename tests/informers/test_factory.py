@@ -1,0 +1,64 @@
+"""Informers, one per kind."""
+
+from __future__ import annotations
+
+import asyncio
+
+from mooring.api import Node, Pod
+from mooring.informers.factory import InformerFactory
+from tests.client.fakes import RecordingClock
+from tests.informers.scripted import ScriptedSource, page
+
+PODS = "status.phase!=Succeeded,status.phase!=Failed"
+
+
+def factory_of(**script: object) -> tuple[InformerFactory, ScriptedSource]:
+    clock = RecordingClock()
+    source = ScriptedSource(clock, **script)
+    return InformerFactory(source, clock=clock, watch_list=False), source
+
+
+def test_all_who_ask_share_an_informer() -> None:
+    factory, _ = factory_of()
+    pods = factory.informer(Pod)
+    assert factory.informer("pods.v1.") is pods
+    assert factory.lister(Pod) is pods.store
+    assert factory.informer("crews.v1.x.io") is not pods
+    assert [informer.name for informer in factory] == ["pods.v1.", "crews.v1.x.io"]
+
+
+async def test_pods_that_have_ended_are_not_asked_for() -> None:
+    factory, source = factory_of(lists=[page(5, "a"), page(5)])
+    factory.informer(Pod)
+    factory.informer(Node)
+    factory.start()
+    async with asyncio.timeout(10):
+        await factory.wait_synced()
+    await factory.close()
+    lists = [options.field_selector for verb, options in source.asked if verb == "list"]
+    assert lists == [PODS, ""]
+
+
+async def test_what_is_asked_for_later_is_started_and_waited_for_too() -> None:
+    factory, _ = factory_of(lists=[page(5, "a"), page(6, "b")])
+    pods = factory.informer(Pod)
+    factory.start()
+    assert not factory.has_synced and factory.unsynced() == [pods]
+    nodes = factory.informer(Node)
+    async with asyncio.timeout(10):
+        await factory.wait_synced()
+    assert factory.has_synced and nodes.has_synced and nodes.failure is None
+    await factory.close()
+
+
+async def test_closing_ends_the_watching_and_keeps_what_is_known() -> None:
+    factory, source = factory_of(lists=[page(5, "a")])
+    pods = factory.informer(Pod)
+    factory.start()
+    pods.start()
+    async with asyncio.timeout(10):
+        await source.over.wait()
+    await factory.close()
+    await factory.close()
+    assert [one.name for one in pods.store.list()] == ["a"]
+    assert len(asyncio.all_tasks()) == 1

@@ -1,0 +1,279 @@
+"""A store that follows a server through everything that goes wrong. Time is virtual."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import random
+from typing import Any
+
+import pytest
+
+from mooring.api import Pod
+from mooring.client.watch import WatchEvent
+from mooring.errors import ApiError, NoAnswerError
+from mooring.informers.reflector import Selection
+from mooring.informers.store import Handler
+from tests.informers.scripted import (
+    GONE,
+    UNSUPPORTED,
+    Lasting,
+    Run,
+    bookmark,
+    event,
+    page,
+    pod,
+)
+
+CUT = NoAnswerError("the connection was cut within the answer", sent=True)
+REFUSED = NoAnswerError("connection refused", sent=False)
+BUSY = ApiError(429, "busy", reason="TooManyRequests", retry_after=40.0)
+TOO_LARGE = ApiError(
+    504,
+    "Too large resource version",
+    reason="Timeout",
+    details={"causes": [{"reason": "ResourceVersionTooLarge"}]},
+)
+FIRST = [event("ADDED", "b", 2), event("ADDED", "a", 1), bookmark(5, end=True)]
+
+
+def in_list_mode(lists: Any, watches: Any = (), **options: Any) -> Run:
+    return Run(lists=lists, watches=watches, watch_list=False, **options)
+
+
+# The first state.
+
+
+async def test_the_first_state_is_streamed_and_the_stream_goes_on() -> None:
+    run = await Run(
+        watches=[[FIRST, [event("MODIFIED", "a", 6), event("DELETED", "b", 7)]]]
+    ).to_the_end()
+    assert run.told == ["+b", "+a", "1>6 a", "-b"]
+    assert run.reflector.synced.is_set()
+    (_, first), (_, second) = run.source.asked
+    assert first.send_initial_events and first.allow_watch_bookmarks
+    assert first.resource_version_match == "NotOlderThan" and first.resource_version == ""
+    assert second.resource_version == "7" and not second.send_initial_events
+    assert run.clock.slept == []
+
+
+async def test_nothing_shows_before_the_state_is_complete() -> None:
+    run = await Run(watches=[[FIRST[0], bookmark(4), CUT]]).to_the_end()
+    assert run.told == [] and not run.reflector.synced.is_set()
+    assert run.reflector.failure is CUT
+    assert run.clock.slept
+
+
+async def test_a_stream_that_ends_within_the_state_is_begun_again() -> None:
+    run = await Run(watches=[[FIRST[0]], [FIRST]]).to_the_end()
+    assert run.names == ["a", "b"]
+
+
+async def test_changes_within_the_first_state_are_counted_in() -> None:
+    steps = [event("ADDED", "a", 1), event("MODIFIED", "a", 3), event("ADDED", "b", 2)]
+    run = await Run(watches=[[[*steps, event("DELETED", "b", 4), *FIRST[2:]]]]).to_the_end()
+    assert [(one.name, one.metadata.resource_version) for one in run.store.list()] == [("a", "3")]
+
+
+async def test_a_server_that_cannot_stream_is_asked_for_a_list() -> None:
+    run = await Run(watches=[UNSUPPORTED], lists=[page(5, "a")]).to_the_end()
+    assert run.names == ["a"] and run.reflector.synced.is_set()
+    assert run.source.versions("list") == ["0"]
+    assert run.source.versions("watch") == ["", "5"]
+
+
+@pytest.mark.parametrize("error", [GONE, TOO_LARGE], ids=["forgotten", "not there yet"])
+async def test_a_version_that_the_server_lacks_is_dropped(error: ApiError) -> None:
+    run = await Run(watches=[[FIRST, GONE], error, [FIRST]]).to_the_end()
+    assert run.source.versions("watch") == ["", "5", "", "5"]
+    assert len(run.clock.slept) == 1
+
+
+async def test_a_list_comes_in_pages() -> None:
+    run = await in_list_mode(
+        [page(5, "a", more="x"), page(6, "b", more="y"), page(7, "c")]
+    ).to_the_end()
+    assert run.names == ["a", "b", "c"]
+    lists = [options for verb, options in run.source.asked if verb == "list"]
+    assert [one.continue_ for one in lists] == ["", "x", "y"]
+    assert [one.resource_version for one in lists] == ["0", "", ""]
+    assert {one.limit for one in lists} == {500}
+    assert run.source.versions("watch") == ["5"]
+
+
+async def test_pages_that_expire_are_asked_for_at_once() -> None:
+    run = await in_list_mode([page(5, "a", more="x"), GONE, page(8, "b")]).to_the_end()
+    assert run.names == ["b"]
+    assert run.source.versions("watch") == ["8"]
+    assert run.source.asked[2][1].limit == 0
+
+
+@pytest.mark.parametrize("error", [GONE, TOO_LARGE], ids=["forgotten", "not there yet"])
+async def test_a_list_at_a_lost_version_is_asked_for_at_the_latest(error: ApiError) -> None:
+    run = await in_list_mode([page(5, "a"), error, page(9, "b")], [GONE]).to_the_end()
+    assert run.source.versions("list") == ["0", "5", ""]
+    assert run.told == ["+a", "+b", "-a"]
+
+
+# The changes.
+
+
+async def test_a_watch_that_ends_is_taken_up_where_it_was() -> None:
+    watches = [[event("ADDED", "b", 6), bookmark(9)], [Lasting(300)], [event("DELETED", "b", 11)]]
+    run = await in_list_mode([page(5, "a")], watches).to_the_end()
+    assert run.source.versions("watch") == ["5", "9", "9", "11"]
+    assert run.source.versions("list") == ["0"]
+    assert run.told == ["+a", "+b", "-b"]
+    assert run.clock.slept == []
+
+
+async def test_a_watch_that_is_cut_is_taken_up_at_once() -> None:
+    run = await in_list_mode([page(5, "a")], [[event("ADDED", "b", 6), CUT]]).to_the_end()
+    assert run.source.versions("watch") == ["5", "6"]
+    assert run.clock.slept == []
+
+
+async def test_a_forgotten_place_means_a_new_list_after_a_pause() -> None:
+    lists = [page(5, "a", "b"), page(9, "b", "c")]
+    run = await in_list_mode(lists, [[event("MODIFIED", "b", 6), GONE]]).to_the_end()
+    assert run.source.versions("list") == ["0", "6"]
+    assert run.told == ["+a", "+b", "5>6 b", "6>9 b", "+c", "-a"]
+    assert len(run.clock.slept) == 1
+
+
+async def test_objects_that_have_not_changed_are_not_told_again() -> None:
+    run = await in_list_mode([page(5, "a"), page(5, "a")], [GONE]).to_the_end()
+    assert run.told == ["+a"]
+
+
+@pytest.mark.parametrize("error", [REFUSED, CUT], ids=["nobody there", "cut at once"])
+async def test_a_server_that_is_away_is_waited_for_without_a_new_list(error: ApiError) -> None:
+    run = await in_list_mode([page(5, "a")], [error] * 8).to_the_end()
+    assert run.source.versions("list") == ["0"]
+    assert run.source.versions("watch") == ["5"] * 9
+    bounds = [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0]
+    for slept, base in zip(run.clock.slept, bounds, strict=True):
+        assert base <= slept <= 2 * base
+    assert run.reflector.failure is error
+
+
+async def test_the_server_may_ask_for_more_patience_than_ours() -> None:
+    run = await in_list_mode([BUSY, page(5, "a")], [BUSY, [BUSY]]).to_the_end()
+    assert run.clock.slept == [40.0, 40.0, 40.0]
+    assert run.source.versions("list") == ["0", "0"]
+
+
+async def test_waits_are_short_again_after_two_quiet_minutes() -> None:
+    watches = [REFUSED, REFUSED, REFUSED, [event("ADDED", "b", 6), Lasting(121)], REFUSED]
+    run = await in_list_mode([page(5, "a")], watches).to_the_end()
+    assert run.clock.slept[2] >= 3.2
+    assert run.clock.slept[3] <= 1.6
+    assert run.reflector.failure is REFUSED
+
+
+async def test_a_failure_is_over_with_the_first_event() -> None:
+    run = await in_list_mode([page(5, "a")], [REFUSED, [bookmark(6)]]).to_the_end()
+    assert run.reflector.failure is None
+
+
+async def test_a_watch_that_ends_at_once_with_nothing_is_suspicious(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.INFO):
+        run = await in_list_mode([page(5, "a"), page(6, "a")], [[]]).to_the_end()
+    assert run.source.versions("list") == ["0", "5"]
+    assert len(run.clock.slept) == 1
+    assert "watch ended with error" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ApiError(500, "unable to decode an event", reason="ClientWatchDecoding"),
+        ApiError(403, "pods is forbidden", reason="Forbidden"),
+    ],
+    ids=["garbage", "no rights any more"],
+)
+async def test_other_failures_mean_a_new_list_and_a_line(
+    error: ApiError, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = await in_list_mode([page(5, "a"), page(7, "a")], [[bookmark(6), error]]).to_the_end()
+    assert run.source.versions("list") == ["0", "6"]
+    assert len(run.clock.slept) == 1
+    assert [record.message for record in caplog.records] == ["Failed to watch"]
+
+
+async def test_a_list_that_is_refused_is_tried_again_for_ever(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    forbidden = ApiError(403, "pods is forbidden", reason="Forbidden")
+    run = await Run(watches=[forbidden] * 5, lists=[forbidden] * 5).to_the_end()
+    assert not run.reflector.synced.is_set()
+    assert run.reflector.failure is forbidden
+    assert len(run.clock.slept) == 5
+    assert len(caplog.records) == 5
+
+
+async def test_events_of_no_known_sort_are_passed_over(caplog: pytest.LogCaptureFixture) -> None:
+    odd = WatchEvent("RENAMED", pod("x", 6))
+    run = await in_list_mode([page(5, "a")], [[odd, event("ADDED", "b", 7)]]).to_the_end()
+    assert run.names == ["a", "b"]
+    assert "Unknown watch event" in caplog.text
+
+
+async def test_the_last_state_of_an_object_is_told_when_it_goes() -> None:
+    run = in_list_mode([page(5, "a")], [[event("DELETED", "a", 9)]])
+    last: list[str] = []
+    run.store.add_handler(Handler(on_delete=lambda old: last.append(old.metadata.resource_version)))
+    await run.to_the_end()
+    assert last == ["9"]
+
+
+async def test_a_handler_that_fails_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(*_: Pod) -> None:
+        raise RuntimeError("a bug")
+
+    run = in_list_mode([page(5, "a", "b"), page(9, "b")], [[event("ADDED", "c", 6), GONE]])
+    run.store.add_handler(Handler(on_add=fail, on_update=fail, on_delete=fail))
+    told: list[str] = []
+    run.store.add_handler(Handler(on_add=lambda new: told.append(new.name)))
+    await run.to_the_end()
+    assert told == ["a", "b", "c"]
+    assert run.names == ["b"]
+    assert "a bug" in caplog.text
+
+
+async def test_a_bug_of_ours_does_not_end_the_watching(caplog: pytest.LogCaptureFixture) -> None:
+    run = await in_list_mode([page(5, "a"), page(6, "a", "b")], [RuntimeError("ours")]).to_the_end()
+    assert run.names == ["a", "b"]
+    assert "Reflector failed" in caplog.text
+
+
+# What is asked for.
+
+
+async def test_the_selection_goes_with_every_request() -> None:
+    chosen = Selection(field_selector="status.phase!=Failed", label_selector="a=b")
+    run = await Run(
+        watches=[UNSUPPORTED, [Lasting(5)]], lists=[page(5, "a")], selection=chosen
+    ).to_the_end()
+    for _, options in run.source.asked:
+        assert (options.field_selector, options.label_selector) == ("status.phase!=Failed", "a=b")
+
+
+async def test_watches_end_at_different_times() -> None:
+    run = await in_list_mode(
+        [page(5, "a")], [[Lasting(5)]] * 50, random=random.Random(1)
+    ).to_the_end()
+    times = [options.timeout_seconds for verb, options in run.source.asked if verb == "watch"]
+    assert all(300 <= seconds <= 600 for seconds in times)
+    assert len(set(times)) > 20
+
+
+async def test_the_collector_rests_while_the_first_state_comes() -> None:
+    run = Run(watches=[[FIRST[0], FIRST[1], FIRST[2], event("ADDED", "c", 6)], [Lasting(5)]])
+    seen: list[tuple[str, bool]] = []
+    run.store.add_handler(Handler(on_add=lambda new: seen.append((new.name, gc.isenabled()))))
+    await run.to_the_end()
+    assert seen == [("b", False), ("a", False), ("c", True)]
+    assert gc.isenabled()
