@@ -28,7 +28,7 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.observe.clock import VirtualClock
 from mooring.registry import Registry, default_registry, load_plugin
-from mooring.simulate.backlog import Progress, schedule_all
+from mooring.simulate.backlog import Outcomes, Progress, schedule_all
 from mooring.simulate.explaining import ExplainingScheduler
 from mooring.simulate.report import SCHEDULED, PodResult, Report, make_report, report_data
 
@@ -118,7 +118,7 @@ def _run(args: argparse.Namespace) -> int:
         uid = _find_pod(name, scheduler.cluster.pods.list(), not_tried).metadata.uid
         scheduler.examinations[uid] = []
     with _Progress() as progress:
-        outcomes = asyncio.run(schedule_all(scheduler, progress.tell))
+        outcomes = _schedule(scheduler, progress.tell)
     report = make_report(scheduler, outcomes, not_tried)
     explained = [attempts for attempts in scheduler.examinations.values() if attempts]
     # Written at once: whoever reads it gets all of it or nothing.
@@ -126,6 +126,19 @@ def _run(args: argparse.Namespace) -> int:
     if args.fail_on_pending and any(found.result != SCHEDULED for found in report.pods):
         return NOT_ALL_SCHEDULED
     return 0
+
+
+def _schedule(scheduler: ExplainingScheduler, progress: Progress | None) -> Outcomes:
+    """Schedule everything, in an event loop: a plugin may wait for something at PreBind or Bind."""
+    found: list[Outcomes] = []
+
+    async def work() -> None:
+        # Not returned: when asyncio.run resets its signal handler, it prints the task's result into
+        # an error message that nobody reads, which takes minutes for thousands of decisions.
+        found.append(await schedule_all(scheduler, progress))
+
+    asyncio.run(work())
+    return found[0]
 
 
 def _config(

@@ -113,8 +113,7 @@ class Backlog:
         released.clear()
         happened, self._happened = self._happened, []
         for event, old, new in happened:
-            for uid, queued in list(self._refused.items()):
-                decision = self._decisions[uid]
+            for uid, queued, decision in self._concerned(event):
                 if decision.outcome is Outcome.SCHEDULED:
                     # Waiting at Permit: not refused, so far.
                     continue
@@ -132,6 +131,28 @@ class Backlog:
             if activated is not None and activated.attempts < MAX_ATTEMPTS:
                 self._backoff.append(activated)
         self._scheduler.activated.clear()
+
+    def _concerned(self, event: ClusterEvent) -> list[tuple[str, QueuedPod, Decision]]:
+        """Return the refused pods of which some plugin waits for such an event at all.
+
+        Thousands of pods are refused by a few sets of plugins: each set is asked once.
+        """
+        answers: dict[tuple[str, frozenset[str]], bool] = {}
+        found = []
+        for uid, queued in self._refused.items():
+            decision = self._decisions[uid]
+            refused_by = decision.unschedulable_plugins
+            key = (decision.profile_name, refused_by)
+            answer = answers.get(key)
+            if answer is None:
+                hints = self._hints[decision.profile_name]
+                waiting = hints.waiting_for(event)
+                answer = answers[key] = not refused_by or any(
+                    name in waiting or not hints.knows(name) for name in refused_by
+                )
+            if answer:
+                found.append((uid, queued, decision))
+        return found
 
     def _pod_updated(self, old: Pod, new: Pod) -> None:
         if new.spec.node_name and not old.spec.node_name:

@@ -6,8 +6,11 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
+from msgspec.structs import replace
+
 from mooring.api import Pod
 from mooring.explain.examination import Examination, ask_filters, examine
+from mooring.framework.decision import Decision
 from mooring.simulate.memory import Attempt, MemoryScheduler
 
 
@@ -19,6 +22,13 @@ class ExplainingScheduler(MemoryScheduler):
         self.attempts: Counter[str] = Counter()
         #: By uid, every attempt in order.
         self.examinations: dict[str, list[Examination]] = {uid: [] for uid in explained}
+
+    async def schedule_one(self, pod: Pod) -> Decision:
+        """Try one pod through all points; the details are kept of explained pods only."""
+        decision = await super().schedule_one(pod)
+        if pod.metadata.uid not in self.examinations:
+            _drop_details(decision)
+        return decision
 
     async def decide(self, pod: Pod, *, examine: bool = False) -> Attempt:
         """Run PreEnqueue and the scheduling cycle, and look at it closely where that is wanted."""
@@ -37,3 +47,13 @@ class ExplainingScheduler(MemoryScheduler):
         found = examine(answers, attempt.decision, self.attempts[uid])
         self.examinations[uid].append(found)
         return attempt
+
+
+def _drop_details(decision: Decision) -> None:
+    """Let go of what grows with the number of nodes: a run may hold a decision for every pod."""
+    decision.statuses = None
+    decision.feasible = None
+    decision.scores = {}
+    decision.totals = None
+    if decision.post_filter is not None:
+        decision.post_filter = replace(decision.post_filter, candidates=())
