@@ -26,7 +26,7 @@ from mooring.framework.pod_info import PodInfo
 from mooring.framework.points import Point
 from mooring.framework.state import CycleState
 from mooring.framework.status import Code, Status
-from mooring.framework.what_if import WhatIf, one_row
+from mooring.framework.what_if import PodBatch, WhatIf
 
 _REFUSALS = "(Status, mask) with a bool per node"
 _BOOL = np.dtype(np.bool_)
@@ -272,7 +272,7 @@ def refused_by_nominations(
     profile: Profile, nominator: Nominator, state: CycleState, pod: PodInfo, nodes: Nodes
 ) -> list[tuple[int, Status]]:
     """Return the positions of nodes that refuse the pod for the pods nominated to them."""
-    refused = []
+    found: list[tuple[int, list[PodInfo]]] = []
     for node_name in nominator.nodes():
         row = nodes.row(node_name)
         if row < 0:
@@ -280,16 +280,55 @@ def refused_by_nominations(
         if nodes.rows is None:
             position = row
         else:
-            found = np.flatnonzero(nodes.rows == row)
-            if not len(found):
+            positions = np.flatnonzero(nodes.rows == row)
+            if not len(positions):
                 continue
-            position = int(found[0])
+            position = int(positions[0])
         others = nominated_before(nominator, pod, node_name)
         if others:
-            status = filter_with(profile, state, pod.pod, one_row(nodes, row), others)
+            found.append((position, others))
+    if not found:
+        return []
+    positions = np.array([position for position, _ in found], dtype=np.intp)
+    view = WhatIf(nodes, positions if nodes.rows is None else nodes.rows[positions])
+    return [
+        (found[index][0], status)
+        for index, status in refused_with(profile, state, pod.pod, view, [o for _, o in found])
+    ]
+
+
+def refused_with(
+    profile: Profile,
+    state: CycleState,
+    pod: Pod,
+    nodes: WhatIf,
+    others: Sequence[Sequence[PodInfo]],
+) -> list[tuple[int, Status]]:
+    """Return which of some nodes refuse the pod, were the `others` of each on it; by position.
+
+    All nodes are asked at once, unless a plugin keeps counts across nodes.
+    """
+    if len(others) == 1 or precomputes(profile, state):
+        refused = []
+        for position, here in enumerate(others):
+            status = filter_with(profile, state, pod, nodes.alone(position), here)
             if status is not None:
                 refused.append((position, status))
-    return refused
+        return refused
+    batch = PodBatch([other for here in others for other in here])
+    view = nodes.copy()
+    positions = np.repeat(np.arange(len(others)), [len(here) for here in others])
+    view.add_batch(positions, batch, np.arange(len(batch.pods), dtype=np.intp))
+    verdicts = filter_nodes(profile, state, pod, view)
+    if verdicts.error is not None:
+        return [(0, verdicts.error)]
+    return [(position, status) for status, rows in verdicts.refusals for position in rows.tolist()]
+
+
+def precomputes(profile: Profile, state: CycleState) -> bool:
+    """Tell whether a Filter plugin that is asked in this cycle keeps state across nodes."""
+    skips = state.skip_filter_plugins
+    return any(step.name not in skips for step in (*profile.add_pod, *profile.remove_pod))
 
 
 def filter_nodes_with_nominated(

@@ -10,7 +10,13 @@ import msgspec
 import numpy as np
 
 from mooring.api import Pod
-from mooring.cycle.filtering import filter_nodes, filter_one, filter_with, nominated_before
+from mooring.cycle.filtering import (
+    filter_nodes,
+    filter_one,
+    nominated_before,
+    precomputes,
+    refused_with,
+)
 from mooring.cycle.pre_filter import run_extension
 from mooring.cycle.profile import Profile
 from mooring.framework.extender import Extender
@@ -141,17 +147,17 @@ class ProfileHandle:
         nominator = self.nominator
         names = set(nominator.nodes())
         if not names:
-            return
+            return ()
         info = self.pod_info(pod)
+        found = []
         for position, name in enumerate(nodes.names):
-            if name not in names:
-                continue
-            others = nominated_before(nominator, info, name)
-            if others:
-                alone = nodes.alone(position)
-                status = filter_with(self.profile, state, pod, alone, others)
-                if status is not None:
-                    yield position, status
+            if name in names and (others := nominated_before(nominator, info, name)):
+                found.append((position, others))
+        if not found:
+            return ()
+        view = nodes.some(np.array([position for position, _ in found], dtype=np.intp))
+        refused = refused_with(self.profile, state, pod, view, [others for _, others in found])
+        return [(found[index][0], status) for index, status in refused]
 
     def run_add_pod(
         self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
@@ -167,7 +173,4 @@ class ProfileHandle:
 
     def precomputes(self, state: CycleState) -> bool:
         """Tell whether a Filter plugin that is asked in this cycle keeps state across nodes."""
-        skips = state.skip_filter_plugins
-        return any(
-            step.name not in skips for step in (*self.profile.add_pod, *self.profile.remove_pod)
-        )
+        return precomputes(self.profile, state)

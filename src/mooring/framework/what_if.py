@@ -84,8 +84,8 @@ class WhatIf(Nodes):
         super().__init__(nodes._columns, nodes._counts, nodes._images, rows)
         self._own: dict[tuple[str, str], Ints] = {}
         self._changes: list[_Change] = []
-        #: The node this view began with, where that is not the snapshot's (see `alone`).
-        self._begin: NodeInfo | None = None
+        #: Nodes this view began with, where they are not the snapshot's (see `some`).
+        self._begin: dict[int, NodeInfo] = {}
         #: Nodes materialised so far, and how many changes each has seen.
         self._infos: dict[int, tuple[NodeInfo, int]] = {}
 
@@ -111,18 +111,34 @@ class WhatIf(Nodes):
         for (kind, resource), column in self._own.items():
             change.apply(kind, resource, column)
 
-    def alone(self, position: int) -> WhatIf:
-        """Return a view of one of these nodes as it would be, to be changed further by itself."""
+    def some(self, positions: Positions) -> WhatIf:
+        """Return a view of some of these nodes as they would be, to be changed by itself."""
         assert self.rows is not None
-        other = WhatIf(self.all, self.rows[position : position + 1])
-        other._begin = self.info(position).clone()
+        other = WhatIf(self.all, self.rows[positions])
+        for index, position in enumerate(positions.tolist()):
+            if self._is_changed(position):
+                other._begin[index] = self.info(position).clone()
         return other
+
+    def alone(self, position: int) -> WhatIf:
+        """Return a view of one of these nodes as it would be, to be changed by itself."""
+        return self.some(_at(position))
+
+    def copy(self) -> WhatIf:
+        """Return a view of the same nodes as they would be, to be changed by itself."""
+        return self.some(np.arange(len(self), dtype=np.intp))
+
+    def _is_changed(self, position: int) -> bool:
+        return position in self._begin or any(
+            bool((change.positions == position).any()) for change in self._changes
+        )
 
     def info(self, position: int) -> NodeInfo:
         """Return the node at `position` as it would be."""
         found = self._infos.get(position)
         if found is None:
-            info, seen = (self._begin or super().info(position)).clone(), 0
+            begin = self._begin.get(position)
+            info, seen = (begin or super().info(position)).clone(), 0
         else:
             info, seen = found
         if seen < len(self._changes) or found is None:
@@ -144,8 +160,8 @@ class WhatIf(Nodes):
         column = self._own.get((kind, resource))
         if column is None:
             column = base
-            if self._begin is not None:
-                column[0] = _amount(self._begin, kind, resource)
+            for position, begin in self._begin.items():
+                column[position] = _amount(begin, kind, resource)
             for change in self._changes:
                 change.apply(kind, resource, column)
             self._own[kind, resource] = column
@@ -186,7 +202,7 @@ class WhatIf(Nodes):
     def port_conflicts(self, port: HostPort) -> Mask:
         """Return on which nodes a host port would be taken."""
         conflicts = super().port_conflicts(port)
-        touched: set[int] = set() if self._begin is None else {0}
+        touched = set(self._begin)
         for change in self._changes:
             if change.batch.has_ports:
                 touched.update(change.positions.tolist())
