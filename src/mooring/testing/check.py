@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.api import KubeObject, Node, Pod
+from mooring.errors import PluginError
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import Point, points_of
 from mooring.testing.answers import Case, ask
@@ -83,16 +84,33 @@ def check_plugin(
     annotations of the words in the plugin's code; `nodes`, `pods` and `objects` are put into every
     cluster where that is not enough. The report says how much was met.
     """
+    __tracebackhide__ = True  # pytest shows the test instead.
     workbench = Workbench(plugin, args=args, features=features)
+    given = _Given(list(nodes), list(pods), list(objects))
+    try:
+        return _check(workbench, given, range(seed, seed + rounds))
+    except PluginError as error:
+        # How the check got there helps nobody; what the plugin raised is part of the message.
+        raise error.with_traceback(None) from error.__cause__
+
+
+class _Given(msgspec.Struct, frozen=True):
+    """The objects that every generated cluster holds."""
+
+    nodes: list[Node]
+    pods: list[Pod]
+    objects: list[KubeObject]
+
+
+def _check(workbench: Workbench, given: _Given, seeds: range) -> Report:
     check_args(workbench)
     before = repr(workbench.args)
-    words = words_of(plugin, workbench.args)
+    words = words_of(workbench.kind, workbench.args)
     report = Report()
-    own_nodes, own_pods, own_objects = list(nodes), list(pods), list(objects)
-    for one_seed in range(seed, seed + rounds):
-        rng = random.Random(one_seed)
-        scene = SceneMaker(rng, words).make(own_nodes, own_pods, own_objects)
-        _check_scene(workbench, scene, one_seed, rng, report)
+    for seed in seeds:
+        rng = random.Random(seed)
+        scene = SceneMaker(rng, words).make(given.nodes, given.pods, given.objects)
+        _check_scene(workbench, scene, seed, rng, report)
         check_args_kept(workbench, before)
     return report
 
