@@ -1,0 +1,194 @@
+"""Certificates for serving: one made for the occasion, and those of others to trust."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from mooring.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+# client-go: util/cert/cert.go: valid for a year, from an hour ago on for clocks that are late.
+_LATE = datetime.timedelta(hours=1)
+_YEAR = datetime.timedelta(days=365)
+# apimachinery: apis/asn1/oid.go
+_UID = x509.ObjectIdentifier("1.3.6.1.4.1.57683.2")
+
+
+class PemPair(msgspec.Struct, frozen=True):
+    """Hold a certificate, with those of its authorities, and its key."""
+
+    certificate: bytes
+    key: bytes
+
+
+def self_signed_pair(
+    host: str, names: Sequence[str] = (), addresses: Sequence[str] = ()
+) -> PemPair:
+    """Make a certificate for a host, and an authority that signed it and nothing else."""
+    now = datetime.datetime.now(datetime.UTC)
+    stamp = int(now.timestamp())
+    authority_key = ec.generate_private_key(ec.SECP256R1())
+    authority_name = _name(f"{host}-ca@{stamp}")
+    usage = _key_usage(key_cert_sign=True)
+    authority = (
+        _builder(authority_name, authority_name, authority_key.public_key(), now)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .sign(authority_key, hashes.SHA256())
+    )
+    key = ec.generate_private_key(ec.SECP256R1())
+    subjects: list[x509.GeneralName] = [
+        x509.DNSName(name) for name in dict.fromkeys((host, *names))
+    ]
+    subjects += [
+        x509.IPAddress(ipaddress.ip_address(address)) for address in dict.fromkeys(addresses)
+    ]
+    certificate = (
+        _builder(_name(f"{host}@{stamp}"), authority_name, key.public_key(), now)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_key_usage(key_cert_sign=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(subjects), critical=False)
+        .sign(authority_key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    return PemPair(
+        certificate.public_bytes(pem) + authority.public_bytes(pem),
+        key.private_bytes(
+            pem,
+            serialization.PrivateFormat.TraditionalOpenSSL,
+            serialization.NoEncryption(),
+        ),
+    )
+
+
+def find_or_make_pair(
+    folder: str, name: str, names: Sequence[str], addresses: Sequence[str]
+) -> tuple[str, str]:
+    """Return the files of a folder's pair, made where they are missing."""
+    certificate, key = Path(folder) / f"{name}.crt", Path(folder) / f"{name}.key"
+    if not (certificate.is_file() and key.is_file()):
+        pair = self_signed_pair("localhost", names, addresses)
+        try:
+            certificate.parent.mkdir(parents=True, exist_ok=True)
+            certificate.write_bytes(pair.certificate)
+            # Never readable by others, not even while it is written.
+            with open(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(pair.key)
+        except OSError as error:
+            raise ConfigError(
+                f"error creating self-signed certificates: {error.filename}: {error.strerror}"
+            ) from None
+        log.info("Generated self-signed cert (%s, %s)", certificate, key)
+    return str(certificate), str(key)
+
+
+class Authorities:
+    """Hold the certificates of authorities, and tell whom they vouch for."""
+
+    def __init__(self, pem: bytes = b"") -> None:
+        self.pem = pem
+        self._certificates = x509.load_pem_x509_certificates(pem) if pem.strip() else []
+
+    def __bool__(self) -> bool:
+        return bool(self._certificates)
+
+    def issued(self, certificate: x509.Certificate) -> bool:
+        """Tell whether one of them signed a certificate; TLS has checked all else."""
+        return any(_signed(authority, certificate) for authority in self._certificates)
+
+
+def read_authorities(file: str) -> Authorities:
+    """Read authorities from a file; raise ConfigError in Go's words where there are none."""
+    try:
+        pem = Path(file).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"open {file}: {(error.strerror or str(error)).lower()}") from None
+    return parse_authorities(pem, file)
+
+
+def parse_authorities(pem: bytes, where: str) -> Authorities:
+    """Read authorities from PEM text; raise ConfigError where there are none."""
+    try:
+        authorities = Authorities(pem)
+    except ValueError:
+        authorities = Authorities()
+    if not authorities:
+        raise ConfigError(f"error loading {where}: data does not contain any valid certificates")
+    return authorities
+
+
+def common_name(certificate: x509.Certificate) -> str:
+    """Return a certificate's common name, empty where it has none."""
+    return _attribute(certificate, NameOID.COMMON_NAME)[0]
+
+
+def organizations(certificate: x509.Certificate) -> tuple[str, ...]:
+    """Return a certificate's organizations: the groups of a user."""
+    return tuple(filter(None, _attribute(certificate, NameOID.ORGANIZATION_NAME)))
+
+
+def user_id(certificate: x509.Certificate) -> str:
+    """Return the UID that a certificate gives its user, empty where it gives none."""
+    found = _attribute(certificate, _UID)
+    return found[0] if len(found) == 1 else ""
+
+
+def _attribute(certificate: x509.Certificate, oid: x509.ObjectIdentifier) -> list[str]:
+    found = certificate.subject.get_attributes_for_oid(oid)
+    return [str(one.value) for one in found] or [""]
+
+
+def _signed(authority: x509.Certificate, certificate: x509.Certificate) -> bool:
+    if authority == certificate:
+        return True
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
+
+
+def _name(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime.datetime
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _LATE)
+        .not_valid_after(now - _LATE + _YEAR)
+    )
+
+
+def _key_usage(*, key_cert_sign: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_encipherment=True,
+        key_cert_sign=key_cert_sign,
+        content_commitment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )

@@ -1,0 +1,198 @@
+"""Endpoints: what each path answers."""
+
+# kube-scheduler: cmd/kube-scheduler/app/server.go (newEndpointsHandler), apiserver
+# pkg/server/routes/flags.go
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from mooring.api import Pod
+from mooring.observe.clock import Clock
+from mooring.observe.exposition import CONTENT_TYPE
+from mooring.serve.health import Answer, Health, HealthMetrics, HealthPage
+from mooring.serve.process import process_start_time
+from mooring.serve.resource_metrics import expose_resources
+from mooring.serve.zpages import (
+    flagz_data,
+    flagz_text,
+    statusz_data,
+    statusz_text,
+    structured_version,
+)
+
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+CONFIGZ_KEY = "componentconfig"
+MAX_VERBOSITY = 2**31 - 1
+NO_METHOD = "unsupported http method"
+
+_NOSNIFF = {"X-Content-Type-Options": "nosniff"}
+_FLAGS_PAGE = """<html>
+<head>
+<title>/debug/flags/</title>
+</head>
+<body>
+/debug/flags/<br>
+<br>
+flags:<br>
+<table>
+<tr>v<br>
+</table>
+<br>
+full flags configurable<br>
+</body>
+</html>
+"""
+
+
+class Sources(msgspec.Struct, frozen=True, kw_only=True):
+    """Say where answers come from. Each function is called on the serving thread."""
+
+    health: Health
+    metrics: Callable[[], bytes]
+    pods: Callable[[], Iterable[Pod]]
+    is_leader: Callable[[], bool]
+    #: The configuration in force as plain data.
+    config: Mapping[str, Any]
+    flags: Mapping[str, str]
+    version: str
+    set_verbosity: Callable[[int], None]
+    #: Whether /debug is offered.
+    profiling: bool = True
+    flagz: bool = True
+    statusz: bool = True
+    #: Further pages by path.
+    pages: Mapping[str, Handler] = {}
+
+
+class Endpoints:
+    """Find the answer to a request by its path; methods do not matter but where they do."""
+
+    def __init__(self, sources: Sources, clock: Clock) -> None:
+        self._sources = sources
+        self._clock = clock
+        self._started = process_start_time()
+        self._slis = HealthMetrics(self._started)
+        self._listed: dict[str, Handler] = {
+            "/metrics": self._metrics,
+            "/metrics/resources": self._resources,
+            "/metrics/slis": self._sli_metrics,
+            "/configz": self._configz,
+            **sources.pages,
+        }
+        for page in sources.health.pages(self._slis):
+            self._add_health(page)
+        if sources.flagz:
+            self._listed["/flagz"] = self._flagz
+        if sources.statusz:
+            self._listed["/statusz"] = self._statusz
+        self._unlisted: dict[str, Handler] = {}
+        if sources.profiling:
+            self._unlisted = {
+                "/debug/flags": self._flags_page,
+                "/debug/flags/": self._flags_page,
+                "/debug/flags/v": self._set_verbosity,
+            }
+
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer a request, whoever sent it."""
+        path = request.path
+        handler = self._listed.get(path) or self._unlisted.get(path)
+        if handler is None:
+            return text("404 page not found\n", 404)
+        return await handler(request)
+
+    def _add_health(self, page: HealthPage) -> None:
+        async def all_checks(request: web.BaseRequest) -> web.StreamResponse:
+            query = request.query
+            verbose, exclude = "verbose" in query, query.getall("exclude", [])
+            return _health(page.all(verbose=verbose, exclude=exclude))
+
+        async def one_check(request: web.BaseRequest) -> web.StreamResponse:
+            answer = page.one(request.path.rpartition("/")[2])
+            assert answer is not None
+            return _health(answer)
+
+        self._listed[f"/{page.name}"] = all_checks
+        for check in page.checks:
+            self._listed[f"/{page.name}/{check.name}"] = one_check
+
+    async def _metrics(self, request: web.BaseRequest) -> web.StreamResponse:
+        # Written on another thread: the lease is renewed on this one.
+        return self._exposition(await asyncio.to_thread(self._sources.metrics))
+
+    async def _sli_metrics(self, request: web.BaseRequest) -> web.StreamResponse:
+        return self._exposition(self._slis.expose())
+
+    async def _resources(self, request: web.BaseRequest) -> web.StreamResponse:
+        if not self._sources.is_leader():
+            return web.Response()
+        pods = list(self._sources.pods())
+        return self._exposition(await asyncio.to_thread(expose_resources, pods))
+
+    def _exposition(self, body: bytes) -> web.StreamResponse:
+        headers = {
+            "Content-Type": CONTENT_TYPE,
+            "Process-Start-Time-Unix": str(int(self._started)),
+        }
+        response = web.Response(body=body, headers=headers)
+        response.enable_compression()
+        return response
+
+    async def _configz(self, request: web.BaseRequest) -> web.StreamResponse:
+        body = json.dumps({CONFIGZ_KEY: self._sources.config}, separators=(",", ":"))
+        headers = {"Content-Type": "application/json", **_NOSNIFF}
+        return web.Response(body=body.encode(), headers=headers)
+
+    async def _flagz(self, request: web.BaseRequest) -> web.StreamResponse:
+        version = structured_version(request.headers.get("Accept", ""), "Flagz")
+        if version is not None:
+            return _json(flagz_data(self._sources.flags, version))
+        return web.Response(text=flagz_text(self._sources.flags))
+
+    async def _statusz(self, request: web.BaseRequest) -> web.StreamResponse:
+        # apiserver lists what was there before /statusz itself.
+        paths = [path for path in self._listed if path != "/statusz"]
+        about = (self._started, self._clock.now(), self._sources.version, paths)
+        version = structured_version(request.headers.get("Accept", ""), "Statusz")
+        if version is not None:
+            return _json(statusz_data(*about, version))
+        return web.Response(text=statusz_text(*about))
+
+    async def _flags_page(self, request: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(text=_FLAGS_PAGE, content_type="text/html", charset="utf-8")
+
+    async def _set_verbosity(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.method != "PUT":
+            return text(f"{NO_METHOD}\n", 406)
+        value = (await request.text()).strip()
+        problem = ""
+        if not (value.isascii() and value.isdigit()):
+            problem = "invalid syntax"
+        elif int(value) > MAX_VERBOSITY:
+            problem = "value out of range"
+        if problem:
+            return text(f"strconv.ParseUint: parsing {json.dumps(value)}: {problem}\n", 400)
+        self._sources.set_verbosity(int(value))
+        return text(f"successfully set klog.logging.verbosity to {value}\n")
+
+
+def text(body: str, status: int = 200) -> web.Response:
+    """Answer with plain text."""
+    return web.Response(text=body, status=status, headers=_NOSNIFF)
+
+
+def _health(answer: Answer) -> web.Response:
+    return text(answer.text, answer.status)
+
+
+def _json(data: object) -> web.Response:
+    body = json.dumps(data) + "\n"
+    return web.Response(body=body.encode(), content_type="application/json")

@@ -1,0 +1,177 @@
+"""Health: named checks, and the pages that show them.
+
+Checks are asked on the serving thread and read what the scheduling loop leaves behind: a flag, or
+the time of its last beat.
+"""
+
+# kube-scheduler: cmd/kube-scheduler/app/server.go; apiserver pkg/server/healthz/healthz.go
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+import msgspec
+from prometheus_client import CollectorRegistry
+
+from mooring.observe.clock import Clock
+from mooring.observe.exposition import expose
+from mooring.observe.families import STABLE, Maker
+from mooring.observe.logs import verbose, vlog
+
+log = logging.getLogger(__name__)
+
+SHUTTING_DOWN = "process is shutting down"
+NOT_SYNCED = "handlers are not fully synchronized"
+#: How long the scheduling loop may stand still before the process counts as dead. A plugin may
+#: take its time; nothing healthy takes a minute.
+LOOP_SECONDS = 60.0
+
+
+class Check(msgspec.Struct, frozen=True):
+    """Ask one question: `problem` returns None where all is well, else what is wrong."""
+
+    name: str
+    problem: Callable[[], str | None]
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """Hold what a health page answers."""
+
+    status: int
+    text: str
+
+
+class HealthMetrics:
+    """Count the results of checks, as /metrics/slis shows them."""
+
+    # component-base: metrics/prometheus/slis/metrics.go
+
+    def __init__(self, started: float) -> None:
+        self._registry = CollectorRegistry(auto_describe=False)
+        maker = Maker(self._registry, lambda gate: True)
+        self._results = maker.gauges(
+            "kubernetes_healthcheck",
+            "This metric records the result of a single healthcheck.",
+            ["name", "type"],
+            stability=STABLE,
+        )
+        self._totals = maker.counters(
+            "kubernetes_healthchecks",
+            "This metric records the results of all healthcheck.",
+            ["name", "type", "status"],
+            stability=STABLE,
+        )
+        help = "Start time of the process since unix epoch in seconds."
+        maker.gauge("process_start_time_seconds", help).set(started)
+
+    def observe(self, name: str, page: str, healthy: bool) -> None:
+        """Count a result."""
+        self._results[name, page].set(1 if healthy else 0)
+        self._totals[name, page, "success" if healthy else "error"].inc()
+
+    def expose(self) -> bytes:
+        """Return what /metrics/slis answers."""
+        return expose(self._registry.collect())
+
+
+class HealthPage:
+    """Answer for several checks at once, or for one of them."""
+
+    def __init__(self, name: str, checks: Sequence[Check], metrics: HealthMetrics) -> None:
+        self.name = name
+        # A page without a question of its own says at least that somebody answers.
+        self.checks = tuple(checks) or (PING,)
+        self._metrics = metrics
+
+    def all(self, *, verbose: bool = False, exclude: Sequence[str] = ()) -> Answer:
+        """Ask every check but those excluded; a failure says which, not why."""
+        lines, failed, reasons = [], [], []
+        unknown = set(exclude)
+        for check in self.checks:
+            if check.name in exclude:
+                unknown.discard(check.name)
+                lines.append(f"[+]{check.name} excluded: ok\n")
+                continue
+            problem = check.problem()
+            self._metrics.observe(check.name, self.name, problem is None)
+            if problem is None:
+                lines.append(f"[+]{check.name} ok\n")
+            else:
+                # The page is open to everybody; the reason is for the log and for /readyz/NAME.
+                lines.append(f"[-]{check.name} failed: reason withheld\n")
+                reasons.append(f"[-]{check.name} failed: {problem}\n")
+                failed.append(check.name)
+        if unknown:
+            names = ",".join(f'"{name}"' for name in sorted(unknown))
+            lines.append(f"warn: some health checks cannot be excluded: no matches for {names}\n")
+        if failed:
+            _log_failure(self.name, failed, reasons)
+            return Answer(500, f"{''.join(lines)}{self.name} check failed\n")
+        return Answer(200, f"{''.join(lines)}{self.name} check passed\n" if verbose else "ok")
+
+    def one(self, name: str) -> Answer | None:
+        """Ask one check; None where it does not exist."""
+        for check in self.checks:
+            if check.name == name:
+                problem = check.problem()
+                if problem is None:
+                    return Answer(200, "ok")
+                return Answer(500, f"internal server error: {problem}\n")
+        return None
+
+
+def _log_failure(page: str, failed: list[str], reasons: list[str]) -> None:
+    if verbose(log, 2):
+        vlog(log, 2, f"{','.join(failed)} check failed: {page}\n{''.join(reasons)}")
+
+
+PING = Check("ping", lambda: None)
+
+
+class Health:
+    """Hold what is known of this process' health, written by the scheduling loop.
+
+    `leader` is the check of the leader election, where there is one.
+    """
+
+    def __init__(
+        self, clock: Clock, *, leader: Check | None = None, loop_seconds: float = LOOP_SECONDS
+    ) -> None:
+        self._clock = clock
+        self._loop_seconds = loop_seconds
+        self._beat: float | None = None
+        self._synced = False
+        self._shutting_down = False
+        self._leader = (leader,) if leader is not None else ()
+
+    def beat(self) -> None:
+        """Tell that the scheduling loop turns; to be called every few seconds, idle or not."""
+        self._beat = self._clock.now()
+
+    def handlers_synced(self) -> None:
+        """Tell that the cache and the queue have seen everything there was at the start."""
+        self._synced = True
+
+    def begin_shutdown(self) -> None:
+        """Tell that the process is about to end."""
+        self._shutting_down = True
+
+    def pages(self, metrics: HealthMetrics) -> tuple[HealthPage, ...]:
+        """Return /healthz, /livez and /readyz."""
+        shutdown = Check("shutdown", lambda: SHUTTING_DOWN if self._shutting_down else None)
+        synced = Check("sched-handler-sync", lambda: None if self._synced else NOT_SYNCED)
+        loop = Check("scheduling-loop", self._loop_problem)
+        return (
+            HealthPage("healthz", self._leader, metrics),
+            HealthPage("livez", (PING, loop), metrics),
+            HealthPage("readyz", (*self._leader, shutdown, synced), metrics),
+        )
+
+    def _loop_problem(self) -> str | None:
+        if self._beat is None:
+            return None
+        still = self._clock.now() - self._beat
+        if still <= self._loop_seconds:
+            return None
+        return f"the scheduling loop has stood still for {still:.0f} s"

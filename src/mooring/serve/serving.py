@@ -1,0 +1,129 @@
+"""Serving: everything behind the ports, from settings to an open door."""
+
+# kube-scheduler: cmd/kube-scheduler/app/options/options.go (ApplyTo); apiserver
+# pkg/server/options/authentication.go, authorization.go (getClient)
+
+from __future__ import annotations
+
+import logging
+import socket
+
+import msgspec
+
+from mooring.client.aiohttp_transport import AiohttpTransport
+from mooring.client.client import Client
+from mooring.client.in_cluster import NOT_IN_CLUSTER, in_cluster_connection
+from mooring.client.kubeconfig import load_kubeconfig
+from mooring.client.rate_limit import rate_limit
+from mooring.errors import ConfigError
+from mooring.observe.clock import Clock
+from mooring.serve.authentication import Authenticator
+from mooring.serve.authorities import ClientAuthorities
+from mooring.serve.authorization import NO_KUBECONFIG, Authorizer
+from mooring.serve.endpoints import Endpoints, Sources
+from mooring.serve.reviews import AccessReviews, TokenReviews
+from mooring.serve.server import Gate, Server, listen, listen_insecurely
+from mooring.serve.settings import (
+    Authentication,
+    Authorization,
+    InsecureServing,
+    SecureServing,
+)
+from mooring.serve.tls import ServingTls
+
+log = logging.getLogger(__name__)
+
+# High, since whoever asks waits for it.
+_QPS = 200.0
+_BURST = 400
+
+
+class ServingSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Hold all that flags say about serving."""
+
+    secure: SecureServing = SecureServing()
+    insecure: InsecureServing = InsecureServing()
+    authentication: Authentication = Authentication()
+    authorization: Authorization = Authorization()
+
+
+class Serving:
+    """Serve what settings ask for.
+
+    `listen` may be called anywhere and takes the ports at once; `start` and `stop` belong to the
+    loop that serves.
+    """
+
+    def __init__(self, settings: ServingSettings, sources: Sources, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._endpoints = Endpoints(sources, clock)
+        self._server = Server(self._endpoints, clock)
+        self._clients: list[Client] = []
+        self._secure: socket.socket | None = None
+        self._insecure: socket.socket | None = None
+
+    def listen(self) -> None:
+        """Take the ports; raise ConfigError where one is taken already."""
+        self._secure = listen(self._settings.secure)
+        self._insecure = listen_insecurely(self._settings.insecure)
+
+    async def start(self) -> None:
+        """Open the ports; raise ConfigError where settings cannot be used."""
+        if self._secure is not None:
+            await self._start_securely(self._secure)
+        if self._insecure is not None:
+            await self._server.serve_insecurely(self._insecure)
+
+    async def stop(self) -> None:
+        """Close the ports."""
+        await self._server.stop()
+        for listener in (self._secure, self._insecure):
+            if listener is not None:
+                listener.close()
+        for client in self._clients:
+            await client.close()
+        self._clients.clear()
+
+    async def _start_securely(self, listener: socket.socket) -> None:
+        authentication, authorization = (
+            self._settings.authentication,
+            self._settings.authorization,
+        )
+        client = self._client(authentication.kubeconfig, "authentication")
+        authorities = ClientAuthorities(authentication, client)
+        await authorities.load()
+        tokens = None
+        if client is not None:
+            tokens = TokenReviews(client, self._clock, authentication.cache_seconds)
+        client = self._client(authorization.kubeconfig, "authorization")
+        reviews = None
+        if client is None:
+            log.warning(NO_KUBECONFIG)
+        else:
+            allow, deny = authorization.allow_seconds, authorization.deny_seconds
+            reviews = AccessReviews(client, self._clock, allow, deny)
+        gate = Gate(
+            self._endpoints,
+            Authenticator(authorities, tokens),
+            Authorizer(authorization.always_allow_paths, reviews),
+        )
+        tls = ServingTls(self._settings.secure, ask=authorities.wanted, authorities=authorities.pem)
+        await self._server.serve_securely(listener, tls, gate, authorities)
+
+    def _client(self, kubeconfig: str, what: str) -> Client | None:
+        """Return a client for reviews; None outside of a cluster where no kubeconfig is given."""
+        try:
+            connection = load_kubeconfig(kubeconfig) if kubeconfig else in_cluster_connection()
+            transport = AiohttpTransport(
+                connection, user_agent=f"kube-scheduler/{what}", clock=self._clock
+            )
+        except ConfigError as error:
+            if kubeconfig:
+                raise ConfigError(f"failed to get delegated {what} kubeconfig: {error}") from None
+            if error.message != NOT_IN_CLUSTER:
+                log.warning(f"failed to read in-cluster kubeconfig for delegated {what}: {error}")
+            return None
+        client = Client(transport, limit=rate_limit(_QPS, _BURST, self._clock), clock=self._clock)
+        self._clients.append(client)
+        return client

@@ -1,0 +1,28 @@
+"""Users: who asks."""
+
+from __future__ import annotations
+
+import msgspec
+
+AUTHENTICATED = "system:authenticated"
+UNAUTHENTICATED = "system:unauthenticated"
+MASTERS = "system:masters"
+
+
+class User(msgspec.Struct, frozen=True):
+    """Say who asks, as SubjectAccessReview spells it."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: dict[str, tuple[str, ...]] = {}
+
+
+ANONYMOUS = User("system:anonymous", groups=(UNAUTHENTICATED,))
+
+
+def authenticated(user: User) -> User:
+    """Return a user who is known, in the group of those who are."""
+    if user.name == ANONYMOUS.name or {AUTHENTICATED, UNAUTHENTICATED} & set(user.groups):
+        return user
+    return User(user.name, user.uid, (*user.groups, AUTHENTICATED), user.extra)
