@@ -156,7 +156,7 @@ class Cycle:
             decision.scores = ranking.scores
             decision.totals = ranking.totals
             totals = ranking.totals
-            best = np.flatnonzero(totals == totals.max())
+            best = (totals == np.maximum.reduce(totals)).nonzero()[0]
             decision.seed = self._random.getrandbits(32)
             chosen = self._choose(feasible, best, decision.seed)
         else:

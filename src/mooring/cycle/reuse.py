@@ -16,15 +16,26 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+import msgspec
 import numpy as np
 
 from mooring.api import Pod
 from mooring.cycle.filtering import filter_nodes, filter_one
 from mooring.cycle.profile import Profile, ScoreStep
-from mooring.cycle.scoring import Ranking, Scores, rank, score_nodes, score_one
+from mooring.cycle.scoring import (
+    Ranking,
+    ScoreError,
+    Scores,
+    Weighed,
+    add_up,
+    run_pre_score,
+    score_nodes,
+    score_one,
+    weigh,
+)
 from mooring.cycle.signature import Signature, Signer
 from mooring.framework.columns import Ints
-from mooring.framework.decision import NodeStatuses
+from mooring.framework.decision import NodeStatuses, PluginScores
 from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
@@ -66,6 +77,17 @@ class Reuse:
         return found
 
 
+class _Known(msgspec.Struct, frozen=True):
+    """One Score plugin's scores, and what it signed the pod by."""
+
+    fragment: Hashable
+    weighed: Weighed
+
+
+#: A plugin's scores before and after, and the places where they differ; None for all.
+_Move = tuple[Weighed, Weighed, list[int] | None]
+
+
 class Remembered:
     """What the plugins said of all nodes, for pods with one signature."""
 
@@ -82,8 +104,9 @@ class Remembered:
         self._scored_at = -1
         #: Rows that the scores are of; None for all.
         self._scored: Rows | None = None
-        #: By plugin, what it signed by and its raw scores.
-        self._scores: dict[str, tuple[Hashable, Scores]] = {}
+        self._known: dict[str, _Known] = {}
+        #: Totals of the known scores.
+        self._totals: Ints = np.zeros(0, dtype=np.int64)
         #: How often rows were taken over.
         self.hits = 0
 
@@ -145,41 +168,74 @@ class Remembered:
         passing = statuses.passing
         self.feasible = nodes if len(passing) == len(nodes) else nodes.select(passing)
 
-    # Scores.
+    # Score.
 
     def rank(self, state: CycleState, pod: Pod) -> Ranking:
-        """Score the feasible nodes."""
-        feasible = self.feasible
-        changed = _changed(feasible, self._scored_at)
-        before = {} if changed is None else self._scores
-        places = _places(feasible, changed or ())
-        realign = not _same(self._scored, feasible.rows)
-        now: dict[str, tuple[Hashable, Scores]] = {}
-
-        def ask(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
-            fragment = self.signature.fragment(step.name)
-            if fragment is None:
-                return score_nodes(step, state, pod, nodes)
-            known = before.get(step.name)
-            if known is None or known[0] != fragment:
-                scores = score_nodes(step, state, pod, nodes)
-                if not isinstance(scores, int):
-                    # The plugin may go on writing to its array.
-                    scores = _read_only(scores.copy())
-            else:
-                scores = known[1]
-                if realign and not isinstance(scores, int):
-                    scores = _realigned(scores, self._scored, nodes)
-                if places:
-                    scores = _updated(step, state, pod, nodes, places, scores)
-            now[step.name] = (fragment, scores)
-            return scores
-
-        ranking = rank(self._profile, state, pod, feasible, keep_raw=True, ask=ask)
-        self._scores = now
-        self._scored = feasible.rows
-        self._scored_at = -1 if ranking.error is not None else feasible.generation
+        """Score the feasible nodes: ask Score about the rows that changed, or about all."""
+        nodes = self.feasible
+        changed = _changed(nodes, self._scored_at)
+        self._scored_at = -1
+        try:
+            run_pre_score(self._profile, state, pod, nodes)
+            ranking = self._rank(state, pod, nodes, changed)
+        except ScoreError as found:
+            return Ranking({}, np.zeros(len(nodes), dtype=np.int64), found.status)
+        self._scored = nodes.rows
+        self._scored_at = nodes.generation
         return ranking
+
+    def _rank(
+        self, state: CycleState, pod: Pod, nodes: Nodes, changed: list[int] | None
+    ) -> Ranking:
+        before = {} if changed is None else self._known
+        places = _places(nodes, changed or ())
+        aligned = _same(self._scored, nodes.rows)
+        known: dict[str, _Known] = {}
+        scores: dict[str, PluginScores] = {}
+        unsigned: list[Weighed] = []
+        moves: list[_Move] = []
+        for step in self._profile.score:
+            name = step.name
+            if name in state.skip_score_plugins:
+                continue
+            fragment = self.signature.fragment(name)
+            if fragment is None:
+                one = weigh(step, state, pod, nodes, score_nodes(step, state, pod, nodes))
+                unsigned.append(one)
+                scores[name] = one.scores
+                continue
+            earlier = before.get(name)
+            moved: list[int] | None = None
+            if earlier is None or earlier.fragment != fragment:
+                raw = score_nodes(step, state, pod, nodes)
+                if not isinstance(raw, int):
+                    # The plugin may go on writing to its array.
+                    raw = _read_only(raw.copy())
+            else:
+                raw = earlier.weighed.raw
+                if not aligned and not isinstance(raw, int):
+                    raw = _realigned(raw, self._scored, nodes)
+                if places:
+                    raw = _updated(step, state, pod, nodes, places, raw)
+                if aligned and step.normalize is None:
+                    moved = places
+            if earlier is not None and aligned and raw is earlier.weighed.raw:
+                one = earlier.weighed
+            else:
+                one = weigh(step, state, pod, nodes, raw, keep_raw=True, places=moved)
+                if earlier is not None:
+                    moves.append((earlier.weighed, one, moved))
+            known[name] = _Known(fragment, one)
+            scores[name] = one.scores
+        if not before or not aligned or known.keys() != before.keys():
+            self._totals = add_up((each.weighed for each in known.values()), len(nodes))
+        elif moves:
+            self._totals = _moved(self._totals, moves)
+        self._known = known
+        totals = _read_only(self._totals)
+        if unsigned:
+            totals = totals + add_up(unsigned, len(nodes))
+        return Ranking(scores, totals)
 
 
 def _changed(nodes: Nodes, generation: int) -> list[int] | None:
@@ -222,23 +278,43 @@ def _realigned(scores: Ints, rows: Rows | None, nodes: Nodes) -> Ints:
 def _updated(
     step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes, places: list[int], scores: Scores
 ) -> Scores:
-    """Return the scores with those at some places asked anew."""
+    """Return the scores with those at some places asked anew; the same array where none moved."""
+    asked: Scores | list[int]
     if len(places) <= _FEW and step.node is not None:
-        asked: Scores = np.array(
-            [score_one(step, state, pod, nodes.info(place)) for place in places], dtype=np.int64
-        )
+        asked = [score_one(step, state, pod, nodes.info(place)) for place in places]
     else:
         rows = np.array(places, dtype=np.intp)
         some = nodes.select(rows if nodes.rows is None else nodes.rows[rows])
         asked = score_nodes(step, state, pod, some)
+        asked = [asked] * len(places) if isinstance(asked, int) else asked.tolist()
     if isinstance(scores, int):
-        if np.all(asked == scores):
+        if all(score == scores for score in asked):
             return scores
         scores = np.full(len(nodes), scores, dtype=np.int64)
+    elif asked == [scores.item(place) for place in places]:
+        return scores
     else:
         scores = scores.copy()
-    scores[places] = asked
+    for place, score in zip(places, asked, strict=True):
+        scores[place] = score
     return _read_only(scores)
+
+
+def _moved(totals: Ints, moves: list[_Move]) -> Ints:
+    """Return the totals after some plugins' scores changed at some places."""
+    totals = totals.copy()
+    for old, new, places in moves:
+        if places is None:
+            totals += (new.normalized - old.normalized) * new.weight
+        else:
+            for place in places:
+                totals[place] += (_at(new, place) - _at(old, place)) * new.weight
+    return totals
+
+
+def _at(weighed: Weighed, place: int) -> int:
+    scores = weighed.normalized
+    return scores if isinstance(scores, int) else scores.item(place)
 
 
 def _read_only(scores: Ints) -> Ints:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -38,7 +38,6 @@ _ARRAY = "an int64 array with an entry per node"
 
 #: A score per node, or one that stands for all.
 Scores = Ints | int
-Ask = Callable[[ScoreStep, CycleState, Pod, Nodes], Scores]
 
 
 class Ranking(msgspec.Struct):
@@ -50,14 +49,26 @@ class Ranking(msgspec.Struct):
     error: Status | None = None
 
 
-class _Fault(Exception):
+class Weighed(msgspec.Struct, frozen=True):
+    """One plugin's part in the totals."""
+
+    raw: Scores
+    normalized: Scores
+    weight: int
+    #: The same, an entry per node.
+    scores: PluginScores
+
+
+class ScoreError(Exception):
+    """Carry a plugin's fault out of Score."""
+
     def __init__(self, status: Status) -> None:
         self.status = status
 
 
-def _failed(text: str, name: str, status: Status) -> _Fault:
+def _failed(text: str, name: str, status: Status) -> ScoreError:
     message = text.format(name, status.message)
-    return _Fault(Status(Code.ERROR, (message,), plugin=name, traceback=status.traceback))
+    return ScoreError(Status(Code.ERROR, (message,), plugin=name, traceback=status.traceback))
 
 
 def score_nodes(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
@@ -74,56 +85,78 @@ def score_nodes(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes) -> S
 
 
 def rank(
-    profile: Profile,
-    state: CycleState,
-    pod: Pod,
-    nodes: Nodes,
-    *,
-    keep_raw: bool = False,
-    ask: Ask = score_nodes,
+    profile: Profile, state: CycleState, pod: Pod, nodes: Nodes, *, keep_raw: bool = False
 ) -> Ranking:
     """Run PreScore, Score and NormalizeScore and add up the weighted scores.
 
-    With `keep_raw`, raw scores are kept even from a plugin that normalises in place. `ask` gets
-    the raw scores.
+    With `keep_raw`, raw scores are kept even from a plugin that normalises in place.
     """
+    weighed: list[Weighed] = []
     scores: dict[str, PluginScores] = {}
-    size = len(nodes)
+    error: Status | None = None
+    try:
+        run_pre_score(profile, state, pod, nodes)
+        skips = state.skip_score_plugins
+        for step in profile.score:
+            if step.name not in skips:
+                raw = score_nodes(step, state, pod, nodes)
+                one = weigh(step, state, pod, nodes, raw, keep_raw=keep_raw)
+                weighed.append(one)
+                scores[step.name] = one.scores
+    except ScoreError as found:
+        error = found.status
+    return Ranking(scores, add_up(weighed, len(nodes)), error)
+
+
+def weigh(
+    step: ScoreStep,
+    state: CycleState,
+    pod: Pod,
+    nodes: Nodes,
+    raw: Scores,
+    *,
+    keep_raw: bool = False,
+    places: Sequence[int] | None = None,
+) -> Weighed:
+    """Normalise the raw scores of all nodes.
+
+    Where the plugin does not normalise, only those at `places` need be new.
+    """
+    size, weight = len(nodes), step.weight
+    if isinstance(raw, int):
+        score = _normalized_alike(step, state, pod, nodes, raw)
+        each = PluginScores(_constant(raw, size), _constant(score, size), weight)
+        return Weighed(raw, score, weight, each)
+    if step.normalize is not None:
+        normalized = _normalize(step, state, pod, raw.copy() if keep_raw else raw)
+        _check_range(step.name, nodes, normalized)
+        return Weighed(raw, normalized, weight, PluginScores(raw, normalized, weight))
+    if places is None:
+        _check_range(step.name, nodes, raw)
+    else:
+        for place in places:
+            if not MIN_NODE_SCORE <= raw[place] <= MAX_NODE_SCORE:
+                raise _out_of_range(step.name, int(raw[place]), nodes.names[place])
+    return Weighed(raw, raw, weight, PluginScores(raw, raw, weight))
+
+
+def add_up(weighed: Iterable[Weighed], size: int) -> Ints:
+    """Return the total of each node."""
     totals: Ints | None = None
     #: What plugins that score all nodes alike add to every total.
     alike = 0
-    error: Status | None = None
-    try:
-        _run_pre_score(profile, state, pod, nodes)
-        skips = state.skip_score_plugins
-        for step in profile.score:
-            if step.name in skips:
-                continue
-            raw = ask(step, state, pod, nodes)
-            if isinstance(raw, int):
-                score = _normalized_alike(step, state, pod, nodes, raw)
-                scores[step.name] = PluginScores(
-                    _constant(raw, size), _constant(score, size), step.weight
-                )
-                alike += score * step.weight
-                continue
-            if step.normalize is None:
-                normalized = raw
-            else:
-                normalized = _normalize(step, state, pod, raw.copy() if keep_raw else raw)
-            _check_range(step.name, nodes, normalized)
-            scores[step.name] = PluginScores(raw, normalized, step.weight)
-            if totals is None:
-                totals = normalized * step.weight
-            else:
-                totals += normalized if step.weight == 1 else normalized * step.weight
-    except _Fault as found:
-        error = found.status
+    for one in weighed:
+        if isinstance(one.normalized, int):
+            alike += one.normalized * one.weight
+        elif totals is None:
+            totals = one.normalized * one.weight
+        else:
+            totals += one.normalized if one.weight == 1 else one.normalized * one.weight
     if totals is None:
-        return Ranking(scores, np.full(size, alike, dtype=np.int64), error)
+        return np.full(size, alike, dtype=np.int64)
     if alike:
         totals += alike
-    return Ranking(scores, totals, error)
+    return totals
 
 
 @lru_cache(maxsize=128)
@@ -144,7 +177,8 @@ def _normalized_alike(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes
     return score
 
 
-def _run_pre_score(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+def run_pre_score(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+    """Run the PreScore plugins and note in the state which of them step aside."""
     skipped: list[str] = []
     try:
         for step in profile.pre_score:
@@ -219,6 +253,6 @@ def _check_range(name: str, nodes: Nodes, scores: Ints) -> None:
         raise _out_of_range(name, int(scores[position]), nodes.names[position])
 
 
-def _out_of_range(name: str, score: int, node: str) -> _Fault:
+def _out_of_range(name: str, score: int, node: str) -> ScoreError:
     text = _RANGE.format(name, score, MIN_NODE_SCORE, MAX_NODE_SCORE, node)
-    return _Fault(Status(Code.ERROR, (text,), plugin=name))
+    return ScoreError(Status(Code.ERROR, (text,), plugin=name))

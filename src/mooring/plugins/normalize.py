@@ -18,7 +18,7 @@ def normalize_by_max(scores: Ints, *, reverse: bool = False) -> Ints:
     If the highest is 0 the scores stay, or all become 100 with `reverse`.
     """
     # kube-scheduler: plugins/helper/normalize_score.go (DefaultNormalizeScore)
-    highest = int(scores.max(initial=0))
+    highest = int(np.maximum.reduce(scores, initial=0))
     if highest <= 0:
         return np.full(len(scores), MAX_NODE_SCORE, dtype=np.int64) if reverse else scores
     if highest < EXACT_LIMIT:
