@@ -40,6 +40,12 @@ def test_a_folder_is_its_manifests_by_name() -> None:
     assert [obj.name for obj in read_files(["d"]).objects] == ["a", "n1", "x"]
 
 
+def test_the_configuration_of_the_scheduler_may_lie_in_the_folder() -> None:
+    write("d/a.yaml", NODE)
+    config = write("d/config.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\n")
+    assert [obj.name for obj in read_files(["d"], config=config).objects] == ["n1"]
+
+
 def test_standard_input_and_a_byte_order_mark(monkeypatch: pytest.MonkeyPatch) -> None:
     stdin = io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbf" + NODE.encode()))
     monkeypatch.setattr("sys.stdin", stdin)

@@ -27,15 +27,15 @@ class Manifests(msgspec.Struct, frozen=True):
     warnings: list[str]
 
 
-def read_files(paths: Iterable[str]) -> Manifests:
+def read_files(paths: Iterable[str], *, config: str | None = None) -> Manifests:
     """Read every object of some files; of two with the same name, the later one counts.
 
-    A folder stands for its .yaml, .yml and .json files, by name; `-` is standard input. Errors
-    carry file, document and path.
+    A folder stands for its .yaml, .yml and .json files, by name, without the scheduler's `config`;
+    `-` is standard input. Errors carry file, document and path.
     """
     found: dict[tuple[str, str, str], tuple[KubeObject, Where]] = {}
     warnings = []
-    for file, text in _texts(paths):
+    for file, text in _texts(paths, config):
         for obj, where in read_manifests(text, file):
             key = _key(obj, where)
             if key in found:
@@ -45,7 +45,7 @@ def read_files(paths: Iterable[str]) -> Manifests:
     return Manifests(_complete(list(found.values())), warnings)
 
 
-def _texts(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _texts(paths: Iterable[str], config: str | None) -> Iterator[tuple[str, str]]:
     for path in paths:
         if path == STDIN:
             yield "<stdin>", _decoded(sys.stdin.buffer.read(), "<stdin>")
@@ -54,7 +54,8 @@ def _texts(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
             if not files:
                 raise ObjectError(f"the folder holds no {', '.join(_SUFFIXES)} files", file=path)
             for file in files:
-                yield str(file), _read(file)
+                if config is None or not os.path.samefile(file, config):
+                    yield str(file), _read(file)
         else:
             yield path, _read(Path(path))
 

@@ -97,7 +97,7 @@ def _run(args: argparse.Namespace) -> int:
     more = [*args.plugins, *(load_plugin(reference) for reference in args.plugin)]
     registry = default_registry(more)
     config = _config(args.config, registry, gates, more)
-    manifests = read_files(args.filename)
+    manifests = read_files(args.filename, config=args.config)
     _warn(manifests.warnings)
     scheduler = ExplainingScheduler(
         manifests.objects,
