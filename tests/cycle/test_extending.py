@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
+
 from mooring.cycle.cycle import Cycle
+from mooring.cycle.extending import SKIPPING
 from mooring.framework.decision import Outcome
 from mooring.framework.extender import ExtenderFilterResult
 from mooring.framework.status import Status
@@ -59,10 +64,9 @@ class FakeExtender:
         return self.scores or {}
 
 
-def extended(scheduler: MemoryScheduler, *extenders: Any) -> Any:
-    """Run a cycle with these extenders."""
+def make_cycle(scheduler: MemoryScheduler, *extenders: Any) -> Cycle:
     cluster = scheduler.cluster
-    cycle = Cycle(
+    return Cycle(
         scheduler.profiles,
         snapshot=lambda: cluster.cache.nodes,
         node_order=cluster.cache.node_order,
@@ -70,7 +74,11 @@ def extended(scheduler: MemoryScheduler, *extenders: Any) -> Any:
         extenders=extenders,
         random=scheduler.random,
     )
-    return drive(cycle.run(make_pod()))
+
+
+def extended(scheduler: MemoryScheduler, *extenders: Any) -> Any:
+    """Run a cycle with these extenders."""
+    return drive(make_cycle(scheduler, *extenders).run(make_pod()))
 
 
 def test_extenders_refuse_in_turn() -> None:
@@ -107,3 +115,56 @@ def test_extenders_add_ten_times_their_weighted_score() -> None:
     assert decision.totals.tolist() == [50, 50 + 210, 50 + 30]
     assert decision.node_name == "n2"
     assert decision.scores["fake"].normalized.tolist() == [0, 70, 10]
+
+
+def test_a_node_in_both_lists_is_unresolvable() -> None:
+    scheduler = make_scheduler([refuse()], NODES)
+    both = FakeExtender({"n1": "full", "n2": "full", "n3": "full"}, {"n1": "broken"})
+    decision = extended(scheduler, both)
+    assert decision.statuses.get("n1") == Status.unresolvable("broken")
+    assert decision.message == "0/3 nodes are available: 1 broken, 2 full."
+
+
+def test_an_ignorable_extender_that_fails_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    broken = FakeExtender(error="code 500")
+    broken.ignorable = True
+    extended(make_scheduler([refuse()], NODES), broken)
+    assert [record.message for record in caplog.records] == [SKIPPING]
+
+
+async def test_scores_are_asked_for_all_at_once() -> None:
+    scheduler = make_scheduler([plugin("A", score=lambda state, pod, node: 50)], NODES)
+    started: list[str] = []
+    all_started = asyncio.Event()
+
+    class Patient(FakeExtender):
+        async def prioritize(self, pod: Any, nodes: Sequence[Any]) -> Mapping[str, int]:
+            started.append(self.name)
+            if len(started) == 2:
+                all_started.set()
+            await all_started.wait()
+            return await super().prioritize(pod, nodes)
+
+    first, second = Patient(scores={"n1": 1}), Patient(scores={"n1": 2, "n3": 9})
+    first.name, second.name = "first", "second"
+    decision = await make_cycle(scheduler, first, second).run(make_pod())
+    assert decision.totals.tolist() == [50 + 30, 50, 50 + 90]
+    assert list(decision.scores) == ["A", "first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("score", "weight", "total"),
+    [(2**62, 1, 2**62 * 10), (1, 2**63 - 1, (2**63 - 1) * 10)],
+    ids=["a huge score", "a huge weight"],
+)
+def test_scores_beyond_all_measure_wrap_around(score: int, weight: int, total: int) -> None:
+    scheduler = make_scheduler([plugin("A", score=lambda state, pod, node: 0)], NODES)
+    decision = extended(scheduler, FakeExtender(scores={"n1": score}, weight=weight))
+    assert decision.totals.tolist() == [(total + 2**63) % 2**64 - 2**63, 0, 0]
+
+
+def test_a_score_that_is_no_int64_counts_as_a_failure() -> None:
+    scheduler = make_scheduler([plugin("A", score=lambda state, pod, node: 50)], NODES)
+    decision = extended(scheduler, FakeExtender(scores={"n1": 2**64}))
+    assert decision.totals.tolist() == [50, 50, 50]

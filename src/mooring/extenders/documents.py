@@ -4,15 +4,12 @@ Go writes some fields even where they hold nothing (a container's `resources`, a
 `nodeInfo`), and an extender may rely on that. apiVersion and kind are not there: kube-scheduler's
 objects have lost them by then.
 
-An extender without a node cache is sent every node anew for each pod, so nodes are put into JSON
-once and kept until they change.
-
 # k8s.io/api: core/v1/types.go (fields without omitempty, and Structs, which it does not omit)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -45,14 +42,6 @@ _CONTAINER_STATUS: dict[str, Any] = {
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _STATUSES = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
 
-#: Nodes kept beyond twice those of the last question are forgotten.
-_SPARE_NODES = 1000
-
-
-def pod_json(pod: Pod) -> bytes:
-    """Return a pod as Go writes it."""
-    return msgspec.json.encode(_pod(pod))
-
 
 def node_json(node: Node) -> bytes:
     """Return a node as Go writes it."""
@@ -65,7 +54,8 @@ def node_json(node: Node) -> bytes:
     return msgspec.json.encode(document)
 
 
-def _pod(pod: Pod) -> dict[str, Any]:
+def pod_json(pod: Pod) -> bytes:
+    """Return a pod as Go writes it."""
     document = _with_parts(pod)
     spec, status = document["spec"], document["status"]
     spec.setdefault("containers", None)
@@ -75,7 +65,7 @@ def _pod(pod: Pod) -> dict[str, Any]:
     for field in _STATUSES:
         _fill(status.get(field, ()), _CONTAINER_STATUS)
     _fill(status.get("conditions", ()), _POD_CONDITION)
-    return document
+    return msgspec.json.encode(document)
 
 
 def _with_parts(obj: Pod | Node) -> dict[str, Any]:
@@ -90,24 +80,7 @@ def _fill(items: Iterable[dict[str, Any]], fields: dict[str, Any]) -> None:
             item.setdefault(name, zero)
 
 
-class NodeDocuments:
-    """Keep the JSON of nodes, each until the node changes. Shared by all extenders."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, tuple[Node, bytes]] = {}
-
-    def node_list(self, nodes: Sequence[NodeInfo]) -> bytes:
-        """Return a v1.NodeList of these nodes."""
-        kept = self._kept
-        if len(kept) > 2 * len(nodes) + _SPARE_NODES:
-            names = {node.name for node in nodes}
-            kept = self._kept = {name: kept[name] for name in kept if name in names}
-        items = []
-        for info in nodes:
-            node = info.node
-            name = node.metadata.name
-            found = kept.get(name)
-            if found is None or found[0] is not node:
-                found = kept[name] = (node, node_json(node))
-            items.append(found[1])
-        return b'{"metadata":{},"items":[' + b",".join(items) + b"]}"
+def node_list_json(nodes: Iterable[NodeInfo]) -> bytes:
+    """Return a v1.NodeList of nodes as Go writes it."""
+    items = b",".join([node_json(info.node) for info in nodes])
+    return b'{"metadata":{},"items":[' + items + b"]}"

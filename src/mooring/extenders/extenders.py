@@ -14,7 +14,6 @@ from mooring.config import LoadResult
 from mooring.config.types import Extender as ExtenderConfig
 from mooring.config.types import Profile
 from mooring.errors import ConfigError
-from mooring.extenders.documents import NodeDocuments
 from mooring.extenders.http_extender import HttpExtender
 from mooring.extenders.webhook import Webhook
 from mooring.observe.clock import Clock, SystemClock
@@ -36,9 +35,8 @@ class Extenders(Sequence[HttpExtender]):
         self, configs: Sequence[ExtenderConfig] = (), *, clock: Clock | None = None
     ) -> None:
         clock = SystemClock() if clock is None else clock
-        documents = NodeDocuments()
         self._extenders = tuple(
-            HttpExtender(config, _webhook(config, clock), documents)
+            HttpExtender(config, _webhook(config, clock))
             for config in sorted(configs, key=lambda config: config.ignorable)
         )
 

@@ -19,7 +19,7 @@ from mooring.extenders.answers import (
     read_preemption,
     read_priorities,
 )
-from mooring.extenders.documents import NodeDocuments, pod_json
+from mooring.extenders.documents import node_list_json, pod_json
 from mooring.extenders.webhook import Webhook
 from mooring.framework.extender import ExtenderFilterResult, Victims
 from mooring.framework.node_info import NodeInfo
@@ -66,7 +66,7 @@ class _BindingArguments(msgspec.Struct):
 class HttpExtender:
     """Ask a webhook (`framework.extender.Extender`). Failures raise ExtenderError."""
 
-    def __init__(self, config: ExtenderConfig, webhook: Webhook, documents: NodeDocuments) -> None:
+    def __init__(self, config: ExtenderConfig, webhook: Webhook) -> None:
         self.name = config.url_prefix
         self.weight = config.weight
         self.ignorable = config.ignorable
@@ -76,7 +76,6 @@ class HttpExtender:
         self.supports_preemption = bool(config.preempt_verb)
         self._config = config
         self._webhook = webhook
-        self._documents = documents
         self._managed = frozenset(resource.name for resource in config.managed_resources)
 
     def is_interested(self, pod: Pod) -> bool:
@@ -123,7 +122,7 @@ class HttpExtender:
         if self._config.node_cache_capable:
             names = [node.name for node in nodes]
             return msgspec.json.encode(_Arguments(document, node_names=names))
-        node_list = _Raw(self._documents.node_list(nodes))
+        node_list = _Raw(node_list_json(nodes))
         return msgspec.json.encode(_Arguments(document, nodes=node_list))
 
     async def process_preemption(
