@@ -77,7 +77,7 @@ class Places:
         self.settle(info, place)
         if self._metrics is not None:
             self._metrics.queue_incoming_pods[_QUEUE[place], event].inc()
-        if verbose(log, 5):
+        if verbose(log, 5) and (place is not Place.UNSCHEDULABLE or info.is_gated):
             message = _GATED if info.is_gated else _MOVED
             vlog(log, 5, message, pod=info.pod, event=event, queue=place.value)
 

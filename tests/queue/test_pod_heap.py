@@ -1,0 +1,75 @@
+"""The heap from which any pod can be taken."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mooring.queue.pod_heap import PodHeap
+from mooring.queue.queued_pod_info import QueuedPodInfo
+from tests.queue.pods import pod
+
+
+def a_heap() -> PodHeap:
+    return PodHeap(lambda info: -info.pod.priority, count(1))
+
+
+def an_info(name: str, priority: int, sequence: int = 0) -> QueuedPodInfo:
+    return QueuedPodInfo(pod(name, priority=priority), 0.0, sequence)
+
+
+def test_an_empty_heap_gives_nothing() -> None:
+    heap = a_heap()
+    assert heap.peek() is None
+    assert heap.pop() is None
+    assert len(heap) == 0
+
+
+def test_equal_keys_come_out_in_the_order_of_their_sequence() -> None:
+    heap = a_heap()
+    for sequence in (3, 1, 2):
+        heap.push(an_info(f"p{sequence}", 5, sequence))
+    popped = [heap.pop() for _ in range(3)]
+    assert [info.key for info in popped if info] == ["default/p1", "default/p2", "default/p3"]
+
+
+def test_a_pod_can_be_put_back_after_it_was_taken_out() -> None:
+    heap = a_heap()
+    info = an_info("a", 1)
+    heap.push(info)
+    heap.remove(info)
+    info.pod = pod("a", priority=9)
+    heap.push(info)
+    heap.push(an_info("b", 5))
+    assert heap.pop() is info
+    assert len(heap) == 1
+
+
+def test_entries_left_behind_are_tidied_away() -> None:
+    heap = a_heap()
+    infos = [an_info(f"p{n}", n) for n in range(1000)]
+    for info in infos:
+        heap.push(info)
+    for info in infos[10:]:
+        heap.remove(info)
+    assert len(heap._entries) < 200
+    heap.validate()
+    assert {info.key for info in heap} == {f"default/p{n}" for n in range(10)}
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=300))
+def test_pods_come_out_as_if_sorted(plan: list[tuple[int, bool]]) -> None:
+    heap = a_heap()
+    inside = []
+    for sequence, (priority, removed) in enumerate(plan):
+        info = an_info(f"p{sequence}", priority, sequence)
+        heap.push(info)
+        inside.append(info)
+        if removed:
+            heap.remove(inside.pop(len(inside) // 2))
+        heap.validate()
+    expected = sorted(inside, key=lambda info: (-info.pod.priority, info.sequence))
+    assert [heap.pop() for _ in expected] == expected
+    assert heap.pop() is None

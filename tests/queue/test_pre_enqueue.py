@@ -1,0 +1,113 @@
+"""Who may be tried at all."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from mooring.framework.status import Status
+from mooring.observe.metrics import Metrics
+from mooring.queue.pre_enqueue import PreEnqueue
+from mooring.queue.queued_pod_info import QueuedPodInfo
+from tests.queue.pods import PROFILE, Profile, gate, held, pod
+
+
+def asked(*plugins: Any, metrics: Metrics | None = None) -> PreEnqueue:
+    return PreEnqueue({PROFILE: Profile(*plugins)}, lambda: 0.0, metrics)
+
+
+def an_info(**labels: str) -> QueuedPodInfo:
+    return QueuedPodInfo(pod(**labels), 0.0, 0)
+
+
+def _raise(pod: Any) -> None:
+    raise ValueError("boom")
+
+
+@pytest.mark.parametrize(
+    ("status", "gated"),
+    [
+        pytest.param(lambda pod: None, "", id="None agrees"),
+        pytest.param(lambda pod: Status.success(), "", id="success agrees"),
+        pytest.param(lambda pod: Status.unresolvable("no"), "G", id="a refusal gates"),
+        pytest.param(lambda pod: Status.skip(), "G", id="a skip is no agreement"),
+        pytest.param(lambda pod: Status.error("broken"), "G", id="an error gates"),
+        pytest.param(_raise, "G", id="an exception gates"),
+        pytest.param(lambda pod: "no", "G", id="nonsense gates"),
+    ],
+)
+def test_answers(status: Any, gated: str) -> None:
+    info = an_info()
+    asked(gate("G", status)).run(info)
+    assert info.gating_plugin == gated
+    assert info.unschedulable_plugins == ({gated} if gated else set())
+
+
+def test_a_pod_of_an_unknown_profile_is_let_through() -> None:
+    info = an_info()
+    PreEnqueue({}, lambda: 0.0).run(info)
+    assert not info.is_gated
+
+
+def test_the_plugin_that_gated_the_pod_is_asked_first() -> None:
+    order = []
+
+    def noting(name: str, by: str) -> Any:
+        def status(pod: Any) -> Any:
+            order.append(name)
+            return held(by)(pod)
+
+        return gate(name, status)
+
+    pre_enqueue = asked(noting("A", "a"), noting("B", "b"), noting("C", "c"))
+    info = an_info(b="")
+    pre_enqueue.run(info)
+    pre_enqueue.run(info)
+    assert (info.gating_plugin, order) == ("B", ["A", "B", "B"])
+    order.clear()
+    info.pod = pod(c="")
+    pre_enqueue.run(info)
+    assert (info.gating_plugin, order) == ("C", ["B", "A", "C"])
+    order.clear()
+    info.pod = pod()
+    pre_enqueue.run(info)
+    assert (info.is_gated, order) == (False, ["C", "A", "B"])
+    assert info.unschedulable_plugins == {"B", "C"}
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        pytest.param(_raise, id="an exception"),
+        pytest.param(lambda pod: Status.error("boom"), id="an error"),
+        pytest.param(lambda pod: 7, id="nonsense"),
+    ],
+)
+def test_faults_are_reported(status: Any, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR):
+        asked(gate("G", status)).run(an_info())
+    assert caplog.messages == ["Unexpected error running PreEnqueue plugin"]
+
+
+def test_a_pod_counts_once_for_its_gate() -> None:
+    metrics = Metrics()
+    pre_enqueue = asked(gate("G", held("g")), metrics=metrics)
+    info = an_info(g="")
+    pre_enqueue.run(info)
+    pre_enqueue.run(info)
+    value = metrics.registry.get_sample_value
+    assert value("scheduler_unschedulable_pods", {"plugin": "G", "profile": PROFILE}) == 1
+    point = {"extension_point": "PreEnqueue", "status": "Success", "profile": PROFILE}
+    assert value("scheduler_framework_extension_point_duration_seconds_count", point) == 2
+
+
+def test_the_time_of_every_tenth_run_is_taken_per_plugin() -> None:
+    metrics = Metrics()
+    pre_enqueue = asked(gate("G", held("g")), metrics=metrics)
+    for _ in range(25):
+        pre_enqueue.run(an_info())
+    labels = {"plugin": "G", "extension_point": "PreEnqueue", "status": "Success"}
+    name = "scheduler_plugin_execution_duration_seconds_count"
+    assert metrics.registry.get_sample_value(name, labels) == 2
