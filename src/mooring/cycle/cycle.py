@@ -144,6 +144,9 @@ class Cycle:
         if not len(feasible):
             for status, _ in statuses.groups():
                 _note_refusal(decision, status)
+            if remembered is not None:
+                # PostFilter plugins may write into theirs.
+                statuses = decision.statuses = statuses.copy()
             return await self._give_up(decision, profile, state, statuses, "")
         if len(feasible) > 1 or examine:
             if remembered is not None:

@@ -28,6 +28,7 @@ from mooring.cycle.scoring import (
     Scores,
     Weighed,
     add_up,
+    rank,
     run_pre_score,
     score_nodes,
     score_one,
@@ -178,8 +179,9 @@ class Remembered:
         try:
             run_pre_score(self._profile, state, pod, nodes)
             ranking = self._rank(state, pod, nodes, changed)
-        except ScoreError as found:
-            return Ranking({}, np.zeros(len(nodes), dtype=np.int64), found.status)
+        except ScoreError:
+            # All nodes are asked once more, for the error to be the one without reuse.
+            return rank(self._profile, state, pod, nodes)
         self._scored = nodes.rows
         self._scored_at = nodes.generation
         return ranking

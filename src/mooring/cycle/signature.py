@@ -77,6 +77,7 @@ class Signer:
             return None
         try:
             fragment: Hashable | None = sign(pod)
+            hash(fragment)
         except Exception as error:
             log_error(log, error, _FAILED, plugin=plugin, pod=pod)
             return None

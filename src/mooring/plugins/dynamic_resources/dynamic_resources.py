@@ -25,7 +25,7 @@ from mooring.framework.state import CycleState, StateNotFoundError
 from mooring.framework.status import Status
 from mooring.plugins.args import DynamicResourcesArgs
 from mooring.plugins.dynamic_resources.claims import find_claims, missing_class
-from mooring.plugins.node_resources.device_classes import backed_resources
+from mooring.plugins.node_resources.device_classes import any_backed, backed_resources
 
 NO_NEW_CLAIMS = Status.unschedulable("no new claims to deallocate")
 STILL_NOT_SCHEDULABLE = Status.unschedulable("still not schedulable")
@@ -152,8 +152,9 @@ class DynamicResources(Plugin):
         """Write nothing: no pod with claims gets this far."""
 
     def sign_pod(self, pod: Pod) -> tuple[str, ...] | None:
-        """Leave pods with claims unsigned."""
-        return None if pod.spec.resource_claims else ()
+        """Leave pods that need devices unsigned: claims and classes decide."""
+        requests = self.handle.pod_info(pod).requests
+        return None if pod.spec.resource_claims or any_backed(requests, self._backed) else ()
 
     def events_to_register(self) -> list[ClusterEvent]:
         """Ask for claims, classes, devices, and nodes."""
