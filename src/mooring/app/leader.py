@@ -1,0 +1,343 @@
+"""LeaderElector: holding a lease, and noticing when it is lost.
+
+Only changes of the record are believed, and timed by the clock of this process: what other clocks
+wrote into it does not count, so clocks may differ as much as they like. They must run about
+equally fast: by the ratio of lease duration to renew deadline at most.
+"""
+
+# client-go: tools/leaderelection/leaderelection.go
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from mooring.app.lease_lock import LeaseLock, Record
+from mooring.config.types import LeaderElection
+from mooring.errors import ApiError, ConfigError
+from mooring.observe.logs import kv, log_error, vlog
+from mooring.serve.health import Check
+
+log = logging.getLogger(__name__)
+
+NAME = "kube-scheduler"
+JITTER = 1.2
+#: How much longer than a lease a leader may go without renewing it before it counts as unhealthy:
+#: it should have ended by itself long before.
+TOLERATED_SECONDS = 20.0
+
+_WRONG = "couldn't create leader elector: "
+
+
+class LeaderMetrics(Protocol):
+    """Show whether this process leads."""
+
+    def leading(self, name: str, leads: bool) -> None:
+        """Tell whether this process leads."""
+        ...
+
+    def slow_path(self, name: str) -> None:
+        """Count a renewal that had to read the record first."""
+        ...
+
+
+def check_timing(settings: LeaderElection) -> None:
+    """Raise ConfigError where the durations cannot work together."""
+    lease, renew, retry = settings.lease_duration, settings.renew_deadline, settings.retry_period
+    for wrong, message in (
+        (lease <= renew, "leaseDuration must be greater than renewDeadline"),
+        (
+            renew <= int(JITTER * retry),
+            "renewDeadline must be greater than retryPeriod*JitterFactor",
+        ),
+        (lease < 1, "leaseDuration must be greater than zero"),
+        (renew < 1, "renewDeadline must be greater than zero"),
+        (retry < 1, "retryPeriod must be greater than zero"),
+    ):
+        if wrong:
+            raise ConfigError(_WRONG + message)
+
+
+class LeaderElector:
+    """Acquire a lease, renew it, and release it when asked to stop.
+
+    Belongs to the loop on which `run` runs; `stop` may be called on any thread. `on_new_leader`
+    is told who leads whenever that changes.
+    """
+
+    def __init__(
+        self,
+        settings: LeaderElection,
+        lock: LeaseLock,
+        *,
+        metrics: LeaderMetrics | None = None,
+        on_new_leader: Callable[[str], None] | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        check_timing(settings)
+        self._lease_seconds = settings.lease_duration.seconds
+        self._renew_seconds = settings.renew_deadline.seconds
+        self._retry_seconds = settings.retry_period.seconds
+        self._lock = lock
+        self._metrics = metrics
+        self._on_new_leader = on_new_leader
+        self._random = rng or random.Random()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping = asyncio.Event()
+        self._observed = Record()
+        self._observed_at = 0.0
+        #: The record as last read, to notice renewals.
+        self._read: Record | None = None
+        self._reported = ""
+        self._show(leads=False)
+
+    @property
+    def is_leader(self) -> bool:
+        """Tell whether the record last seen names this process; any thread may ask."""
+        return self._observed.holder == self._lock.identity
+
+    @property
+    def check(self) -> Check:
+        """Return the health check: a leader that no longer renews should not be alive."""
+        return Check("leaderElection", self._problem)
+
+    async def run(
+        self, on_started_leading: Callable[[], None], on_lost: Callable[[], None]
+    ) -> bool:
+        """Lead until the lease is lost (False) or `stop` was called (True).
+
+        `on_started_leading` is called when this process begins to lead, `on_lost` at once when it
+        must not go on. By the time this returns, the lease is released if it still was this
+        process'.
+        """
+        self._loop = asyncio.get_running_loop()
+        if not await self._acquire():
+            return True
+        on_started_leading()
+        await self._renew()
+        stopped = self._stopping.is_set()
+        if not stopped:
+            on_lost()
+        await self._release()
+        return stopped
+
+    def stop(self) -> None:
+        """Ask `run` to release the lease and return; any thread may call this."""
+        if self._loop is None:
+            self._stopping.set()
+        else:
+            self._loop.call_soon_threadsafe(self._stopping.set)
+
+    async def _acquire(self) -> bool:
+        """Try until the lease is acquired; False where asked to stop before."""
+        lock = str(self._lock)
+        log.info("Attempting to acquire leader lease...", extra=kv(lock=lock))
+        while not self._stopping.is_set():
+            acquired = await self._until_stopped(self._try())
+            self._report_transition()
+            if acquired:
+                self._lock.record_event("became leader")
+                self._show(leads=True)
+                log.info("Successfully acquired lease", extra=kv(lock=lock))
+                return True
+            vlog(log, 4, "Failed to acquire lease", lock=lock)
+            # Candidates that started together shall not ask together for ever.
+            pause = self._retry_seconds * (1 + JITTER * self._random.random())
+            await self._pause(pause)
+        return False
+
+    async def _renew(self) -> None:
+        """Renew until that fails for the renew deadline, or until asked to stop."""
+        lock = str(self._lock)
+        while True:
+            problem = await self._renew_once()
+            self._report_transition()
+            if problem:
+                self._show(leads=False)
+                log.info("Failed to renew lease", extra=kv(lock=lock, err=problem))
+                return
+            vlog(log, 5, "Successfully renewed lease", lock=lock)
+            await self._pause(self._retry_seconds)
+
+    async def _renew_once(self) -> str:
+        """Renew, trying again until the deadline; return what went wrong, if it did."""
+        assert self._loop is not None
+        try:
+            async with asyncio.timeout(self._renew_seconds):
+                next_try = self._loop.time()
+                while not self._stopping.is_set():
+                    if await self._until_stopped(self._try()):
+                        return ""
+                    next_try = max(next_try + self._retry_seconds, self._loop.time())
+                    await self._pause(next_try - self._loop.time())
+        except TimeoutError:
+            return "context deadline exceeded"
+        return "context canceled"
+
+    async def _release(self) -> None:
+        """Give the lease up, so that another need not wait for its end."""
+        try:
+            async with asyncio.timeout(self._renew_seconds):
+                try:
+                    old = await self._lock.get()
+                except ApiError as error:
+                    if error.is_not_found:
+                        log.info("lease lock not found", extra=kv(lock=str(self._lock)))
+                    else:
+                        self._log_failure(error, "error retrieving resource lock")
+                    return
+                self._observe_read(old)
+                if not self.is_leader:
+                    return
+                now = self._lock.now()
+                record = Record(
+                    lease_seconds=1,
+                    acquire_time=now,
+                    renew_time=now,
+                    transitions=old.transitions,
+                )
+                await self._lock.update(record)
+                self._observe(record)
+        except TimeoutError:
+            self._log_failure("context deadline exceeded", "Failed to release lease")
+        except ApiError as error:
+            self._log_failure(error, "Failed to release lease")
+
+    async def _try(self) -> bool:
+        """Acquire the lease, or renew it; tell whether it is this process'."""
+        assert self._loop is not None
+        now = self._lock.now()
+        record = Record(
+            holder=self._lock.identity,
+            lease_seconds=int(self._lease_seconds),
+            acquire_time=now,
+            renew_time=now,
+        )
+        # 1. A leader writes without reading: the record is most likely still its own.
+        if self.is_leader and self._is_valid():
+            mine = replace(
+                record,
+                acquire_time=self._observed.acquire_time,
+                transitions=self._observed.transitions,
+            )
+            try:
+                await self._lock.update(mine)
+            except ApiError as error:
+                vlog(
+                    log,
+                    2,
+                    "Failed to update lease optimistically, falling back to slow path",
+                    lock=str(self._lock),
+                    err=_words(error),
+                )
+            else:
+                self._observe(mine)
+                return True
+        # 2. Read the record, or write the first one.
+        try:
+            old = await self._lock.get()
+        except ApiError as error:
+            if not error.is_not_found:
+                self._log_failure(error, "Error retrieving lease lock")
+                return False
+            return await self._create(record)
+        # 3. Somebody else may hold it.
+        self._observe_read(old)
+        if old.holder and self._is_valid() and not self.is_leader:
+            vlog(
+                log,
+                4,
+                "Lease is held by and has not yet expired",
+                lock=str(self._lock),
+                holder=old.holder,
+            )
+            return False
+        # 4. Write it, as a renewal or as a takeover.
+        if self.is_leader:
+            record = replace(record, acquire_time=old.acquire_time, transitions=old.transitions)
+            if self._metrics is not None:
+                self._metrics.slow_path(NAME)
+        else:
+            record = replace(record, transitions=old.transitions + 1)
+        try:
+            await self._lock.update(record)
+        except ApiError as error:
+            self._log_failure(error, "Failed to update lease")
+            return False
+        self._observe(record)
+        return True
+
+    async def _create(self, record: Record) -> bool:
+        try:
+            await self._lock.create(record)
+        except ApiError as error:
+            self._log_failure(error, "Error initially creating lease lock")
+            return False
+        self._observe(record)
+        return True
+
+    def _observe(self, record: Record) -> None:
+        assert self._loop is not None
+        self._observed = record
+        self._observed_at = self._loop.time()
+
+    def _observe_read(self, record: Record) -> None:
+        """Take a record over that was read; one that did not change is not a renewal."""
+        if record != self._read:
+            self._observe(record)
+            self._read = record
+
+    def _is_valid(self) -> bool:
+        assert self._loop is not None
+        return self._observed_at + self._observed.lease_seconds > self._loop.time()
+
+    def _report_transition(self) -> None:
+        if self._observed.holder != self._reported:
+            self._reported = self._observed.holder
+            if self._on_new_leader is not None:
+                self._on_new_leader(self._reported)
+
+    def _problem(self) -> str | None:
+        if self._loop is None or not self.is_leader:
+            return None
+        late = self._loop.time() - self._observed_at
+        if late > self._lease_seconds + TOLERATED_SECONDS:
+            return f"failed election to renew leadership on lease {NAME}"
+        return None
+
+    async def _until_stopped(self, attempt: Coroutine[Any, Any, bool]) -> bool:
+        """Run an attempt; stopping cuts it short, which counts as a failure."""
+        trying = asyncio.ensure_future(attempt)
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait((trying, stopping), return_when=asyncio.FIRST_COMPLETED)
+            return trying.result() if trying.done() else False
+        finally:
+            for task in (trying, stopping):
+                task.cancel()
+            await asyncio.gather(trying, stopping, return_exceptions=True)
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, but not longer than until asked to stop."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
+        except TimeoutError:
+            pass
+
+    def _show(self, *, leads: bool) -> None:
+        if self._metrics is not None:
+            self._metrics.leading(NAME, leads)
+
+    def _log_failure(self, error: ApiError | str, message: str) -> None:
+        log_error(log, _words(error), message, lock=str(self._lock))
+
+
+def _words(error: ApiError | str) -> str:
+    """Return what the server said, as client-go logs it."""
+    return error if isinstance(error, str) else error.message or str(error)

@@ -1,0 +1,200 @@
+"""LeaseLock: the Lease by which replicas agree on one leader."""
+
+# client-go: tools/leaderelection/resourcelock/leaselock.go, interface.go
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import logging
+import socket
+import uuid
+from collections.abc import Awaitable
+from typing import Protocol, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring.api import ObjectMeta
+from mooring.api.events import Lease, LeaseSpec
+from mooring.errors import ApiError, ConfigError, NoAnswerError
+from mooring.observe.clock import Clock
+from mooring.observe.logs import log_error
+
+log = logging.getLogger(__name__)
+
+LEASES = "leases"
+
+_NO_LOCK = "couldn't create resource lock: "
+_REMOVED = frozenset(("endpoints", "configmaps", "endpointsleases", "configmapsleases"))
+_REASON = "LeaderElection"
+
+T = TypeVar("T")
+
+
+class LeaseClient(Protocol):
+    """Reach the API server; `mooring.client.client.Client` does."""
+
+    async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
+        """Read one object."""
+        ...
+
+    async def create(self, obj: T) -> T:
+        """Create an object."""
+        ...
+
+    async def update(self, obj: T) -> T:
+        """Replace an object."""
+        ...
+
+    async def request(self, method: str, target: str, body: bytes = b"") -> bytes:
+        """Send any request."""
+        ...
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """Say who leads; times are text, of whichever clock the leader has."""
+
+    holder: str = ""
+    lease_seconds: int = 0
+    acquire_time: str = ""
+    renew_time: str = ""
+    transitions: int = 0
+
+
+def make_identity() -> str:
+    """Return a name that no other process has, not even on this host."""
+    return f"{socket.gethostname()}_{uuid.uuid4()}"
+
+
+def check_lock_kind(kind: str) -> None:
+    """Raise ConfigError unless the lock is a lease."""
+    if kind == LEASES:
+        return
+    if kind in _REMOVED:
+        migrate = "migrated" if kind == "configmapsleases" else "migrate"
+        raise ConfigError(f"{_NO_LOCK}{kind} lock is removed, {migrate} to {LEASES}")
+    raise ConfigError(f"{_NO_LOCK}Invalid lock-type {kind}")
+
+
+class LeaseLock:
+    """Read and write the record in a Lease. Belongs to one event loop.
+
+    `timeout` is in seconds: one request that hangs must not cost the lease. `component` is named
+    as the source of events.
+    """
+
+    def __init__(
+        self,
+        client: LeaseClient,
+        namespace: str,
+        name: str,
+        *,
+        identity: str,
+        component: str,
+        timeout: float,
+        clock: Clock,
+    ) -> None:
+        self.identity = identity
+        self._client = client
+        self._namespace = namespace
+        self._name = name
+        self._component = component
+        self._timeout = timeout
+        self._clock = clock
+        self._lease: Lease | None = None
+        self._events: set[asyncio.Task[None]] = set()
+
+    def __str__(self) -> str:
+        return f"{self._namespace}/{self._name}"
+
+    def now(self) -> str:
+        """Return the time as Leases write it."""
+        return _time(self._clock.now(), "microseconds")
+
+    async def get(self) -> Record:
+        """Read the record; an ApiError tells `is_not_found` where there is none yet."""
+        lease = await self._bounded(self._client.get(Lease, self._name, self._namespace))
+        self._lease = lease
+        spec = lease.spec
+        return Record(
+            holder=spec.holder_identity or "",
+            lease_seconds=spec.lease_duration_seconds or 0,
+            acquire_time=spec.acquire_time or "",
+            renew_time=spec.renew_time or "",
+            transitions=spec.lease_transitions or 0,
+        )
+
+    async def create(self, record: Record) -> None:
+        """Write the first record."""
+        metadata = ObjectMeta(name=self._name, namespace=self._namespace)
+        lease = Lease(metadata=metadata, spec=_spec(record))
+        self._lease = await self._bounded(self._client.create(lease))
+
+    async def update(self, record: Record) -> None:
+        """Write the next record; an ApiError tells `is_conflict` where another was quicker."""
+        assert self._lease is not None, "get() or create() comes first"
+        lease = replace(self._lease, spec=_spec(record))
+        self._lease = await self._bounded(self._client.update(lease))
+
+    def record_event(self, what: str) -> None:
+        """Write an Event about the lease, when there is time."""
+        task = asyncio.get_running_loop().create_task(self._write_event(what))
+        self._events.add(task)
+        task.add_done_callback(self._events.discard)
+
+    async def _write_event(self, what: str) -> None:
+        assert self._lease is not None
+        seconds = self._clock.now()
+        # A core Event, which says who reports in the way of client-go's older recorder.
+        event = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {
+                "name": f"{self._name}.{int(seconds * 1e9):x}",
+                "namespace": self._namespace,
+            },
+            "involvedObject": {
+                "apiVersion": Lease.api_version,
+                "kind": Lease.kind,
+                "name": self._name,
+                "namespace": self._namespace,
+                "resourceVersion": self._lease.metadata.resource_version,
+                "uid": self._lease.metadata.uid,
+            },
+            "type": "Normal",
+            "reason": _REASON,
+            "message": f"{self.identity} {what}",
+            "source": {"component": self._component},
+            "reportingComponent": self._component,
+            "firstTimestamp": _time(seconds, "seconds"),
+            "lastTimestamp": _time(seconds, "seconds"),
+            "count": 1,
+        }
+        target = f"/api/v1/namespaces/{self._namespace}/events"
+        try:
+            await self._bounded(self._client.request("POST", target, msgspec.json.encode(event)))
+        except ApiError as error:
+            log_error(log, error, "Unable to record event (will not retry!)")
+
+    async def _bounded(self, request: Awaitable[T]) -> T:
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await request
+        except TimeoutError:
+            raise NoAnswerError(f"no answer within {self._timeout:g} s", sent=True) from None
+
+
+def _spec(record: Record) -> LeaseSpec:
+    return LeaseSpec(
+        holder_identity=record.holder,
+        lease_duration_seconds=record.lease_seconds,
+        acquire_time=record.acquire_time or None,
+        renew_time=record.renew_time or None,
+        lease_transitions=record.transitions,
+    )
+
+
+def _time(seconds: float, precision: str) -> str:
+    moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    return moment.isoformat(timespec=precision).replace("+00:00", "Z")

@@ -1,0 +1,515 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from mooring.api.events import Lease, LeaseSpec
+from mooring.api.meta import parse_time
+from mooring.app.leader import LeaderElector, check_timing
+from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
+from mooring.config.types import LeaderElection
+from mooring.errors import ApiError, ConfigError, NoAnswerError
+from mooring.framework.duration import Duration
+from tests.app.virtual_loop import LoopClock, run
+
+FORBIDDEN = (
+    'leases.coordination.k8s.io "kube-scheduler" is forbidden: User "x" cannot get resource '
+    '"leases" in API group "coordination.k8s.io" in the namespace "kube-system"'
+)
+
+
+class Server:
+    """One Lease, guarded by its resourceVersion, and every kind of trouble."""
+
+    def __init__(self) -> None:
+        self.lease: Lease | None = None
+        self.writes: list[LeaseSpec] = []
+        self.events: list[dict[str, Any]] = []
+        self.calls: list[str] = []
+        self.version = 0
+        #: Called with the verb before a request is served; may raise, or wait.
+        self.trouble: Callable[[str], Any] = lambda verb: None
+        #: Verbs that are carried out, but whose answer is lost.
+        self.lost_answers: set[str] = set()
+
+    async def _meet(self, verb: str) -> None:
+        self.calls.append(verb)
+        met = self.trouble(verb)
+        if met is not None:
+            await met
+
+    def _answer(self, verb: str) -> Lease:
+        if verb in self.lost_answers:
+            raise NoAnswerError("the connection was cut", sent=True)
+        assert self.lease is not None
+        return self.lease
+
+    async def get(self, kind: type[Lease], name: str, namespace: str = "") -> Lease:
+        await self._meet("get")
+        assert (name, namespace) == ("kube-scheduler", "kube-system")
+        if self.lease is None:
+            raise ApiError(404, "not found", reason="NotFound")
+        return self._answer("get")
+
+    async def create(self, obj: Lease) -> Lease:
+        await self._meet("create")
+        if self.lease is not None:
+            raise ApiError(409, "it exists", reason="AlreadyExists")
+        self.put(obj)
+        return self._answer("create")
+
+    async def update(self, obj: Lease) -> Lease:
+        await self._meet("update")
+        if self.lease is None:
+            raise ApiError(404, "not found", reason="NotFound")
+        if obj.metadata.resource_version != self.lease.metadata.resource_version:
+            raise ApiError(409, "the object has been modified", reason="Conflict")
+        self.put(obj)
+        return self._answer("update")
+
+    async def request(self, method: str, target: str, body: bytes = b"") -> bytes:
+        assert (method, target) == ("POST", "/api/v1/namespaces/kube-system/events")
+        self.events.append(msgspec.json.decode(body))
+        return b"{}"
+
+    def put(self, lease: Lease) -> None:
+        self.version += 1
+        meta = replace(
+            lease.metadata,
+            name="kube-scheduler",
+            namespace="kube-system",
+            resource_version=str(self.version),
+            uid="u",
+        )
+        self.lease = replace(lease, metadata=meta)
+        self.writes.append(lease.spec)
+
+    def hold(self, holder: str, seconds: int = 15, transitions: int = 3) -> None:
+        """Let somebody else hold the lease, with a clock of the next century."""
+        self.put(
+            Lease(
+                spec=LeaseSpec(
+                    holder_identity=holder,
+                    lease_duration_seconds=seconds,
+                    acquire_time="2099-01-01T00:00:00.000000Z",
+                    renew_time=f"2099-01-01T00:00:{self.version:02d}.000000Z",
+                    lease_transitions=transitions,
+                )
+            )
+        )
+
+
+class Metrics:
+    def __init__(self) -> None:
+        self.seen: list[bool] = []
+        self.slow = 0
+
+    def leading(self, name: str, leads: bool) -> None:
+        assert name == "kube-scheduler"
+        self.seen.append(leads)
+
+    def slow_path(self, name: str) -> None:
+        self.slow += 1
+
+
+class Candidate:
+    """One process that wants to lead."""
+
+    def __init__(self, server: Server, identity: str = "me", skew: float = 0.0) -> None:
+        self.metrics = Metrics()
+        self.started: list[float] = []
+        self.lost: list[float] = []
+        self.leaders: list[str] = []
+        lock = LeaseLock(
+            server,
+            "kube-system",
+            "kube-scheduler",
+            identity=identity,
+            component="default-scheduler",
+            timeout=5.0,
+            clock=LoopClock(skew=skew),
+        )
+        self.elector = LeaderElector(
+            LeaderElection(),
+            lock,
+            metrics=self.metrics,
+            on_new_leader=self.leaders.append,
+            rng=random.Random(1),
+        )
+
+    async def run(self) -> bool:
+        time = asyncio.get_running_loop().time
+        return await self.elector.run(
+            lambda: self.started.append(time()), lambda: self.lost.append(time())
+        )
+
+    def begin(self) -> asyncio.Task[bool]:
+        return asyncio.create_task(self.run())
+
+
+def test_a_free_lease_is_acquired_at_once_renewed_and_released(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO - 5)
+    server = Server()
+    me = Candidate(server)
+
+    async def scenario() -> None:
+        running = me.begin()
+        await asyncio.sleep(9)
+        assert me.elector.is_leader
+        me.elector.stop()
+        assert await running is True
+
+    run(scenario())
+    assert me.started == [0.0]
+    assert me.lost == []
+    assert me.leaders == ["me"]
+    assert me.metrics.seen == [False, True, False]
+    assert server.calls == ["get", "create", *["update"] * 5, "get", "update"]
+    first, *renewals, last = server.writes
+    assert (first.holder_identity, first.lease_duration_seconds, first.lease_transitions) == (
+        "me",
+        15,
+        0,
+    )
+    assert [parse_time(one.renew_time or "") for one in renewals] == pytest.approx(
+        [1_800_000_000.0 + second for second in (0, 2, 4, 6, 8)], abs=1e-3
+    )
+    assert {one.acquire_time for one in renewals} == {first.acquire_time}
+    assert (last.holder_identity, last.lease_duration_seconds, last.lease_transitions) == (
+        "",
+        1,
+        0,
+    )
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages[:3] == [
+        "Attempting to acquire leader lease...",
+        "Successfully acquired lease",
+        "Successfully renewed lease",
+    ]
+    assert messages[-1] == "Failed to renew lease"
+    assert caplog.records[-1].kv == {
+        "lock": "kube-system/kube-scheduler",
+        "err": "context canceled",
+    }
+
+
+def test_becoming_leader_is_an_event_about_the_lease() -> None:
+    server = Server()
+    me = Candidate(server)
+
+    async def scenario() -> None:
+        running = me.begin()
+        await asyncio.sleep(1)
+        me.elector.stop()
+        await running
+
+    run(scenario())
+    [event] = server.events
+    assert event["reason"] == "LeaderElection"
+    assert event["message"] == "me became leader"
+    assert event["type"] == "Normal"
+    assert event["source"] == {"component": "default-scheduler"}
+    assert event["involvedObject"]["kind"] == "Lease"
+    assert event["involvedObject"]["uid"] == "u"
+    assert event["metadata"]["name"].startswith("kube-scheduler.")
+    assert event["firstTimestamp"] == "2027-01-15T08:00:00Z"
+
+
+def test_a_held_lease_is_taken_over_when_it_was_not_renewed_for_its_duration() -> None:
+    server = Server()
+    server.hold("other")
+    me = Candidate(server)
+
+    async def scenario() -> None:
+        running = me.begin()
+        await asyncio.sleep(40)
+        me.elector.stop()
+        await running
+
+    run(scenario())
+    # Between the duration of the lease and one jittered retry later.
+    assert 15.0 <= me.started[0] <= 15.0 + 2 * 2.2
+    taken = server.writes[1]
+    assert taken.holder_identity == "me"
+    assert taken.lease_transitions == 4
+    assert me.leaders[:2] == ["other", "me"]
+
+
+def test_a_lease_that_is_renewed_is_never_taken_however_wrong_its_clock() -> None:
+    server = Server()
+    server.hold("other")
+    me = Candidate(server)
+
+    async def scenario() -> None:
+        running = me.begin()
+        for _ in range(30):
+            await asyncio.sleep(10)
+            server.hold("other")
+        assert me.started == []
+        me.elector.stop()
+        assert await running is True
+
+    run(scenario())
+    assert {one.holder_identity for one in server.writes} == {"other"}
+
+
+def test_a_released_lease_is_taken_at_the_next_try() -> None:
+    server = Server()
+    server.hold("", seconds=1)
+    me = Candidate(server)
+
+    async def scenario() -> None:
+        running = me.begin()
+        await asyncio.sleep(0.1)
+        assert me.started == [0.0]
+        me.elector.stop()
+        await running
+
+    run(scenario())
+    assert server.writes[1].lease_transitions == 4
+
+
+def test_one_of_two_candidates_leads_and_the_other_follows_whatever_their_clocks() -> None:
+    server = Server()
+    one, two = Candidate(server, "one"), Candidate(server, "two", skew=-86_400.0)
+
+    async def scenario() -> None:
+        first = one.begin()
+        await asyncio.sleep(0.5)
+        second = two.begin()
+        await asyncio.sleep(60)
+        assert (len(one.started), len(two.started)) == (1, 0)
+        one.elector.stop()
+        assert await first is True
+        await asyncio.sleep(5)
+        assert two.elector.is_leader
+        assert not one.elector.is_leader
+        two.elector.stop()
+        await second
+
+    run(scenario())
+    # Handed over within a retry, not after the lease's duration.
+    assert 60.5 <= two.started[0] <= 65.0
+
+
+def test_a_leader_that_cannot_renew_gives_up_at_the_renew_deadline() -> None:
+    server = Server()
+    me = Candidate(server)
+
+    async def scenario() -> bool:
+        running = me.begin()
+        await asyncio.sleep(5)
+
+        def refuse(verb: str) -> None:
+            raise NoAnswerError("connection refused", sent=False)
+
+        server.trouble = refuse
+        return await running
+
+    assert run(scenario()) is False
+    # The renewal that began after 6 seconds was tried for 10; the lease is valid until 19.
+    assert me.lost == [pytest.approx(16.0, abs=0.01)]
+    assert me.metrics.seen == [False, True, False]
+
+
+def test_a_request_that_hangs_is_cut_and_tried_again() -> None:
+    server = Server()
+    me = Candidate(server)
+
+    async def scenario() -> None:
+        running = me.begin()
+        await asyncio.sleep(5)
+        hanging = [asyncio.sleep(3600)]
+        server.trouble = lambda verb: hanging.pop() if hanging else None
+        await asyncio.sleep(30)
+        assert me.elector.is_leader
+        assert me.lost == []
+        me.elector.stop()
+        await running
+
+    run(scenario())
+    assert me.metrics.slow == 1
+
+
+def test_a_lease_that_somebody_else_took_is_given_up() -> None:
+    server = Server()
+    me = Candidate(server)
+
+    async def scenario() -> bool:
+        running = me.begin()
+        await asyncio.sleep(5)
+        server.hold("thief")
+        return await running
+
+    assert run(scenario()) is False
+    assert me.lost == [pytest.approx(16.0, abs=0.01)]
+    # Not released: it is no longer ours.
+    assert server.writes[-1].holder_identity == "thief"
+    assert me.leaders == ["me", "thief"]
+
+
+def test_a_conflict_is_resolved_by_reading() -> None:
+    server = Server()
+    me = Candidate(server)
+
+    async def scenario() -> None:
+        running = me.begin()
+        await asyncio.sleep(5)
+        # Somebody labelled the lease: the version is new, the holder is not.
+        assert server.lease is not None
+        server.put(server.lease)
+        await asyncio.sleep(5)
+        assert me.elector.is_leader
+        me.elector.stop()
+        assert await running is True
+
+    run(scenario())
+    assert me.metrics.slow == 1
+    assert server.writes[-1].holder_identity == ""
+
+
+def test_a_write_whose_answer_was_lost_is_found_out_by_reading() -> None:
+    server = Server()
+    me = Candidate(server)
+
+    async def scenario() -> None:
+        server.lost_answers = {"create"}
+        running = me.begin()
+        await asyncio.sleep(1)
+        assert me.started == []
+        server.lost_answers = set()
+        await asyncio.sleep(20)
+        assert me.elector.is_leader
+        server.lost_answers = {"update"}
+        await asyncio.sleep(3)
+        server.lost_answers = set()
+        await asyncio.sleep(20)
+        assert me.lost == []
+        me.elector.stop()
+        assert await running is True
+
+    run(scenario())
+    # It is the same leader all the time.
+    assert {one.lease_transitions for one in server.writes} == {0}
+
+
+def test_missing_permission_is_logged_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    server = Server()
+    me = Candidate(server)
+
+    def refuse(verb: str) -> None:
+        raise ApiError(403, FORBIDDEN, reason="Forbidden", method="GET", url="https://x")
+
+    async def scenario() -> None:
+        server.trouble = refuse
+        running = me.begin()
+        await asyncio.sleep(10)
+        server.trouble = lambda verb: None
+        await asyncio.sleep(5)
+        assert me.elector.is_leader
+        me.elector.stop()
+        await running
+
+    run(scenario())
+    refusals = [r for r in caplog.records if r.getMessage() == "Error retrieving lease lock"]
+    assert len(refusals) >= 3
+    assert refusals[0].kv == {"err": FORBIDDEN, "lock": "kube-system/kube-scheduler"}
+
+
+def test_stopping_while_waiting_for_the_lease_leaves_it_alone() -> None:
+    server = Server()
+    server.hold("other")
+    me = Candidate(server)
+
+    async def scenario() -> float:
+        running = me.begin()
+        await asyncio.sleep(3)
+        me.elector.stop()
+        assert await running is True
+        return asyncio.get_running_loop().time()
+
+    assert run(scenario()) == pytest.approx(3.0, abs=0.01)
+    assert me.started == []
+    assert len(server.writes) == 1
+
+
+def test_the_health_check_fails_for_a_leader_that_stands_still() -> None:
+    server = Server()
+    me = Candidate(server)
+    check = me.elector.check
+
+    async def scenario() -> None:
+        assert check.problem() is None
+        running = me.begin()
+        await asyncio.sleep(1)
+        assert check.problem() is None
+        me.elector._observed_at -= 33
+        assert check.problem() is None
+        me.elector._observed_at -= 2
+        problem = "failed election to renew leadership on lease kube-scheduler"
+        assert check.problem() == problem
+        me.elector.stop()
+        await running
+
+    assert check.name == "leaderElection"
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, None),
+        ({"lease_duration": "10s"}, "leaseDuration must be greater than renewDeadline"),
+        (
+            {"renew_deadline": "2.4s"},
+            "renewDeadline must be greater than retryPeriod*JitterFactor",
+        ),
+        (
+            {"retry_period": "-1s", "renew_deadline": "0s"},
+            "renewDeadline must be greater than zero",
+        ),
+        ({"retry_period": "0s"}, "retryPeriod must be greater than zero"),
+    ],
+    ids=str,
+)
+def test_durations_that_cannot_work_together_are_refused(
+    changes: dict[str, str], message: str | None
+) -> None:
+    values = {name: Duration.parse(text) for name, text in changes.items()}
+    settings = LeaderElection(**values)
+    if message is None:
+        check_timing(settings)
+        return
+    with pytest.raises(ConfigError) as caught:
+        check_timing(settings)
+    assert str(caught.value) == f"couldn't create leader elector: {message}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("endpoints", "endpoints lock is removed, migrate to leases"),
+        ("configmapsleases", "configmapsleases lock is removed, migrated to leases"),
+        ("sheep", "Invalid lock-type sheep"),
+    ],
+)
+def test_locks_other_than_leases_are_refused(kind: str, message: str) -> None:
+    check_lock_kind("leases")
+    with pytest.raises(ConfigError) as caught:
+        check_lock_kind(kind)
+    assert str(caught.value) == f"couldn't create resource lock: {message}"
+
+
+def test_identities_differ_even_on_one_host() -> None:
+    one, two = make_identity(), make_identity()
+    assert one != two
+    assert one.rpartition("_")[0] == two.rpartition("_")[0]
