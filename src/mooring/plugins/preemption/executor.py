@@ -95,9 +95,8 @@ class Executor:
                 if error.status != _NOT_FOUND:
                     raise
                 return
-        self._handle.events.event(
-            victim, "Normal", "Preempted", "Preempting", note, related=preemptor
-        )
+        # kube-scheduler means to relate the preemptor, but hands over what is no object.
+        self._handle.events.event(victim, "Normal", "Preempted", "Preempting", note)
 
     def _take_back(self, victim: Pod) -> bool:
         uid = victim.metadata.uid

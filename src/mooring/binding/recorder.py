@@ -1,0 +1,135 @@
+"""EventRecorder: turning what happened to an object into a Kubernetes Event.
+
+# client-go: tools/events/event_recorder.go, tools/reference/ref.go, tools/record/util/util.go
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from mooring.api import CustomResource, Event, ObjectMeta, ObjectReference, TypedObject
+from mooring.api.names import subdomain_problems
+from mooring.observe.clock import Clock
+from mooring.observe.logs import log_error, vlog
+
+log = logging.getLogger(__name__)
+
+TYPES = ("Normal", "Warning")
+#: Most bytes of a note. # kube-apiserver: pkg/apis/core/validation/events.go (NoteLengthLimit)
+NOTE_LIMIT = 1024
+
+#: Where Events of objects without a namespace go.
+_DEFAULT_NAMESPACE = "default"
+_SUFFIX = " ..."
+
+
+class EventRecorder:
+    """Record Events in the name of one profile (`framework.handle.Events`).
+
+    What it makes goes to `send`, which must not wait.
+    """
+
+    def __init__(
+        self, controller: str, instance: str, clock: Clock, send: Callable[[Event], None]
+    ) -> None:
+        self._controller = controller
+        self._instance = instance
+        self._clock = clock
+        self._send = send
+        self._last_nanos = 0
+
+    def event(
+        self, regarding: Any, type: str, reason: str, action: str, note: str, related: Any = None
+    ) -> None:
+        """Record one: `type` is "Normal" or "Warning"; returns at once."""
+        about = reference(regarding)
+        if about is None:
+            problem = f"{regarding.__class__.__name__} is no Kubernetes object"
+            text = "Could not construct reference, will not report event"
+            log_error(log, problem, text, eventType=type, reason=reason, message=note)
+            return
+        with_whom = None if related is None else reference(related)
+        if related is not None and with_whom is None:
+            vlog(log, 9, "Could not construct reference", object=repr(related))
+        if type not in TYPES:
+            log_error(log, None, "Unsupported event type", eventType=type)
+            return
+        now = self._clock.now()
+        # Two Events of one object at the same moment still need two names.
+        nanos = self._last_nanos = max(int(now * 1e9), self._last_nanos + 1)
+        metadata = ObjectMeta(
+            name=event_name(about.name, nanos), namespace=about.namespace or _DEFAULT_NAMESPACE
+        )
+        self._send(
+            Event(
+                metadata=metadata,
+                event_time=micro_time(now),
+                reporting_controller=self._controller,
+                reporting_instance=self._instance,
+                action=action,
+                reason=reason,
+                regarding=about,
+                related=with_whom,
+                note=cut_note(note),
+                type=type,
+            )
+        )
+
+
+def reference(obj: Any) -> ObjectReference | None:
+    """Return a reference to an object; None for what is none."""
+    if isinstance(obj, ObjectReference):
+        return obj
+    if not isinstance(obj, TypedObject | CustomResource):
+        return None
+    metadata = obj.metadata
+    return ObjectReference(
+        api_version=obj.api_version,
+        kind=obj.kind,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        uid=metadata.uid,
+        resource_version=metadata.resource_version,
+    )
+
+
+def event_name(name: str, nanos: int) -> str:
+    """Return the name of an Event about an object of this name.
+
+    >>> event_name("web-0", 0x17F)
+    'web-0.17f'
+    """
+    made = f"{name}.{nanos:x}"
+    # client-go takes a random UUID here; this one is the same again in a replay.
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, made)) if subdomain_problems(made) else made
+
+
+def cut_note(note: str) -> str:
+    """Shorten a note to what the API server takes."""
+    # kube-scheduler: schedule_one.go (truncateMessage)
+    if len(note) * 4 <= NOTE_LIMIT:
+        return note
+    text = note.encode()
+    if len(text) <= NOTE_LIMIT:
+        return note
+    return text[: NOTE_LIMIT - len(_SUFFIX)].decode(errors="ignore") + _SUFFIX
+
+
+def micro_time(seconds: float) -> str:
+    """Write a moment as metav1.MicroTime does.
+
+    >>> micro_time(1700000000.25)
+    '2023-11-14T22:13:20.250000Z'
+    """
+    micros = round(seconds * 1e6)
+    return f"{_second(micros // 1_000_000)}.{micros % 1_000_000:06}Z"
+
+
+@lru_cache(maxsize=16)
+def _second(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
