@@ -154,7 +154,7 @@ async def test_a_server_that_is_not_there() -> None:
 
 async def test_a_name_that_nobody_knows() -> None:
     async with transport_to("http://no-such-host.invalid") as transport:
-        with pytest.raises(NoAnswerError, match="no such host: no-such-host"):
+        with pytest.raises(NoAnswerError, match="no such host"):
             await transport.send(GET)
 
 
