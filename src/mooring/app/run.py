@@ -1,0 +1,271 @@
+"""Run: a whole scheduler process, from a checked command line to its exit status.
+
+Two threads: the scheduling loop with informers and binding cycles, and beside it a loop for the
+lease and the health server, which must go on while a slow plugin holds the first.
+
+# kube-scheduler: cmd/kube-scheduler/app/server.go (Run)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import signal
+import socket
+from concurrent.futures import Future
+from functools import cache
+
+from mooring.api import Pod
+from mooring.app.command import Command
+from mooring.app.debugger import Debugger
+from mooring.app.leader import LeaderElector
+from mooring.app.lease_lock import LeaseLock, make_identity
+from mooring.app.options import KUBERNETES_VERSION
+from mooring.app.scheduler import Scheduler
+from mooring.binding.broadcaster import EventBroadcaster
+from mooring.client.aiohttp_transport import AiohttpTransport
+from mooring.client.client import Client
+from mooring.client.connection import Connection
+from mooring.client.kubeconfig import connection_from_flags
+from mooring.client.rate_limit import rate_limit
+from mooring.config import to_v1
+from mooring.extenders.extenders import Extenders, with_ignored_resources
+from mooring.informers.factory import InformerFactory
+from mooring.observe.clock import Clock, SystemClock
+from mooring.observe.logs import log_error
+from mooring.observe.metrics import Metrics
+from mooring.observe.process_metrics import ProcessMetrics
+from mooring.serve.endpoints import Sources
+from mooring.serve.health import Health
+from mooring.serve.serving import Serving, ServingSettings
+from mooring.serve.side_loop import SideLoop
+
+log = logging.getLogger(__name__)
+
+_COMPONENT = "kube-scheduler"
+#: Seconds between two signs of life of an idle scheduling loop.
+_BEAT = 2.0
+#: Seconds that the other thread gets to end.
+_SIDE_SECONDS = 5.0
+
+
+def run_scheduler(command: Command) -> int:
+    """Run until a signal ends it or the lease is lost; return the exit status."""
+    return asyncio.run(_Process(command).run())
+
+
+class _Process:
+    """Everything that one scheduler process consists of."""
+
+    def __init__(self, command: Command) -> None:
+        self._command = command
+        self._config = with_ignored_resources(command.config)
+        self._settings = self._config.config
+        self._clock: Clock = SystemClock()
+        self._metrics = Metrics(command.options.feature_gates.enabled)
+        self._process_metrics = ProcessMetrics(self._metrics.registry, KUBERNETES_VERSION)
+        self._stop = asyncio.Event()
+        self._lead = asyncio.Event()
+        #: Why the process ends; set together with `_stop`.
+        self._lost_lease = False
+        connection = self._settings.client_connection
+        self._connection: Connection = connection_from_flags(
+            connection.kubeconfig, command.options.master
+        )
+        self._client = self._make_client(connection.qps, connection.burst)
+        self._elector = self._make_elector()
+        leader = None if self._elector is None else self._elector.check
+        self._health = Health(self._clock, leader=leader)
+        self._side = SideLoop("mooring-side")
+        self._election: Future[bool] | None = None
+
+    def _make_client(self, qps: float, burst: int) -> Client:
+        clock = self._clock
+        transport = AiohttpTransport(self._connection, user_agent=_COMPONENT, clock=clock)
+        return Client(
+            transport,
+            limit=rate_limit(qps, burst, clock),
+            clock=clock,
+            metrics=self._process_metrics,
+        )
+
+    def _make_elector(self) -> LeaderElector | None:
+        settings = self._settings.leader_election
+        if not settings.leader_elect:
+            return None
+        # A client of its own: neither the loop nor the rate limit of the scheduler may delay it.
+        lock = LeaseLock(
+            self._make_client(0.0, 0),
+            settings.resource_namespace,
+            settings.resource_name,
+            identity=make_identity(),
+            component=_COMPONENT,
+            timeout=settings.renew_deadline.seconds / 2,
+            clock=self._clock,
+        )
+        return LeaderElector(settings, lock, metrics=self._process_metrics)
+
+    async def run(self) -> int:
+        """Run until a signal or the loss of the lease; return the exit status."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop.set)
+        broadcaster = EventBroadcaster(
+            self._client, self._clock, random=random.Random(), hostname=socket.gethostname()
+        )
+        extenders = Extenders(self._settings.extenders, clock=self._clock)
+        informers = InformerFactory(self._client, clock=self._clock)
+        scheduler = Scheduler(
+            self._config,
+            client=self._client,
+            informers=informers,
+            registry=self._command.registry,
+            features=self._command.options.feature_gates,
+            clock=self._clock,
+            random=random.Random(),
+            metrics=self._metrics,
+            events_of=cache(broadcaster.recorder),
+            extenders=extenders,
+            max_in_unschedulable=self._command.options.pod_max_in_unschedulable_pods.seconds,
+        )
+        serving = Serving(self._serving_settings(), self._sources(informers), self._clock)
+        serving.listen()
+        loop.add_signal_handler(signal.SIGUSR2, Debugger(scheduler, informers).dump)
+        self._side.start()
+        try:
+            await asyncio.wrap_future(self._side.submit(serving.start()))
+            broadcaster.start()
+            await self._schedule(scheduler, informers)
+        finally:
+            self._health.begin_shutdown()
+            await scheduler.stop()
+            await informers.close()
+            await broadcaster.close()
+            await extenders.close()
+            await self._release()
+            with contextlib.suppress(Exception):
+                await asyncio.wrap_future(self._side.submit(serving.stop()))
+            await asyncio.to_thread(self._side.stop, _SIDE_SECONDS)
+            await self._client.close()
+        return self._exit_status()
+
+    async def _schedule(self, scheduler: Scheduler, informers: InformerFactory) -> None:
+        """Bring the caches up, become the leader where that is asked for, and schedule."""
+        late = self._elector is not None and self._settings.delay_cache_until_active
+        if not late and not await self._sync(scheduler, informers):
+            return
+        if self._elector is not None:
+            self._start_election(self._elector)
+            if not await self._until(self._lead):
+                return
+        if late and not await self._sync(scheduler, informers):
+            return
+        turning = asyncio.create_task(scheduler.run())
+        beating = asyncio.create_task(self._beat(scheduler))
+        stopped = asyncio.create_task(self._stop.wait())
+        await asyncio.wait((turning, stopped), return_when=asyncio.FIRST_COMPLETED)
+        for task in (beating, stopped):
+            task.cancel()
+        if turning.done():
+            turning.result()
+        else:
+            scheduler.inbox.wake()
+
+    async def _sync(self, scheduler: Scheduler, informers: InformerFactory) -> bool:
+        """Start the informers and wait for them; False where the process is to end first."""
+        informers.start()
+        synced = asyncio.Event()
+
+        async def wait() -> None:
+            await informers.wait_synced()
+            scheduler.inbox.drain()
+            synced.set()
+
+        waiting = asyncio.create_task(wait())
+        try:
+            if not await self._until(synced):
+                return False
+        finally:
+            waiting.cancel()
+        self._health.handlers_synced()
+        return True
+
+    async def _until(self, event: asyncio.Event) -> bool:
+        """Wait for an event; False where the process is to end first."""
+        waits = [asyncio.create_task(event.wait()), asyncio.create_task(self._stop.wait())]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for task in waits:
+            task.cancel()
+        return not self._stop.is_set()
+
+    async def _beat(self, scheduler: Scheduler) -> None:
+        """Show that the scheduling loop turns; an idle one is woken to do so."""
+        while True:
+            self._health.beat()
+            scheduler.inbox.wake()
+            await asyncio.sleep(_BEAT)
+
+    # Leading.
+
+    def _start_election(self, elector: LeaderElector) -> None:
+        loop = asyncio.get_running_loop()
+
+        def started() -> None:
+            loop.call_soon_threadsafe(self._lead.set)
+
+        def lost() -> None:
+            loop.call_soon_threadsafe(self._end_without_lease)
+
+        self._election = self._side.submit(elector.run(started, lost))
+
+    def _end_without_lease(self) -> None:
+        self._lost_lease = True
+        self._stop.set()
+
+    async def _release(self) -> None:
+        if self._elector is None or self._election is None:
+            return
+        self._elector.stop()
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(asyncio.wrap_future(self._election), _SIDE_SECONDS)
+
+    def _exit_status(self) -> int:
+        if self._lost_lease:
+            log_error(log, None, "Leaderelection lost")
+            return 1
+        if self._elector is not None:
+            log.info("Requested to terminate, exiting")
+            return 0
+        log_error(log, "finished without leader elect", "command failed")
+        return 1
+
+    # Serving.
+
+    def _serving_settings(self) -> ServingSettings:
+        options = self._command.options
+        return ServingSettings(
+            secure=options.serving,
+            insecure=options.insecure_serving,
+            authentication=options.authentication,
+            authorization=options.authorization,
+        )
+
+    def _sources(self, informers: InformerFactory) -> Sources:
+        elector, options = self._elector, self._command.options
+        pods = informers.lister(Pod)
+        return Sources(
+            health=self._health,
+            metrics=self._metrics.expose,
+            # The other thread reads: a copy made in one step.
+            pods=lambda: list(pods.list()),
+            is_leader=lambda: elector is None or elector.is_leader,
+            config=to_v1(self._settings),
+            flags=options.flags.shown(),
+            version=KUBERNETES_VERSION,
+            set_verbosity=self._command.verbosity.set,
+            profiling=self._settings.enable_profiling,
+            flagz=options.feature_gates.enabled("ComponentFlagz"),
+            statusz=options.feature_gates.enabled("ComponentStatusz"),
+        )
