@@ -1,0 +1,96 @@
+"""Requests and answers without a socket: what the server hands to the API, and gets back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mooring.local.refusals import Refusal
+from mooring.local.store import encode
+
+JSON = "application/json"
+BODY_LIMIT = 3 * 1024 * 1024
+"""kube-apiserver: --max-request-body-bytes, 3 MiB."""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Hold who asks."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+ANONYMOUS = User("system:anonymous", ("system:unauthenticated",))
+
+
+@dataclass(slots=True)
+class Request:
+    """Hold one request; header names are in lower case, a parameter has all its values."""
+
+    method: str
+    path: str
+    query: Mapping[str, list[str]]
+    headers: Mapping[str, str]
+    body: bytes = b""
+    certificate: User | None = None
+    user: User = ANONYMOUS
+
+    def parameter(self, name: str) -> str:
+        """Return the first value of a parameter, "" where it is absent."""
+        values = self.query.get(name)
+        return values[0] if values else ""
+
+    def flag(self, name: str) -> bool:
+        """Tell whether a boolean parameter is set, as Go's conversion reads it."""
+        values = self.query.get(name)
+        return bool(values) and values[0].lower() not in ("false", "0")
+
+
+@dataclass(slots=True)
+class Response:
+    """Hold one answer: a body, or a stream of chunks."""
+
+    code: int
+    body: bytes = b""
+    content_type: str = JSON
+    headers: dict[str, str] = field(default_factory=dict)
+    stream: AsyncIterator[bytes] | None = None
+    warnings: list[str] = field(default_factory=list)
+
+
+def answer(value: Any, code: int = 200, content_type: str = JSON) -> Response:
+    """Answer with an object as JSON."""
+    return Response(code, encode(value), content_type)
+
+
+def text(body: str, code: int = 200) -> Response:
+    """Answer with plain text."""
+    return Response(code, body.encode(), "text/plain; charset=utf-8")
+
+
+def refuse(refusal: Refusal) -> Response:
+    """Answer with a refusal's Status."""
+    return Response(refusal.code, encode(refusal.status), headers=dict(refusal.headers))
+
+
+@dataclass(frozen=True, slots=True)
+class MediaType:
+    """Hold one clause of an Accept header."""
+
+    type: str
+    parameters: Mapping[str, str]
+
+
+def accepted(header: str) -> list[MediaType]:
+    """Parse an Accept header, in the order it is written."""
+    result = []
+    for clause in header.split(","):
+        name, *rest = (part.strip() for part in clause.split(";"))
+        if name:
+            pairs = (part.partition("=") for part in rest)
+            result.append(MediaType(name.lower(), {k.strip(): v.strip() for k, _, v in pairs}))
+    return result

@@ -1,0 +1,208 @@
+"""What the API server refuses: Status objects with kube-apiserver's reasons, codes and texts."""
+
+# apimachinery: pkg/api/errors/errors.go
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mooring.errors import MooringError
+
+Object = dict[str, Any]
+
+UNAUTHORIZED = "Unauthorized"
+CONTINUE_EXPIRED = (
+    "The provided continue parameter is too old to display a consistent list result. "
+    "You can start a new list without the continue parameter, or use the continue token in this "
+    "response to retrieve the remainder of the results. Continuing with the provided token results "
+    "in an inconsistent list - objects that were created, modified, or deleted between the time "
+    "the first chunk was returned and now may show up in the list."
+)
+NOT_THERE = "the server could not find the requested resource"
+METHOD_NOT_ALLOWED = "the server does not allow this method on the requested resource"
+
+
+class Refusal(MooringError):
+    """Refuse a request with a Status object."""
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        details: Object | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.headers = headers or {}
+        self.status: Object = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": message,
+        }
+        if reason:
+            self.status["reason"] = reason
+        if details:
+            self.status["details"] = details
+        self.status["code"] = code
+
+
+def qualified(resource: str, group: str) -> str:
+    """Return a resource as messages name it: `pods`, `deployments.apps`."""
+    return f"{resource}.{group}" if group else resource
+
+
+def _details(name: str, group: str, kind: str, **more: Any) -> Object:
+    result: Object = {}
+    if name:
+        result["name"] = name
+    if group:
+        result["group"] = group
+    if kind:
+        result["kind"] = kind
+    return result | {key: value for key, value in more.items() if value}
+
+
+def not_found(resource: str, group: str, name: str) -> Refusal:
+    """Refuse because there is no such object."""
+    text = f'{qualified(resource, group)} "{name}" not found'
+    return Refusal(404, "NotFound", text, _details(name, group, resource))
+
+
+def no_such_resource() -> Refusal:
+    """Refuse a path that names no resource."""
+    return Refusal(404, "NotFound", NOT_THERE, {})
+
+
+def already_exists(resource: str, group: str, name: str) -> Refusal:
+    """Refuse to create what exists."""
+    text = f'{qualified(resource, group)} "{name}" already exists'
+    return Refusal(409, "AlreadyExists", text, _details(name, group, resource))
+
+
+def being_deleted(resource: str, group: str, name: str) -> Refusal:
+    """Refuse to create what is still being deleted."""
+    text = f'object is being deleted: {qualified(resource, group)} "{name}" already exists'
+    return Refusal(409, "AlreadyExists", text, _details(name, group, resource))
+
+
+def conflict(resource: str, group: str, name: str, why: str) -> Refusal:
+    """Refuse a write that does not fit what is stored."""
+    text = f'Operation cannot be fulfilled on {qualified(resource, group)} "{name}": {why}'
+    return Refusal(409, "Conflict", text, _details(name, group, resource))
+
+
+MODIFIED = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
+
+
+def forbidden(resource: str, group: str, name: str, why: str) -> Refusal:
+    """Refuse what authorization or admission does not allow."""
+    if name:
+        text = f'{qualified(resource, group)} "{name}" is forbidden: {why}'
+    elif resource or group:
+        text = f"{qualified(resource, group)} is forbidden: {why}"
+    else:
+        text = f"forbidden: {why}"
+    return Refusal(403, "Forbidden", text, _details(name, group, resource))
+
+
+def invalid(kind: str, group: str, name: str, problems: Sequence[tuple[str, str, str]]) -> Refusal:
+    """Refuse an object that does not validate; a problem is (reason, field, message)."""
+    unique = list(dict.fromkeys(f"{field}: {message}" for _, field, message in problems))
+    text = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
+    causes = [
+        {"reason": reason, "message": message, "field": field}
+        for reason, field, message in problems
+    ]
+    message = f'{qualified(kind, group)} "{name}" is invalid' + (f": {text}" if problems else "")
+    return Refusal(422, "Invalid", message, _details(name, group, kind, causes=causes))
+
+
+def bad_request(message: str) -> Refusal:
+    """Refuse a malformed request."""
+    return Refusal(400, "BadRequest", message)
+
+
+def unauthorized() -> Refusal:
+    """Refuse a request without valid credentials."""
+    return Refusal(401, "Unauthorized", UNAUTHORIZED)
+
+
+def method_not_supported(resource: str, group: str, action: str) -> Refusal:
+    """Refuse a verb that a resource does not have."""
+    text = f'{action} is not supported on resources of kind "{qualified(resource, group)}"'
+    return Refusal(405, "MethodNotAllowed", text, _details("", group, resource))
+
+
+def method_not_allowed() -> Refusal:
+    """Refuse a method that a path does not have."""
+    return Refusal(405, "MethodNotAllowed", METHOD_NOT_ALLOWED, {})
+
+
+def unsupported_media_type(supported: Iterable[str]) -> Refusal:
+    """Refuse a body of a type that is not read here."""
+    text = (
+        "the body of the request was in an unknown format - accepted media types include: "
+        + ", ".join(supported)
+    )
+    return Refusal(415, "UnsupportedMediaType", text)
+
+
+def not_acceptable(supported: Iterable[str]) -> Refusal:
+    """Refuse to answer in a form that is not written here."""
+    text = "only the following media types are accepted: " + ", ".join(supported)
+    return Refusal(406, "NotAcceptable", text)
+
+
+def too_large() -> Refusal:
+    """Refuse a body that is too large."""
+    text = "Request entity too large: limit is 3145728"
+    return Refusal(413, "RequestEntityTooLarge", text)
+
+
+def expired(message: str, continue_token: str = "") -> Refusal:
+    """Refuse a resource version that is no longer there."""
+    refusal = Refusal(410, "Expired", message)
+    if continue_token:
+        refusal.status["metadata"]["continue"] = continue_token
+    return refusal
+
+
+def too_many_requests(message: str, causes: list[Object], retry_after: int = 0) -> Refusal:
+    """Ask a client to come again later."""
+    details: Object = {}
+    if causes:
+        details["causes"] = causes
+    headers = {}
+    if retry_after:
+        details["retryAfterSeconds"] = retry_after
+        headers["Retry-After"] = str(retry_after)
+    return Refusal(429, "TooManyRequests", message, details, headers)
+
+
+def not_implemented(message: str) -> Refusal:
+    """Refuse what a cluster without containers cannot do."""
+    return Refusal(501, "NotImplemented", message)
+
+
+def internal(message: str) -> Refusal:
+    """Answer that the server failed."""
+    causes = {"causes": [{"message": message}]}
+    return Refusal(500, "InternalError", f"Internal error occurred: {message}", causes)
+
+
+def unprocessable() -> Refusal:
+    """Refuse a patch that cannot be carried out."""
+    text = "the server rejected our request due to an error in our request"
+    return Refusal(422, "Invalid", text, {})
+
+
+def failure(message: str) -> Refusal:
+    """Answer with an error that has no reason, as Go's plain errors come out."""
+    return Refusal(500, "", message)

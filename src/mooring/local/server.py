@@ -1,0 +1,153 @@
+"""The socket: TLS on loopback, HTTP/1.1 with aiohttp, gzip where asked, bodies up to a limit."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import ssl
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+from aiohttp import web
+
+from mooring.local import refusals
+from mooring.local.certificates import Authority
+from mooring.local.exchange import BODY_LIMIT, Request, Response, User, refuse
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+_WORTH_PACKING = 128 * 1024
+"""apiserver: pkg/endpoints/handlers/responsewriters/writers.go, defaultGzipThresholdBytes"""
+
+
+def tls(authority: Authority, host: str) -> ssl.SSLContext:
+    """Return a context that serves with a certificate of ours and takes those of clients."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    pair = authority.server(host)
+    with tempfile.TemporaryDirectory(prefix="mooring-") as folder:
+        file = Path(folder, "server.pem")
+        file.touch(mode=0o600)
+        file.write_bytes(pair.key + pair.certificate)
+        context.load_cert_chain(file)
+    context.load_verify_locations(cadata=authority.pem.decode())
+    context.verify_mode = ssl.CERT_OPTIONAL
+    return context
+
+
+class Server:
+    """Serve a handler on one address. `start` returns the port."""
+
+    def __init__(self, handler: Handler, authority: Authority) -> None:
+        self._handler = handler
+        self._authority = authority
+        self._stop: Callable[[], Awaitable[None]] | None = None
+
+    async def start(self, host: str, port: int) -> int:
+        """Listen; port 0 takes a free one."""
+        server = web.Server(self._serve, handler_cancellation=True)
+        runner = web.ServerRunner(server, access_log=None, shutdown_timeout=1.0)
+        await runner.setup()
+        site = web.TCPSite(
+            runner, host, port, ssl_context=tls(self._authority, host), reuse_address=True
+        )
+        await site.start()
+        self._stop = runner.cleanup
+        address: Any = runner.addresses[0]
+        return int(address[1])
+
+    async def stop(self) -> None:
+        """Listen no more, and end what is under way."""
+        if self._stop is not None:
+            await self._stop()
+
+    async def _serve(self, raw: web.BaseRequest) -> web.StreamResponse:
+        request = Request(
+            method=raw.method,
+            path=raw.rel_url.raw_path,
+            query=parse_qs(raw.rel_url.raw_query_string, keep_blank_values=True),
+            headers={name.lower(): value for name, value in raw.headers.items()},
+            certificate=_certificate(raw),
+        )
+        try:
+            request.body = await _body(raw)
+        except refusals.Refusal as refusal:
+            return _plain(refuse(refusal), False)
+        response = await self._handler(request)
+        if response.stream is not None:
+            return await _stream(raw, response)
+        return _plain(response, "gzip" in request.headers.get("accept-encoding", ""))
+
+
+async def _body(raw: web.BaseRequest) -> bytes:
+    if not raw.can_read_body:
+        return b""
+    parts: list[bytes] = []
+    size = 0
+    async for chunk in raw.content.iter_any():
+        size += len(chunk)
+        if size > BODY_LIMIT:
+            raise refusals.too_large()
+        parts.append(chunk)
+    return b"".join(parts)
+
+
+def _headers(response: Response) -> list[tuple[str, str]]:
+    pairs = [("Content-Type", response.content_type), ("Cache-Control", "no-cache, private")]
+    pairs += response.headers.items()
+    pairs += [("Warning", f'299 - "{_quoted(text)}"') for text in response.warnings]
+    return pairs
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+
+
+def _plain(response: Response, pack: bool) -> web.Response:
+    body, headers = response.body, _headers(response)
+    if pack and len(body) > _WORTH_PACKING:
+        body = gzip.compress(body, 1)
+        headers += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
+    answer = web.Response(status=response.code, body=body)
+    answer.headers.popall("Content-Type", None)
+    answer.headers.extend(headers)
+    return answer
+
+
+async def _stream(raw: web.BaseRequest, response: Response) -> web.StreamResponse:
+    answer = web.StreamResponse(status=response.code)
+    answer.headers.extend(_headers(response))
+    assert response.stream is not None
+    await answer.prepare(raw)
+    try:
+        async for chunk in response.stream:
+            await answer.write(chunk)
+        await answer.write_eof()
+    except ConnectionError:
+        log.debug("A client ended a stream")
+    finally:
+        close = getattr(response.stream, "aclose", None)
+        if close is not None:
+            await close()
+    return answer
+
+
+def _certificate(raw: web.BaseRequest) -> User | None:
+    """Return the user that the client's certificate names; the handshake has verified it."""
+    transport = raw.transport
+    found = transport.get_extra_info("peercert") if transport is not None else None
+    if not found:
+        return None
+    name, groups = "", []
+    for part in found.get("subject", ()):
+        for key, value in part:
+            if key == "commonName":
+                name = value
+            elif key == "organizationName":
+                groups.append(value)
+    return User(name, tuple(groups)) if name else None

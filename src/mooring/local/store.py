@@ -1,0 +1,231 @@
+"""The objects: one global version, a ring of recent events for watches, optionally kept on disk.
+
+Everything runs on one loop and no call here suspends, so a read followed by a write is atomic.
+Objects are never changed in place: a write stores a new dict with its encoded bytes, and lists and
+watches send those bytes as they are.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+
+Object = dict[str, Any]
+
+RING = 20_000
+"""How many events watches can go back; kube-apiserver's cache keeps up to 100 * 1024 a resource."""
+
+ADDED = "ADDED"
+MODIFIED = "MODIFIED"
+DELETED = "DELETED"
+
+encode = msgspec.json.Encoder().encode
+
+
+class Stored:
+    """Hold one version of one object. `key` is `namespace/name`, or the name alone."""
+
+    __slots__ = ("_data", "key", "object", "version", "views")
+
+    def __init__(self, key: str, object: Object, version: int, data: bytes | None = None) -> None:
+        self.key = key
+        self.object = object
+        self.version = version
+        self._data = data
+        self.views: dict[str, bytes] | None = None
+
+    @property
+    def data(self) -> bytes:
+        """Return the object as JSON."""
+        if self._data is None:
+            self._data = encode(self.object)
+        return self._data
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Return the object's labels."""
+        labels: dict[str, str] = self.object["metadata"].get("labels") or {}
+        return labels
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Hold one change. `old` is what was there before, None when the object is new."""
+
+    type: str
+    resource: str
+    stored: Stored
+    old: Stored | None
+
+    @property
+    def version(self) -> int:
+        """Return the version that the change made."""
+        return self.stored.version
+
+
+class Journal(Protocol):
+    """Keep objects beyond the life of the process."""
+
+    def load(self) -> Iterator[tuple[str, str, int, bytes]]:
+        """Yield resource, key, version and JSON of every object."""
+        ...
+
+    def version(self) -> int:
+        """Return the last version that was given."""
+        ...
+
+    def put(self, resource: str, key: str, version: int, data: bytes) -> None:
+        """Keep an object."""
+        ...
+
+    def delete(self, resource: str, key: str, version: int) -> None:
+        """Forget an object."""
+        ...
+
+    def close(self) -> None:
+        """Write everything down."""
+        ...
+
+
+Listener = Callable[[Event], None]
+
+
+class Gone(Exception):
+    """A version lies before the ring of events; the text is the API server's."""
+
+
+class _Shelf:
+    """Hold the objects of one resource, with their keys in order."""
+
+    __slots__ = ("keys", "listeners", "objects")
+
+    def __init__(self) -> None:
+        self.objects: dict[str, Stored] = {}
+        self.keys: list[str] = []
+        self.listeners: dict[Listener, None] = {}
+
+
+def key_of(namespace: str, name: str) -> str:
+    """Return the key of an object."""
+    return f"{namespace}/{name}" if namespace else name
+
+
+class Store:
+    """Keep objects by resource and key."""
+
+    def __init__(self, journal: Journal | None = None) -> None:
+        self._shelves: dict[str, _Shelf] = {}
+        self._ring: deque[Event] = deque()
+        self._first = 1
+        self._journal = journal
+        self.version = 1
+        if journal is not None:
+            for resource, key, version, data in journal.load():
+                shelf = self._shelf(resource)
+                shelf.objects[key] = Stored(key, msgspec.json.decode(data), version, data)
+                bisect.insort(shelf.keys, key)
+                self.version = max(self.version, version)
+            self.version = max(self.version, journal.version())
+        self._first = self.version
+
+    def _shelf(self, resource: str) -> _Shelf:
+        shelf = self._shelves.get(resource)
+        if shelf is None:
+            shelf = self._shelves[resource] = _Shelf()
+        return shelf
+
+    def get(self, resource: str, key: str) -> Stored | None:
+        """Return an object, or None."""
+        shelf = self._shelves.get(resource)
+        return shelf.objects.get(key) if shelf is not None else None
+
+    def list(self, resource: str, namespace: str = "", after: str = "") -> Iterator[Stored]:
+        """Yield the objects of a resource in the order of their keys, from `after` on."""
+        shelf = self._shelves.get(resource)
+        if shelf is None:
+            return
+        prefix = f"{namespace}/" if namespace else ""
+        start = bisect.bisect_right(shelf.keys, after) if after else 0
+        if prefix:
+            start = max(start, bisect.bisect_left(shelf.keys, prefix))
+        for i in range(start, len(shelf.keys)):
+            key = shelf.keys[i]
+            if prefix and not key.startswith(prefix):
+                return
+            yield shelf.objects[key]
+
+    def count(self, resource: str) -> int:
+        """Return how many objects a resource has."""
+        shelf = self._shelves.get(resource)
+        return len(shelf.keys) if shelf is not None else 0
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """Return the names of the resources that have or had objects."""
+        return tuple(self._shelves)
+
+    def put(self, resource: str, key: str, object: Object) -> Stored:
+        """Store an object, new or changed; its resourceVersion is set here."""
+        shelf = self._shelf(resource)
+        old = shelf.objects.get(key)
+        self.version += 1
+        object["metadata"]["resourceVersion"] = str(self.version)
+        stored = Stored(key, object, self.version)
+        if self._journal is not None:
+            self._journal.put(resource, key, self.version, stored.data)
+        shelf.objects[key] = stored
+        if old is None:
+            bisect.insort(shelf.keys, key)
+        self._announce(Event(MODIFIED if old else ADDED, resource, stored, old))
+        return stored
+
+    def delete(self, resource: str, key: str, last: Object | None = None) -> Stored:
+        """Remove an object; returns it as the watchers see it, `last` when it is given."""
+        shelf = self._shelf(resource)
+        old = shelf.objects.pop(key)
+        shelf.keys.pop(bisect.bisect_left(shelf.keys, key))
+        self.version += 1
+        seen = dict(last if last is not None else old.object)
+        seen["metadata"] = seen["metadata"] | {"resourceVersion": str(self.version)}
+        stored = Stored(key, seen, self.version)
+        if self._journal is not None:
+            self._journal.delete(resource, key, self.version)
+        self._announce(Event(DELETED, resource, stored, old))
+        return stored
+
+    def _announce(self, event: Event) -> None:
+        ring = self._ring
+        ring.append(event)
+        if len(ring) > RING:
+            self._first = ring.popleft().version
+        for listener in tuple(self._shelf(event.resource).listeners):
+            listener(event)
+
+    def since(self, resource: str, version: int) -> list[Event]:
+        """Return the events of a resource after a version; raises Gone when they are lost."""
+        if version < self._first:
+            raise Gone(f"too old resource version: {version} ({self._first})")
+        found: list[Event] = []
+        for event in reversed(self._ring):
+            if event.version <= version:
+                break
+            if event.resource == resource:
+                found.append(event)
+        found.reverse()
+        return found
+
+    def listen(self, resource: str, listener: Listener) -> Callable[[], None]:
+        """Call a listener with every event of a resource; returns what ends it."""
+        listeners = self._shelf(resource).listeners
+        listeners[listener] = None
+        return lambda: listeners.pop(listener, None)
+
+    def close(self) -> None:
+        """End; what was acknowledged is on disk already."""
+        if self._journal is not None:
+            self._journal.close()
