@@ -31,6 +31,9 @@ class Recorder:
     def requested(self, method: str, host: str, code: str, seconds: float) -> None:
         self.lines.append(("requested", method, host, code))
 
+    def sized(self, method: str, host: str, sent: int, received: int) -> None:
+        self.lines.append(("sized", method, sent, received))
+
     def retried(self, method: str, host: str, code: str) -> None:
         self.lines.append(("retried", method, host, code))
 
@@ -198,6 +201,21 @@ async def test_the_server_asks_for_patience_and_gets_it(call: Any) -> None:
     codes = [line[-1] for line in metrics.lines if line[0] == "requested"]
     assert codes == ["429", "429", "200"]
     assert sum(line[0] == "retried" for line in metrics.lines) == 2
+
+
+async def test_sizes_are_counted() -> None:
+    metrics = Recorder()
+    client, transport, _ = make(answer(201, b"{}"), metrics=metrics)
+    await client.bind(POD, "n")
+    sized = [line for line in metrics.lines if line[0] == "sized"]
+    assert sized == [("sized", "POST", len(transport.asked[0].body), 2)]
+
+
+async def test_a_watch_that_is_refused_to_nobody_carries_the_hint() -> None:
+    client, _, _ = make(FakeStream([b"{}"], status=401))
+    with pytest.raises(ApiError, match="a hint"):
+        async with client.watch(Pod):
+            raise AssertionError("there is nothing to watch")
 
 
 async def test_patience_ends_after_ten_times() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -178,6 +179,51 @@ async def test_custom_resources_are_written_and_watched(client: Client, cluster:
         assert found.get("spec.size") == 3
     finally:
         await factory.close()
+
+
+async def test_an_expired_certificate_is_told_in_a_line(
+    control_plane: ControlPlane, cluster: Cluster
+) -> None:
+    if not control_plane.owned:
+        pytest.skip("the cluster is a given one")
+    yesterday = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
+    kubeconfig = control_plane.kubeconfig("late", expires=yesterday)
+    late = Client(AiohttpTransport(load_kubeconfig(kubeconfig)))
+    try:
+        with pytest.raises(ApiError, match="expired at") as refused:
+            await late.list(Namespace)
+        assert refused.value.is_unauthorized
+        assert "\n" not in str(refused.value)
+    finally:
+        await late.close()
+
+
+@pytest.mark.parametrize("parts", [("kube_apiserver",), ("kube_apiserver", "etcd")], ids=str)
+async def test_informers_outlive_the_server(
+    parts: tuple[str, ...], private_control_plane: ControlPlane
+) -> None:
+    plane = private_control_plane
+    client = Client(AiohttpTransport(load_kubeconfig(plane.admin_kubeconfig)))
+    factory = InformerFactory(client)
+    namespaces = factory.informer(Namespace)
+    journal = Journal()
+    namespaces.add_handler(journal.handler)
+    try:
+        factory.start()
+        async with asyncio.timeout(SECONDS):
+            await factory.wait_synced()
+        for part in parts:
+            getattr(plane, part).kill()
+        with pytest.raises(ApiError):
+            await client.list(Namespace)
+        for start in (plane.start_etcd, plane.start_apiserver)[-len(parts) :]:
+            start()
+        await client.create(Namespace(metadata=ObjectMeta(name="after")))
+        await journal.wait_for(lambda: ("add", "after") in journal.lines)
+        assert journal.lines.count(("add", "default")) == 1
+    finally:
+        await factory.close()
+        await client.close()
 
 
 async def test_missing_rights_are_told_in_a_line(

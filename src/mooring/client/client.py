@@ -47,6 +47,10 @@ class RequestMetrics(Protocol):
         """Count a request and how long its answer took."""
         ...
 
+    def sized(self, method: str, host: str, sent: int, received: int) -> None:
+        """Count the bytes of a request's body and of its answer's."""
+        ...
+
     def retried(self, method: str, host: str, code: str) -> None:
         """Count a request that is sent again because of this answer."""
         ...
@@ -132,8 +136,8 @@ class Client:
             ) as stream:
                 self._count("GET", str(stream.status), started)
                 if stream.status != 200:
-                    body = await stream.read()
-                    raise api_error(stream.status, stream.headers, body, "GET", url)
+                    answer = Response(stream.status, stream.headers, await stream.read())
+                    raise self._failure("GET", target, answer)
                 yield Watch(stream, resource.struct, url)
         except NoAnswerError as error:
             if not error.sent:
@@ -263,10 +267,12 @@ class Client:
             else:
                 code = str(response.status)
                 self._count(method, code, started)
+                if self._metrics is not None:
+                    self._metrics.sized(method, self._host, len(body), len(response.body))
                 if response.status < 300:
                     _log_warnings(response)
                     return response.body
-                failure = self._failure(request, response)
+                failure = self._failure(method, target, response)
                 if not _asks_for_patience(failure, method) or retries <= 0:
                     raise failure
                 assert failure.retry_after is not None
@@ -277,12 +283,10 @@ class Client:
             vlog(log, 4, "Got a Retry-After response", delay=delay, url=self.server + target)
             await self._clock.sleep(delay)
 
-    def _failure(self, request: Request, response: Response) -> ApiError:
-        url = self.server + request.target
-        hint = self._transport.refusal_hint() if response.status == 401 else ""
-        return api_error(
-            response.status, response.headers, response.body, request.method, url, hint
-        )
+    def _failure(self, method: str, target: str, answer: Response) -> ApiError:
+        hint = self._transport.refusal_hint() if answer.status == 401 else ""
+        url = self.server + target
+        return api_error(answer.status, answer.headers, answer.body, method, url, hint)
 
     def _count(self, method: str, code: str, started: float) -> None:
         if self._metrics is not None:

@@ -14,6 +14,9 @@ from mooring.observe.families import BETA, Maker
 #: Seconds. # component-base: metrics/prometheus/restclient/metrics.go
 _REQUEST_SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 
+#: Bytes, 64 to 16 MB.
+_SIZES = (64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216)
+
 
 class ProcessMetrics:
     """Count the client's requests and show the lease; `client.RequestMetrics`, `LeaderMetrics`."""
@@ -36,6 +39,15 @@ class ProcessMetrics:
             "Request latency in seconds. Broken down by verb, and host.",
             ("verb", "host"),
             _REQUEST_SECONDS,
+        )
+        self._sent, self._received = (
+            make.histograms(
+                f"rest_client_{word}_size_bytes",
+                f"{word.capitalize()} size in bytes. Broken down by verb and host.",
+                ("verb", "host"),
+                _SIZES,
+            )
+            for word in ("request", "response")
         )
         self._throttled = make.histograms(
             "rest_client_rate_limiter_duration_seconds",
@@ -91,6 +103,11 @@ class ProcessMetrics:
         """Count a request that was answered, or was not ("<error>")."""
         self._requests[code, method, host].inc()
         self._seconds[method, host].observe(seconds)
+
+    def sized(self, method: str, host: str, sent: int, received: int) -> None:
+        """Count the bytes of a request's body and of its answer's."""
+        self._sent[method, host].observe(sent)
+        self._received[method, host].observe(received)
 
     def retried(self, method: str, host: str, code: str) -> None:
         """Count a request that is sent again."""
