@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import socket
 import time
 from typing import Any
@@ -156,7 +157,7 @@ def _listen(address: str, port: int, *, share: bool = False) -> socket.socket:
         )
     except OSError as error:
         where = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-        reason = (error.strerror or str(error)).lower()
+        reason = os.strerror(error.errno).lower() if error.errno else str(error)
         raise ConfigError(
             f"failed to create listener: failed to listen on {where}: listen tcp {where}: "
             f"bind: {reason}"

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import stat
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from mooring.errors import ConfigError
+from mooring.serve.certificates import (
+    Authorities,
+    common_name,
+    find_or_make_pair,
+    self_signed_pair,
+)
+from tests.support.certificates import Authority
+
+
+def test_a_pair_made_for_the_occasion() -> None:
+    pair = self_signed_pair("localhost", ["here"], ["127.0.0.1", "127.0.0.1", "::1"])
+    certificate, authority = x509.load_pem_x509_certificates(pair.certificate)
+    certificate.verify_directly_issued_by(authority)
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["localhost", "here"]
+    assert names.get_values_for_type(x509.IPAddress) == [
+        ipaddress.ip_address("127.0.0.1"),
+        ipaddress.ip_address("::1"),
+    ]
+    assert common_name(certificate).startswith("localhost@")
+    now = datetime.datetime.now(datetime.UTC)
+    assert certificate.not_valid_before_utc < now - datetime.timedelta(minutes=59)
+    assert certificate.not_valid_after_utc > now + datetime.timedelta(days=364)
+    assert pair.key.startswith(b"-----BEGIN EC PRIVATE KEY-----")
+
+
+def test_a_folders_pair_is_made_once_and_its_key_is_nobody_elses(tmp_path: Path) -> None:
+    folder = tmp_path / "certs"
+    certificate, key = find_or_make_pair(str(folder), "kube-scheduler", [], ["127.0.0.1"])
+    assert (certificate, key) == (
+        str(folder / "kube-scheduler.crt"),
+        str(folder / "kube-scheduler.key"),
+    )
+    assert stat.S_IMODE(Path(key).stat().st_mode) == 0o600
+    before = Path(certificate).read_bytes()
+    find_or_make_pair(str(folder), "kube-scheduler", [], ["127.0.0.1"])
+    assert Path(certificate).read_bytes() == before
+
+
+def test_a_folder_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(ConfigError, match="error creating self-signed certificates"):
+        find_or_make_pair(str(file / "certs"), "kube-scheduler", [], [])
+
+
+def test_authorities_vouch_for_what_they_signed(tmp_path: Path) -> None:
+    one, two = Authority(tmp_path / "one"), Authority(tmp_path / "two")
+    shown = x509.load_pem_x509_certificate(one.client("jane").certificate.read_bytes())
+    both = one.certificate.read_bytes() + two.certificate.read_bytes()
+    assert Authorities(one.certificate.read_bytes()).issued(shown)
+    assert Authorities(both).issued(shown)
+    assert not Authorities(two.certificate.read_bytes()).issued(shown)
+    assert not Authorities()

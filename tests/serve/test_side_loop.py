@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from mooring.serve.side_loop import SideLoop
+
+
+def test_coroutines_run_on_a_thread_of_their_own() -> None:
+    side = SideLoop("beside")
+    side.start()
+
+    async def where() -> str:
+        await asyncio.sleep(0)
+        return threading.current_thread().name
+
+    assert side.submit(where()).result(5) == "beside"
+    side.stop(5)
+
+
+def test_a_failure_comes_back_to_whoever_waits() -> None:
+    side = SideLoop()
+    side.start()
+
+    async def fail() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        side.submit(fail()).result(5)
+    side.stop(5)
+
+
+def test_stopping_cancels_what_runs_there() -> None:
+    side = SideLoop()
+    side.start()
+    begun, cancelled = threading.Event(), threading.Event()
+
+    async def wait() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    side.submit(wait())
+    assert begun.wait(5)
+    side.stop(5)
+    assert cancelled.is_set()
+    side.stop(5)

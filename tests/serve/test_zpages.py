@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import platform
+
+import pytest
+
+from mooring.serve.zpages import (
+    first_parts,
+    flagz_data,
+    flagz_text,
+    statusz_data,
+    statusz_text,
+    structured_version,
+)
+
+PATHS = ["/metrics/resources", "/metrics", "/healthz/ping", "/healthz"]
+
+
+def test_flags_for_people() -> None:
+    assert flagz_text({"v": "2", "config": ""}).splitlines() == [
+        "",
+        "kube-scheduler flagz",
+        "Warning: This endpoint is not meant to be machine parseable, has no formatting "
+        "compatibility guarantees and is for debugging purposes only.",
+        "config ",
+        "v 2",
+    ]
+
+
+def test_flags_for_programs() -> None:
+    assert flagz_data({"v": "2"}, "v1beta1") == {
+        "kind": "Flagz",
+        "apiVersion": "config.k8s.io/v1beta1",
+        "metadata": {"name": "kube-scheduler"},
+        "flags": {"v": "2"},
+    }
+
+
+def test_status_for_people() -> None:
+    assert statusz_text(0.0, 3661.5, "1.36.4", PATHS).splitlines()[4:] == [
+        "Started: Thu Jan  1 00:00:00 UTC 1970",
+        "Up: 1 hr 01 min 01 sec",
+        f"Python version: {platform.python_version()}",
+        "Binary version: 1.36.4",
+        "Emulation version: 1.36",
+        "Paths: /healthz /metrics",
+    ]
+
+
+def test_status_for_programs() -> None:
+    data = statusz_data(0.0, 61.0, "1.36.4", PATHS, "v1beta1")
+    assert data["apiVersion"] == "config.k8s.io/v1beta1"
+    assert data["startTime"] == "1970-01-01T00:00:00Z"
+    assert data["uptimeSeconds"] == 61
+    assert data["paths"] == first_parts(PATHS)
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        ("", None),
+        ("*/*", None),
+        ("text/plain", None),
+        ("application/json", None),
+        ("application/json;v=v1beta1;g=config.k8s.io;as=Flagz", "v1beta1"),
+        ("text/html, application/json; as=Flagz; g=config.k8s.io; v=v1alpha1", "v1alpha1"),
+        ("application/json;v=v2;g=config.k8s.io;as=Flagz", None),
+        ("application/json;v=v1beta1;g=config.k8s.io;as=Statusz", None),
+    ],
+)
+def test_json_is_for_those_who_ask_for_a_version(accept: str, expected: str | None) -> None:
+    assert structured_version(accept, "Flagz") == expected
