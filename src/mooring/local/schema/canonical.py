@@ -105,7 +105,7 @@ class _Decoder:
         pairs: Iterable[tuple[str, Any]] = value.items()
         seen: set[str] | None = None
         if value.__class__ is Duplicated:
-            pairs, seen = value.pairs, set()  # type: ignore[attr-defined]
+            pairs, seen = value.pairs, set()
         for key, item in pairs:
             if seen is not None:
                 if key in seen:
@@ -123,6 +123,8 @@ class _Decoder:
             path.pop()
             if field.always or not _is_empty(field.kind, found):
                 result[key] = found
+            elif key == "managedFields" and item == []:
+                result[key] = []  # a list without entries asks to forget all owners
             else:
                 result.pop(key, None)
         for field in type.always:
@@ -167,7 +169,7 @@ class _Decoder:
             return self._refuse(kind, value)
         if value.__class__ is Duplicated:
             seen: set[str] = set()
-            for key, _ in value.pairs:  # type: ignore[attr-defined]
+            for key, _ in value.pairs:
                 if key in seen:
                     self._report("duplicate", key)
                 seen.add(key)

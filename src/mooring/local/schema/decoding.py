@@ -1,4 +1,4 @@
-"""Read request bodies: JSON, YAML or protobuf into plain objects, with Go's words for what is wrong."""
+"""Read request bodies, JSON, YAML or protobuf, into plain objects; refuse them in Go's words."""
 
 # apimachinery: pkg/runtime/serializer/json/json.go, apiserver: pkg/endpoints/handlers/rest.go
 

@@ -254,6 +254,11 @@ def _parse_field(table: Table, package: str, line: str) -> Field:
         else:
             field.always = "+" in key
             field.required = "!" in key
+    made = field.kind
+    # kube-openapi: pkg/schemaconv/smd.go (getListElementRelationship)
+    if made.form == LIST and "merge" in field.strategies and not any("list=" in f for f in flags):
+        made.keys = (field.merge_key,) if field.merge_key else ()
+        made.list_type = "map" if made.keys else "set"
     return field
 
 
