@@ -75,6 +75,8 @@ class _Process:
             connection.kubeconfig, command.options.master
         )
         self._client = self._make_client(connection.qps, connection.burst)
+        # As many requests again: Events do not take those of binding.
+        self._event_client = self._make_client(connection.qps, connection.burst)
         self._elector = self._make_elector()
         leader = None if self._elector is None else self._elector.check
         self._health = Health(self._clock, leader=leader)
@@ -113,7 +115,7 @@ class _Process:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
         broadcaster = EventBroadcaster(
-            self._client, self._clock, random=random.Random(), hostname=socket.gethostname()
+            self._event_client, self._clock, random=random.Random(), hostname=socket.gethostname()
         )
         extenders = Extenders(self._settings.extenders, clock=self._clock)
         informers = InformerFactory(self._client, clock=self._clock)
@@ -149,6 +151,7 @@ class _Process:
                 await asyncio.wrap_future(self._side.submit(serving.stop()))
             await asyncio.to_thread(self._side.stop, _SIDE_SECONDS)
             await self._client.close()
+            await self._event_client.close()
         return self._exit_status()
 
     async def _schedule(self, scheduler: Scheduler, informers: InformerFactory) -> None:

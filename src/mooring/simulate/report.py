@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from mooring.explain.words import message_of
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.status import Status
 from mooring.simulate.backlog import Outcomes
+from mooring.simulate.events import RecordedEvent
 from mooring.simulate.explaining import ExplainingScheduler
 
 #: Version of the shape; it goes up when a field changes its meaning or leaves.
@@ -82,10 +83,11 @@ def make_report(
     scheduler: ExplainingScheduler, outcomes: Outcomes, not_tried: Iterable[Pod]
 ) -> Report:
     """Put a run into a report: pods in the order first tried, then those that nobody tries."""
+    keys = {uid: decision.pod.key for uid, decision in outcomes.decisions.items()}
     by = {
-        event.regarding.metadata.uid: event.related.key
+        event.regarding.metadata.uid: _preemptor(event, keys)
         for event in scheduler.events.recorded
-        if event.reason == "Preempted" and event.related is not None
+        if event.reason == "Preempted"
     }
     preempted = [Preemption(pod, by.get(pod.metadata.uid, "")) for pod in outcomes.evicted]
     gone = {preemption.pod.metadata.uid: preemption for preemption in preempted}
@@ -98,6 +100,12 @@ def make_report(
     ]
     results += [_not_tried(pod, scheduler.profiles) for pod in not_tried]
     return Report(len(scheduler.cluster.cache.nodes), results, preempted)
+
+
+def _preemptor(event: RecordedEvent, keys: Mapping[str, str]) -> str:
+    """Return whom a pod made room for: the note alone says it, by uid, as kube-scheduler's does."""
+    _, _, uid = event.note.partition("Preempted by pod ")
+    return keys.get(uid.partition(" on node ")[0], "")
 
 
 def _tried(
