@@ -254,3 +254,18 @@ class WaitsOutside(Plugin):
 class FilterRaises(Plugin):
     def filter(self, state: Any, pod: Any, node: Any) -> None:
         raise LookupError("no such label")
+
+
+class SignsTooLittle(Plugin):
+    def filter(self, state: Any, pod: Any, node: Any) -> Status | None:
+        return BUSY if pod.priority > 5 else None
+
+    def sign_pod(self, pod: Any) -> Any:
+        return ()
+
+
+class SignsWithAList(Plugin):
+    def filter(self, state: Any, pod: Any, node: Any) -> None: ...
+
+    def sign_pod(self, pod: Any) -> Any:
+        return [pod.priority]

@@ -78,6 +78,8 @@ def test_a_sample_keeps_the_contract(plugin: type[Plugin]) -> None:
         (broken.ForgetsToUnreserve, "unreserve takes back what reserve did"),
         (broken.UnreserveRaises, "unreserve raises nothing: StateNotFoundError"),
         (broken.RemembersNodes, "a change of the cluster is seen"),
+        (broken.SignsTooLittle, "pods that are signed alike get the same answer: .* for pod"),
+        (broken.SignsWithAList, "a signature is hashable: unhashable type: 'list'"),
         (broken.LessBothWays, "less is an order"),
         (broken.OrdersDiffer, "less and sort_key agree"),
         (broken.PostBindRaises, r"(?s)point PostBind.*LookupError: no such pod.*broken\.py"),

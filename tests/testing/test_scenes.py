@@ -37,6 +37,10 @@ def test_a_scene_is_as_a_cluster_may_be(seed: int) -> None:
         for port in container.ports
     )
     assert all(count == 1 for count in ports.values())
+    once = Counter(
+        volume.name for pod in made.placed for volume in pod.spec.volumes if "once" in volume.name
+    )
+    assert all(count == 1 for count in once.values())
     claims = {obj.key for obj in made.objects if isinstance(obj, PersistentVolumeClaim)}
     for pod in (*made.placed, *made.pending):
         for volume in pod.spec.volumes:

@@ -45,7 +45,7 @@ class Case(msgspec.Struct, frozen=True):
             node=node,
         )
 
-    def call(self, point: str, node: str, method: Callable[..., T], *args: Any) -> T:
+    def call(self, point: str, node: str | None, method: Callable[..., T], *args: Any) -> T:
         """Call a method of the plugin; what it raises becomes the error that names it."""
         try:
             return method(*args)

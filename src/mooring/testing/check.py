@@ -29,6 +29,7 @@ from mooring.testing.lifecycle import (
     check_reserve,
 )
 from mooring.testing.scenes import Scene, SceneMaker
+from mooring.testing.signatures import check_signatures
 from mooring.testing.trial import Trial
 from mooring.testing.words import words_of
 
@@ -52,6 +53,8 @@ class Report(msgspec.Struct):
     #: Pods put on a node, or taken off, on trial.
     tried: int = 0
     reserved: int = 0
+    #: Pods whose answers could be reused.
+    signed: int = 0
     #: Whole scheduling attempts.
     attempts: int = 0
 
@@ -77,6 +80,7 @@ def check_plugin(
     - normalised scores are from 0 to 100;
     - `add_pod` and `remove_pod` come to what a recompute comes to, on a clone of the state;
     - `unreserve` takes back what `reserve` did, and may be called twice, or without it;
+    - pods that `sign_pod` signs alike get the same answer;
     - a change of the cluster is seen: nothing is remembered for too long;
     - whole scheduling attempts raise nothing and wait for nothing outside.
 
@@ -132,6 +136,7 @@ def _check_scene(
         report.scored += check_score(bench, case, answers, rng)
         report.tried += Trial(workbench, bench, scene, case).check(rng)
         report.reserved += check_reserve(workbench, bench, scene, case, answers)
+    report.signed += check_signatures(bench, scene, seed)
     _check_changes(workbench, bench, scene, seed, rng)
     report.attempts += check_attempts(workbench, scene, seed)
 

@@ -1,7 +1,7 @@
 """Clusters and pods made from a seed: small, and with something in them for every rule.
 
-What a real cluster rules out is left out: a host port is taken once on a node, claims have names
-of their own, allocatable is at most capacity.
+What a real cluster rules out is left out: a host port is taken once on a node, a ReadWriteOncePod
+claim is used by one pod, claims have names of their own, allocatable is at most capacity.
 """
 
 from __future__ import annotations
@@ -14,7 +14,12 @@ import msgspec
 
 from mooring.api import KubeObject, Node, Pod
 from mooring.testing.builders import HOSTNAME, ZONE, make_node, make_pod
-from mooring.testing.surroundings import CLAIMS, NAMESPACES, make_surroundings
+from mooring.testing.surroundings import (
+    CLAIMS,
+    NAMESPACES,
+    ONE_POD_CLAIM,
+    make_surroundings,
+)
 from mooring.testing.words import Words
 
 RACK = "rack"
@@ -70,6 +75,8 @@ class SceneMaker:
         self._words = words
         self._keys: list[str] = []
         self._values: list[str] = []
+        #: Claims that one pod alone may use, and a pod of the scene uses.
+        self._held: set[str] = set()
 
     def make(
         self,
@@ -80,6 +87,7 @@ class SceneMaker:
         """Make a scene, with the given objects in it."""
         rng = self._rng
         self._choose_words()
+        self._held.clear()
         made = [self._node(f"n{index}") for index in range(rng.randint(1, 7))]
         names = [node.name for node in made]
         placed = []
@@ -153,10 +161,18 @@ class SceneMaker:
             "image": rng.choice(("", *IMAGES)),
             "tolerations": rng.sample(("gpu", "spot", "down:NoExecute", ""), rng.choice((0, 1, 2))),
             "affinity": self._affinity() if rng.random() < 0.5 else None,
-            "claims": [f"{namespace}-{rng.choice(CLAIMS)}"] if rng.random() < 0.3 else (),
+            "claims": self._claims(namespace, "node" in more) if rng.random() < 0.3 else (),
             "spec": spec,
         }
         return make_pod(name, **{**fields, **more})
+
+    def _claims(self, namespace: str, placed: bool) -> list[str]:
+        claim = f"{namespace}-{self._rng.choice(CLAIMS)}"
+        if placed and claim.endswith(ONE_POD_CLAIM):
+            if claim in self._held:
+                return []
+            self._held.add(claim)
+        return [claim]
 
     def _pending(self, name: str) -> Pod:
         rng = self._rng

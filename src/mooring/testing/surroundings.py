@@ -12,6 +12,8 @@ from mooring.testing.builders import ZONE
 NAMESPACES = ("red", "blue")
 #: A claim of each of these is in every namespace, named "<namespace>-<claim>".
 CLAIMS = ("bound", "late", "once", "disk")
+#: The one that a single pod may use.
+ONE_POD_CLAIM = "once"
 
 _DRIVER = "csi.example.com"
 _WAIT = "waiting"
@@ -57,9 +59,9 @@ def make_surroundings(rng: random.Random, nodes: Sequence[str]) -> list[KubeObje
 
 def _claims(rng: random.Random, namespace: str) -> list[KubeObject]:
     objects = [_claim(namespace, "late", _WAIT)]
-    for kind in ("bound", "once", "disk"):
+    for kind in ("bound", ONE_POD_CLAIM, "disk"):
         name = f"{namespace}-{kind}"
-        modes = ["ReadWriteOncePod"] if kind == "once" else ["ReadWriteOnce"]
+        modes = ["ReadWriteOncePod"] if kind == ONE_POD_CLAIM else ["ReadWriteOnce"]
         zone = rng.choice("xyz") if kind == "bound" else ""
         objects.append(_volume(name, "", zone, claim=(namespace, name), modes=modes))
         objects.append(_claim(namespace, kind, "", volume=name, modes=modes))

@@ -1,0 +1,79 @@
+"""Signatures: the scheduler reuses the answers for pods that a plugin signs alike."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from mooring.api import Pod
+from mooring.framework.state import CycleState
+from mooring.testing.answers import Case, Said, feasible_nodes, verdict
+from mooring.testing.bench import Bench
+from mooring.testing.scenes import Scene
+
+SIGNED_ALIKE = "pods that are signed alike get the same answer"
+HASHABLE = "a signature is hashable"
+
+_ALIKE = "{{}} for pod {}, {{}} for a pod that sign_pod cannot tell from it"
+
+
+def check_signatures(bench: Bench, scene: Scene, seed: int) -> int:
+    """Compare the answers for pods that are signed alike; return how many were compared."""
+    plugin: Any = bench.plugin
+    # What counts over all nodes is never reused, whatever it signs.
+    if not hasattr(plugin, "sign_pod") or hasattr(plugin, "add_pod"):
+        return 0
+    first: dict[Hashable, tuple[Pod, Said]] = {}
+    compared = 0
+    for pod in scene.asked:
+        case = Case(plugin.name, pod, seed)
+        fragment = case.call("Sign", None, plugin.sign_pod, pod)
+        if fragment is None:
+            continue
+        try:
+            hash(fragment)
+        except TypeError as error:
+            raise case.fail(HASHABLE, f"{error}, got {fragment!r}", point="Sign") from None
+        said = _said(bench, pod)
+        if said is None:
+            continue
+        other, before = first.setdefault(fragment, (pod, said))
+        if other is not pod:
+            case.compare_said(SIGNED_ALIKE, *_on_both(before, said), _ALIKE.format(other.key))
+            compared += 1
+    return compared
+
+
+def _said(bench: Bench, pod: Pod) -> Said | None:
+    """Return what Filter and Score say; None where PreFilter alone decides."""
+    state = CycleState()
+    before = bench.pre_filter(state, pod)
+    if before.status is not None or before.node_names is not None:
+        return None
+    answers = bench.ask_nodes(state, pod, bench.nodes)
+    filtered = {}
+    if bench.plugin.name not in state.skip_filter_plugins:
+        names = bench.nodes.names
+        filtered = {name: verdict(one) for name, one in zip(names, answers, strict=True)}
+    feasible = feasible_nodes(bench, answers)
+    raw: dict[str, int] = {}
+    if bench.profile.score and len(feasible):
+        found = bench.rank(state, pod, feasible).scores.get(bench.plugin.name)
+        if found is not None:
+            raw = dict(zip(feasible.names, found.raw.tolist(), strict=True))
+    return Said(filtered, raw, {})
+
+
+def _on_both(first: Said, second: Said) -> tuple[Said, Said]:
+    """Leave out what was said of one pod only: a plugin that steps aside says nothing."""
+    verdicts = first.filter.keys() & second.filter.keys()
+    scores = first.raw.keys() & second.raw.keys()
+    one, other = (
+        Said(
+            {name: said.filter[name] for name in verdicts},
+            {name: said.raw[name] for name in scores},
+            {},
+        )
+        for said in (first, second)
+    )
+    return one, other
