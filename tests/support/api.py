@@ -182,7 +182,12 @@ class Api:
                 name = item["metadata"]["name"]
                 path = resource.path(item["metadata"].get("namespace"), name)
                 body = {"metadata": {"finalizers": None}}
-                self.request("PATCH", path, body, content_type=MERGE_PATCH)
+                try:
+                    self.request("PATCH", path, body, content_type=MERGE_PATCH)
+                except ApiFailure as failure:
+                    # Whoever owns the finalizer may be faster.
+                    if failure.status != 404:
+                        raise
 
     def wait_for(
         self,

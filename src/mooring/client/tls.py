@@ -78,7 +78,8 @@ class TlsContexts:
         """Return the context; a key pair given here is shown in place of the settings' own."""
         shown = key_pair or self._settings.key_pair
         context, now = self._context, self._clock.now()
-        if context is not None and shown == self._shown:
+        # The same object nearly always: keys are long to compare.
+        if context is not None and (shown is self._shown or shown == self._shown):
             if abs(now - self._looked) < REFRESH_SECONDS:
                 return context
             self._looked = now
