@@ -13,6 +13,7 @@ from importlib.metadata import version
 
 import msgspec
 
+from mooring.app.config_maps import config_map_reader
 from mooring.app.config_source import V1_FORM, effective_config, write_config
 from mooring.app.flag_table import ALL
 from mooring.app.flag_values import go_quote
@@ -26,7 +27,6 @@ from mooring.app.options import (
     read_log_options,
 )
 from mooring.config import LoadResult, to_v1, to_yaml
-from mooring.config.load import ReadConfigMap
 from mooring.errors import ConfigError, MooringError
 from mooring.framework.plugin import Plugin
 from mooring.observe.logs import Verbosity, configure, kv, log_error, verbose, vlog
@@ -46,8 +46,6 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 #: Run a scheduler until it ends, and return the exit status.
 RunScheduler = Callable[[Command], int]
-#: Return how ConfigMaps are read with the connection that the options describe.
-MakeReader = Callable[[Options], ReadConfigMap]
 
 
 def run_command(
@@ -55,7 +53,6 @@ def run_command(
     run: RunScheduler,
     *,
     plugins: Iterable[type[Plugin]] = (),
-    make_reader: MakeReader | None = None,
     program: str,
 ) -> int:
     """Read a command line and do what it asks; return the exit status.
@@ -83,7 +80,7 @@ def run_command(
             return 1
         verbosity = configure(how.format, how.v, how.vmodule)
         _log_flags(flags)
-        command = _prepare(make_options(flags, gates), plugins, make_reader, verbosity)
+        command = _prepare(make_options(flags, gates), plugins, verbosity)
         if command.options.write_config_to:
             write_config(command.config.config, command.options.write_config_to)
             log.info("Wrote configuration", extra=kv(file=command.options.write_config_to))
@@ -94,20 +91,14 @@ def run_command(
         return 1
 
 
-def _prepare(
-    options: Options,
-    plugins: Iterable[type[Plugin]],
-    make_reader: MakeReader | None,
-    verbosity: Verbosity,
-) -> Command:
+def _prepare(options: Options, plugins: Iterable[type[Plugin]], verbosity: Verbosity) -> Command:
     for warning in options.warnings:
         log.warning(warning)
     more = [*plugins, *(load_plugin(reference) for reference in options.plugins)]
     registry = default_registry(more)
     # Plugins bring loggers of their own.
     verbosity.apply()
-    reader = make_reader(options) if make_reader is not None else None
-    config = effective_config(options, registry, more, reader)
+    config = effective_config(options, registry, more, config_map_reader(options))
     for warning in config.warnings:
         _warn(warning)
     if verbose(log, 2):

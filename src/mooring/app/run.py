@@ -21,7 +21,7 @@ from mooring.api import Pod
 from mooring.app.command import Command
 from mooring.app.debugger import Debugger
 from mooring.app.leader import LeaderElector
-from mooring.app.lease_lock import LeaseLock, make_identity
+from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
 from mooring.app.options import KUBERNETES_VERSION
 from mooring.app.scheduler import Scheduler
 from mooring.binding.broadcaster import EventBroadcaster
@@ -77,6 +77,7 @@ class _Process:
         self._client = self._make_client(connection.qps, connection.burst)
         # As many requests again: Events do not take those of binding.
         self._event_client = self._make_client(connection.qps, connection.burst)
+        self._lease_client: Client | None = None
         self._elector = self._make_elector()
         leader = None if self._elector is None else self._elector.check
         self._health = Health(self._clock, leader=leader)
@@ -97,14 +98,17 @@ class _Process:
         settings = self._settings.leader_election
         if not settings.leader_elect:
             return None
+        check_lock_kind(settings.resource_lock)
         # A client of its own: neither the loop nor the rate limit of the scheduler may delay it.
+        self._lease_client = self._make_client(0.0, 0)
         lock = LeaseLock(
-            self._make_client(0.0, 0),
+            self._lease_client,
             settings.resource_namespace,
             settings.resource_name,
             identity=make_identity(),
-            component=_COMPONENT,
-            timeout=settings.renew_deadline.seconds / 2,
+            # Events name the first profile's scheduler. # app/options/options.go (Config)
+            component=self._settings.profiles[0].scheduler_name or _COMPONENT,
+            timeout=max(1.0, settings.renew_deadline.seconds / 2),
             clock=self._clock,
         )
         return LeaderElector(settings, lock, metrics=self._process_metrics)
@@ -233,6 +237,8 @@ class _Process:
         self._elector.stop()
         with contextlib.suppress(Exception):
             await asyncio.wait_for(asyncio.wrap_future(self._election), _SIDE_SECONDS)
+        if self._lease_client is not None:
+            await asyncio.wrap_future(self._side.submit(self._lease_client.close()))
 
     def _exit_status(self) -> int:
         if self._lost_lease:

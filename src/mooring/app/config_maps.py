@@ -1,0 +1,58 @@
+"""Reading a ConfigMap before there is a configuration: a Policy may stand in one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from mooring.app.options import Options
+from mooring.client.aiohttp_transport import AiohttpTransport
+from mooring.client.client import Client
+from mooring.client.connection import Connection
+from mooring.client.kubeconfig import connection_from_flags
+from mooring.config.load import ReadConfigMap
+from mooring.config.positions import parse
+from mooring.errors import ApiError
+
+_SECONDS = 30.0
+
+
+class _ConfigMap(msgspec.Struct):
+    data: dict[str, str] = {}
+
+
+def config_map_reader(options: Options) -> ReadConfigMap:
+    """Return how ConfigMaps are read, with the connection that the command line describes."""
+
+    def read(namespace: str, name: str) -> Mapping[str, Any]:
+        connection = connection_from_flags(_kubeconfig(options), options.master)
+        return asyncio.run(_read(connection, namespace, name))
+
+    return read
+
+
+def _kubeconfig(options: Options) -> str:
+    """Return the kubeconfig; with --config that of the file counts, of any version."""
+    if not options.config_file:
+        return str(options.flags["kubeconfig"])
+    data = parse(Path(options.config_file).read_text(encoding="utf-8-sig")).data
+    section = data.get("clientConnection") if isinstance(data, dict) else None
+    found = section.get("kubeconfig") if isinstance(section, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+async def _read(connection: Connection, namespace: str, name: str) -> Mapping[str, Any]:
+    client = Client(AiohttpTransport(connection, user_agent="kube-scheduler"))
+    path = f"/api/v1/namespaces/{quote(namespace, safe='')}/configmaps/{quote(name, safe='')}"
+    try:
+        body = await client.request("GET", path, timeout=_SECONDS)
+        return msgspec.json.decode(body, type=_ConfigMap).data
+    except msgspec.MsgspecError as error:
+        raise ApiError(500, f"the server's answer cannot be read: {error}") from None
+    finally:
+        await client.close()
