@@ -45,7 +45,7 @@ def _family(family: Metric) -> Iterator[str]:
         if "le" in labels:
             pairs.append(f'le="{_bound(labels["le"])}"')
         shown = f"{{{','.join(pairs)}}}" if pairs else ""
-        yield f"{sample.name}{shown} {_number(sample.value)}\n"
+        yield f"{sample.name}{shown} {_number(float(sample.value))}\n"
 
 
 def _bound(bound: str) -> str:
