@@ -34,7 +34,7 @@ from mooring.local.patch.typed import (
 )
 from mooring.local.refusals import Refusal, bad_request, failure
 from mooring.local.schema.canonical import DecodeError, Object, plain
-from mooring.local.schema.decoding import parse_json, parse_yaml
+from mooring.local.schema.decoding import duplicates, parse_json, parse_yaml
 from mooring.local.schema.table import STRUCT, Kind, Type
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -70,6 +70,21 @@ def read_apply_patch(data: bytes) -> Object:
             f"unmarshal {what} into Go value of type map[string]interface {{}}"
         )
     return value
+
+
+def strict_apply_error(patch: Object) -> str | None:
+    """Word the refusal of an apply whose body gives a field twice; None where it does not."""
+    found = duplicates(patch)
+    if not found:
+        return None
+    names = [
+        text.removeprefix('duplicate field "').rstrip('"').rpartition(".")[2] for text in found
+    ]
+    lines = "\n".join(f'  line 1: key "{name}" already set in map' for name in names)
+    return (
+        "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n"
+        f"{lines}"
+    )
 
 
 def apply(

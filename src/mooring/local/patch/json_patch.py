@@ -96,7 +96,7 @@ def _apply(document: Any, operation: dict[str, Any]) -> Any:
         return document
     if name in ("move", "copy"):
         source = _pointer(operation.get("from"))
-        value = copy.deepcopy(_get(document, source))
+        value = copy.deepcopy(_get(document, source, missing=True))
         if name == "move":
             document = _remove(document, source)
         return _add(document, path, value)

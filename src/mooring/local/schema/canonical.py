@@ -77,6 +77,19 @@ def decode(type: Type, value: Any) -> tuple[Object, list[str]]:
     return decoded, decoder.errors
 
 
+def convert(type: Type, value: Object) -> tuple[Object, list[str]]:
+    """Do as `decode`, with the words that Go has for a value that was a map before.
+
+    A strategic merge patch is applied to maps, and what comes of it is converted, not decoded.
+    """
+    converter = _Converter()
+    try:
+        converted = converter.struct(type, value)
+    except RecursionError:
+        raise DecodeError("exceeded max depth") from None
+    return converted, converter.errors
+
+
 def canonical(type: Type, value: Object) -> Object:
     """Return the canonical form of an object; unknown fields are dropped."""
     return decode(type, value)[0]
@@ -269,6 +282,35 @@ class _Decoder:
                 if kind is not None and kind.type is not None:
                     owner = kind.type.name
         return f"{owner}."
+
+
+class _Converter(_Decoder):
+    """Refuse in the words of runtime.DefaultUnstructuredConverter."""
+
+    # apimachinery: pkg/runtime/converter.go
+
+    def _integer(self, kind: Kind, value: Any, form: str) -> Any:
+        if value.__class__ is float and value.is_integer():
+            value = int(value)
+        return super()._integer(kind, value, form)
+
+    def _refuse(self, kind: Kind, value: Any, what: str = "") -> Any:
+        source = _go_kind(value)
+        if kind.form == STRUCT:
+            raise DecodeError(f"cannot restore struct from: {source}")
+        if kind.form in (LIST, MAP, "bytes"):
+            raise DecodeError(
+                f"cannot restore {'map' if kind.form == MAP else 'slice'} from {source}"
+            )
+        target = _go_type(kind)
+        if (source, target) == ("int64", "string") or (source == "float64" and target != "string"):
+            raise DecodeError(f"cannot convert {source} to {target}")
+        raise DecodeError(f"unrecognized type: {target}")
+
+
+def _go_kind(value: Any) -> str:
+    names = {str: "string", bool: "bool", dict: "map", list: "slice", float: "float64"}
+    return names.get(value.__class__, "int64")
 
 
 _TEXTS = {

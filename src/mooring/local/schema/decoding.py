@@ -63,7 +63,7 @@ def parse_yaml(data: bytes | str) -> Any:
         for document in load_documents(text):
             return document.value
     except (ObjectError, RecursionError, ValueError) as error:
-        raise DecodeError(f"yaml: {error}") from None
+        raise DecodeError(f"yaml: {str(error).rpartition('not valid YAML: ')[2]}") from None
     return None
 
 
@@ -237,6 +237,14 @@ def _syntax(text: str, error: json.JSONDecodeError) -> str:
             "after array element" if _inside(text[:at]) == "[" else "after object key:value pair"
         ),
     }.get(error.msg, "in string literal")
+    for literal in ("true", "false", "null"):
+        if error.msg == "Expecting value" and text[at] == literal[0]:
+            same = 1
+            while text[at + same : at + same + 1] == literal[same]:
+                same += 1
+            if at + same >= len(text):
+                return _END
+            at, where = at + same, f"in literal {literal} (expecting '{literal[same]}')"
     character = text[at : at + 1]
     shown = {"'": "'\\''", '"': "'\"'"}.get(character, f"'{character}'")
     return f"invalid character {shown} {where}"

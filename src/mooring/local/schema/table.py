@@ -66,6 +66,8 @@ class Field:
     always: bool = False
     required: bool = False
     inline: bool = False
+    listed: bool = False
+    """Whether the list's type is written down, and not only the default."""
     strategies: tuple[str, ...] = ()
     merge_key: str = ""
     default: Any = None
@@ -96,6 +98,14 @@ class Type:
         """Return the name that OpenAPI documents give the type."""
         prefix = self._table.packages[self.package].prefix if self._table else self.package
         return f"{prefix}.{self.name}"
+
+    @property
+    def is_object(self) -> bool:
+        """Tell whether the type is a kind, with `kind` and `apiVersion` of its own."""
+        return [line.split() for line in self._lines[:2]] == [
+            ["kind", "string", "0"],
+            ["apiVersion", "string", "0"],
+        ]
 
     @cached_property
     def members(self) -> tuple[Field, ...]:
@@ -192,7 +202,7 @@ class Table:
         package = self._by_group_version.get(group_version)
         if package is not None and kind in package.types:
             found = package.types[kind]
-            return found if "kind" in found.fields else None
+            return found if found.is_object else None
         # The options of requests belong to every group.
         return self.packages["meta.v1"].types.get(kind) if kind.endswith("Options") else None
 
@@ -242,6 +252,7 @@ def _parse_field(table: Table, package: str, line: str) -> Field:
     for flag in flags:
         key, _, value = flag.partition("=")
         if key == "list":
+            field.listed = True
             field.kind.list_type, _, keys = value.partition(":")
             field.kind.keys = tuple(keys.split(",")) if keys else ()
         elif key == "patch":
@@ -256,7 +267,7 @@ def _parse_field(table: Table, package: str, line: str) -> Field:
             field.required = "!" in key
     made = field.kind
     # kube-openapi: pkg/schemaconv/smd.go (getListElementRelationship)
-    if made.form == LIST and "merge" in field.strategies and not any("list=" in f for f in flags):
+    if made.form == LIST and "merge" in field.strategies and not field.listed:
         made.keys = (field.merge_key,) if field.merge_key else ()
         made.list_type = "map" if made.keys else "set"
     return field
