@@ -69,6 +69,15 @@ async def test_a_stream_that_ends_within_the_state_is_begun_again() -> None:
     assert run.names == ["a", "b"]
 
 
+async def test_a_server_that_is_away_from_the_start_is_told_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    run = await Run(watches=[REFUSED] * 4 + [[FIRST]]).to_the_end()
+    assert run.names == ["a", "b"]
+    assert len(run.clock.slept) == 4
+    assert [record.message for record in caplog.records] == ["Failed to watch"]
+
+
 async def test_changes_within_the_first_state_are_counted_in() -> None:
     steps = [event("ADDED", "a", 1), event("MODIFIED", "a", 3), event("ADDED", "b", 2)]
     run = await Run(watches=[[[*steps, event("DELETED", "b", 4), *FIRST[2:]]]]).to_the_end()

@@ -179,8 +179,7 @@ class Reflector(Generic[T]):
                 # Ended before the state was complete.
                 error = NoAnswerError("the watch ended within its initial events", sent=True)
             if isinstance(error, NoAnswerError) or error.is_too_many_requests:
-                vlog(log, 2, "Watch-list failed - backing off", type=self._type, err=error)
-                self.failure = error
+                self._report(error)
                 await self._wait(error)
             elif error.is_gone or _is_too_large(error):
                 self._version_unavailable = True
@@ -340,6 +339,14 @@ class Reflector(Generic[T]):
         vlog(log, 2, "Caches populated", type=self._type)
         self.failure = None
         self.synced.set()
+
+    def _report(self, error: ApiError) -> None:
+        """Say once that the server cannot be reached; how it goes on is for those who look."""
+        before, self.failure = self.failure, error
+        if isinstance(before, ApiError) and before.message == error.message:
+            vlog(log, 2, "Watch-list failed - backing off", type=self._type, err=error)
+        else:
+            log_error(log, error, "Failed to watch", type=self._type)
 
     async def _wait(self, error: ApiError) -> None:
         await self._clock.sleep(max(self._backoff.step(), error.retry_after or 0.0))
