@@ -17,7 +17,7 @@ from mooring.queue.queued_pod_info import Place, QueuedPodInfo
 from tests.queue.naive import NaiveQueue, Record
 from tests.queue.pods import NODE_ADD, NODE_LABEL, NODE_TAINT, Queue, gate, held, node, pod, refuser
 
-NAMES = ("a", "b", "c", "d", "e")
+NAMES = ("a", "b", "c")
 NODES = ("n1", "n2")
 POD_LABEL = ClusterEvent(EventResource.POD, ActionType.UPDATE_POD_LABEL)
 POD_CHANGES = ClusterEvent(EventResource.POD, ActionType.ADD | ActionType.DELETE)
@@ -56,7 +56,14 @@ PLUGINS = (
     gate("HoldB", held("b"), POD_LABEL),
     Anything(),
 )
-REFUSERS = st.frozensets(st.sampled_from(("Picky", "Pods", "Anything", "Extender")), max_size=2)
+ALL_REFUSERS = st.frozensets(st.sampled_from(("Picky", "Pods", "Anything", "Extender")), max_size=2)
+NOBODY: frozenset[str] = frozenset()
+#: Who refused a pod and who left it pending: often one plugin, often nobody.
+REFUSALS = st.one_of(
+    st.just((NOBODY, NOBODY)),
+    st.sampled_from(("Picky", "Pods", "Anything")).map(lambda name: (frozenset({name}), NOBODY)),
+    st.tuples(ALL_REFUSERS, ALL_REFUSERS),
+)
 LABELS = st.fixed_dictionaries(
     {},
     optional={"a": st.just(""), "b": st.just(""), "wants": st.sampled_from(NODES)},
@@ -116,8 +123,9 @@ class QueueMachine(RuleBasedStateMachine):
         self.flying.append((info, record))
 
     @precondition(lambda self: self.flying)
-    @rule(which=st.integers(0, 100), refused_by=REFUSERS, pending=REFUSERS)
-    def fail(self, which: int, refused_by: frozenset[str], pending: frozenset[str]) -> None:
+    @rule(which=st.integers(0, 100), refusal=REFUSALS)
+    def fail(self, which: int, refusal: tuple[frozenset[str], frozenset[str]]) -> None:
+        refused_by, pending = refusal
         info, record = self.flying.pop(which % len(self.flying))
         if self.naive.find(record.pod.name) is not None:
             # It was recreated meanwhile: the loop drops the old one.
@@ -146,11 +154,11 @@ class QueueMachine(RuleBasedStateMachine):
             self.queue.activate([one])
             self.naive.activate(one)
 
-    @rule(seconds=st.sampled_from((0.25, 1.0, 3.7, 31.0, 310.0)))
+    @rule(seconds=st.sampled_from((0.25, 0.5, 1.0, 1.5, 2.0, 4.0, 31.0, 310.0)))
     def wait(self, seconds: float) -> None:
         self.clock.advance(seconds)
+        self.flush()
 
-    @rule()
     def flush(self) -> None:
         self.queue.flush()
         self.naive.flush(self.clock.now())
@@ -189,4 +197,4 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 TestQueue = QueueMachine.TestCase
-TestQueue.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
+TestQueue.settings = settings(max_examples=300, stateful_step_count=60, deadline=None)
