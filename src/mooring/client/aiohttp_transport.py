@@ -203,7 +203,8 @@ class AiohttpTransport:
 
     def _no_answer(self, request: Request, error: BaseException) -> NoAnswerError:
         message, sent = _explain(error)
-        url = self.server + request.target
+        # A query is long and says little about what went wrong.
+        url = self.server + request.target.partition("?")[0]
         return NoAnswerError(message, sent=sent, method=request.method, url=url)
 
 

@@ -128,7 +128,7 @@ class Client:
         resource = find_resource(kind)
         asked = replace(options or ListOptions(), watch=True)
         target = resource.path(namespace) + asked.query()
-        url = self.server + target
+        url = self.server + resource.path(namespace)
         started = self._clock.now()
         try:
             async with self._transport.stream(
@@ -285,7 +285,8 @@ class Client:
 
     def _failure(self, method: str, target: str, answer: Response) -> ApiError:
         hint = self._transport.refusal_hint() if answer.status == 401 else ""
-        url = self.server + target
+        # A query is long and says little about what went wrong.
+        url = self.server + target.partition("?")[0]
         return api_error(answer.status, answer.headers, answer.body, method, url, hint)
 
     def _count(self, method: str, code: str, started: float) -> None:
