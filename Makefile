@@ -15,7 +15,7 @@ SCHEDULER_FLAGS     := --config={config} --secure-port={port} --bind-address=127
   --authentication-kubeconfig={kubeconfig} --authorization-kubeconfig={kubeconfig}
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test testenv testenv-env behave lint format bench clean
+.PHONY: help venv test testenv testenv-env behave kubectl-judge lint format bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -46,6 +46,12 @@ behave: venv ## run the behaviour suite with Mooring, or with SCHEDULER=referenc
 	@set -e; parts=$$($(TESTENV) --env); eval "$$parts"; \
 	export SCHEDULER_CMD="$(SCHEDULER_$(SCHEDULER)) $(SCHEDULER_FLAGS)"; \
 	cd tests/behaviour && $(abspath $(BIN))/python -m pytest $(ARGS)
+
+# Runs kubectl step by step against a real API server and the local one; what users see must be equal.
+kubectl-judge: venv ## compare the local API server with a real one, through kubectl
+	@set -e; parts=$$($(TESTENV) --env); eval "$$parts"; \
+	export CANDIDATE_CMD="$(abspath $(BIN))/mooring up --nodes=0 --port={port} --kubeconfig={kubeconfig}"; \
+	cd tests/kubectl && $(abspath $(BIN))/python -m pytest $(ARGS)
 
 lint: venv ## check style, format and types
 	$(BIN)/ruff check .

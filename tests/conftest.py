@@ -19,8 +19,8 @@ from tests.support.fixtures import (
 
 __all__ = ["cluster", "control_plane", "kube_scheduler", "kubectl", "private_control_plane"]
 
-# A suite of its own: `make behave`.
-collect_ignore = ["behaviour"]
+# Suites of their own: `make behave`, `make kubectl-judge`.
+collect_ignore = ["behaviour", "kubectl"]
 
 # A busy machine is no failure, so no example has a deadline. CI replays the same examples on
 # every run; a developer's run explores new ones.

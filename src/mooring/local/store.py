@@ -144,7 +144,7 @@ class Store:
         shelf = self._shelves.get(resource)
         return shelf.objects.get(key) if shelf is not None else None
 
-    def list(self, resource: str, namespace: str = "", after: str = "") -> Iterator[Stored]:
+    def items(self, resource: str, namespace: str = "", after: str = "") -> Iterator[Stored]:
         """Yield the objects of a resource in the order of their keys, from `after` on."""
         shelf = self._shelves.get(resource)
         if shelf is None:
@@ -158,6 +158,26 @@ class Store:
             if prefix and not key.startswith(prefix):
                 return
             yield shelf.objects[key]
+
+    def list_at(
+        self, resource: str, namespace: str, after: str, version: int
+    ) -> Iterator[Stored]:
+        """Return the objects as they were at a version; raises Gone when that is lost."""
+        current = self.items(resource, namespace, after)
+        changes = self.since(resource, version) if version != self.version else []
+        if not changes:
+            return current
+        prefix = f"{namespace}/" if namespace else ""
+        objects = {stored.key: stored for stored in current}
+        for event in reversed(changes):
+            key = event.stored.key
+            if not key.startswith(prefix) or key <= after:
+                continue
+            if event.old is None:
+                objects.pop(key, None)
+            else:
+                objects[key] = event.old
+        return iter([objects[key] for key in sorted(objects)])
 
     def count(self, resource: str) -> int:
         """Return how many objects a resource has."""

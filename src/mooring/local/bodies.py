@@ -1,0 +1,95 @@
+"""Read the bodies of requests: objects of a resource, and options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from mooring.local import conversion, refusals
+from mooring.local.exchange import JSON, Request
+from mooring.local.patch.patching import IGNORE, STRICT, WARN
+from mooring.local.resources import Served
+from mooring.local.schema import decoding
+from mooring.local.schema.canonical import DecodeError
+from mooring.local.schema.table import Type
+
+Object = dict[str, Any]
+
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+YAML = "application/yaml"
+BODIES = (JSON, YAML, PROTOBUF)
+
+
+@dataclass(slots=True)
+class Options:
+    """Hold what the parameters of a write say, and collect its warnings."""
+
+    dry_run: bool = False
+    manager: str = ""
+    validation: str = WARN
+    force: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+
+def options(request: Request) -> Options:
+    """Read the parameters of a write; refuses unknown values."""
+    # apimachinery: pkg/apis/meta/v1/validation/validation.go
+    problems = []
+    dry_run = request.query.get("dryRun") or []
+    bad = [one for one in dry_run if one != "All"]
+    if bad:
+        problems.append(("FieldValueNotSupported", "dryRun", _unsupported(bad[0], ("All",))))
+    validation = request.parameter("fieldValidation") or WARN
+    if validation not in (STRICT, WARN, IGNORE):
+        text = _unsupported(validation, (IGNORE, STRICT, WARN), empty=True)
+        problems.append(("FieldValueNotSupported", "fieldValidation", text))
+    manager = request.parameter("fieldManager")
+    if len(manager) > 128:
+        text = "Too long: may not be more than 128 bytes"
+        problems.append(("FieldValueTooLong", "fieldManager", text))
+    if problems:
+        kind = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
+        name = kind.get(request.method, "DeleteOptions")
+        raise refusals.invalid(name, "meta.k8s.io", "", problems)
+    return Options(bool(dry_run), manager, validation, request.flag("force"))
+
+
+def _unsupported(value: str, known: tuple[str, ...], empty: bool = False) -> str:
+    listed = ", ".join(f'"{one}"' for one in (*(("",) if empty else ()), *known))
+    return f'Unsupported value: "{value}": supported values: {listed}'
+
+
+def media_type(request: Request) -> str:
+    """Return the type of a body; JSON where the request does not say."""
+    text = request.headers.get("content-type", "")
+    return text.partition(";")[0].strip().lower() or JSON
+
+
+def read_typed(request: Request, type: Type, kind: str, group_version: str, how: Options) -> Object:
+    """Read a body that must be of a kind; unknown fields warn or are refused as asked."""
+    media = media_type(request)
+    if media not in BODIES:
+        raise refusals.unsupported_media_type(BODIES)
+    try:
+        body = decoding.decode_body(request.body, media, type, kind, group_version)
+    except DecodeError as error:
+        raise refusals.bad_request(str(error)) from None
+    take_errors(body.errors, kind, group_version, how)
+    return body.object
+
+
+def take_errors(errors: list[str], kind: str, group_version: str, how: Options) -> None:
+    """Refuse or warn about strict errors, as the request asks."""
+    if not errors or how.validation == IGNORE:
+        return
+    if how.validation == STRICT:
+        version = group_version.rpartition("/")[2]
+        raise refusals.bad_request(decoding.strict_refusal(errors, kind, version))
+    how.warnings += errors
+
+
+def read_object(request: Request, served: Served, how: Options) -> Object:
+    """Read a body that must be of a resource's kind, in the form that is stored."""
+    assert served.type is not None
+    obj = read_typed(request, served.type, served.kind, served.group_version, how)
+    return conversion.to_stored(served, obj)

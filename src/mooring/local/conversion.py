@@ -1,0 +1,78 @@
+"""Objects between the versions of a group, and events between their two groups."""
+
+# kube-apiserver: pkg/apis/events/v1/conversion.go
+
+from __future__ import annotations
+
+from typing import Any
+
+from mooring.local.resources import Served
+from mooring.local.store import Stored, encode
+
+Object = dict[str, Any]
+
+_EVENTS_GROUP = "events.k8s.io"
+_CORE_TO_NEW = {
+    "involvedObject": "regarding",
+    "message": "note",
+    "reportingComponent": "reportingController",
+    "source": "deprecatedSource",
+    "firstTimestamp": "deprecatedFirstTimestamp",
+    "lastTimestamp": "deprecatedLastTimestamp",
+    "count": "deprecatedCount",
+}
+_NEW_TO_CORE = {new: core for core, new in _CORE_TO_NEW.items()}
+FIELD_LABELS = {
+    "regarding": "involvedObject",
+    "reportingController": "reportingComponent",
+}
+"""What field selectors of events.k8s.io are called in the core group."""
+
+_CORE_ALWAYS: Object = {
+    "involvedObject": {},
+    "source": {},
+    "firstTimestamp": None,
+    "lastTimestamp": None,
+    "eventTime": None,
+    "reportingComponent": "",
+    "reportingInstance": "",
+}
+
+
+def to_stored(served: Served, obj: Object) -> Object:
+    """Return an object of a request in the form that is stored."""
+    if served.group != _EVENTS_GROUP or served.kind != "Event":
+        return obj
+    renamed = {_NEW_TO_CORE.get(key, key): value for key, value in obj.items()}
+    return _CORE_ALWAYS | renamed | {"apiVersion": "v1"}
+
+
+def to_served(served: Served, obj: Object) -> Object:
+    """Return a stored object in the version of a request; the argument is not changed."""
+    if obj.get("apiVersion") == served.group_version:
+        return obj
+    if served.group == _EVENTS_GROUP:
+        renamed = {
+            _CORE_TO_NEW.get(key, key): value
+            for key, value in obj.items()
+            if not (key in _CORE_ALWAYS and key != "eventTime" and not value)
+        }
+        shown = {"eventTime": None} | renamed | {"apiVersion": served.group_version}
+        shown.setdefault("regarding", {})
+        shown.setdefault("deprecatedSource", {})
+        shown.setdefault("deprecatedFirstTimestamp", None)
+        shown.setdefault("deprecatedLastTimestamp", None)
+        return shown
+    return obj | {"apiVersion": served.group_version, "kind": served.kind}
+
+
+def data_of(served: Served, stored: Stored) -> bytes:
+    """Return a stored object as JSON in the version of a request."""
+    if stored.object.get("apiVersion") == served.group_version:
+        return stored.data
+    if stored.views is None:
+        stored.views = {}
+    found = stored.views.get(served.group_version)
+    if found is None:
+        found = stored.views[served.group_version] = encode(to_served(served, stored.object))
+    return found

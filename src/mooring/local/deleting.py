@@ -1,0 +1,244 @@
+"""Delete: grace periods, finalizers, preconditions, propagation, whole collections."""
+
+# apiserver: pkg/registry/rest/delete.go, pkg/registry/generic/registry/store.go
+
+from __future__ import annotations
+
+import copy
+import datetime
+from typing import Any
+
+from mooring.local import bodies, reading, refusals, rendering, strategies
+from mooring.local.cluster import Cluster
+from mooring.local.exchange import Request, Response, answer
+from mooring.local.paths import RequestInfo
+from mooring.local.resources import Served
+from mooring.local.store import Stored
+
+Object = dict[str, Any]
+
+FOREGROUND = "foregroundDeletion"
+ORPHAN = "orphan"
+POLICIES = ("Background", "Foreground", "Orphan")
+_RETURNED = frozenset(
+    {"/pods", "/services", "/persistentvolumes", "/persistentvolumeclaims", "/serviceaccounts"}
+)
+"""Where a deletion answers with the object that was deleted."""
+
+
+def copy_of(obj: Object) -> Object:
+    """Return a copy of a stored object that may be changed."""
+    return copy.deepcopy(obj)
+
+
+def is_finished(served: Served, obj: Object) -> bool:
+    """Tell whether a changed object that is being deleted has nothing left to wait for."""
+    metadata = obj["metadata"]
+    return (
+        bool(metadata.get("deletionTimestamp"))
+        and not metadata.get("finalizers")
+        and not metadata.get("deletionGracePeriodSeconds")
+        and not (served.store == "/namespaces" and obj.get("spec", {}).get("finalizers"))
+    )
+
+
+def remove(cluster: Cluster, served: Served, live: Stored, last: Object | None = None) -> Object:
+    """Take an object out of the store."""
+    stored = cluster.store.delete(served.store, live.key, last)
+    strategies.after_delete(cluster, served, stored.object)
+    return stored.object
+
+
+def _read_options(request: Request) -> Object:
+    """Return DeleteOptions from the body and the parameters."""
+    options: Object = {}
+    if request.body:
+        try:
+            found = bodies.decoding.read_body(
+                request.body, bodies.media_type(request), "DeleteOptions"
+            )
+        except bodies.DecodeError as error:
+            raise refusals.bad_request(str(error)) from None
+        if not isinstance(found, dict):
+            raise refusals.bad_request("the body of a deletion must be DeleteOptions")
+        options = found
+    if text := request.parameter("gracePeriodSeconds"):
+        try:
+            options["gracePeriodSeconds"] = int(text)
+        except ValueError:
+            raise refusals.bad_request(
+                f'strconv.ParseInt: parsing "{text}": invalid syntax'
+            ) from None
+    if text := request.parameter("propagationPolicy"):
+        options["propagationPolicy"] = text
+    if text := request.parameter("orphanDependents"):
+        options["orphanDependents"] = text == "true"
+    if "dryRun" in request.query:
+        options["dryRun"] = request.query["dryRun"]
+    return _checked(options)
+
+
+def _checked(options: Object) -> Object:
+    # apimachinery: pkg/apis/meta/v1/validation/validation.go, ValidateDeleteOptions
+    problems = []
+    policy, orphan = options.get("propagationPolicy"), options.get("orphanDependents")
+    if orphan is not None and policy is not None:
+        text = (
+            "Invalid value: {}: orphanDependents and deletionPropagation cannot be both set"
+        ).format(f'"{policy}"')
+        problems.append(("FieldValueInvalid", "propagationPolicy", text))
+    if policy is not None and policy not in POLICIES:
+        listed = ", ".join(f'"{one}"' for one in ("Foreground", "Background", "Orphan", "nil"))
+        text = f'Unsupported value: "{policy}": supported values: {listed}'
+        problems.append(("FieldValueNotSupported", "propagationPolicy", text))
+    bad = [one for one in options.get("dryRun") or () if one != "All"]
+    if bad:
+        text = f'Unsupported value: "{bad[0]}": supported values: "All"'
+        problems.append(("FieldValueNotSupported", "dryRun", text))
+    if problems:
+        raise refusals.invalid("DeleteOptions", "meta.k8s.io", "", problems)
+    return options
+
+
+def delete_one(cluster: Cluster, request: Request, info: RequestInfo, served: Served) -> Response:
+    """Delete an object, at once or gracefully."""
+    options = _read_options(request)
+    live = cluster.find(served, info.namespace, info.name)
+    obj, done = delete(cluster, served, live, options)
+    if not done:
+        return rendering.respond(cluster, request, served, obj, 200)
+    if served.store in _RETURNED:
+        return rendering.respond(cluster, request, served, obj, 200)
+    return answer(_success(served, obj))
+
+
+def _success(served: Served, obj: Object) -> Object:
+    details: Object = {"name": obj["metadata"]["name"]}
+    if served.group:
+        details["group"] = served.group
+    details |= {"kind": served.name, "uid": obj["metadata"]["uid"]}
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": details,
+    }
+
+
+def delete(
+    cluster: Cluster, served: Served, live: Stored, options: Object
+) -> tuple[Object, bool]:
+    """Delete an object; return it as it is afterwards, and whether it is gone."""
+    metadata = live.object["metadata"]
+    _check_preconditions(served, metadata, options.get("preconditions") or {})
+    strategies.check_delete(cluster, served, live.object)
+    dry = bool(options.get("dryRun"))
+    grace = _grace(served, live.object, options.get("gracePeriodSeconds"))
+    finalizers = _finalizers(served, metadata, options)
+    waits = bool(finalizers) or (served.store == "/namespaces")
+    if metadata.get("deletionTimestamp"):
+        return _again(cluster, served, live, grace, finalizers, dry)
+    if not grace and not waits:
+        return (live.object if dry else remove(cluster, served, live)), True
+    obj = copy_of(live.object)
+    changed = obj["metadata"]
+    when = cluster.now() + datetime.timedelta(seconds=grace)
+    changed["deletionTimestamp"] = when.strftime("%Y-%m-%dT%H:%M:%SZ")
+    changed["deletionGracePeriodSeconds"] = grace
+    if changed.get("generation"):
+        changed["generation"] += 1
+    if finalizers:
+        changed["finalizers"] = finalizers
+    strategies.begin_deletion(cluster, served, obj)
+    if dry:
+        return obj, False
+    stored = cluster.store.put(served.store, live.key, obj)
+    strategies.after_write(cluster, served, stored.object, live.object)
+    return stored.object, False
+
+
+def _again(
+    cluster: Cluster,
+    served: Served,
+    live: Stored,
+    grace: int,
+    finalizers: list[str],
+    dry: bool,
+) -> tuple[Object, bool]:
+    """Delete what is being deleted already: only a shorter grace period changes anything."""
+    metadata = live.object["metadata"]
+    before = metadata.get("deletionGracePeriodSeconds") or 0
+    if before and grace < before:
+        if grace == 0 and not finalizers:
+            return (live.object if dry else remove(cluster, served, live)), True
+        obj = copy_of(live.object)
+        started = datetime.datetime.fromisoformat(metadata["deletionTimestamp"])
+        when = started - datetime.timedelta(seconds=before - grace)
+        obj["metadata"]["deletionTimestamp"] = when.strftime("%Y-%m-%dT%H:%M:%SZ")
+        obj["metadata"]["deletionGracePeriodSeconds"] = grace
+        if not dry:
+            obj = cluster.store.put(served.store, live.key, obj).object
+        return obj, False
+    if not before and not finalizers and served.store != "/namespaces":
+        return (live.object if dry else remove(cluster, served, live)), True
+    if served.store == "/namespaces":
+        raise strategies.namespace_terminating(live.object)
+    return live.object, False
+
+
+def _check_preconditions(served: Served, metadata: Object, wanted: Object) -> None:
+    name = metadata["name"]
+    for field, title in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+        if wanted.get(field) is not None and wanted[field] != metadata[field]:
+            why = (
+                f"Precondition failed: {title} in precondition: {wanted[field]}, "
+                f"{title} in object meta: {metadata[field]}"
+            )
+            raise refusals.conflict(served.name, served.group, name, why)
+
+
+def _grace(served: Served, obj: Object, wanted: Any) -> int:
+    """Return the seconds that a pod gets to end; others get none."""
+    # kube-apiserver: pkg/registry/core/pod/strategy.go, CheckGracefulDelete
+    if served.store != "/pods":
+        return 0
+    spec = obj.get("spec") or {}
+    if isinstance(wanted, int):
+        grace = wanted
+    else:
+        grace = spec.get("terminationGracePeriodSeconds")
+        grace = 30 if grace is None else grace
+    if not spec.get("nodeName"):
+        return 0
+    if (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        return 0
+    return 1 if grace < 0 else int(grace)
+
+
+def _finalizers(served: Served, metadata: Object, options: Object) -> list[str]:
+    """Return the finalizers that a deletion leaves, with those that its propagation asks for."""
+    found = list(metadata.get("finalizers") or ())
+    policy, orphan = options.get("propagationPolicy"), options.get("orphanDependents")
+    if orphan is not None:
+        policy = "Orphan" if orphan else "Background"
+    if policy is None:
+        return found
+    kept = [one for one in found if one not in (FOREGROUND, ORPHAN)]
+    if policy == "Foreground":
+        kept.append(FOREGROUND)
+    elif policy == "Orphan":
+        kept.append(ORPHAN)
+    return kept
+
+
+def delete_many(cluster: Cluster, request: Request, info: RequestInfo, served: Served) -> Response:
+    """Delete every object that a request selects."""
+    options = _read_options(request)
+    items, metadata = reading.select(cluster, request, info, served)
+    deleted = []
+    for stored in items:
+        obj, _ = delete(cluster, served, stored, options)
+        deleted.append(Stored(stored.key, obj, stored.version))
+    form = rendering.form(cluster, request, served)
+    return Response(200, form.many(deleted, metadata), form.content_type)

@@ -1,0 +1,55 @@
+"""A local cluster: the API server with its certificates, started and ended as one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mooring.local import bootstrap, kubeconfig
+from mooring.local.api import Api
+from mooring.local.certificates import Authority
+from mooring.local.cluster import Cluster
+from mooring.local.journal import SqliteJournal
+from mooring.local.resources import Catalogue
+from mooring.local.schema.table import types
+from mooring.local.server import Server
+from mooring.local.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Hold how a local cluster is to be run."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    kubeconfig: Path = Path(".mooring/kubeconfig")
+    data_dir: Path | None = None
+
+
+class LocalCluster:
+    """Run an API server in this process."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        folder = settings.data_dir
+        journal = SqliteJournal(folder) if folder is not None else None
+        self.authority = Authority(folder)
+        self.cluster = Cluster(Store(journal), Catalogue(types()))
+        self.api = Api(self.cluster)
+        self._server = Server(self.api.handle, self.authority)
+        self.url = ""
+
+    async def start(self) -> None:
+        """Serve, and write the kubeconfig once it works."""
+        settings = self._settings
+        bootstrap.fill(self.cluster)
+        port = await self._server.start(settings.host, settings.port)
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        self.url = f"https://{host}:{port}"
+        admin = self.authority.client("kubernetes-admin", ("system:masters",))
+        kubeconfig.write(settings.kubeconfig, self.url, self.authority.pem, admin)
+
+    async def stop(self) -> None:
+        """End, with everything that was acknowledged kept where a folder was given."""
+        await self._server.stop()
+        self.cluster.store.close()

@@ -1,0 +1,168 @@
+"""Get and list: paging, selectors, and the meanings of resourceVersion."""
+
+# apiserver: pkg/endpoints/handlers/get.go, pkg/storage/continue.go
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from mooring.local import refusals, rendering, selecting
+from mooring.local.cluster import Cluster
+from mooring.local.exchange import Request, Response
+from mooring.local.paths import RequestInfo
+from mooring.local.resources import Served
+from mooring.local.store import Gone, Stored
+
+Object = dict[str, Any]
+
+_CONTINUE_VERSION = "meta.k8s.io/v1"
+TOO_LARGE = "Too large resource version"
+
+
+def get_one(cluster: Cluster, request: Request, info: RequestInfo, served: Served) -> Response:
+    """Answer with one object."""
+    version = _version(request)
+    _not_ahead(cluster, version)
+    stored = cluster.find(served, info.namespace, info.name)
+    form = rendering.form(cluster, request, served)
+    return Response(200, form.one(stored), form.content_type)
+
+
+def list_many(cluster: Cluster, request: Request, info: RequestInfo, served: Served) -> Response:
+    """Answer with the objects that are selected, in pages where asked."""
+    form = rendering.form(cluster, request, served)
+    items, metadata = select(cluster, request, info, served)
+    return Response(200, form.many(items, metadata), form.content_type)
+
+
+def select(
+    cluster: Cluster, request: Request, info: RequestInfo, served: Served
+) -> tuple[list[Stored], Object]:
+    """Return the objects of one page, and the metadata of the list."""
+    selection = selecting.read(request, served)
+    limit = _limit(request)
+    token = request.parameter("continue")
+    version = cluster.store.version
+    after = ""
+    if token:
+        asked, after = _decode(token)
+        if request.parameter("resourceVersion") not in ("", "0"):
+            raise refusals.bad_request(
+                "specifying resource version is not allowed when using continue"
+            )
+        version = asked if asked > 0 else version
+    else:
+        wanted = _version(request)
+        _check_match(request, wanted)
+        _not_ahead(cluster, wanted)
+        if request.parameter("resourceVersionMatch") == "Exact":
+            version = wanted
+    try:
+        candidates = cluster.store.list_at(served.store, info.namespace, after, version)
+    except Gone as gone:
+        if not token:
+            raise refusals.expired(str(gone)) from None
+        fresh = _encode(cluster.store.version, after)
+        raise refusals.expired(refusals.CONTINUE_EXPIRED, fresh) from None
+    metadata: Object = {"resourceVersion": str(version)}
+    items: list[Stored] = []
+    rest = 0
+    for stored in candidates:
+        if limit and len(items) == limit:
+            rest += 1
+            if not selection.empty and selection.matches(stored):
+                break
+            continue
+        if selection.empty or selection.matches(stored):
+            items.append(stored)
+    if rest and (selection.empty or selection.matches(stored)):
+        metadata["continue"] = _encode(version, items[-1].key)
+        if selection.empty:
+            metadata["remainingItemCount"] = rest
+    return items, metadata
+
+
+def _limit(request: Request) -> int:
+    text = request.parameter("limit")
+    if not text:
+        return 0
+    try:
+        return max(0, int(text))
+    except ValueError:
+        raise refusals.bad_request(
+            f'strconv.ParseInt: parsing "{text}": invalid syntax'
+        ) from None
+
+
+def _version(request: Request) -> int:
+    text = request.parameter("resourceVersion")
+    return parse_version(text)
+
+
+def parse_version(text: str) -> int:
+    """Return a resourceVersion as a number, 0 where it is absent; refuses other text."""
+    if not text:
+        return 0
+    if not text.isascii() or not text.isdigit():
+        raise refusals.bad_request(
+            f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        )
+    return int(text)
+
+
+def _check_match(request: Request, version: int) -> None:
+    # apimachinery: pkg/apis/meta/internalversion/validation/validation.go
+    match = request.parameter("resourceVersionMatch")
+    if not match:
+        return
+    path = "resourceVersionMatch"
+    problems = []
+    if not request.parameter("resourceVersion"):
+        problems.append(
+            ("FieldValueForbidden", path, "Forbidden: resourceVersionMatch is forbidden unless "
+             "resourceVersion is provided")
+        )
+    if match not in ("Exact", "NotOlderThan"):
+        problems.append(
+            ("FieldValueNotSupported", path, f'Unsupported value: "{match}": supported values: '
+             '"Exact", "NotOlderThan", ""')
+        )
+    elif match == "Exact" and version == 0:
+        problems.append(
+            ("FieldValueForbidden", path, 'Forbidden: resourceVersionMatch "exact" is forbidden '
+             'for resourceVersion "0"')
+        )
+    if problems:
+        raise refusals.invalid("ListOptions", "meta.k8s.io", "", problems)
+
+
+def _not_ahead(cluster: Cluster, version: int) -> None:
+    current = cluster.store.version
+    if version > current:
+        causes = [{"reason": "ResourceVersionTooLarge", "message": TOO_LARGE}]
+        raise refusals.Refusal(
+            504,
+            "Timeout",
+            f"Timeout: {TOO_LARGE}: {version}, current: {current}",
+            {"causes": causes, "retryAfterSeconds": 1},
+        )
+
+
+def _encode(version: int, after: str) -> str:
+    token = {"v": _CONTINUE_VERSION, "rv": version, "start": f"{after}\0"}
+    return base64.urlsafe_b64encode(json.dumps(token).encode()).decode().rstrip("=")
+
+
+def _decode(token: str) -> tuple[int, str]:
+    prefix = "continue key is not valid: "
+    try:
+        data = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        found = json.loads(data)
+        version, start = found["rv"], found["start"]
+        if found["v"] == _CONTINUE_VERSION and isinstance(version, int) and isinstance(start, str):
+            return version, start.rstrip("\0")
+    except (ValueError, KeyError, TypeError):
+        raise refusals.bad_request(f"{prefix}unreadable token") from None
+    raise refusals.bad_request(f"{prefix}server does not recognize this encoded version")

@@ -1,0 +1,170 @@
+"""Label and field selectors of a request."""
+
+# kube-apiserver: pkg/registry/core/pod/strategy.go and the other kinds' ToSelectableFields
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mooring.api.field_selectors import FieldRequirement, FieldSelector
+from mooring.api.labels import Selector
+from mooring.errors import ObjectError
+from mooring.local.conversion import FIELD_LABELS
+from mooring.local.exchange import Request
+from mooring.local.refusals import bad_request
+from mooring.local.resources import Served
+from mooring.local.store import Stored
+
+Object = dict[str, Any]
+
+_NAME, _NAMESPACE = "metadata.name", "metadata.namespace"
+_REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+
+_LABELS: dict[str, tuple[str, ...]] = {
+    "/pods": (
+        "spec.nodeName",
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "spec.serviceAccountName",
+        "spec.hostNetwork",
+        "status.phase",
+        "status.podIP",
+        "status.podIPs",
+        "status.nominatedNodeName",
+    ),
+    "/nodes": ("spec.unschedulable",),
+    "/namespaces": ("status.phase", "name"),
+    "/secrets": ("type",),
+    "/services": ("spec.clusterIP", "spec.type"),
+    "/replicationcontrollers": ("status.replicas",),
+    "/persistentvolumes": ("name",),
+    "/persistentvolumeclaims": ("name",),
+    "/events": (
+        *(f"involvedObject.{part}" for part in _REFERENCE),
+        "reason",
+        "reportingComponent",
+        "source",
+        "type",
+    ),
+    "apps/replicasets": ("status.replicas",),
+    "batch/jobs": ("status.successful",),
+    "certificates.k8s.io/certificatesigningrequests": ("spec.signerName",),
+    "resource.k8s.io/resourceslices": ("spec.nodeName", "spec.driver"),
+}
+
+
+class Selection:
+    """Tell which objects a request selects."""
+
+    __slots__ = ("_fields", "_labels", "empty")
+
+    def __init__(self, labels: Selector, fields: FieldSelector) -> None:
+        self._labels = None if labels.empty else labels
+        self._fields = None if fields.empty else fields
+        self.empty = self._labels is None and self._fields is None
+
+    def matches(self, stored: Stored) -> bool:
+        """Tell whether an object is selected."""
+        if self._labels is not None and not self._labels.matches(stored.labels):
+            return False
+        return self._fields is None or self._matches_fields(stored.object)
+
+    def _matches_fields(self, obj: Object) -> bool:
+        assert self._fields is not None
+        return all(
+            (_field(obj, one.path) == one.value) is one.equal for one in self._fields.requirements
+        )
+
+    def and_name(self, name: str) -> Selection:
+        """Return this narrowed to one name."""
+        fields = self._fields.requirements if self._fields is not None else ()
+        one = FieldRequirement(_NAME, name)
+        return Selection(self._labels or Selector(), FieldSelector((*fields, one)))
+
+    @property
+    def name(self) -> str:
+        """Return the one name that the fields demand, "" where they do not."""
+        if self._fields is not None:
+            for one in self._fields.requirements:
+                if one.path == _NAME and one.equal:
+                    return one.value
+        return ""
+
+
+EVERYTHING = Selection(Selector(), FieldSelector())
+
+
+def _field(obj: Object, path: str) -> str:
+    special = _SPECIAL.get((obj.get("kind"), path))
+    if special is not None:
+        return special(obj)
+    found: Any = obj
+    for step in path.split("."):
+        found = found.get(step) if isinstance(found, dict) else None
+    if found is None:
+        return _ABSENT.get(path, "")
+    if isinstance(found, bool):
+        return "true" if found else "false"
+    return str(found)
+
+
+def _source(obj: Object) -> str:
+    source = (obj.get("source") or {}).get("component") or ""
+    return source or str(obj.get("reportingComponent") or "")
+
+
+def _pod_ips(obj: Object) -> str:
+    return ",".join(one.get("ip", "") for one in obj.get("status", {}).get("podIPs") or ())
+
+
+_ABSENT = {
+    "spec.unschedulable": "false",
+    "spec.hostNetwork": "false",
+    "status.replicas": "0",
+    "status.successful": "0",
+}
+_SPECIAL: dict[tuple[Any, str], Callable[[Object], str]] = {
+    ("Event", "source"): _source,
+    ("Pod", "status.podIPs"): _pod_ips,
+    ("Namespace", "name"): lambda obj: str(obj["metadata"]["name"]),
+    ("PersistentVolume", "name"): lambda obj: str(obj["metadata"]["name"]),
+    ("PersistentVolumeClaim", "name"): lambda obj: str(obj["metadata"]["name"]),
+    ("Job", "status.successful"): lambda obj: str(obj.get("status", {}).get("succeeded") or 0),
+}
+
+
+def read(request: Request, served: Served) -> Selection:
+    """Return the selection that a request asks for; refuses malformed selectors."""
+    labels, fields = request.parameter("labelSelector"), request.parameter("fieldSelector")
+    if not labels and not fields:
+        return EVERYTHING
+    try:
+        selector = Selector.from_text(labels)
+    except ObjectError as error:
+        raise bad_request(str(error)) from None
+    try:
+        parsed = FieldSelector.from_text(fields)
+    except ObjectError as error:
+        raise bad_request(str(error)) from None
+    return Selection(selector, _checked(parsed, served))
+
+
+def _checked(selector: FieldSelector, served: Served) -> FieldSelector:
+    if selector.empty:
+        return selector
+    known = {_NAME, _NAMESPACE, *_LABELS.get(served.store, ())}
+    if served.definition is not None:
+        known |= {
+            one["jsonPath"].lstrip(".") for one in served.definition.get("selectableFields") or ()
+        }
+    renames = FIELD_LABELS if served.group == "events.k8s.io" else {}
+    requirements = []
+    for one in selector.requirements:
+        head, dot, rest = one.path.partition(".")
+        path = f"{renames.get(head, head)}{dot}{rest}"
+        if path not in known:
+            raise bad_request(f"field label not supported: {one.path}")
+        requirements.append(type(one)(path, one.value, one.equal))
+    return FieldSelector(tuple(requirements))
+

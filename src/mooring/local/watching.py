@@ -1,0 +1,198 @@
+"""Watch: events from a version on, bookmarks, initial events, an end in time."""
+
+# apiserver: pkg/endpoints/handlers/watch.go, pkg/storage/cacher
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import AsyncIterator
+
+from mooring.local import reading, refusals, rendering, selecting
+from mooring.local.cluster import Cluster
+from mooring.local.exchange import Request, Response
+from mooring.local.paths import RequestInfo
+from mooring.local.rendering import Form
+from mooring.local.resources import Served
+from mooring.local.selecting import Selection
+from mooring.local.store import ADDED, DELETED, MODIFIED, Event, Gone, Stored, encode
+
+BOOKMARK = "BOOKMARK"
+BOOKMARK_SECONDS = 60.0
+LEAST_TIMEOUT = 1800
+"""kube-apiserver: --min-request-timeout; a watch without a timeout ends after one to two of these"""
+BACKLOG = 100_000
+"""A watcher that is this many events behind is dropped; it can come again from its version."""
+
+INITIAL_END = {"k8s.io/initial-events-end": "true"}
+
+
+class Watcher:
+    """Collect the events of a resource that a request selects."""
+
+    def __init__(self, cluster: Cluster, served: Served, namespace: str, what: Selection) -> None:
+        self._prefix = f"{namespace}/" if namespace else ""
+        self._selection = what
+        self._store = cluster.store
+        self._served = served
+        self._waiting: deque[tuple[str, Stored]] = deque()
+        self._wake = asyncio.Event()
+        self.overrun = False
+        self._stop = cluster.store.listen(served.store, self._take)
+
+    def close(self) -> None:
+        """Collect no more."""
+        self._stop()
+
+    def replay(self, version: int) -> None:
+        """Begin with the events after a version; raises Gone when they are lost."""
+        for event in self._store.since(self._served.store, version):
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
+        stored = event.stored
+        if self._prefix and not stored.key.startswith(self._prefix):
+            return
+        type = event.type
+        if not self._selection.empty:
+            after = type != DELETED and self._selection.matches(stored)
+            before = event.old is not None and self._selection.matches(event.old)
+            if not after and not before:
+                return
+            type = (MODIFIED if before else ADDED) if after else DELETED
+        if len(self._waiting) >= BACKLOG:
+            self.overrun = True
+        else:
+            self._waiting.append((type, stored))
+        self._wake.set()
+
+    async def next(self, seconds: float) -> list[tuple[str, Stored]]:
+        """Return what has come, after waiting up to some seconds for it."""
+        if not self._waiting:
+            self._wake.clear()
+            try:
+                await asyncio.wait_for(self._wake.wait(), seconds)
+            except TimeoutError:
+                return []
+        found = [*self._waiting]
+        self._waiting.clear()
+        return found
+
+
+def watch(cluster: Cluster, request: Request, info: RequestInfo, served: Served) -> Response:
+    """Answer with a stream of events."""
+    form = rendering.form(cluster, request, served)
+    selection = selecting.read(request, served)
+    if info.name:
+        selection = selection.and_name(info.name)
+    version_text = request.parameter("resourceVersion")
+    version = reading.parse_version(version_text)
+    initial = _initial(request)
+    watcher = Watcher(cluster, served, info.namespace, selection)
+    first: list[Stored] = []
+    try:
+        if initial or (version == 0 and initial is None):
+            items = cluster.store.items(served.store, info.namespace)
+            first = [one for one in items if selection.empty or selection.matches(one)]
+        elif version and not initial:
+            watcher.replay(version)
+    except Gone as gone:
+        watcher.close()
+        return _lost(str(gone), form)
+    stream = _events(cluster, request, form, watcher, first, bool(initial))
+    content = f"{form.content_type};stream=watch" if ";" in form.content_type else form.content_type
+    return Response(200, content_type=content, stream=stream)
+
+
+def _initial(request: Request) -> bool | None:
+    """Return whether the request wants initial events, None where it does not say."""
+    # apimachinery: pkg/apis/meta/internalversion/validation/validation.go
+    text = request.parameter("sendInitialEvents")
+    match = request.parameter("resourceVersionMatch")
+    path = "resourceVersionMatch"
+    problems: list[tuple[str, str, str]] = []
+    if text:
+        if match != "NotOlderThan":
+            problems.append(
+                (
+                    "FieldValueForbidden",
+                    path,
+                    "Forbidden: sendInitialEvents requires setting resourceVersionMatch "
+                    "to NotOlderThan",
+                )
+            )
+    elif match:
+        problems.append(
+            (
+                "FieldValueForbidden",
+                path,
+                "Forbidden: resourceVersionMatch is forbidden for watch unless "
+                "sendInitialEvents is provided",
+            )
+        )
+    if problems:
+        raise refusals.invalid("ListOptions", "meta.k8s.io", "", problems)
+    return request.flag("sendInitialEvents") if text else None
+
+
+def _lost(message: str, form: Form) -> Response:
+    async def one() -> AsyncIterator[bytes]:
+        yield encode({"type": "ERROR", "object": refusals.expired(message).status}) + b"\n"
+
+    return Response(200, content_type=form.content_type, stream=one())
+
+
+def _line(type: str, data: bytes) -> bytes:
+    return b'{"type":"%s","object":%s}\n' % (type.encode(), data)
+
+
+def _seconds(request: Request) -> float:
+    text = request.parameter("timeoutSeconds")
+    if text:
+        try:
+            seconds = int(text)
+        except ValueError:
+            raise refusals.bad_request(
+                f'strconv.ParseInt: parsing "{text}": invalid syntax'
+            ) from None
+        if seconds > 0:
+            return seconds
+    return LEAST_TIMEOUT * (1 + random.random())
+
+
+async def _events(
+    cluster: Cluster,
+    request: Request,
+    form: Form,
+    watcher: Watcher,
+    first: list[Stored],
+    announce: bool,
+) -> AsyncIterator[bytes]:
+    loop = asyncio.get_running_loop()
+    end = loop.time() + _seconds(request)
+    bookmarks = request.flag("allowWatchBookmarks")
+    seen = cluster.store.version
+    try:
+        if first:
+            yield b"".join([_line(ADDED, form.one(stored)) for stored in first])
+        if announce and bookmarks:
+            yield _line(BOOKMARK, form.bookmark(seen, INITIAL_END))
+        if not first:
+            # Sends the headers, so that the client knows that the watch is on.
+            yield b""
+        mark = loop.time() + BOOKMARK_SECONDS
+        while True:
+            now = loop.time()
+            if now >= end or watcher.overrun:
+                return
+            seen = cluster.store.version
+            found = await watcher.next(min(end, mark) - now)
+            if found:
+                yield b"".join([_line(type, form.one(stored)) for type, stored in found])
+            elif bookmarks and loop.time() >= mark:
+                yield _line(BOOKMARK, form.bookmark(seen, None))
+            if loop.time() >= mark:
+                mark = loop.time() + BOOKMARK_SECONDS
+    finally:
+        watcher.close()

@@ -1,0 +1,318 @@
+"""Create, update and patch: what happens to an object between its body and the store."""
+
+# apiserver: pkg/endpoints/handlers/{create,update,patch}.go, pkg/registry/generic/registry/store.go
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mooring.local import (
+    admission,
+    bodies,
+    conversion,
+    deleting,
+    refusals,
+    rendering,
+    strategies,
+)
+from mooring.local.bodies import Options
+from mooring.local.cluster import Cluster
+from mooring.local.exchange import Request, Response
+from mooring.local.patch import apply as applying
+from mooring.local.patch import managed, patching
+from mooring.local.paths import RequestInfo
+from mooring.local.resources import Served
+from mooring.local.schema import canonical
+from mooring.local.store import Stored, key_of
+
+Object = dict[str, Any]
+
+NAME_MISMATCH = "the name of the object ({}) does not match the name on the URL ({})"
+NAMESPACE_MISMATCH = (
+    "the namespace of the provided object does not match the namespace sent on the request"
+)
+ATTEMPTS = 8
+"""apiserver: pkg/registry/generic/registry/store.go, tries of a generated name"""
+
+_CREATE_ON_UPDATE = frozenset({"/events", "/endpoints", "coordination.k8s.io/leases"})
+
+
+@dataclass(slots=True)
+class Write:
+    """Hold one write while it is under way."""
+
+    cluster: Cluster
+    request: Request
+    info: RequestInfo
+    served: Served
+    options: Options
+
+    @property
+    def subresource(self) -> str:
+        """Return the part of the object that is written, "" for the whole."""
+        return self.info.subresource
+
+    @property
+    def manager(self) -> str:
+        """Return who writes, for managedFields."""
+        agent = self.request.headers.get("user-agent", "")
+        return self.options.manager or managed.manager_from_user_agent(agent)
+
+    def track(self, live: Object | None, obj: Object) -> None:
+        """Record in an object who made it what it is."""
+        served = self.served
+        if served.type is None:
+            return
+        shown = conversion.to_served(served, obj)
+        managed.update_managers(
+            served.type,
+            conversion.to_served(served, live) if live is not None else None,
+            shown,
+            manager=self.manager,
+            version=served.group_version,
+            now=self.cluster.timestamp(),
+            subresource=self.subresource,
+            reset=strategies.reset_fields(served, self.subresource),
+        )
+        obj["metadata"] = shown["metadata"]
+
+    def respond(self, obj: Object, code: int) -> Response:
+        """Answer with the object."""
+        response = rendering.respond(self.cluster, self.request, self.served, obj, code)
+        response.warnings = self.options.warnings
+        return response
+
+
+def create_one(cluster: Cluster, request: Request, info: RequestInfo, served: Served) -> Response:
+    """Create an object from a body."""
+    write = Write(cluster, request, info, served, bodies.options(request))
+    obj = bodies.read_object(request, served, write.options)
+    _place(write, obj)
+    if info.name and obj["metadata"].get("name") not in (None, "", info.name):
+        raise refusals.bad_request(NAME_MISMATCH.format(obj["metadata"].get("name"), info.name))
+    return write.respond(create(write, obj).object, 201)
+
+
+def create(write: Write, obj: Object) -> Stored:
+    """Default and store a decoded object."""
+    strategies.default(write.served, obj)
+    write.track(None, obj)
+    return insert(write, obj)
+
+
+def _place(write: Write, obj: Object) -> None:
+    """Put an object into the namespace of the request."""
+    metadata = obj.setdefault("metadata", {})
+    namespace = metadata.get("namespace") or ""
+    if not write.served.namespaced:
+        # A namespace that a cluster-wide object names is dropped, as long as the path has none.
+        metadata.pop("namespace", None)
+        return
+    if namespace and namespace != write.info.namespace:
+        raise refusals.bad_request(NAMESPACE_MISMATCH)
+    if write.info.namespace:
+        metadata["namespace"] = write.info.namespace
+
+
+def insert(write: Write, obj: Object) -> Stored:
+    """Store a new object: admission, metadata, validation."""
+    cluster, served = write.cluster, write.served
+    metadata = obj["metadata"]
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
+        metadata.pop(name, None)
+    if metadata.get("resourceVersion"):
+        raise refusals.failure("resourceVersion should not be set on objects to be created")
+    metadata.pop("resourceVersion", None)
+    metadata["uid"] = cluster.uid()
+    metadata["creationTimestamp"] = cluster.timestamp()
+    generated = not metadata.get("name") and metadata.get("generateName")
+    if generated:
+        metadata["name"] = _generate(cluster, str(metadata["generateName"]))
+    admission.admit_create(write, obj)
+    strategies.prepare_create(cluster, served, obj)
+    strategies.check_create(cluster, served, obj)
+    for attempt in range(ATTEMPTS):
+        key = key_of(metadata.get("namespace", ""), metadata["name"])
+        there = cluster.store.get(served.store, key)
+        if there is None:
+            break
+        if not generated or attempt == ATTEMPTS - 1:
+            if there.object["metadata"].get("deletionTimestamp"):
+                raise refusals.being_deleted(served.name, served.group, metadata["name"])
+            raise refusals.already_exists(served.name, served.group, metadata["name"])
+        metadata["name"] = _generate(cluster, str(metadata["generateName"]))
+    if write.options.dry_run:
+        return Stored(key, obj, 0)
+    stored = cluster.store.put(served.store, key, obj)
+    strategies.after_write(cluster, served, stored.object, None)
+    return stored
+
+
+def _generate(cluster: Cluster, prefix: str) -> str:
+    return f"{prefix[:58]}{cluster.suffix()}"
+
+
+def update_one(cluster: Cluster, request: Request, info: RequestInfo, served: Served) -> Response:
+    """Replace an object, or its status."""
+    write = Write(cluster, request, info, served, bodies.options(request))
+    obj = bodies.read_object(request, served, write.options)
+    _place(write, obj)
+    name = obj["metadata"].get("name") or ""
+    if name != info.name:
+        if name:
+            raise refusals.bad_request(NAME_MISMATCH.format(name, info.name))
+        raise refusals.bad_request("name must be provided")
+    strategies.default(served, obj)
+    live = cluster.store.get(served.store, key_of(info.namespace, info.name))
+    if live is None and served.store in _CREATE_ON_UPDATE and not info.subresource:
+        write.track(None, obj)
+        return write.respond(insert(write, obj).object, 201)
+    if live is None:
+        raise refusals.not_found(served.name, served.group, info.name)
+    # What the strategy takes from the stored object must not count as the manager's doing.
+    _preconditions(write, live.object, obj)
+    write.track(live.object, obj)
+    return write.respond(replace(write, live, obj), 200)
+
+
+def _preconditions(write: Write, live: Object, obj: Object) -> None:
+    served, metadata, there = write.served, obj["metadata"], live["metadata"]
+    uid, version = metadata.get("uid"), metadata.get("resourceVersion")
+    if uid and uid != there["uid"]:
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {there['uid']}"
+        raise refusals.conflict(served.name, served.group, there["name"], why)
+    if version and version != "0" and version != there["resourceVersion"]:
+        raise refusals.conflict(served.name, served.group, there["name"], refusals.MODIFIED)
+
+
+def replace(write: Write, live: Stored, obj: Object) -> Object:
+    """Store a changed object; nothing is written where nothing changed."""
+    cluster, served = write.cluster, write.served
+    old = live.object
+    metadata, there = obj["metadata"], old["metadata"]
+    metadata.pop("selfLink", None)
+    metadata.pop("generation", None)
+    for name in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
+        if name in there:
+            metadata[name] = there[name]
+        else:
+            metadata.pop(name, None)
+    if "generation" in there:
+        metadata["generation"] = there["generation"]
+    metadata["resourceVersion"] = there["resourceVersion"]
+    admission.admit_update(write, old, obj)
+    strategies.prepare_update(cluster, served, obj, old, write.subresource)
+    strategies.check_update(cluster, served, obj, old, write.subresource)
+    if _same(old, obj):
+        return old
+    if write.options.dry_run:
+        return obj
+    if deleting.is_finished(served, obj):
+        return deleting.remove(cluster, served, live, obj)
+    stored = cluster.store.put(served.store, live.key, obj)
+    strategies.after_write(cluster, served, stored.object, old)
+    return stored.object
+
+
+def _same(old: Object, new: Object) -> bool:
+    """Tell whether a write changes nothing but the times of managedFields."""
+    return old == new or _timeless(old) == _timeless(new)
+
+
+def _timeless(obj: Object) -> Object:
+    metadata = dict(obj["metadata"])
+    metadata["managedFields"] = [
+        {key: value for key, value in entry.items() if key != "time"}
+        for entry in metadata.get("managedFields") or ()
+    ]
+    return obj | {"metadata": metadata}
+
+
+def patch_one(cluster: Cluster, request: Request, info: RequestInfo, served: Served) -> Response:
+    """Change an object by a patch; an apply may create it."""
+    write = Write(cluster, request, info, served, bodies.options(request))
+    media = bodies.media_type(request)
+    known = [patching.JSON_PATCH, patching.MERGE_PATCH, patching.APPLY_PATCH]
+    if served.definition is None:
+        known.insert(2, patching.STRATEGIC_PATCH)
+    if media not in known:
+        raise refusals.unsupported_media_type(known)
+    if media == patching.APPLY_PATCH:
+        return _apply(write)
+    live = cluster.find(served, info.namespace, info.name)
+    shown = conversion.to_served(served, live.object)
+    patched, warnings = patching.patch_object(
+        served.type, shown, request.body, media, write.options.validation
+    )
+    write.options.warnings += warnings
+    return write.respond(_patched(write, live, conversion.to_stored(served, patched)), 200)
+
+
+def _patched(write: Write, live: Stored, obj: Object) -> Object:
+    served, there = write.served, live.object
+    obj["apiVersion"], obj["kind"] = there["apiVersion"], there["kind"]
+    metadata = obj.setdefault("metadata", {})
+    if metadata.get("name") != write.info.name:
+        raise refusals.bad_request(NAME_MISMATCH.format(metadata.get("name", ""), write.info.name))
+    if served.namespaced and metadata.get("namespace") != write.info.namespace:
+        raise refusals.bad_request(NAMESPACE_MISMATCH)
+    _preconditions(write, there, obj)
+    strategies.default(served, obj)
+    write.track(there, obj)
+    return replace(write, live, obj)
+
+
+def _apply(write: Write) -> Response:
+    request, info, served = write.request, write.info, write.served
+    assert served.type is not None
+    if not write.options.manager:
+        problem = (
+            "FieldValueRequired",
+            "fieldManager",
+            "Required value: is required for apply patch",
+        )
+        raise refusals.invalid("PatchOptions", "meta.k8s.io", "", [problem])
+    patch = applying.read_apply_patch(request.body)
+    live = write.cluster.store.get(served.store, key_of(info.namespace, info.name))
+    if live is None and info.subresource:
+        raise refusals.not_found(served.name, served.group, info.name)
+    applied = applying.apply(
+        served.type,
+        conversion.to_served(served, live.object) if live is not None else None,
+        patch,
+        manager=write.options.manager,
+        version=served.group_version,
+        kind=served.kind,
+        now=write.cluster.timestamp(),
+        force=write.options.force,
+        subresource=info.subresource,
+        reset=strategies.reset_fields(served, info.subresource),
+    )
+    try:
+        decoded, errors = canonical.decode(served.type, applied.object)
+    except canonical.DecodeError as error:
+        raise refusals.bad_request(str(error)) from None
+    bodies.take_errors(errors, served.kind, served.group_version, write.options)
+    obj = conversion.to_stored(served, decoded)
+    metadata = obj.setdefault("metadata", {})
+    metadata.setdefault("name", info.name)
+    _place(write, obj)
+    strategies.default(served, obj)
+    applying.finish_apply(obj, applied.managers)
+    if live is None:
+        return write.respond(insert(write, obj).object, 201)
+    _preconditions(write, live.object, obj)
+    return write.respond(replace(write, live, obj), 200)
+
+
+Change = Callable[[Object], None]
+
+
+def change(write: Write, live: Stored, edit: Change) -> Object:
+    """Change a stored object by a function that edits a copy of it."""
+    obj = deleting.copy_of(live.object)
+    edit(obj)
+    write.track(live.object, obj)
+    return replace(write, live, obj)
