@@ -199,6 +199,7 @@ def test_how_to_log(argv: list[str], expected: LogOptions | str) -> None:
             ["--lock-object-name has", "--lock-object-namespace has", "--scheduler-name has"],
         ),
         (["--requestheader-group-headers=x"], ["--requestheader-group-headers is set without"]),
+        (["--tls-curve-preferences=29"], ["Flag --tls-curve-preferences has no effect"]),
         (["--emulated-version=1.35"], ["--emulated-version=1.35 is not supported"]),
         (
             ["--feature-gates=DynamicResourceAllocation=true"],

@@ -310,20 +310,20 @@ METRICS = FlagGroup(
             "allow-metric-labels",
             STRING_MAP,
             {},
-            "Values to keep for a label: metric,label=a,b. Others become unexpected.",
+            f"metric,label=a,b: the values of a label. {_NO_EFFECT}",
         ),
         Flag(
             "allow-metric-labels-manifest",
             STRING,
             "",
-            "A file with allowListMapping, read as --allow-metric-labels.",
+            f"A file with allowListMapping. {_NO_EFFECT}",
         ),
         Flag("disabled-metrics", STRINGS, (), "Metrics to leave out, by their full names."),
         Flag(
             "show-hidden-metrics-for-version",
             STRING,
             "",
-            "Show what the previous minor version still showed; it hid nothing.",
+            f"The previous minor version, whose hidden metrics to show. {_NO_EFFECT}",
         ),
     ),
 )
@@ -437,3 +437,8 @@ MOORING = FlagGroup(
 )
 
 ALL = (MOORING, *KUBE_SCHEDULER, REMOVED)
+
+#: Flags that are accepted and change nothing: whoever gives one is told so.
+WITHOUT_EFFECT = frozenset(
+    flag.name for group in ALL for flag in group.flags if flag.help.endswith(_NO_EFFECT)
+)

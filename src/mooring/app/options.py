@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from mooring.app.flag_table import ALL
+from mooring.app.flag_table import ALL, WITHOUT_EFFECT
 from mooring.app.flag_values import go_quote
 from mooring.app.flags import FlagValues, parse_flags
 from mooring.app.removed_flags import removed_warnings
@@ -46,12 +46,9 @@ class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Say which metrics to leave out, and which values their labels may have."""
+    """Say which metrics to leave out."""
 
     disabled: tuple[str, ...] = ()
-    #: "metric,label" to the values allowed, joined by commas.
-    allowed_labels: dict[str, str] = {}
-    allowed_labels_file: str = ""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,11 +97,6 @@ def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
     serving = _serving(flags)
     insecure = InsecureServing(address=flags["address"], port=flags["port"])
     authentication = _authentication(flags)
-    metrics = MetricOptions(
-        disabled=flags["disabled-metrics"],
-        allowed_labels=flags["allow-metric-labels"],
-        allowed_labels_file=flags["allow-metric-labels-manifest"],
-    )
     errors = [
         *_serving_mistakes(serving, insecure),
         *_header_mistakes(authentication.request_headers, gates),
@@ -130,15 +122,20 @@ def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
             allow_seconds=flags["authorization-webhook-cache-authorized-ttl"].seconds,
             deny_seconds=flags["authorization-webhook-cache-unauthorized-ttl"].seconds,
         ),
-        metrics=metrics,
+        metrics=MetricOptions(disabled=flags["disabled-metrics"]),
         pod_max_in_unschedulable_pods=flags["pod-max-in-unschedulable-pods-duration"],
         warnings=(
             *versions,
             *gates.warnings,
             *_header_warnings(authentication.request_headers),
             *removed_warnings(flags),
+            *(f"Flag --{name} has no effect" for name in flags if _idle(name, flags)),
         ),
     )
+
+
+def _idle(name: str, flags: FlagValues) -> bool:
+    return name in WITHOUT_EFFECT and flags.given(name)
 
 
 def _serving(flags: FlagValues) -> SecureServing:

@@ -34,6 +34,7 @@ from mooring.config import to_v1
 from mooring.extenders.extenders import Extenders, with_ignored_resources
 from mooring.informers.factory import InformerFactory
 from mooring.observe.clock import Clock, SystemClock
+from mooring.observe.exposition import expose
 from mooring.observe.logs import log_error
 from mooring.observe.metrics import Metrics
 from mooring.observe.process_metrics import ProcessMetrics
@@ -261,12 +262,21 @@ class _Process:
             authorization=options.authorization,
         )
 
+    def _expose_metrics(self) -> bytes:
+        """Return what /metrics answers, without what --disabled-metrics names."""
+        disabled = frozenset(self._command.options.metrics.disabled)
+        return expose(
+            family
+            for family in self._metrics.registry.collect()
+            if disabled.isdisjoint((family.name, f"{family.name}_total"))
+        )
+
     def _sources(self, informers: InformerFactory) -> Sources:
         elector, options = self._elector, self._command.options
         pods = informers.lister(Pod)
         return Sources(
             health=self._health,
-            metrics=self._metrics.expose,
+            metrics=self._expose_metrics,
             # The other thread reads: a copy made in one step.
             pods=lambda: list(pods.list()),
             is_leader=lambda: elector is None or elector.is_leader,
