@@ -217,9 +217,9 @@ def named_text(packages: dict[str, Package], kind: str) -> str:
     return start + resolve(package, package.structs, package.named[last])
 
 
-def says_more(value: Any) -> bool:
+def says_more(value: Any, *, pointer: bool) -> bool:
     """Tell whether an OpenAPI default says more than the zero of its type."""
-    return value not in ("", {}, 0, False, None)
+    return value not in ({}, None) if pointer else value not in ("", {}, 0, False, None)
 
 
 def field_flags(member: Member, schema: dict[str, Any], required: list[str]) -> str:
@@ -234,7 +234,7 @@ def field_flags(member: Member, schema: dict[str, Any], required: list[str]) -> 
         words.append(f"patch={strategy}:{key}" if key else f"patch={strategy}")
     if kind := schema.get("x-kubernetes-map-type"):
         words.append(f"map={kind}")
-    if says_more(schema.get("default")):
+    if says_more(schema.get("default"), pointer=member.kind.startswith("*")):
         words.append("default=" + json.dumps(schema["default"], separators=(",", ":")))
     return " ".join(words)
 
