@@ -33,6 +33,7 @@ from mooring.client.rate_limit import rate_limit
 from mooring.config import to_v1
 from mooring.extenders.extenders import Extenders, with_ignored_resources
 from mooring.informers.factory import InformerFactory
+from mooring.framework.features import FEATURES
 from mooring.observe.clock import Clock, SystemClock
 from mooring.observe.exposition import expose
 from mooring.observe.logs import log_error
@@ -67,6 +68,11 @@ class _Process:
         self._clock: Clock = SystemClock()
         self._metrics = Metrics(command.options.feature_gates.enabled)
         self._process_metrics = ProcessMetrics(self._metrics.registry, KUBERNETES_VERSION)
+        gates = command.options.feature_gates
+        self._process_metrics.show_features(
+            (feature.name, "" if feature.stage == "GA" else feature.stage, gates.enabled(name))
+            for name, feature in FEATURES.items()
+        )
         self._stop = asyncio.Event()
         self._lead = asyncio.Event()
         #: Why the process ends; set together with `_stop`.

@@ -6,8 +6,13 @@
 from __future__ import annotations
 
 import platform
+import resource
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
-from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client import CollectorRegistry, Metric, ProcessCollector
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from mooring.observe.families import BETA, Maker
 
@@ -24,6 +29,7 @@ class ProcessMetrics:
     def __init__(self, registry: CollectorRegistry, version: str) -> None:
         make = Maker(registry, lambda gate: True)
         ProcessCollector(registry=registry)
+        registry.register(_ProcessLimits())
         self._requests = make.counters(
             "rest_client_requests_total",
             "Number of HTTP requests, partitioned by status code, method, and host.",
@@ -99,6 +105,25 @@ class ProcessMetrics:
             f"{platform.system().lower()}/{platform.machine()}",
         ].set(1)
 
+        self._features = make.gauges(
+            "kubernetes_feature_enabled",
+            "This metric records the data about the stage and enablement of a k8s feature.",
+            ("name", "stage"),
+            stability=BETA,
+        )
+        versions = make.gauges(
+            "version_info",
+            "Provides the compatibility version info of the component. The component label is the "
+            "name of the component, usually kube, but is relevant for aggregated-apiservers.",
+            ("component", "binary", "emulation", "min_compat"),
+        )
+        versions["kube", version, f"{major}.{minor}", f"{major}.{int(minor) - 1}"].set(1)
+
+    def show_features(self, features: Iterable[tuple[str, str, bool]]) -> None:
+        """Show feature gates: name, stage ("" where it is GA) and whether each is on."""
+        for name, stage, enabled in features:
+            self._features[name, stage].set(enabled)
+
     def requested(self, method: str, host: str, code: str, seconds: float) -> None:
         """Count a request that was answered, or was not ("<error>")."""
         self._requests[code, method, host].inc()
@@ -124,3 +149,43 @@ class ProcessMetrics:
     def slow_path(self, name: str) -> None:
         """Count a renewal that had to read the lease first."""
         self._slow[name].inc()
+
+
+class _ProcessLimits(Collector):
+    """Show what client_golang shows of a process and prometheus_client does not."""
+
+    def __init__(self, netstat: Path = Path("/proc/self/net/netstat")) -> None:
+        self._netstat = netstat
+
+    def describe(self) -> Iterator[Metric]:
+        """Name nothing beforehand: what can be shown depends on the system."""
+        return iter(())
+
+    def collect(self) -> Iterator[Metric]:
+        """Return the limit of virtual memory and, on Linux, the bytes over the network."""
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        # Go reads "no limit" as the largest unsigned number.
+        yield GaugeMetricFamily(
+            "process_virtual_memory_max_bytes",
+            "Maximum amount of virtual memory available in bytes.",
+            value=float(limit if limit != resource.RLIM_INFINITY else 2**64 - 1),
+        )
+        octets = self._octets()
+        for direction, verb, field in (
+            ("receive", "received", "InOctets"),
+            ("transmit", "sent", "OutOctets"),
+        ):
+            if field in octets:
+                yield CounterMetricFamily(
+                    f"process_network_{direction}_bytes",
+                    f"Number of bytes {verb} by the process over the network.",
+                    value=float(octets[field]),
+                )
+
+    def _octets(self) -> dict[str, int]:
+        try:
+            lines = [line.split() for line in self._netstat.read_text().splitlines()]
+        except OSError:
+            return {}
+        names, values = ([*line] for line in lines if line and line[0] == "IpExt:")
+        return dict(zip(names[1:], map(int, values[1:]), strict=True))
