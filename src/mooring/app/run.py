@@ -32,8 +32,8 @@ from mooring.client.kubeconfig import connection_from_flags
 from mooring.client.rate_limit import rate_limit
 from mooring.config import to_v1
 from mooring.extenders.extenders import Extenders, with_ignored_resources
-from mooring.informers.factory import InformerFactory
 from mooring.framework.features import FEATURES
+from mooring.informers.factory import InformerFactory
 from mooring.observe.clock import Clock, SystemClock
 from mooring.observe.exposition import expose
 from mooring.observe.logs import log_error
