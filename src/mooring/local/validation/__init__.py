@@ -1,0 +1,40 @@
+"""What the API server refuses in an object that decodes, and in a change of one.
+
+`check_create` and `check_update` return problems, `(reason, field, message)`, in the order and in
+the words of kube-apiserver; an empty list is agreement. They work on canonical, defaulted objects.
+"""
+
+# kubernetes: pkg/apis/*/validation, pkg/registry/*/strategy.go
+
+from __future__ import annotations
+
+from mooring.local.schema.table import types
+from mooring.local.validation.kinds import CREATES, NAMES, UPDATES
+from mooring.local.validation.metadata import check_metadata, check_metadata_update, name_check
+from mooring.local.validation.problems import Object, Problem
+
+__all__ = ["Problem", "check_create", "check_update"]
+
+
+def check_create(group_version: str, kind: str, obj: Object) -> list[Problem]:
+    """Say what is wrong with a new object of a built-in kind."""
+    check = NAMES.get(kind) or name_check(kind)
+    problems = check_metadata(obj["metadata"], _is_namespaced(group_version, kind), check)
+    more = CREATES.get((group_version, kind))
+    return problems + (more(obj) if more is not None else [])
+
+
+def check_update(
+    group_version: str, kind: str, obj: Object, old: Object, subresource: str = ""
+) -> list[Problem]:
+    """Say what is wrong with a changed object, or with the status that a request wrote."""
+    problems = check_metadata_update(obj["metadata"], old["metadata"])
+    more = UPDATES.get((group_version, kind, subresource))
+    return problems + (more(obj, old) if more is not None else [])
+
+
+def _is_namespaced(group_version: str, kind: str) -> bool:
+    for resource in types().resources(group_version):
+        if resource.kind == kind and "/" not in resource.name:
+            return resource.namespaced
+    return False
