@@ -54,11 +54,12 @@ def run_command(
     *,
     plugins: Iterable[type[Plugin]] = (),
     program: str,
+    current_only: bool = False,
 ) -> int:
     """Read a command line and do what it asks; return the exit status.
 
     `plugins` are registered as those of --plugin are. Mistakes in how the line is written are
-    printed, all others logged.
+    printed, all others logged. With `current_only`, the configuration file must be v1.
     """
     try:
         flags = read_flags(argv, program=program)
@@ -80,7 +81,7 @@ def run_command(
             return 1
         verbosity = configure(how.format, how.v, how.vmodule)
         _log_flags(flags)
-        command = _prepare(make_options(flags, gates), plugins, verbosity)
+        command = _prepare(make_options(flags, gates), plugins, verbosity, current_only)
         if command.options.write_config_to:
             write_config(command.config.config, command.options.write_config_to)
             log.info("Wrote configuration", extra=kv(file=command.options.write_config_to))
@@ -91,14 +92,18 @@ def run_command(
         return 1
 
 
-def _prepare(options: Options, plugins: Iterable[type[Plugin]], verbosity: Verbosity) -> Command:
+def _prepare(
+    options: Options, plugins: Iterable[type[Plugin]], verbosity: Verbosity, current_only: bool
+) -> Command:
     for warning in options.warnings:
         log.warning(warning)
     more = [*plugins, *(load_plugin(reference) for reference in options.plugins)]
     registry = default_registry(more)
     # Plugins bring loggers of their own.
     verbosity.apply()
-    config = effective_config(options, registry, more, config_map_reader(options))
+    config = effective_config(
+        options, registry, more, config_map_reader(options), current_only=current_only
+    )
     for warning in config.warnings:
         _warn(warning)
     if verbose(log, 2):

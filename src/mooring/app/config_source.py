@@ -61,16 +61,18 @@ def effective_config(
     registry: Registry,
     plugins: Iterable[type[Plugin]] = (),
     read_config_map: ReadConfigMap | None = None,
+    *,
+    current_only: bool = False,
 ) -> LoadResult:
     """Return the configuration in force; raise ConfigError with everything that is wrong.
 
     `plugins` are those of --plugin and of the program: without --config they are enabled, with it
-    one that no profile uses is warned about.
+    one that no profile uses is warned about. With `current_only`, a file must be v1.
     """
     flags = options.flags
     plugins = tuple(plugins)
     if options.config_file:
-        result = _from_file(options, registry, read_config_map)
+        result = _from_file(options, registry, read_config_map, current_only)
         result = _warn_unused(result, plugins, options.config_file)
     else:
         result = _from_flags(options, registry, plugins, read_config_map)
@@ -93,7 +95,10 @@ def write_config(config: KubeSchedulerConfiguration, file: str) -> None:
 
 
 def _from_file(
-    options: Options, registry: Registry, read_config_map: ReadConfigMap | None
+    options: Options,
+    registry: Registry,
+    read_config_map: ReadConfigMap | None,
+    current_only: bool,
 ) -> LoadResult:
     gates = options.feature_gates
     result = load_config(
@@ -101,6 +106,7 @@ def _from_file(
         registry=registry,
         feature_gates=gates,
         read_config_map=read_config_map,
+        current_only=current_only,
     )
     if not names_policy(options.flags):
         return result

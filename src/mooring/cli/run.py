@@ -1,7 +1,8 @@
 """`mooring run`: run as a scheduler, with kube-scheduler's flags.
 
 The same under the name `mooring-kube-scheduler`, which takes the bare flags, for images and
-manifests that expect kube-scheduler.
+manifests that expect kube-scheduler. It reads what kube-scheduler 1.36 reads: configuration files
+of version v1. `mooring run` reads the older versions too.
 """
 
 from __future__ import annotations
@@ -29,16 +30,20 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def main(argv: Sequence[str] | None = None, *, plugins: Iterable[type[Plugin]] = ()) -> int:
     """Run `mooring-kube-scheduler` and return the exit status."""
     flags = sys.argv[1:] if argv is None else argv
-    return _run_command(flags, plugins, "mooring-kube-scheduler")
+    return _run_command(flags, plugins, "mooring-kube-scheduler", current_only=True)
 
 
 def _run(args: argparse.Namespace) -> int:
-    return _run_command(args.flags, args.plugins, "mooring run")
+    return _run_command(args.flags, args.plugins, "mooring run", current_only=False)
 
 
-def _run_command(flags: Sequence[str], plugins: Iterable[type[Plugin]], program: str) -> int:
+def _run_command(
+    flags: Sequence[str], plugins: Iterable[type[Plugin]], program: str, *, current_only: bool
+) -> int:
     # Loaded when needed: a server and a client are nothing to the other commands.
     from mooring.app.command import run_command
     from mooring.app.run import run_scheduler
 
-    return run_command(flags, run_scheduler, plugins=plugins, program=program)
+    return run_command(
+        flags, run_scheduler, plugins=plugins, program=program, current_only=current_only
+    )

@@ -52,11 +52,13 @@ def load_config(
     registry: Registry | None = None,
     feature_gates: FeatureGates | None = None,
     read_config_map: ReadConfigMap | None = None,
+    current_only: bool = False,
 ) -> LoadResult:
     """Load a configuration file, YAML or JSON, of any version, or a Policy file.
 
     Raise ConfigErrors with everything that is wrong. Without a registry plugins are taken by name:
-    in-tree arguments are checked, others kept as they are.
+    in-tree arguments are checked, others kept as they are. With `current_only`, versions older
+    than v1 are refused, as kube-scheduler refuses them.
     """
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
@@ -70,6 +72,7 @@ def load_config(
         registry=registry,
         feature_gates=feature_gates,
         read_config_map=read_config_map,
+        current_only=current_only,
     )
 
 
@@ -80,9 +83,11 @@ def load_config_text(
     registry: Registry | None = None,
     feature_gates: FeatureGates | None = None,
     read_config_map: ReadConfigMap | None = None,
+    current_only: bool = False,
 ) -> LoadResult:
     """Load a configuration from its text; `file` is the name that errors show."""
-    return _load(parse(text), file, registry, feature_gates, read_config_map)
+    document = parse(text)
+    return _load(document, file, registry, feature_gates, read_config_map, current_only)
 
 
 def load_config_data(
@@ -123,6 +128,7 @@ def _load(
     registry: Registry | None,
     feature_gates: FeatureGates | None,
     read_config_map: ReadConfigMap | None,
+    current_only: bool = False,
 ) -> LoadResult:
     gates = feature_gates or FeatureGates()
     problems = Problems(file, document.positions)
@@ -130,7 +136,7 @@ def _load(
         problems.warn("", warning)
     problems.add_marked(document.errors)
     problems.raise_if_any()
-    data = to_current(document.data, problems, read_config_map)
+    data = to_current(document.data, problems, read_config_map, current_only)
     problems.raise_if_any()
     decoder = Decoder()
     written = decoder.struct(data, KubeSchedulerConfiguration, "") or KubeSchedulerConfiguration()

@@ -20,9 +20,17 @@ OLDER_VERSIONS = tuple(
     for version in ("v1beta3", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1")
 )
 
+_NOT_CURRENT = (
+    'no kind "{}" is registered for version "{}"; `mooring run` reads older versions, '
+    "`mooring config convert` prints the v1 form"
+)
+
 
 def to_current(
-    data: object, problems: Problems, read_config_map: ReadConfigMap | None
+    data: object,
+    problems: Problems,
+    read_config_map: ReadConfigMap | None,
+    current_only: bool = False,
 ) -> dict[str, Any]:
     """Return the document in its v1 form; what is wrong goes to `problems`."""
     if not isinstance(data, dict):
@@ -35,6 +43,8 @@ def to_current(
         errors.append(_wrong("kind", kind, [KIND]))
     elif kind == KIND and version != API_VERSION and version not in OLDER_VERSIONS:
         errors.append(_wrong("apiVersion", version, [API_VERSION, *OLDER_VERSIONS]))
+    elif current_only and version != API_VERSION:
+        errors.append(FieldError("apiVersion", _NOT_CURRENT.format(kind, version or "")))
     problems.add(errors)
     if errors:
         return {}

@@ -1,0 +1,166 @@
+"""Run both schedulers in turn on one API server: `python -m benchmarks.live`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.live.cluster import LiveCluster
+from benchmarks.live.schedulers import MOORING, REFERENCE, SchedulerProcess, programs
+from benchmarks.live.workloads import WORKLOADS, LiveWorkload, make_nodes
+from mooring.api import Node
+from tests.support.control_plane import ControlPlane
+from tests.support.real_parts import locate
+
+_LARGE = 5000
+#: Seconds for one run.
+_PATIENCE = 900.0
+
+
+class Run(msgspec.Struct, frozen=True):
+    """One scheduler's turn."""
+
+    pods_per_second: float
+    cpu_ms_per_pod: float
+    first_bind: float
+    megabytes: float
+    problem: str = ""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run what is asked for; return 1 where something to be reached was not."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.live", description=__doc__)
+    parser.add_argument("workloads", nargs="*", help="default: all")
+    parser.add_argument("--nodes", type=int, action="append", help="default: 500 and 5000")
+    parser.add_argument("--pairs", type=int, default=5)
+    args = parser.parse_args(argv)
+    unknown = sorted(set(args.workloads) - set(WORKLOADS))
+    if unknown:
+        parser.error(f"no workload {', '.join(unknown)}; there are {', '.join(WORKLOADS)}")
+    chosen = args.workloads or list(WORKLOADS)
+    missed: list[str] = []
+    for nodes in args.nodes or [500, _LARGE]:
+        with tempfile.TemporaryDirectory(prefix="mooring-bench-") as folder:
+            plane = ControlPlane(Path(folder), locate("ETCD"), locate("KUBE_APISERVER"))
+            plane.start()
+            try:
+                missed += asyncio.run(_cluster(plane, Path(folder), nodes, chosen, args.pairs))
+            finally:
+                plane.stop()
+    for line in missed:
+        print(f"not reached: {line}")
+    return 1 if missed else 0
+
+
+async def _cluster(
+    plane: ControlPlane, folder: Path, nodes: int, chosen: list[str], pairs: int
+) -> list[str]:
+    cluster = LiveCluster(plane.admin_kubeconfig)
+    await cluster.start()
+    made = make_nodes(nodes, 3)
+    await cluster.create(made)
+    print(
+        f"\n{nodes} nodes{'':<16}{'pods/s':>22}{'ratio':>7}{'CPU ms/pod':>18}{'ratio':>7}"
+        f"{'first bind s':>16}{'MB':>14}"
+    )
+    missed: list[str] = []
+    try:
+        for name in chosen:
+            missed += await _workload(cluster, plane, folder, name, made, pairs)
+    finally:
+        await cluster.close()
+    return missed
+
+
+async def _workload(
+    cluster: LiveCluster,
+    plane: ControlPlane,
+    folder: Path,
+    name: str,
+    nodes: list[Node],
+    pairs: int,
+) -> list[str]:
+    workload = WORKLOADS[name]
+    runs: dict[str, list[Run]] = {REFERENCE: [], MOORING: []}
+    started = programs(locate("KUBE_SCHEDULER"))
+    for _ in range(pairs):
+        for scheduler in (REFERENCE, MOORING):
+            program = started[scheduler]
+            run = await _run(cluster, plane, folder, scheduler, program, workload, nodes)
+            runs[scheduler].append(run)
+    return _report(name, workload, len(nodes), runs)
+
+
+async def _run(
+    cluster: LiveCluster,
+    plane: ControlPlane,
+    folder: Path,
+    scheduler: str,
+    program: list[str],
+    workload: LiveWorkload,
+    nodes: list[Node],
+) -> Run:
+    if workload.filler is not None:
+        await cluster.create(pod for node in nodes for pod in workload.filler(node))
+    count = workload.pods[len(nodes) >= _LARGE]
+    pods = list(workload.make(count))
+    await cluster.create(pods)
+    wanted = {pod.metadata.name for pod in pods if workload.leaves == 0 or _fits(pod)}
+    start = time.monotonic()
+    with SchedulerProcess(scheduler, program, folder, plane.scheduler_kubeconfig) as process:
+        left = await cluster.wait_bound(wanted, _PATIENCE)
+        usage = process.usage()
+    binds = sorted(cluster.bound[name] for name in wanted - left)
+    problem = f"{len(left)} pods were not bound" if left else ""
+    problem = problem or workload.check(cluster.pods(wanted))
+    await cluster.wipe_pods()
+    if not binds:
+        return Run(0.0, 0.0, 0.0, usage.megabytes, problem)
+    # Preemption binds nothing until victims are gone: there the whole time counts.
+    begin = start if workload.filler is not None else binds[0]
+    rate = len(binds) / max(binds[-1] - begin, 1e-9)
+    return Run(rate, usage.cpu_seconds / count * 1e3, binds[0] - start, usage.megabytes, problem)
+
+
+def _fits(pod: object) -> bool:
+    return pod.spec.containers[0].resources.requests["cpu"] != "9"  # type: ignore[attr-defined]
+
+
+def _report(name: str, workload: LiveWorkload, nodes: int, runs: dict[str, list[Run]]) -> list[str]:
+    def median(field: str, scheduler: str) -> float:
+        return statistics.median(getattr(run, field) for run in runs[scheduler])
+
+    rates = [median("pods_per_second", one) for one in (REFERENCE, MOORING)]
+    cpu = [median("cpu_ms_per_pod", one) for one in (REFERENCE, MOORING)]
+    first = [median("first_bind", one) for one in (REFERENCE, MOORING)]
+    memory = [median("megabytes", one) for one in (REFERENCE, MOORING)]
+    faster = rates[1] / rates[0] if rates[0] else 0.0
+    cheaper = cpu[1] / cpu[0] if cpu[0] else 0.0
+    print(
+        f"{name:<22}{rates[0]:>12.0f} {rates[1]:>9.0f}{faster:>7.2f}{cpu[0]:>9.2f} {cpu[1]:>8.2f}"
+        f"{cheaper:>7.2f}{first[0]:>8.2f} {first[1]:>7.2f}{memory[0]:>7.0f} {memory[1]:>6.0f}",
+        flush=True,
+    )
+    missed = [
+        f"{name} at {nodes} nodes, {scheduler}: {run.problem}"
+        for scheduler, these in runs.items()
+        for run in these
+        if run.problem
+    ]
+    if nodes >= _LARGE:
+        if faster < workload.faster:
+            missed.append(f"{name}: {faster:.2f} times the pods/s, to reach {workload.faster}")
+        if cheaper > workload.cpu:
+            missed.append(f"{name}: {cheaper:.2f} of the CPU, to reach {workload.cpu:.2f}")
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""One real API server: filling it with nodes and pods, watching pods get bound, emptying it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from mooring.api import KubeObject, Pod
+from mooring.client.aiohttp_transport import AiohttpTransport
+from mooring.client.client import Client
+from mooring.client.kubeconfig import load_kubeconfig
+from mooring.errors import ApiError
+from mooring.informers.factory import InformerFactory
+from mooring.informers.store import Handler
+
+_AT_ONCE = 64
+
+
+class LiveCluster:
+    """An administrator's view of the cluster that both schedulers work on."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        self._client = Client(AiohttpTransport(load_kubeconfig(str(kubeconfig))))
+        self._informers = InformerFactory(self._client)
+        #: When each pod was seen on a node, by name.
+        self.bound: dict[str, float] = {}
+        self._changed = asyncio.Event()
+        self._informers.informer(Pod).add_handler(
+            Handler(on_add=self._seen, on_update=lambda _, pod: self._seen(pod))
+        )
+
+    def _seen(self, pod: Pod) -> None:
+        if pod.spec.node_name and pod.metadata.name not in self.bound:
+            self.bound[pod.metadata.name] = time.monotonic()
+            self._changed.set()
+
+    async def start(self) -> None:
+        """Begin to watch."""
+        self._informers.start()
+        await self._informers.wait_synced()
+
+    async def close(self) -> None:
+        """End all connections."""
+        await self._informers.close()
+        await self._client.close()
+
+    async def create(self, objects: Iterable[KubeObject]) -> None:
+        """Create objects, many at once."""
+        pending = iter(objects)
+
+        async def work() -> None:
+            for obj in pending:
+                await self._client.create(obj)
+
+        await asyncio.gather(*(work() for _ in range(_AT_ONCE)))
+
+    async def wait_bound(self, names: set[str], seconds: float) -> set[str]:
+        """Wait until pods are on nodes; return those that are not in time."""
+        deadline = time.monotonic() + seconds
+        while left := names - self.bound.keys():
+            self._changed.clear()
+            try:
+                async with asyncio.timeout(deadline - time.monotonic()):
+                    await self._changed.wait()
+            except TimeoutError:
+                return left
+        return set()
+
+    def pods(self, names: Iterable[str]) -> list[Pod]:
+        """Return pods by name as last seen."""
+        store = self._informers.informer(Pod).store
+        found = (store.get(name, "default") for name in names)
+        return [pod for pod in found if pod is not None]
+
+    async def delete_all(self, kind: str, path: str) -> None:
+        """Delete every object of a kind, at once and for good."""
+        body = b'{"gracePeriodSeconds":0,"propagationPolicy":"Background"}'
+        while True:
+            try:
+                await self._client.request("DELETE", path, body, timeout=300.0)
+            except ApiError as error:
+                if error.status not in (0, 500, 504):
+                    raise
+            left: Any = await self._client.list(kind)
+            if not getattr(left, "items", left):
+                return
+
+    async def wipe_pods(self) -> None:
+        """Delete all pods and events."""
+        await self.delete_all("pods.v1.", "/api/v1/namespaces/default/pods")
+        await self._client.request(
+            "DELETE", "/apis/events.k8s.io/v1/namespaces/default/events", b"{}", timeout=300.0
+        )
+        self.bound.clear()

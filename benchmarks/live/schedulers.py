@@ -1,0 +1,76 @@
+"""The two schedulers as processes, and what they use."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import yaml
+
+REFERENCE = "kube-scheduler"
+MOORING = "mooring"
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """What a process has used."""
+
+    cpu_seconds: float
+    megabytes: float
+
+
+class SchedulerProcess:
+    """A scheduler under test; stopped with the context."""
+
+    def __init__(self, name: str, program: list[str], folder: Path, kubeconfig: Path) -> None:
+        config = folder / f"{name}.yaml"
+        config.write_text(
+            yaml.safe_dump(
+                {
+                    "apiVersion": "kubescheduler.config.k8s.io/v1",
+                    "kind": "KubeSchedulerConfiguration",
+                    "leaderElection": {"leaderElect": False},
+                    "clientConnection": {
+                        "kubeconfig": str(kubeconfig),
+                        "qps": 5000,
+                        "burst": 5000,
+                    },
+                }
+            )
+        )
+        self._log = (folder / f"{name}.log").open("ab")
+        self._process = subprocess.Popen(
+            [*program, f"--config={config}", "--secure-port=0"],
+            stdout=self._log,
+            stderr=self._log,
+        )
+
+    def usage(self) -> Usage:
+        """Return the CPU time and the memory of the process so far."""
+        root = Path("/proc") / str(self._process.pid)
+        fields = (root / "stat").read_text().rpartition(")")[2].split()
+        status = (root / "status").read_text()
+        peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+        return Usage((int(fields[11]) + int(fields[12])) / _TICKS, int(peak.split()[1]) / 1024)
+
+    def __enter__(self) -> SchedulerProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._log.close()
+
+
+def programs(reference: Path) -> dict[str, list[str]]:
+    """Return how each scheduler is started."""
+    mooring = [str(Path(sys.executable).with_name("mooring-kube-scheduler"))]
+    return {REFERENCE: [str(reference)], MOORING: mooring}

@@ -1,0 +1,114 @@
+"""What the pods of each live workload carry, and what is to be reached at 5,000 nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from benchmarks.objects import HOSTNAME, ZONE, PodTemplate, make_nodes
+from mooring.api import Node, Pod
+
+_NAMESPACE = "default"
+
+
+class LiveWorkload(msgspec.Struct, frozen=True):
+    """Pods to schedule, and the figures to reach against kube-scheduler."""
+
+    #: (small cluster, large cluster)
+    pods: tuple[int, int]
+    make: Callable[[int], Iterator[Pod]]
+    #: Least ratio of pods/s, and most of scheduler CPU per pod, at 5,000 nodes.
+    faster: float
+    cpu: float
+    #: Pods that run already, per node.
+    filler: Callable[[Node], Iterator[Pod]] | None = None
+    #: Whether some of the pods fit nowhere.
+    leaves: float = 0.0
+    #: What placements must satisfy: the pods as bound, by node.
+    check: Callable[[Sequence[Pod]], str] = lambda pods: ""
+
+
+def _simple(template: PodTemplate) -> Callable[[int], Iterator[Pod]]:
+    return lambda count: (template.make(f"pod-{i}", _NAMESPACE) for i in range(count))
+
+
+def _term(color: str, key: str) -> dict[str, Any]:
+    return {"labelSelector": {"matchLabels": {"color": color}}, "topologyKey": key}
+
+
+def _spread(when: str) -> PodTemplate:
+    constraint = {
+        "maxSkew": 5,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": when,
+        "labelSelector": {"matchLabels": {"color": "blue"}},
+    }
+    return PodTemplate(labels={"color": "blue"}, topologySpreadConstraints=[constraint])
+
+
+def _with_huge(count: int) -> Iterator[Pod]:
+    plain, huge = PodTemplate(), PodTemplate(cpu="9")
+    for i in range(count):
+        template = huge if i % 5 == 0 else plain
+        yield template.make(f"pod-{i}", _NAMESPACE)
+
+
+def _low_priority(node: Node) -> Iterator[Pod]:
+    low = PodTemplate(cpu="900m")
+    for i in range(4):
+        yield low.make(f"{node.metadata.name}-{i}", _NAMESPACE, node.metadata.name)
+
+
+def _one_per_node(pods: Sequence[Pod]) -> str:
+    nodes = [pod.spec.node_name for pod in pods]
+    return "" if len(set(nodes)) == len(nodes) else "two pods share a node"
+
+
+def _even(pods: Sequence[Pod]) -> str:
+    zones = [int(pod.spec.node_name.partition("-")[2]) % 3 for pod in pods]
+    counts = [zones.count(zone) for zone in range(3)]
+    return "" if max(counts) - min(counts) <= 5 else f"zones hold {counts}"
+
+
+ANTI_AFFINITY = PodTemplate(
+    labels={"color": "green"},
+    affinity={
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [_term("green", HOSTNAME)]
+        }
+    },
+)
+PREFERRED = PodTemplate(
+    labels={"color": "red"},
+    affinity={
+        "podAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 1, "podAffinityTerm": _term("red", HOSTNAME)}
+            ]
+        }
+    },
+)
+
+WORKLOADS: dict[str, LiveWorkload] = {
+    "basic": LiveWorkload((2000, 3000), _simple(PodTemplate()), 1.5, 1 / 4),
+    "anti-affinity": LiveWorkload(
+        (400, 1500), _simple(ANTI_AFFINITY), 4.0, 1 / 8, check=_one_per_node
+    ),
+    "preferred-affinity": LiveWorkload((1500, 1500), _simple(PREFERRED), 3.0, 1 / 8),
+    "spread-hard": LiveWorkload(
+        (1500, 1500), _simple(_spread("DoNotSchedule")), 4.0, 1 / 8, check=_even
+    ),
+    "spread-soft": LiveWorkload((1500, 1500), _simple(_spread("ScheduleAnyway")), 4.0, 1 / 8),
+    "unschedulable": LiveWorkload((1500, 2000), _with_huge, 1.5, 1 / 8, leaves=0.2),
+    "preemption": LiveWorkload(
+        (200, 300),
+        _simple(PodTemplate(cpu="3", priority=100)),
+        5.0,
+        1 / 8,
+        filler=_low_priority,
+    ),
+}
+
+__all__ = ["WORKLOADS", "LiveWorkload", "make_nodes"]
