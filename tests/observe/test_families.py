@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import pytest
-from prometheus_client import CollectorRegistry, Counter
 
-from mooring.observe.families import BETA, Family, Maker, exponential_buckets
+from mooring.observe.families import BETA, Family, Maker, Registry, exponential_buckets
+from mooring.observe.series import Counter
 
 
-def test_a_child_is_looked_up_once() -> None:
-    counter = Counter("c", "help", ["a", "b"], registry=None)
-    family = Family(counter)
-    child = family["x", "y"]
-    child.inc(2)
-    assert family["x", "y"] is child
-    assert counter.labels("x", "y")._value.get() == 2
+def test_a_series_is_made_once() -> None:
+    family = Family("counter", "c_total", "help", ["a", "b"], Counter)
+    series = family["x", "y"]
+    series.inc(2)
+    assert family["x", "y"] is series
+    (shown,) = family.collect()
+    assert shown.name == "c"
+    assert shown.samples == [("c_total", {"a": "x", "b": "y"}, 2)]
 
 
 def test_one_label_needs_no_tuple() -> None:
-    counter = Counter("c", "help", ["a"], registry=None)
-    Family(counter)["x"].inc()
-    assert counter.labels("x")._value.get() == 1
+    family = Family("counter", "c_total", "help", ["a"], Counter)
+    family["x"].inc()
+    (shown,) = family.collect()
+    assert shown.samples == [("c_total", {"a": "x"}, 1)]
 
 
 def test_a_wrong_number_of_labels_is_an_error() -> None:
     with pytest.raises(ValueError, match="label"):
-        Family(Counter("c", "help", ["a", "b"], registry=None))["x"]
+        Family("counter", "c_total", "help", ["a", "b"], Counter)["x"]
 
 
 def test_buckets_have_the_digits_of_go() -> None:
@@ -37,10 +39,25 @@ def test_buckets_have_the_digits_of_go() -> None:
     )
 
 
+def test_the_buckets_of_a_histogram_add_up() -> None:
+    registry = Registry()
+    histogram = Maker(registry, lambda gate: True).histogram("h", "help", (1, 2))
+    for value in (0.5, 1, 2, 3):
+        histogram.observe(value)
+    (shown,) = registry.collect()
+    assert shown.samples == [
+        ("h_bucket", {"le": "1.0"}, 2),
+        ("h_bucket", {"le": "2.0"}, 3),
+        ("h_bucket", {"le": "+Inf"}, 4),
+        ("h_sum", {}, 6.5),
+        ("h_count", {}, 4),
+    ]
+
+
 def test_the_help_begins_with_the_stability() -> None:
-    registry = CollectorRegistry()
+    registry = Registry()
     make = Maker(registry, lambda gate: True)
-    make.counter("c", "Things.", stability=BETA)
+    make.counter("c_total", "Things.", stability=BETA)
     make.gauge("g", "Other things.")
     assert {family.documentation for family in registry.collect()} == {
         "[BETA] Things.",
@@ -50,7 +67,7 @@ def test_the_help_begins_with_the_stability() -> None:
 
 
 def test_a_metric_whose_gate_is_off_counts_unseen() -> None:
-    registry = CollectorRegistry()
+    registry = Registry()
     make = Maker(registry, lambda gate: gate == "On")
     make.counter("seen", "help", gate="On").inc()
     make.counter("unseen", "help", gate="Off").inc()

@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prometheus_client import Counter, Gauge, Histogram
 from prometheus_client.parser import text_string_to_metric_families
 
 from mooring.observe import metrics as module
-from mooring.observe.families import Family, exponential_buckets
+from mooring.observe.families import exponential_buckets
 from mooring.observe.metrics import Metrics
+from mooring.observe.series import Histogram
 
 SOURCES = (
     "k8s.io/kubernetes@v1.36.4/pkg/scheduler/metrics/metrics.go",
     "k8s.io/kubernetes@v1.36.4/pkg/scheduler/framework/plugins/volumebinding/metrics/metrics.go",
 )
-KINDS: dict[str, type] = {"Counter": Counter, "Gauge": Gauge, "Histogram": Histogram}
 
 
 def in_the_module() -> dict[str, tuple[Any, ...]]:
@@ -56,13 +55,10 @@ def in_the_module() -> dict[str, tuple[Any, ...]]:
 
 def of_mooring() -> dict[str, tuple[Any, ...]]:
     found = {}
-    for value in vars(Metrics()).values():
-        metric = value._metric if isinstance(value, Family) else value
-        if isinstance(metric, Counter | Gauge | Histogram):
-            kind = type(metric).__name__
-            name = f"{metric._name}_total" if kind == "Counter" else metric._name
-            bounds = getattr(metric, "_upper_bounds", [])[:-1]
-            found[name] = (kind, metric._documentation, metric._labelnames, tuple(bounds))
+    for family in Metrics().maker.families:
+        series = family[("",) * len(family.labels)]
+        bounds = series.bounds if isinstance(series, Histogram) else ()
+        found[family.name] = (family.kind.capitalize(), family.help, family.labels, bounds)
     return found
 
 
@@ -101,8 +97,8 @@ def test_metrics_of_a_gate_that_is_off_are_not_shown(gate: str, name: str) -> No
     for enabled in (True, False):
         metrics = Metrics(lambda asked, on=enabled: on if asked == gate else True)
         family = getattr(metrics, name)
-        family[("a", "b")[: len(family._metric._labelnames)]].inc()
-        assert (family._metric._name.encode() in metrics.expose()) is enabled
+        family[("a", "b")[: len(family.labels)]].inc()
+        assert (family.name.encode() in metrics.expose()) is enabled
 
 
 def test_what_is_exposed_can_be_read_back() -> None:

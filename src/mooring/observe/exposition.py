@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-
-from prometheus_client import Metric
+from typing import Any
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -13,9 +12,10 @@ _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 _HELP_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n"})
 
 
-def expose(*sources: Iterable[Metric]) -> bytes:
+def expose(*sources: Iterable[Any]) -> bytes:
     """Write metrics as a Go process does: families by name, labels by name.
 
+    Sources yield `families.MetricFamily` or prometheus_client's `Metric`, which looks the same.
     A family without a series is left out, and so are the `_created` series, which only
     OpenMetrics knows.
     """
@@ -23,11 +23,11 @@ def expose(*sources: Iterable[Metric]) -> bytes:
     return "".join(text for family in families for text in _family(family)).encode()
 
 
-def _name(family: Metric) -> str:
+def _name(family: Any) -> str:
     return f"{family.name}_total" if family.type == "counter" else family.name
 
 
-def _family(family: Metric) -> Iterator[str]:
+def _family(family: Any) -> Iterator[str]:
     name = _name(family)
     created = f"{family.name}_created"
     samples = [sample for sample in family.samples if sample.name != created]

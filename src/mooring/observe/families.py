@@ -1,36 +1,119 @@
-"""Families: metrics with labels whose children are looked up once.
+"""Families: a metric's series by the values of its labels.
 
-prometheus_client spends more on finding a labelled child than on counting, so a family remembers
-its children: `attempts["scheduled", "default-scheduler"].inc()`.
+A family is a dict, so that finding a series costs what a dict costs:
+`attempts["scheduled", "default-scheduler"].inc()`.
 """
 
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from prometheus_client.metrics import MetricWrapperBase
+from mooring.observe.series import Counter, Gauge, Histogram
 
-M = TypeVar("M", bound=MetricWrapperBase)
+S = TypeVar("S", bound=Counter | Gauge | Histogram)
 
 STABLE = "STABLE"
 BETA = "BETA"
 ALPHA = "ALPHA"
 
+_TOTAL = "_total"
 
-class Family(dict[Any, M], Generic[M]):
-    """The children of a labelled metric, by a label value or the tuple of them in order."""
 
-    def __init__(self, metric: M) -> None:
+class Sample(NamedTuple):
+    """One line of /metrics."""
+
+    name: str
+    labels: dict[str, str]
+    value: float
+
+
+class MetricFamily(NamedTuple):
+    """A metric as it is at one moment; prometheus_client's `Metric` has the same fields."""
+
+    #: A counter's without "_total".
+    name: str
+    documentation: str
+    type: str
+    samples: Sequence[Sample]
+
+
+class Collector(Protocol):
+    """Whatever can show metrics; prometheus_client's collectors can."""
+
+    def collect(self) -> Iterable[Any]:
+        """Return metrics as they are now."""
+        ...
+
+
+class Registry:
+    """The metrics that somebody can see."""
+
+    def __init__(self) -> None:
+        self._collectors: list[Collector] = []
+
+    def register(self, collector: Collector) -> None:
+        """Show a collector's metrics."""
+        self._collectors.append(collector)
+
+    def collect(self) -> Iterator[Any]:
+        """Yield every metric as it is now."""
+        for collector in self._collectors:
+            yield from collector.collect()
+
+    def get_sample_value(self, name: str, labels: dict[str, str] | None = None) -> float | None:
+        """Return the number of one line, or None where it is not shown."""
+        for family in self.collect():
+            for sample in family.samples:
+                if sample.name == name and sample.labels == (labels or {}):
+                    return float(sample.value)
+        return None
+
+
+class Family(dict[Any, S], Generic[S]):
+    """The series of a metric, by a label value or the tuple of them in order."""
+
+    def __init__(
+        self, kind: str, name: str, help: str, labels: Sequence[str], make: Callable[[], S]
+    ) -> None:
         super().__init__()
-        self._metric = metric
+        self.kind = kind
+        self.name = name
+        self.help = help
+        self.labels = tuple(labels)
+        self._make = make
 
-    def __missing__(self, values: str | tuple[str, ...]) -> M:
-        labels = values if isinstance(values, tuple) else (values,)
-        child = self[values] = self._metric.labels(*labels)
-        return child
+    def __missing__(self, values: str | tuple[str, ...]) -> S:
+        given = values if isinstance(values, tuple) else (values,)
+        if len(given) != len(self.labels):
+            raise ValueError(f"{self.name} has the labels {self.labels}, got {given}")
+        series = self[values] = self._make()
+        return series
+
+    def collect(self) -> Iterable[MetricFamily]:
+        """Return the metric as it is now."""
+        samples: list[Sample] = []
+        # Copied in one step: the owner may be adding series meanwhile.
+        for values, series in list(self.items()):
+            given = values if isinstance(values, tuple) else (values,)
+            labels = dict(zip(self.labels, given, strict=True))
+            if isinstance(series, Histogram):
+                samples += _lines(self.name, labels, series)
+            else:
+                samples.append(Sample(self.name, labels, series.value))
+        name = self.name.removesuffix(_TOTAL) if self.kind == "counter" else self.name
+        return (MetricFamily(name, self.help, self.kind, samples),)
+
+
+def _lines(name: str, labels: dict[str, str], series: Histogram) -> Iterator[Sample]:
+    up_to = list(accumulate(series.counts))
+    bounds = [*(str(float(bound)) for bound in series.bounds), "+Inf"]
+    for bound, count in zip(bounds, up_to, strict=True):
+        yield Sample(f"{name}_bucket", {**labels, "le": bound}, count)
+    yield Sample(f"{name}_sum", labels, series.sum)
+    yield Sample(f"{name}_count", labels, up_to[-1])
 
 
 def exponential_buckets(start: float, factor: float, count: int) -> tuple[float, ...]:
@@ -51,33 +134,35 @@ class Maker:
     A metric whose feature gate is off can be used, but is not registered: nobody sees it.
     """
 
-    def __init__(self, registry: CollectorRegistry, enabled: Callable[[str], bool]) -> None:
+    def __init__(self, registry: Registry, enabled: Callable[[str], bool]) -> None:
         self._registry = registry
         self._enabled = enabled
-        #: How many metrics there are of each stability.
+        #: Every metric, seen or not.
+        self.families: list[Family[Any]] = []
+        #: How many metrics are seen of each stability.
         self.made: Tally[str] = Tally()
 
     def counter(self, name: str, help: str, *, stability: str = ALPHA, gate: str = "") -> Counter:
         """Make a counter without labels."""
-        return Counter(name, f"[{stability}] {help}", registry=self._place(stability, gate))
+        return self.counters(name, help, (), stability=stability, gate=gate)[()]
 
     def counters(
         self, name: str, help: str, labels: Sequence[str], *, stability: str = ALPHA, gate: str = ""
     ) -> Family[Counter]:
         """Make a counter with labels."""
-        registry = self._place(stability, gate)
-        return Family(Counter(name, f"[{stability}] {help}", labels, registry=registry))
+        family = Family("counter", name, f"[{stability}] {help}", labels, Counter)
+        return self._place(family, stability, gate)
 
     def gauge(self, name: str, help: str, *, stability: str = ALPHA, gate: str = "") -> Gauge:
         """Make a gauge without labels."""
-        return Gauge(name, f"[{stability}] {help}", registry=self._place(stability, gate))
+        return self.gauges(name, help, (), stability=stability, gate=gate)[()]
 
     def gauges(
         self, name: str, help: str, labels: Sequence[str], *, stability: str = ALPHA, gate: str = ""
     ) -> Family[Gauge]:
         """Make a gauge with labels."""
-        registry = self._place(stability, gate)
-        return Family(Gauge(name, f"[{stability}] {help}", labels, registry=registry))
+        family = Family("gauge", name, f"[{stability}] {help}", labels, Gauge)
+        return self._place(family, stability, gate)
 
     def histogram(
         self,
@@ -89,8 +174,7 @@ class Maker:
         gate: str = "",
     ) -> Histogram:
         """Make a histogram without labels."""
-        registry = self._place(stability, gate)
-        return Histogram(name, f"[{stability}] {help}", registry=registry, buckets=buckets)
+        return self.histograms(name, help, (), buckets, stability=stability, gate=gate)[()]
 
     def histograms(
         self,
@@ -103,12 +187,13 @@ class Maker:
         gate: str = "",
     ) -> Family[Histogram]:
         """Make a histogram with labels."""
-        registry = self._place(stability, gate)
         help = f"[{stability}] {help}"
-        return Family(Histogram(name, help, labels, registry=registry, buckets=buckets))
+        family = Family("histogram", name, help, labels, lambda: Histogram(buckets))
+        return self._place(family, stability, gate)
 
-    def _place(self, stability: str, gate: str) -> CollectorRegistry | None:
-        if gate and not self._enabled(gate):
-            return None
-        self.made[stability] += 1
-        return self._registry
+    def _place(self, family: Family[S], stability: str, gate: str) -> Family[S]:
+        self.families.append(family)
+        if not gate or self._enabled(gate):
+            self.made[stability] += 1
+            self._registry.register(family)
+        return family

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from prometheus_client import CollectorRegistry
-
 from mooring.observe.exposition import expose
-from mooring.observe.families import BETA, STABLE, Maker, exponential_buckets
+from mooring.observe.families import BETA, STABLE, Maker, Registry, exponential_buckets
 
 # Values of the label "result".
 SCHEDULED = "scheduled"
@@ -59,9 +57,9 @@ class Metrics:
     def __init__(
         self,
         enabled: Callable[[str], bool] = _by_default,
-        registry: CollectorRegistry | None = None,
+        registry: Registry | None = None,
     ) -> None:
-        self.registry = registry or CollectorRegistry(auto_describe=False)
+        self.registry = registry or Registry()
         self.maker = Maker(self.registry, enabled)
         self._attempts()
         self._queue()

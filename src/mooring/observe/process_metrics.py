@@ -10,11 +10,11 @@ import resource
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Metric, ProcessCollector
+from prometheus_client import Metric, ProcessCollector
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from mooring.observe.families import BETA, Maker
+from mooring.observe.families import BETA, Maker, Registry
 
 #: Seconds. # component-base: metrics/prometheus/restclient/metrics.go
 _REQUEST_SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
@@ -26,9 +26,9 @@ _SIZES = (64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 1677
 class ProcessMetrics:
     """Count the client's requests and show the lease; `client.RequestMetrics`, `LeaderMetrics`."""
 
-    def __init__(self, registry: CollectorRegistry, version: str) -> None:
+    def __init__(self, registry: Registry, version: str) -> None:
         make = Maker(registry, lambda gate: True)
-        ProcessCollector(registry=registry)
+        registry.register(ProcessCollector(registry=None))
         registry.register(_ProcessLimits())
         self._requests = make.counters(
             "rest_client_requests_total",

@@ -12,11 +12,10 @@ import logging
 from collections.abc import Callable, Sequence
 
 import msgspec
-from prometheus_client import CollectorRegistry
 
 from mooring.observe.clock import Clock
 from mooring.observe.exposition import expose
-from mooring.observe.families import STABLE, Maker
+from mooring.observe.families import STABLE, Maker, Registry
 from mooring.observe.logs import verbose, vlog
 
 log = logging.getLogger(__name__)
@@ -48,7 +47,7 @@ class HealthMetrics:
     # component-base: metrics/prometheus/slis/metrics.go
 
     def __init__(self, started: float) -> None:
-        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry = Registry()
         maker = Maker(self._registry, lambda gate: True)
         self._results = maker.gauges(
             "kubernetes_healthcheck",
@@ -57,7 +56,7 @@ class HealthMetrics:
             stability=STABLE,
         )
         self._totals = maker.counters(
-            "kubernetes_healthchecks",
+            "kubernetes_healthchecks_total",
             "This metric records the results of all healthcheck.",
             ["name", "type", "status"],
             stability=STABLE,

@@ -1,0 +1,71 @@
+"""Series: the numbers behind a metric, one per combination of label values.
+
+prometheus_client's take a lock and some microseconds for each observation, of which a pod causes
+dozens. These are plain numbers. Two threads may count at once: no call lies between the reading
+and the writing of a number, so the interpreter does not switch threads there.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+
+
+class Counter:
+    """A number that grows. Hot loops add to `value` themselves."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value: float = 0
+
+    def inc(self, amount: float = 1) -> None:
+        """Count."""
+        self.value += amount
+
+
+class Gauge:
+    """A number that goes up and down, or one that is read when somebody asks."""
+
+    __slots__ = ("_read", "_value")
+
+    def __init__(self) -> None:
+        self._value: float = 0
+        self._read: Callable[[], float] | None = None
+
+    @property
+    def value(self) -> float:
+        """Return the number."""
+        return self._value if self._read is None else self._read()
+
+    def inc(self, amount: float = 1) -> None:
+        """Go up."""
+        self._value += amount
+
+    def dec(self, amount: float = 1) -> None:
+        """Go down."""
+        self._value -= amount
+
+    def set(self, value: float) -> None:
+        """Set the number."""
+        self._value = value
+
+    def set_function(self, read: Callable[[], float]) -> None:
+        """Have the number read when somebody asks; another thread may do so."""
+        self._read = read
+
+
+class Histogram:
+    """Count values by the first bound that is not below them; the last count is of the others."""
+
+    __slots__ = ("bounds", "counts", "sum")
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.sum: float = 0
+
+    def observe(self, value: float) -> None:
+        """Count a value."""
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.sum += value
