@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from itertools import count
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,4 +74,59 @@ def test_pods_come_out_as_if_sorted(plan: list[tuple[int, bool]]) -> None:
         heap.validate()
     expected = sorted(inside, key=lambda info: (-info.pod.priority, info.sequence))
     assert [heap.pop() for _ in expected] == expected
+    assert heap.pop() is None
+
+
+def _broken(info: QueuedPodInfo) -> Any:
+    if info.pod.name == "odd":
+        raise ValueError("boom")
+    return 0
+
+
+def _incomparable(info: QueuedPodInfo) -> Any:
+    return "text" if info.pod.name == "odd" else 7
+
+
+class Moody:
+    """A key that can be compared for a while."""
+
+    left = 0
+
+    def __lt__(self, other: object) -> bool:
+        Moody.left -= 1
+        if Moody.left < 0:
+            raise ValueError("boom")
+        return False
+
+
+@pytest.mark.parametrize(
+    "key",
+    [pytest.param(_broken, id="raises"), pytest.param(_incomparable, id="cannot be compared")],
+)
+def test_a_key_that_fails_costs_the_order_but_no_pod(
+    key: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    heap = PodHeap(key, count(1))
+    for name, priority in (("low", 1), ("odd", 5), ("high", 9)):
+        heap.push(an_info(name, priority))
+        heap.validate()
+    popped = [heap.pop() for _ in range(4)]
+    assert [info and info.pod.name for info in popped] == ["high", "odd", "low", None]
+    assert len(caplog.records) == 1
+
+
+@given(st.integers(0, 120), st.lists(st.integers(0, 3), min_size=1, max_size=40))
+def test_whenever_the_key_fails_no_pod_is_lost(left: int, priorities: list[int]) -> None:
+    Moody.left = left
+    heap = PodHeap(lambda info: Moody(), count(1))
+    infos = [an_info(f"p{n}", priority, n) for n, priority in enumerate(priorities)]
+    for info in infos:
+        heap.push(info)
+    removed = infos[::3]
+    for info in removed:
+        heap.remove(info)
+    popped = [heap.pop() for _ in range(len(infos) - len(removed))]
+    assert {info.key for info in popped if info} == {
+        info.key for info in infos if info not in removed
+    }
     assert heap.pop() is None

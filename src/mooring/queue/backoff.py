@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
-from mooring.queue.pod_heap import PodHeap
+from mooring.queue.pod_heap import PodHeap, by_priority
 from mooring.queue.queued_pod_info import NEVER, QueuedPodInfo
 
 #: Seconds. # kube-scheduler: apis/config/v1/defaults.go
@@ -50,7 +50,12 @@ class BackoffQueue:
         def expiration_then_order(info: QueuedPodInfo) -> tuple[float, Any]:
             return info.backoff_expiration, order(info)
 
-        self._refused = PodHeap(expiration_then_order if pop_early else expiration, tickets)
+        def expiration_then_priority(info: QueuedPodInfo) -> tuple[float, Any]:
+            return info.backoff_expiration, by_priority(info)
+
+        self._refused = PodHeap(
+            expiration_then_order if pop_early else expiration, tickets, expiration_then_priority
+        )
         self._faulty = PodHeap(expiration, tickets)
 
     def __len__(self) -> int:

@@ -3,18 +3,25 @@
 A pod that is taken out of the middle leaves its entry behind; the entry is recognised by its ticket
 and dropped when it comes up, or when such entries are half of the heap.
 
+The key may come from a plugin. One that raises, or whose keys cannot be compared, is not asked
+again: the heap goes on with an order of its own, and no pod is lost.
+
 # kube-scheduler: backend/heap/heap.go
 """
 
 from __future__ import annotations
 
 import heapq
+import logging
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
 from mooring.queue.queued_pod_info import QueuedPodInfo
 
+log = logging.getLogger(__name__)
+
+_Key = Callable[[QueuedPodInfo], Any]
 _Entry = tuple[Any, int, int, QueuedPodInfo]
 
 #: A heap this small is not worth tidying.
@@ -27,8 +34,9 @@ class PodHeap:
     Heaps that pods move between share the source of their tickets.
     """
 
-    def __init__(self, key: Callable[[QueuedPodInfo], Any], tickets: count[int]) -> None:
+    def __init__(self, key: _Key, tickets: count[int], fallback: _Key | None = None) -> None:
         self._key = key
+        self._fallback = fallback or by_priority
         self._tickets = tickets
         self._entries: list[_Entry] = []
         self._size = 0
@@ -42,29 +50,29 @@ class PodHeap:
     def push(self, info: QueuedPodInfo) -> None:
         """Put a pod in that is in no heap."""
         info.ticket = ticket = next(self._tickets)
-        heapq.heappush(self._entries, (self._key(info), info.sequence, ticket, info))
         self._size += 1
+        try:
+            heapq.heappush(self._entries, (self._key(info), info.sequence, ticket, info))
+        except Exception as error:
+            self._fall_back(error, info)
 
     def peek(self) -> QueuedPodInfo | None:
         """Return the first pod, or None."""
-        entries = self._entries
-        while entries:
-            _, _, ticket, info = entries[0]
+        while self._entries:
+            _, _, ticket, info = self._entries[0]
             if info.ticket == ticket:
                 return info
-            heapq.heappop(entries)
+            self._drop_first()
         return None
 
     def pop(self) -> QueuedPodInfo | None:
         """Take the first pod out, or return None."""
-        entries = self._entries
-        while entries:
-            _, _, ticket, info = heapq.heappop(entries)
-            if info.ticket == ticket:
-                info.ticket = 0
-                self._size -= 1
-                return info
-        return None
+        info = self.peek()
+        if info is not None:
+            info.ticket = 0
+            self._size -= 1
+            self._drop_first()
+        return info
 
     def remove(self, info: QueuedPodInfo) -> None:
         """Take out a pod that is in this heap."""
@@ -72,7 +80,26 @@ class PodHeap:
         self._size -= 1
         if len(self._entries) > _SMALL and len(self._entries) > 2 * self._size:
             self._entries = [entry for entry in self._entries if entry[3].ticket == entry[2]]
-            heapq.heapify(self._entries)
+            try:
+                heapq.heapify(self._entries)
+            except Exception as error:
+                self._fall_back(error)
+
+    def _drop_first(self) -> None:
+        try:
+            heapq.heappop(self._entries)
+        except Exception as error:
+            # What was first is gone from the list all the same.
+            self._fall_back(error)
+
+    def _fall_back(self, error: Exception, *more: QueuedPodInfo) -> None:
+        log.error(
+            "QueueSort failed; pods are ordered by priority and time from now on", exc_info=error
+        )
+        key = self._key = self._fallback
+        inside = {info.ticket: info for info in (*self, *more)}
+        self._entries = [(key(info), info.sequence, info.ticket, info) for info in inside.values()]
+        heapq.heapify(self._entries)
 
     def validate(self) -> None:
         """Check that the entries are in heap order and that the size is right."""
@@ -81,3 +108,8 @@ class PodHeap:
             parent, child = entries[(index - 1) // 2], entries[index]
             assert not child[:3] < parent[:3], f"{child[3]} stands before {parent[3]}"
         assert self._size == sum(1 for _ in self), "the size of the heap is wrong"
+
+
+def by_priority(info: QueuedPodInfo) -> tuple[int, float]:
+    """Order as PrioritySort does."""
+    return -info.pod.priority, info.timestamp
