@@ -193,6 +193,14 @@ def test_nothing_is_reused_while_a_pod_is_nominated(asked: Any) -> None:
     assert ("filter_nodes", EVERY) in place(scheduler, asked)
 
 
+def test_a_nominated_pod_is_asked_about_its_node_first(asked: Any) -> None:
+    scheduler = start(asked)
+    asked.clear()
+    decision = drive(scheduler.decide(make_pod("back", nominated_node="n5"))).decision
+    assert decision.node_name == "n5"
+    assert asked == [("filter_nodes", ["n5"])]
+
+
 def test_an_examination_asks_all_nodes(asked: Any) -> None:
     scheduler = start(asked)
     asked.clear()

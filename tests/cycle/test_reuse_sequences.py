@@ -10,9 +10,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from msgspec.structs import replace
 
 from mooring.api import DeviceClass, Node, Pod, Service, decode_as
+from mooring.config.load import load_config_data
 from mooring.cycle import reuse
 from mooring.cycle.cycle import by_name
+from mooring.framework.decision import Decision
 from mooring.framework.features import FeatureGates
+from mooring.registry import default_registry
 from mooring.simulate.memory import MemoryScheduler, drive
 from mooring.testing import make_node, make_pod
 from tests.cycle.decisions import told
@@ -20,16 +23,47 @@ from tests.cycle.decisions import told
 ZONE = "topology.kubernetes.io/zone"
 GPU = "vendor.com/gpu"
 WEB = {"app": "web"}
+#: The default plugins, and weights other than 1 for those whose scores change with every pod.
+CONFIG = load_config_data(
+    {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [
+            {
+                "schedulerName": "default-scheduler",
+                "plugins": {
+                    "multiPoint": {
+                        "enabled": [
+                            {"name": "NodeResourcesFit", "weight": 3},
+                            {"name": "NodeResourcesBalancedAllocation", "weight": 2},
+                        ]
+                    }
+                },
+            }
+        ],
+    },
+    registry=default_registry(),
+    feature_gates=FeatureGates(),
+)
 
 
 def _term(**labels: str) -> dict[str, Any]:
     return {"labelSelector": {"matchLabels": labels}, "topologyKey": ZONE}
 
 
+def _preferring(zone: str) -> dict[str, Any]:
+    expression = {"key": ZONE, "operator": "In", "values": [zone]}
+    preference = {"weight": 5, "preference": {"matchExpressions": [expression]}}
+    return {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [preference]}}
+
+
 TEMPLATES: dict[str, dict[str, Any]] = {
     "plain": {"cpu": "500m"},
     "of another app": {"cpu": "500m", "labels": WEB},
-    "with an image": {"cpu": "500m", "memory": "1Gi", "image": "big:1"},
+    "with an image": {"cpu": "500m", "image": "big:1"},
+    "with a smaller image": {"cpu": "500m", "image": "small:1"},
+    "preferring a zone": {"cpu": "500m", "affinity": _preferring("a")},
+    "preferring another zone": {"cpu": "500m", "affinity": _preferring("b")},
     "asking for nothing": {},
     "large": {"cpu": "3", "priority": 5},
     "with a port": {"host_ports": [80]},
@@ -90,7 +124,7 @@ NODES = st.builds(
         "zone": zone,
         "taints": taint,
         "unschedulable": cordoned,
-        "images": {"big:1": 500_000_000} if image else {},
+        "images": {"big:1": 900_000_000, "small:1": 300_000_000} if image else {},
         "resources": {GPU: gpus} if gpus else {},
     },
     st.sampled_from(["2", "4"]),
@@ -100,7 +134,7 @@ NODES = st.builds(
     st.booleans(),
     st.sampled_from([0, 2]),
 )
-NAMES = st.sampled_from([f"n{i}" for i in range(12)])
+NAMES = st.sampled_from([f"n{i}" for i in range(8)])
 
 
 class ReuseMachine(RuleBasedStateMachine):
@@ -110,18 +144,19 @@ class ReuseMachine(RuleBasedStateMachine):
         super().__init__()
         self.constants = reuse._FEW, reuse._MOST
         self.pods: list[Pod] = []
+        #: The last decision with reuse, and what it said; None once a node has changed.
+        self.last: tuple[Decision, dict[str, Any]] | None = None
         self.count = 0
 
     @initialize(
         nodes=st.dictionaries(NAMES, NODES, min_size=1),
         few=st.sampled_from([0, 1, 6]),
-        most=st.sampled_from([1, 4]),
+        most=st.sampled_from([1, 1, 4]),
     )
     def start(self, nodes: dict[str, Any], few: int, most: int) -> None:
         reuse._FEW, reuse._MOST = few, most
         self.schedulers = [
-            MemoryScheduler(choose=by_name, features=FeatureGates(), reuse=reused)
-            for reused in (True, False)
+            MemoryScheduler(choose=by_name, config=CONFIG, reuse=reused) for reused in (True, False)
         ]
         self.nodes: dict[str, Node] = {}
         for name, node in nodes.items():
@@ -161,11 +196,22 @@ class ReuseMachine(RuleBasedStateMachine):
             for scheduler, one in zip(self.schedulers, current, strict=True)
         )
         assert told(first) == told(second)
+        if self.last is not None:
+            decision, said = self.last
+            assert told(decision) == said
+        self.last = first, told(first)
 
     @precondition(lambda self: self.pods)
     @rule(number=st.integers(0))
     def delete_pod(self, number: int) -> None:
         self.delete(self.pods.pop(number % len(self.pods)))
+
+    @rule(name=NAMES)
+    def nominate(self, name: str) -> None:
+        self.count += 1
+        pod = make_pod(f"p{self.count}", cpu="2", priority=5, nominated_node=name)
+        self.pods.append(pod)
+        self.add(pod)
 
     @precondition(lambda self: self.pods)
     @rule(number=st.integers(0), app=st.sampled_from(["web", "db"]))
@@ -179,12 +225,14 @@ class ReuseMachine(RuleBasedStateMachine):
 
     @rule(name=NAMES, node=NODES)
     def put_node(self, name: str, node: dict[str, Any]) -> None:
+        self.last = None
         self.nodes[name] = make_node(name, **node)
         self.add(self.nodes[name])
 
     @precondition(lambda self: len(self.nodes) > 1)
     @rule(number=st.integers(0))
     def delete_node(self, number: int) -> None:
+        self.last = None
         self.delete(self.nodes.pop(sorted(self.nodes)[number % len(self.nodes)]))
 
     @rule(there=st.booleans())
@@ -206,5 +254,5 @@ class ReuseMachine(RuleBasedStateMachine):
             assert first == second
 
 
-ReuseMachine.TestCase.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+ReuseMachine.TestCase.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
 TestReuseMachine = ReuseMachine.TestCase
