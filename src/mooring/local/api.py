@@ -7,11 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 from mooring.local import deleting, discovery, reading, refusals, watching, writing
+from mooring.local.authentication import Authenticator
+from mooring.local.authorization import Attributes, Authorizer
 from mooring.local.cluster import Cluster
+from mooring.local.documents import Documents
 from mooring.local.exchange import Request, Response, answer, refuse, text
+from mooring.local.parts import account_tokens, binding, eviction, logs, scaling
 from mooring.local.paths import RequestInfo, read
 from mooring.local.refusals import Refusal
 from mooring.local.resources import Served
+from mooring.local.reviews import Reviews
+from mooring.local.tokens import Signer
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +33,15 @@ _VERBS: dict[str, Verb] = {
     "delete": deleting.delete_one,
     "deletecollection": deleting.delete_many,
 }
+_PARTS: dict[tuple[str, str], Verb] = {
+    ("binding", "create"): binding.bind,
+    ("eviction", "create"): eviction.evict,
+    ("scale", "get"): scaling.get,
+    ("scale", "update"): scaling.update,
+    ("scale", "patch"): scaling.patch,
+}
+_SIMULATED = frozenset({"exec", "attach", "portforward", "proxy"})
+NOT_RUNNING = "{} is not possible: the local cluster simulates containers"
 
 VERSION: dict[str, Any] = {
     "major": "1",
@@ -49,8 +64,14 @@ _HEALTH = ("healthz", "livez", "readyz")
 class Api:
     """Answer requests from the state of a cluster."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, signer: Signer) -> None:
         self.cluster = cluster
+        self.signer = signer
+        self.authorizer = Authorizer(cluster)
+        self.authenticator = Authenticator(cluster, signer, self.authorizer)
+        self.log_source: logs.LogSource | None = None
+        self._reviews = Reviews(cluster, self.authenticator, self.authorizer)
+        self._documents = Documents(cluster.catalogue)
 
     async def handle(self, request: Request) -> Response:
         """Answer one request; whatever goes wrong becomes a Status."""
@@ -63,26 +84,67 @@ class Api:
             return refuse(refusals.internal(str(error) or type(error).__name__))
 
     def _handle(self, request: Request) -> Response:
-        if request.certificate is not None:
-            request.user = request.certificate
+        request.user = self.authenticator.identify(request)
         info = read(request)
+        self._authorize(request, info)
         if info.is_resource:
             return self._resource(request, info)
         return self._path(request, info)
 
+    def _authorize(self, request: Request, info: RequestInfo) -> None:
+        first = info.path.strip("/").partition("/")[0]
+        if first in _HEALTH:
+            return
+        asked = Attributes(
+            request.user,
+            info.verb,
+            info.group,
+            info.version,
+            info.resource,
+            info.subresource,
+            info.namespace,
+            info.name,
+            info.path,
+        )
+        if not self.authorizer.allows(asked):
+            raise self.authorizer.refusal(asked)
+
     def _resource(self, request: Request, info: RequestInfo) -> Response:
         served = self.cluster.catalogue.get(info.group, info.version, info.resource)
-        if served is None or (info.namespace and not served.namespaced and served.name != "namespaces"):
+        if served is None:
             return _not_found()
-        if served.name == "namespaces" and not served.group:
+        if served.store == "/namespaces":
             info.namespace = ""
+        elif info.namespace and not served.namespaced:
+            return _not_found()
         if info.subresource:
-            part = served.subresources.get(info.subresource)
-            if part is None:
-                return _not_found()
-        elif info.verb not in served.verbs:
+            return self._part(request, info, served)
+        if info.verb not in served.verbs:
             raise refusals.method_not_allowed()
+        if info.verb == "create" and served.namespaced and not info.namespace:
+            raise refusals.method_not_allowed()
+        if self._reviews.answers(served):
+            return self._reviews.create(request, info, served)
+        if served.store == "/bindings":
+            return binding.bind(self.cluster, request, info, served)
         return _VERBS[info.verb](self.cluster, request, info, served)
+
+    def _part(self, request: Request, info: RequestInfo, served: Served) -> Response:
+        part = served.subresources.get(info.subresource)
+        if part is None:
+            return _not_found()
+        if info.verb not in part.verbs:
+            raise refusals.method_not_allowed()
+        name = info.subresource
+        if name == "log":
+            return logs.read(self.cluster, request, info, served, self.log_source)
+        if name == "token":
+            return account_tokens.create(self.cluster, request, info, served, self.signer)
+        if name in _SIMULATED:
+            self.cluster.find(served, info.namespace, info.name)
+            raise refusals.not_implemented(NOT_RUNNING.format(name))
+        handler = _PARTS.get((name, info.verb)) or _VERBS[info.verb]
+        return handler(self.cluster, request, info, served)
 
     def _path(self, request: Request, info: RequestInfo) -> Response:
         parts = [part for part in info.path.split("/") if part]
@@ -92,12 +154,15 @@ class Api:
             return text("ok")
         if parts == ["version"]:
             return answer(VERSION)
-        if parts[0] in ("api", "apis"):
+        found = None
+        if parts[0] == "openapi":
+            found = self._documents.serve(request, parts)
+        elif parts[0] in ("api", "apis"):
             found = discovery.serve(self.cluster.catalogue, request, parts)
-            if found is not None:
-                return found
-        return _not_found()
+        return found or _not_found()
 
 
 def _not_found() -> Response:
     return text("404 page not found\n", 404)
+
+

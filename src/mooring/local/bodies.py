@@ -7,7 +7,8 @@ from typing import Any
 
 from mooring.local import conversion, refusals
 from mooring.local.exchange import JSON, Request
-from mooring.local.patch.patching import IGNORE, STRICT, WARN
+from mooring.local.patch.options import check_options
+from mooring.local.patch.patching import APPLY_PATCH, IGNORE, STRICT, WARN
 from mooring.local.resources import Served
 from mooring.local.schema import decoding
 from mooring.local.schema.canonical import DecodeError
@@ -18,6 +19,7 @@ Object = dict[str, Any]
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 YAML = "application/yaml"
 BODIES = (JSON, YAML, PROTOBUF)
+_KINDS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
 
 
 @dataclass(slots=True)
@@ -33,30 +35,19 @@ class Options:
 
 def options(request: Request) -> Options:
     """Read the parameters of a write; refuses unknown values."""
-    # apimachinery: pkg/apis/meta/v1/validation/validation.go
-    problems = []
     dry_run = request.query.get("dryRun") or []
-    bad = [one for one in dry_run if one != "All"]
-    if bad:
-        problems.append(("FieldValueNotSupported", "dryRun", _unsupported(bad[0], ("All",))))
-    validation = request.parameter("fieldValidation") or WARN
-    if validation not in (STRICT, WARN, IGNORE):
-        text = _unsupported(validation, (IGNORE, STRICT, WARN), empty=True)
-        problems.append(("FieldValueNotSupported", "fieldValidation", text))
+    validation = request.parameter("fieldValidation")
     manager = request.parameter("fieldManager")
-    if len(manager) > 128:
-        text = "Too long: may not be more than 128 bytes"
-        problems.append(("FieldValueTooLong", "fieldManager", text))
-    if problems:
-        kind = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
-        name = kind.get(request.method, "DeleteOptions")
-        raise refusals.invalid(name, "meta.k8s.io", "", problems)
-    return Options(bool(dry_run), manager, validation, request.flag("force"))
-
-
-def _unsupported(value: str, known: tuple[str, ...], empty: bool = False) -> str:
-    listed = ", ".join(f'"{one}"' for one in (*(("",) if empty else ()), *known))
-    return f'Unsupported value: "{value}": supported values: {listed}'
+    force = request.flag("force") if "force" in request.query else None
+    check_options(
+        _KINDS.get(request.method, "CreateOptions"),
+        dry_run=dry_run,
+        field_manager=manager,
+        field_validation=validation,
+        force=force,
+        applying=media_type(request) == APPLY_PATCH,
+    )
+    return Options(bool(dry_run), manager, validation or WARN, bool(force))
 
 
 def media_type(request: Request) -> str:

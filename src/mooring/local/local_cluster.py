@@ -7,13 +7,14 @@ from pathlib import Path
 
 from mooring.local import bootstrap, kubeconfig
 from mooring.local.api import Api
-from mooring.local.certificates import Authority
+from mooring.local.certificates import Authority, load_key, new_key
 from mooring.local.cluster import Cluster
 from mooring.local.journal import SqliteJournal
 from mooring.local.resources import Catalogue
 from mooring.local.schema.table import types
 from mooring.local.server import Server
 from mooring.local.store import Store
+from mooring.local.tokens import Signer
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,8 @@ class LocalCluster:
         journal = SqliteJournal(folder) if folder is not None else None
         self.authority = Authority(folder)
         self.cluster = Cluster(Store(journal), Catalogue(types()))
-        self.api = Api(self.cluster)
+        key = load_key(folder / "sa.key") if folder is not None else new_key()
+        self.api = Api(self.cluster, Signer(key))
         self._server = Server(self.api.handle, self.authority)
         self.url = ""
 

@@ -134,15 +134,14 @@ class TableForm(Form):
         now = self._cluster.now()
         rows = []
         for stored in items:
-            obj = conversion.to_served(self.served, stored.object)
-            row: Object = {"cells": printer.cells(obj, now)}
-            conditions = printer.conditions(obj)
+            row: Object = {"cells": printer.cells(stored.object, now)}
+            conditions = printer.conditions(stored.object)
             if conditions:
                 row["conditions"] = conditions
             if self._include == "Object":
-                row["object"] = obj
+                row["object"] = conversion.to_served(self.served, stored.object)
             elif self._include != "None":
-                row["object"] = _partial(obj, self._version)
+                row["object"] = _partial(stored.object, self._version)
             rows.append(row)
         return {
             "kind": "Table",

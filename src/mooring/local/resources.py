@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
+from mooring.local.schema.custom import CustomKind
 from mooring.local.schema.table import Resource, Table, Type
 
 DISABLED = frozenset(
@@ -47,8 +47,8 @@ class Served:
     hash: str
     type: Type | None
     subresources: dict[str, Resource] = field(default_factory=dict)
-    definition: dict[str, Any] | None = None
-    """The version's entry in the custom resource definition, None for a built-in kind."""
+    custom: CustomKind | None = None
+    """What its definition says, None for a built-in kind."""
     list_kind: str = ""
 
     @property
@@ -137,6 +137,27 @@ class Catalogue:
 
     def __iter__(self) -> Iterator[Served]:
         return iter(tuple(self._served.values()))
+
+
+def custom_resource(custom: CustomKind) -> Served:
+    """Return the resource of one version of a custom resource definition."""
+    main, *parts = custom.resources
+    return Served(
+        group=custom.group,
+        version=custom.version,
+        name=main.name,
+        kind=custom.kind,
+        singular=custom.singular,
+        namespaced=custom.namespaced,
+        verbs=main.verbs,
+        short_names=custom.short_names,
+        categories=custom.categories,
+        hash="",
+        type=custom.type,
+        subresources={part.name.partition("/")[2]: part for part in parts},
+        custom=custom,
+        list_kind=custom.list_kind,
+    )
 
 
 def version_rank(version: str) -> tuple[int, int, int, str]:

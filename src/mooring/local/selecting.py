@@ -8,7 +8,15 @@ from collections.abc import Callable
 from typing import Any
 
 from mooring.api.field_selectors import FieldRequirement, FieldSelector
-from mooring.api.labels import Selector
+from mooring.api.labels import (
+    DOES_NOT_EXIST,
+    EXISTS,
+    IN,
+    NOT_IN,
+    NOTHING,
+    Requirement,
+    Selector,
+)
 from mooring.errors import ObjectError
 from mooring.local.conversion import FIELD_LABELS
 from mooring.local.exchange import Request
@@ -154,10 +162,8 @@ def _checked(selector: FieldSelector, served: Served) -> FieldSelector:
     if selector.empty:
         return selector
     known = {_NAME, _NAMESPACE, *_LABELS.get(served.store, ())}
-    if served.definition is not None:
-        known |= {
-            one["jsonPath"].lstrip(".") for one in served.definition.get("selectableFields") or ()
-        }
+    if served.custom is not None:
+        known |= {path.lstrip(".") for path in served.custom.selectable}
     renames = FIELD_LABELS if served.group == "events.k8s.io" else {}
     requirements = []
     for one in selector.requirements:
@@ -168,3 +174,17 @@ def _checked(selector: FieldSelector, served: Served) -> FieldSelector:
         requirements.append(type(one)(path, one.value, one.equal))
     return FieldSelector(tuple(requirements))
 
+
+def selector_of(selector: Object | None) -> Selector:
+    """Return a label selector as objects carry it; none and malformed ones select nothing."""
+    if selector is None:
+        return NOTHING
+    wanted = [
+        Requirement.trusted(key, IN, (text,))
+        for key, text in (selector.get("matchLabels") or {}).items()
+    ]
+    for one in selector.get("matchExpressions") or ():
+        if one.get("operator") not in (IN, NOT_IN, EXISTS, DOES_NOT_EXIST):
+            return NOTHING
+        wanted.append(Requirement.trusted(one["key"], one["operator"], one.get("values") or ()))
+    return Selector(wanted)

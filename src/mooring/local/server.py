@@ -71,7 +71,7 @@ class Server:
             method=raw.method,
             path=raw.rel_url.raw_path,
             query=parse_qs(raw.rel_url.raw_query_string, keep_blank_values=True),
-            headers={name.lower(): value for name, value in raw.headers.items()},
+            headers=_joined(raw),
             certificate=_certificate(raw),
         )
         try:
@@ -82,6 +82,15 @@ class Server:
         if response.stream is not None:
             return await _stream(raw, response)
         return _plain(response, "gzip" in request.headers.get("accept-encoding", ""))
+
+
+def _joined(raw: web.BaseRequest) -> dict[str, str]:
+    """Return the headers by name in lower case; several values of one are joined by newlines."""
+    headers: dict[str, str] = {}
+    for name, value in raw.headers.items():
+        key = name.lower()
+        headers[key] = f"{headers[key]}\n{value}" if key in headers else value
+    return headers
 
 
 async def _body(raw: web.BaseRequest) -> bytes:

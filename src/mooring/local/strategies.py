@@ -8,6 +8,7 @@ from typing import Any
 
 from mooring.local import refusals
 from mooring.local.cluster import Cluster
+from mooring.local.defaults import set_defaults
 from mooring.local.patch import managed
 from mooring.local.patch.field_set import FieldSet
 from mooring.local.refusals import Refusal
@@ -58,13 +59,15 @@ def reset_fields(served: Served, subresource: str) -> FieldSet:
 
 def default(served: Served, obj: Object) -> None:
     """Fill in what the API server fills in."""
+    if served.custom is None:
+        set_defaults(obj["apiVersion"], obj["kind"], obj)
 
 
 def prepare_create(cluster: Cluster, served: Served, obj: Object) -> None:
     """Make a new object ready for the store."""
     if "status" in served.subresources and served.store not in _KEEPS_STATUS:
         _empty_status(served, obj)
-    if served.store in _GENERATION or served.definition is not None:
+    if served.store in _GENERATION or served.custom is not None:
         obj["metadata"]["generation"] = 1
     if served.store == "/namespaces":
         obj["status"] = {"phase": "Active"}
@@ -103,7 +106,7 @@ def prepare_update(
         return
     if "status" in served.subresources:
         _keep(obj, old, "status")
-    if served.store in _GENERATION or served.definition is not None:
+    if served.store in _GENERATION or served.custom is not None:
         ignored = ("metadata", "status")
         before = {key: value for key, value in old.items() if key not in ignored}
         after = {key: value for key, value in obj.items() if key not in ignored}

@@ -235,7 +235,7 @@ def patch_one(cluster: Cluster, request: Request, info: RequestInfo, served: Ser
     write = Write(cluster, request, info, served, bodies.options(request))
     media = bodies.media_type(request)
     known = [patching.JSON_PATCH, patching.MERGE_PATCH, patching.APPLY_PATCH]
-    if served.definition is None:
+    if served.custom is None:
         known.insert(2, patching.STRATEGIC_PATCH)
     if media not in known:
         raise refusals.unsupported_media_type(known)
@@ -267,13 +267,6 @@ def _patched(write: Write, live: Stored, obj: Object) -> Object:
 def _apply(write: Write) -> Response:
     request, info, served = write.request, write.info, write.served
     assert served.type is not None
-    if not write.options.manager:
-        problem = (
-            "FieldValueRequired",
-            "fieldManager",
-            "Required value: is required for apply patch",
-        )
-        raise refusals.invalid("PatchOptions", "meta.k8s.io", "", [problem])
     patch = applying.read_apply_patch(request.body)
     live = write.cluster.store.get(served.store, key_of(info.namespace, info.name))
     if live is None and info.subresource:

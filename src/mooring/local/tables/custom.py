@@ -13,13 +13,14 @@ from mooring.local.tables.printer import NAME, Column, Printer, age, name, since
 
 Object = dict[str, Any]
 
-_STEP = re.compile(r"\.?([\w$/-]+)|\[(\d+|\*)\]|\['([^']+)'\]|\[\?\(@\.([\w.]+)==\"([^\"]*)\"\)\]|\\\.")
+_STEP = re.compile(
+    r"\.?([\w$/-]+)|\[(\d+|\*)\]|\['([^']+)'\]|\[\?\(@\.([\w.]+)==[\"']([^\"']*)[\"']\)\]"
+)
 
 
 def custom_printer(served: Served) -> Printer:
     """Return the printer of a custom resource."""
-    definition = served.definition or {}
-    wanted = definition.get("additionalPrinterColumns")
+    wanted = served.custom.columns if served.custom is not None else []
     if not wanted:
         wanted = [{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}]
     columns = [

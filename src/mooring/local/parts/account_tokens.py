@@ -1,0 +1,84 @@
+"""Tokens of service accounts, on request."""
+
+# kube-apiserver: pkg/registry/core/serviceaccount/storage/token.go
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from mooring.local import bodies, refusals
+from mooring.local.cluster import Cluster
+from mooring.local.exchange import Request, Response, answer
+from mooring.local.paths import RequestInfo
+from mooring.local.resources import Served
+from mooring.local.tokens import AUDIENCES, Signer
+
+Object = dict[str, Any]
+
+_VERSION = "authentication.k8s.io/v1"
+_LEAST, _DEFAULT, _MOST = 600, 3600, 2**32
+_BOUND = {"Pod": "/pods", "Secret": "/secrets", "Node": "/nodes"}
+
+
+def create(
+    cluster: Cluster, request: Request, info: RequestInfo, served: Served, signer: Signer
+) -> Response:
+    """Answer with a token for a service account."""
+    how = bodies.options(request)
+    type = cluster.catalogue.table.find(_VERSION, "TokenRequest")
+    assert type is not None
+    asked = bodies.read_typed(request, type, "TokenRequest", _VERSION, how)
+    account = cluster.find(served, info.namespace, info.name).object
+    spec = asked.setdefault("spec", {})
+    seconds = spec.get("expirationSeconds")
+    seconds = _DEFAULT if seconds is None else seconds
+    _check(info, seconds)
+    audiences = tuple(spec.get("audiences") or AUDIENCES)
+    bound = _bound(cluster, info, spec.get("boundObjectRef"))
+    token = signer.issue(cluster, account, audiences, seconds, bound)
+    ends = cluster.now() + datetime.timedelta(seconds=seconds)
+    spec["audiences"], spec["expirationSeconds"] = list(audiences), seconds
+    asked["metadata"] = {
+        "name": info.name,
+        "namespace": info.namespace,
+        "creationTimestamp": cluster.timestamp(),
+    }
+    asked["status"] = {"token": token, "expirationTimestamp": ends.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    return answer(asked, 201)
+
+
+def _check(info: RequestInfo, seconds: int) -> None:
+    path = "spec.expirationSeconds"
+    why = ""
+    if seconds < _LEAST:
+        why = "may not specify a duration less than 10 minutes"
+    elif seconds > _MOST:
+        why = "may not specify a duration larger than 2^32 seconds"
+    if why:
+        text = f"Invalid value: {seconds}: {why}"
+        problem = ("FieldValueInvalid", path, text)
+        raise refusals.invalid("TokenRequest", "authentication.k8s.io", info.name, [problem])
+
+
+def _bound(cluster: Cluster, info: RequestInfo, reference: Object | None) -> Object | None:
+    if not reference:
+        return None
+    kind, name = reference.get("kind", ""), reference.get("name", "")
+    place = _BOUND.get(kind)
+    if place is None:
+        raise refusals.bad_request(
+            f"cannot bind token for serviceaccount to object of type {kind}"
+        )
+    namespace = "" if kind == "Node" else info.namespace
+    found = cluster.lookup(place, namespace, name)
+    if found is None:
+        raise refusals.not_found(place[1:], "", name)
+    uid = found["metadata"]["uid"]
+    if reference.get("uid") and reference["uid"] != uid:
+        why = (
+            f"the UID in the bound object reference ({reference['uid']}) does not match the UID "
+            f"in record. The object might have been deleted and then recreated"
+        )
+        raise refusals.conflict(place[1:], "", name, why)
+    return {"kind": kind, "name": name, "uid": uid}
