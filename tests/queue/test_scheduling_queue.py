@@ -282,6 +282,15 @@ def test_an_event_while_the_pod_is_in_flight_counts_when_it_comes_back(
     assert queue.names(place) == ["a"]
 
 
+def test_an_extenders_refusal_counts_events_that_no_plugin_asked_for() -> None:
+    queue = a_queue()
+    queue.add(pod("a"))
+    info = queue.take()
+    queue.move_all(NODE_LABEL, node(), node())
+    queue.add_unschedulable(info, info.pod, ["Extender"])
+    assert queue.names(Place.BACKOFF) == ["a"]
+
+
 def test_a_pending_pod_that_missed_its_event_becomes_active_at_once() -> None:
     queue = a_queue()
     queue.add(pod("a"))

@@ -51,6 +51,7 @@ DEFAULT_MAX_IN_UNSCHEDULABLE = 300.0
 FLUSH_INTERVAL = 30.0
 
 _MOVED = "Pod moved to an internal scheduling queue"
+_NOT_INTERESTING = "receive an event that isn't interested by any enabled plugins"
 _MOVED_BY_UPDATE = "Pod moved to an internal scheduling queue because the Pod is updated"
 
 _POD_ADD = events.UNSCHEDULED_POD_ADD.label
@@ -284,13 +285,8 @@ class SchedulingQueue:
                     ]
                     found += self._places.unschedulable.refused_by(profile, [*waiting, *strangers])
             if not interesting and not found:
-                vlog(
-                    log,
-                    6,
-                    "receive an event that isn't interested by any enabled plugins",
-                    event=event.label,
-                )
-                return
+                # Kept for the pods in flight all the same: an extender may be about to refuse one.
+                vlog(log, 6, _NOT_INTERESTING, event=event.label)
         if check is not None:
             found = [info for info in found if check(info.pod)]
         self._move(found, event, old, new)
