@@ -61,7 +61,7 @@ class MemoryClient:
         _check_version(old, patch.get("metadata", {}).get("resourceVersion", ""))
         if subresource:
             patch = {key: value for key, value in patch.items() if key == subresource}
-        merged = _merge(msgspec.to_builtins(old), patch)
+        merged = merge(msgspec.to_builtins(old), patch)
         patched: T = decode_as(merged, type(old))
         return self._write(store, patched)
 
@@ -118,19 +118,20 @@ def _check_version(old: KubeObject, version: str) -> None:
         )
 
 
-def _merge(old: Any, patch: Any, key: str = "") -> Any:
+def merge(old: Any, patch: Any, key: str = "") -> Any:
+    """Apply a strategic merge patch to what JSON has; only lists of conditions are merged."""
     if isinstance(patch, dict):
         merged = dict(old) if isinstance(old, dict) else {}
         for name, value in patch.items():
             if value is None:
                 merged.pop(name, None)
             else:
-                merged[name] = _merge(merged.get(name), value, name)
+                merged[name] = merge(merged.get(name), value, name)
         return merged
     merge_key = _MERGE_KEYS.get(key)
     if merge_key and isinstance(patch, list) and isinstance(old, list | tuple):
         items = {item[merge_key]: item for item in old}
         for item in patch:
-            items[item[merge_key]] = _merge(items.get(item[merge_key]), item)
+            items[item[merge_key]] = merge(items.get(item[merge_key]), item)
         return list(items.values())
     return patch

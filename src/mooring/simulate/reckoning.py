@@ -1,0 +1,114 @@
+"""Reckoning: what must be true of a scheduler when everything is quiet."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from mooring.api import KubeObject, Node, Pod
+from mooring.api.kinds import decode_as
+from mooring.app.scheduler import Scheduler
+from mooring.framework.decision import Outcome
+from mooring.queue.queued_pod_info import Place
+from mooring.simulate.ledger import FINISHED
+from mooring.simulate.memory import MemoryScheduler
+from mooring.simulate.object_store import NODES, PODS, Json, ObjectStore
+
+
+async def reckon(scheduler: Scheduler, store: ObjectStore) -> list[str]:
+    """Compare a scheduler with the truth; return what is wrong."""
+    pods = [pod for pod in store.list(PODS) if pod["status"]["phase"] not in FINISHED]
+    return [
+        *_internal(scheduler),
+        *_cache(scheduler, pods, store.list(NODES)),
+        *_queue(scheduler, pods),
+        *[text async for text in _forgotten(pods, store.list(NODES))],
+    ]
+
+
+def _internal(scheduler: Scheduler) -> Iterator[str]:
+    for part in (scheduler.cache, scheduler.queue):
+        try:
+            part.validate()
+        except AssertionError as error:
+            yield f"{type(part).__name__}.validate: {error}"
+    for uid in scheduler.cache.assumed:
+        yield f"{uid} is still assumed"
+    for pod in scheduler.queue.in_flight():
+        yield f"{pod.key} is still in flight"
+    for name in scheduler.nominator.nodes():
+        pods = [info.pod.key for info in scheduler.nominator.nominated_on(name)]
+        yield f"{pods} are still nominated to {name}"
+    if list(scheduler.on_the_way.waiting()):
+        yield "pods still wait at Permit"
+
+
+def _cache(scheduler: Scheduler, pods: list[Json], nodes: list[Json]) -> Iterator[str]:
+    known = {
+        info.uid: (info.pod.spec.node_name, info.pod.metadata.resource_version)
+        for info in scheduler.cache.pods
+    }
+    truth = {
+        pod["metadata"]["uid"]: (pod["spec"]["nodeName"], pod["metadata"]["resourceVersion"])
+        for pod in pods
+        if pod["spec"].get("nodeName")
+    }
+    yield from _differences("pods in the cache", known, truth)
+    infos = scheduler.cache.nodes.infos()
+    versions = {info.name: info.node.metadata.resource_version for info in infos}
+    yield from _differences("nodes in the cache", versions, _versions(nodes))
+    for info in infos:
+        there = {uid for uid, (node_name, _) in truth.items() if node_name == info.name}
+        yield from _differences(
+            f"pods on {info.name}", dict.fromkeys(info.pods), dict.fromkeys(there)
+        )
+
+
+def _queue(scheduler: Scheduler, pods: list[Json]) -> Iterator[str]:
+    queued = {
+        pod.metadata.name: pod.metadata.resource_version
+        for place in Place
+        for pod in scheduler.queue.pods_in(place)
+    }
+    pending = [pod for pod in pods if not pod["spec"].get("nodeName")]
+    yield from _differences("pods in the queue", queued, _versions(pending))
+
+
+def _versions(objects: list[Json]) -> dict[str, str]:
+    return {obj["metadata"]["name"]: obj["metadata"]["resourceVersion"] for obj in objects}
+
+
+def _differences(what: str, found: dict[str, Any], truth: dict[str, Any]) -> Iterator[str]:
+    for name in sorted(found.keys() | truth.keys()):
+        if name not in truth:
+            yield f"{what}: {name} is there, and should not be"
+        elif name not in found:
+            yield f"{what}: {name} is missing"
+        elif found[name] != truth[name]:
+            yield f"{what}: {name} is {found[name]}, and should be {truth[name]}"
+
+
+async def _forgotten(pods: list[Json], nodes: list[Json]) -> AsyncIterator[str]:
+    """Say which pods are pending although there is room for them, or could be made."""
+    pending = [pod for pod in pods if not pod["spec"].get("nodeName")]
+    if not pending:
+        return
+    objects: list[KubeObject] = [decode_as(node, Node) for node in nodes]
+    waiting = []
+    for pod in pods:
+        # Nobody has a claim on room: those who had one have got it, or have lost it.
+        status = {key: one for key, one in pod["status"].items() if key != "nominatedNodeName"}
+        decoded = decode_as({**pod, "status": status}, Pod)
+        objects.append(decoded)
+        if not decoded.spec.node_name:
+            waiting.append(decoded)
+    judge = MemoryScheduler(objects)
+    for one in waiting:
+        attempt = await judge.decide(one)
+        judge.discard(attempt)
+        decision = attempt.decision
+        if decision.outcome is Outcome.SCHEDULED:
+            yield f"{one.key} is pending, and would fit on {decision.node_name}"
+        elif decision.post_filter is not None and decision.post_filter.nominated_node:
+            where = decision.post_filter.nominated_node
+            yield f"{one.key} is pending, and could preempt on {where}"
