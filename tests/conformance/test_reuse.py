@@ -1,0 +1,89 @@
+"""The recorded decisions again, with what an identical pod was told taken over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mooring.simulate.memory import MemoryScheduler
+from mooring.testing import make_pod
+from tests.conformance import replay
+from tests.conformance.test_vectors import CLAIMS, SCENARIOS, differences
+
+#: What is not worked out where one node is left: nothing remains to be chosen.
+OF_SCORING = ("scores", "skippedScore", "total")
+
+
+def unexamined(run: replay.Replay) -> MemoryScheduler:
+    """Let a replay decide as a live scheduler does: an examination takes nothing over."""
+    scheduler = run.scheduler
+    decide = scheduler.decide
+    scheduler.decide = lambda pod, examine: decide(pod)  # type: ignore[method-assign]
+    return scheduler
+
+
+def touch(scheduler: MemoryScheduler) -> None:
+    """Put a pod on a node and take it off again: the row counts as changed."""
+    cache = scheduler.cluster.cache
+    passing = make_pod("passing-by", cpu="1", host_ports=[1])
+    cache.assume_pod(passing, cache.nodes.names[0])
+    cache.forget_pod(passing.metadata.uid)
+
+
+def hits(scheduler: MemoryScheduler) -> int:
+    return sum(
+        remembered.hits
+        for memory in scheduler.cycle._reuse.values()
+        for remembered in memory._remembered.values()
+    )
+
+
+def same(ours: dict[str, Any], recorded: dict[str, Any]) -> list[str]:
+    if len(recorded["feasible"] or ()) == 1:
+        recorded = {**recorded, **dict.fromkeys(OF_SCORING)}
+    return differences(ours, recorded)
+
+
+def decide_twice(run: replay.Replay) -> dict[str, Any]:
+    """Decide for a scenario's pod, touch a row, and return the second decision."""
+    run.one()
+    if len(run.scheduler.cluster.cache.nodes):
+        touch(run.scheduler)
+    return run.one()
+
+
+@pytest.mark.parametrize(
+    ("group", "index"),
+    [pytest.param(group, index, id=name) for group, index, name in SCENARIOS if group != CLAIMS],
+)
+def test_decides_as_recorded_when_an_identical_pod_came_before(group: str, index: int) -> None:
+    scenario, expected = replay.record(group, index)
+    run = replay.Replay(scenario)
+    scheduler = unexamined(run)
+    if not run.is_sequence:
+        again = decide_twice(run)
+        assert not hits(scheduler) or same(again, expected) == []
+        return
+    recorded = expected["sequence"]
+    entries = run.sequence(recorded)
+    assert (
+        not hits(scheduler)
+        or [
+            difference
+            for entry, wanted in zip(entries, recorded, strict=True)
+            for difference in same(entry, wanted)
+        ]
+        == []
+    )
+
+
+def test_pods_that_only_ask_for_resources_do_take_over() -> None:
+    reused = []
+    for group, index, _ in SCENARIOS:
+        if group == "noderesources-fit":
+            run = replay.Replay(replay.record(group, index)[0])
+            unexamined(run)
+            decide_twice(run)
+            reused.append(hits(run.scheduler))
+    assert sum(reused) > len(reused) / 2
