@@ -2,9 +2,12 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from mooring.errors import ApiError
+import pytest
+
+from mooring.errors import ApiError, NoAnswerError
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
+from mooring.observe.clock import VirtualClock
 from mooring.plugins.default_binder import DefaultBinder
 from tests.plugins.cluster import make_pod
 
@@ -19,6 +22,9 @@ class RecordingClient:
             raise self._error
         self.bound.append((pod.metadata.name, node_name))
 
+    async def get(self, kind, name: str, namespace: str):
+        return make_pod(name, "another")
+
 
 async def test_a_pod_is_bound_through_the_client() -> None:
     client = RecordingClient()
@@ -32,3 +38,58 @@ async def test_a_refusal_of_the_server_is_an_error() -> None:
     plugin = DefaultBinder(None, SimpleNamespace(client=client))
     status = await plugin.bind(CycleState(), make_pod("p"), "node")
     assert status == Status.error("pod p is already assigned")
+
+
+class VanishingClient(RecordingClient):
+    """Fails after having carried a bind out, and is not there for the first reads."""
+
+    def __init__(self, error: ApiError, reads: list[ApiError | str]) -> None:
+        super().__init__()
+        self._failure = error
+        self._reads = reads
+
+    async def bind(self, pod, node_name: str) -> None:
+        await super().bind(pod, node_name)
+        raise self._failure
+
+    async def get(self, kind, name: str, namespace: str):
+        answer = self._reads.pop(0)
+        if isinstance(answer, ApiError):
+            raise answer
+        return make_pod(name, answer)
+
+
+CUT = NoAnswerError("the connection was cut within the answer", sent=True)
+REFUSED = NoAnswerError("connection refused", sent=False)
+
+
+@pytest.mark.parametrize(
+    ("failure", "reads", "expected"),
+    [
+        pytest.param(CUT, ["node"], None, id="an answer that was lost is found by reading"),
+        pytest.param(
+            ApiError(500, "etcdserver: request timed out"),
+            [REFUSED, ApiError(503, ""), ApiError(429, ""), "node"],
+            None,
+            id="reading goes on until the server answers",
+        ),
+        pytest.param(
+            CUT, [REFUSED, ""], Status.error(CUT.message), id="a bind that was not carried out"
+        ),
+        pytest.param(
+            CUT, ["other"], Status.error(CUT.message), id="a pod that is on another node by then"
+        ),
+        pytest.param(
+            CUT, [ApiError(404, "")], Status.error(CUT.message), id="a pod that is gone by then"
+        ),
+        pytest.param(
+            CUT, [ApiError(403, "")], Status.error(CUT.message), id="a pod that may not be read"
+        ),
+    ],
+)
+async def test_an_unsettled_bind_is_settled_by_reading(failure, reads, expected) -> None:
+    client = VanishingClient(failure, reads)
+    plugin = DefaultBinder(None, SimpleNamespace(client=client, clock=VirtualClock()))
+    assert await plugin.bind(CycleState(), make_pod("p"), "node") == expected
+    assert not reads
+    assert len(client.bound) == 1

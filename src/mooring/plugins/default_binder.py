@@ -15,6 +15,10 @@ from mooring.observe.logs import vlog
 
 log = logging.getLogger(__name__)
 
+#: Seconds between two attempts to read what became of a bind; they double up to the longest.
+FIRST_WAIT = 0.5
+LONGEST_WAIT = 15.0
+
 
 class DefaultBinder(Plugin):
     """Bind pods by the pods/binding subresource."""
@@ -35,9 +39,23 @@ class DefaultBinder(Plugin):
         return None
 
     async def _is_bound(self, pod: Pod, node_name: str) -> bool:
+        """Read whether a pod is on a node, for as long as it takes to get an answer.
+
+        Until then the pod stays assumed: its room may be taken.
+        """
         meta = pod.metadata
-        try:
-            found = await self.handle.client.get(Pod, meta.name, meta.namespace)
-        except ApiError:
-            return False
-        return found.metadata.uid == meta.uid and found.spec.node_name == node_name
+        wait = FIRST_WAIT
+        while True:
+            try:
+                found = await self.handle.client.get(Pod, meta.name, meta.namespace)
+            except ApiError as error:
+                unknown = error.status == 0 or error.status >= 500 or error.is_too_many_requests
+                if not unknown:
+                    return False
+                vlog(
+                    log, 2, "Cannot read whether a pod was bound, trying again", pod=pod, err=error
+                )
+                await self.handle.clock.sleep(wait)
+                wait = min(wait * 2, LONGEST_WAIT)
+                continue
+            return found.metadata.uid == meta.uid and found.spec.node_name == node_name
