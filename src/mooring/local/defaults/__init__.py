@@ -48,7 +48,7 @@ def _default(type: Type, value: Object) -> None:
         item = value.get(name)
         if default is not None and (item is None or item == ""):
             value[name] = default
-        elif item:
+        elif item is not None:
             _default_kind(kind, item)
     conversion = CONVERSIONS.get(f"{type.package}.{type.name}")
     if conversion is not None:

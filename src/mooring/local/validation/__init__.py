@@ -10,7 +10,12 @@ from __future__ import annotations
 
 from mooring.local.schema.table import types
 from mooring.local.validation.kinds import CREATES, NAMES, UPDATES
-from mooring.local.validation.metadata import check_metadata, check_metadata_update, name_check
+from mooring.local.validation.metadata import (
+    check_kube_finalizers,
+    check_metadata,
+    check_metadata_update,
+    name_check,
+)
 from mooring.local.validation.problems import Object, Problem
 
 __all__ = ["Problem", "check_create", "check_update"]
@@ -20,6 +25,7 @@ def check_create(group_version: str, kind: str, obj: Object) -> list[Problem]:
     """Say what is wrong with a new object of a built-in kind."""
     check = NAMES.get(kind) or name_check(kind)
     problems = check_metadata(obj["metadata"], _is_namespaced(group_version, kind), check)
+    problems += check_kube_finalizers(obj["metadata"])
     more = CREATES.get((group_version, kind))
     return problems + (more(obj) if more is not None else [])
 
@@ -29,6 +35,7 @@ def check_update(
 ) -> list[Problem]:
     """Say what is wrong with a changed object, or with the status that a request wrote."""
     problems = check_metadata_update(obj["metadata"], old["metadata"])
+    problems += check_kube_finalizers(obj["metadata"])
     more = UPDATES.get((group_version, kind, subresource))
     return problems + (more(obj, old) if more is not None else [])
 

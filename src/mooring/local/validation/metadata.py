@@ -31,6 +31,8 @@ NameCheck = Callable[[str], list[str]]
 
 _ANNOTATIONS_MAX = 256 * 1024
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
+_STANDARD_FINALIZERS = ("kubernetes", _ORPHAN, _FOREGROUND)
+NOT_QUALIFIED = "name is neither a standard finalizer name nor is it fully qualified"
 
 _LABEL_NAMES = frozenset({"Namespace"})
 _LABEL_1035_NAMES: frozenset[str] = frozenset()
@@ -74,6 +76,16 @@ def check_metadata(
     problems += check_finalizers(metadata.get("finalizers"), f"{path}.finalizers")
     problems += check_managed_fields(metadata.get("managedFields"), f"{path}.managedFields")
     return problems
+
+
+def check_kube_finalizers(metadata: Object) -> list[Problem]:
+    """Check the finalizers of built-in kinds, which are qualified unless they are well known."""
+    # kubernetes: pkg/apis/core/validation/validation.go (ValidateFinalizerName)
+    return [
+        invalid(f"metadata.finalizers[{i}]", name, NOT_QUALIFIED)
+        for i, name in enumerate(metadata.get("finalizers") or ())
+        if "/" not in name and name not in _STANDARD_FINALIZERS
+    ]
 
 
 def check_metadata_update(new: Object, old: Object, path: str = "metadata") -> list[Problem]:

@@ -37,8 +37,8 @@ def duplicate(field: str, value: Any) -> Problem:
 
 
 def not_supported(field: str, value: Any, supported: Iterable[str]) -> Problem:
-    """Refuse a value that is none of some; they are listed in order."""
-    listed = ", ".join(map(shown, sorted(supported)))
+    """Refuse a value that is none of some; they are listed as given."""
+    listed = ", ".join(map(shown, supported))
     text = f"Unsupported value: {shown(value)}: supported values: {listed}"
     return ("FieldValueNotSupported", field, text)
 

@@ -20,6 +20,9 @@ _LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+", re.ASCII)
 _C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _HTTP_HEADER = re.compile(r"[-A-Za-z0-9]+", re.ASCII)
+_RELAXED = re.compile(
+    r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*", re.ASCII
+)
 _PERCENT = re.compile(r"[0-9]+%", re.ASCII)
 _PORT_CHARACTERS = re.compile(r"[-a-z0-9]*", re.ASCII)
 
@@ -44,6 +47,12 @@ HTTP_HEADER = (
 PERCENT = (
     "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or "
     "'93%', regex used for validation is '[0-9]+%')"
+)
+RELAXED_SUBDOMAIN = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' "
+    "or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
+    "for validation is "
+    "'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')"
 )
 NO_DOTS = "must not contain dots"
 PORT_RANGE = "must be between 1 and 65535, inclusive"
@@ -116,7 +125,7 @@ def port_problems(port: int) -> list[str]:
 
 def port_name_problems(name: str) -> list[str]:
     """Say why a text is no name of a port."""
-    problems = [max_length(15)] if len(name) > 15 else []
+    problems = ["must be no more than 15 characters"] if len(name) > 15 else []
     if _PORT_CHARACTERS.fullmatch(name) is None:
         problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
     if re.search("[a-z]", name) is None:
@@ -138,6 +147,12 @@ def path_segment_problems(text: str, *, prefix: bool = False) -> list[str]:
     if not prefix and text in (".", ".."):
         return [f"may not be '{text}'"]
     return [f"may not contain '{part}'" for part in ("/", "%") if part in text]
+
+
+def relaxed_subdomain_problems(text: str) -> list[str]:
+    """Say why a text is no DNS subdomain with underscores, as search paths may have."""
+    problems = [max_length(253)] if len(text.encode()) > 253 else []
+    return problems if _RELAXED.fullmatch(text) else [*problems, RELAXED_SUBDOMAIN]
 
 
 def ip_problems(text: str) -> list[str]:

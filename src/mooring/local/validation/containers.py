@@ -1,0 +1,510 @@
+"""The containers of a pod."""
+
+# kubernetes: pkg/apis/core/validation/validation.go
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mooring.api.quantity import parse_nanos
+from mooring.local.validation.paths import descending_path, no_backsteps
+from mooring.local.validation.problems import (
+    Object,
+    Problem,
+    duplicate,
+    each,
+    forbidden,
+    invalid,
+    non_negative,
+    not_found,
+    not_supported,
+    required,
+)
+from mooring.local.validation.resources import check_requirements
+from mooring.local.validation.texts import (
+    config_key_problems,
+    environment_name_problems,
+    http_header_problems,
+    label_key_problems,
+    label_problems,
+    port_name_problems,
+    port_problems,
+    subdomain_problems,
+)
+
+ENV_FIELDS = (
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+)
+VOLUME_FIELDS = (
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+)
+_RESOURCES = (
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+)
+_PROTOCOLS = ("SCTP", "TCP", "UDP")
+_PULL_POLICIES = ("Always", "IfNotPresent", "Never")
+_MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
+_PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
+_RESTART_POLICIES = ("Always", "Never", "OnFailure")
+_SUBSCRIPT = re.compile(r"(.+)\['(.*)'\]")
+_ONE_SOURCE = "may not have more than one field specified at a time"
+_ONE_HANDLER = "may not specify more than 1 handler type"
+_INIT_ONLY = "may not be set for init containers without restartPolicy=Always"
+_ID = "must be between 0 and 2147483647, inclusive"
+
+
+def check_containers(
+    containers: Sequence[Object] | None, path: str, volumes: Mapping[str, Object], spec: Object
+) -> list[Problem]:
+    """Check the containers that make up a pod."""
+    if not containers:
+        return [required(path)]
+    problems: list[Problem] = []
+    seen: set[str] = set()
+    for i, container in enumerate(containers):
+        where = f"{path}[{i}]"
+        problems += _common(container, where, volumes, spec)
+        name = container["name"]
+        if name in seen:
+            problems.append(duplicate(f"{where}.name", name))
+        seen.add(name)
+        problems += _hooks(container, where, spec)
+        problems += _restart_policy(container, where)
+    return problems + _host_ports(containers, path)
+
+
+def check_init_containers(
+    containers: Sequence[Object] | None, path: str, volumes: Mapping[str, Object], spec: Object
+) -> list[Problem]:
+    """Check the containers that run before the others."""
+    problems: list[Problem] = []
+    seen = {container["name"] for container in spec.get("containers") or ()}
+    for i, container in enumerate(containers or ()):
+        where = f"{path}[{i}]"
+        problems += _common(container, where, volumes, spec)
+        problems += _restart_policy(container, where)
+        name = container["name"]
+        if name in seen:
+            problems.append(duplicate(f"{where}.name", name))
+        elif name:
+            seen.add(name)
+        problems += _host_ports([container], path)
+        if container.get("restartPolicy") == "Always":
+            problems += _hooks(container, where, spec)
+        else:
+            problems += [
+                forbidden(f"{where}.{hook}", _INIT_ONLY)
+                for hook in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
+                if container.get(hook) is not None
+            ]
+    return problems
+
+
+def _common(
+    container: Object, path: str, volumes: Mapping[str, Object], spec: Object
+) -> list[Problem]:
+    problems: list[Problem] = []
+    name = container["name"]
+    if not name:
+        problems.append(required(f"{path}.name"))
+    else:
+        problems += each(f"{path}.name", name, label_problems(name))
+    if not container.get("image"):
+        problems.append(required(f"{path}.image"))
+    policy = container.get("terminationMessagePolicy")
+    if policy not in _MESSAGE_POLICIES:
+        where = f"{path}.terminationMessagePolicy"
+        problems.append(not_supported(where, policy, _MESSAGE_POLICIES))
+    problems += _ports(container.get("ports") or (), f"{path}.ports")
+    problems += _environment(container.get("env") or (), f"{path}.env")
+    problems += _environment_from(container.get("envFrom") or (), f"{path}.envFrom")
+    problems += _mounts(container, f"{path}.volumeMounts", volumes)
+    problems += _devices(container, f"{path}.volumeDevices", volumes)
+    pull = container.get("imagePullPolicy")
+    if pull not in _PULL_POLICIES:
+        problems.append(not_supported(f"{path}.imagePullPolicy", pull, _PULL_POLICIES))
+    claims = frozenset(claim["name"] for claim in spec.get("resourceClaims") or ())
+    problems += check_requirements(container["resources"], f"{path}.resources", claims)
+    problems += _security(container.get("securityContext"), f"{path}.securityContext")
+    image = container.get("image") or ""
+    if image.strip() != image:
+        why = "must not have leading or trailing whitespace"
+        problems.append(invalid(f"{path}.image", image, why))
+    return problems
+
+
+def _ports(ports: Sequence[Object], path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    seen: set[str] = set()
+    for i, port in enumerate(ports):
+        where = f"{path}[{i}]"
+        if name := port.get("name"):
+            if whys := port_name_problems(name):
+                problems += each(f"{where}.name", name, whys)
+            elif name in seen:
+                problems.append(duplicate(f"{where}.name", name))
+            else:
+                seen.add(name)
+        number = port["containerPort"]
+        if number == 0:
+            problems.append(required(f"{where}.containerPort"))
+        else:
+            problems += each(f"{where}.containerPort", number, port_problems(number))
+        if host := port.get("hostPort"):
+            problems += each(f"{where}.hostPort", host, port_problems(host))
+        if port.get("protocol") not in _PROTOCOLS:
+            problems.append(not_supported(f"{where}.protocol", port.get("protocol"), _PROTOCOLS))
+    return problems
+
+
+def _host_ports(containers: Sequence[Object], path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    seen: set[str] = set()
+    for i, container in enumerate(containers):
+        for j, port in enumerate(container.get("ports") or ()):
+            if not port.get("hostPort"):
+                continue
+            text = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{port['hostPort']}"
+            if text in seen:
+                problems.append(duplicate(f"{path}[{i}].ports[{j}].hostPort", text))
+            seen.add(text)
+    return problems
+
+
+def _environment(variables: Sequence[Object], path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    for i, variable in enumerate(variables):
+        where, name = f"{path}[{i}]", variable["name"]
+        if not name:
+            problems.append(required(f"{where}.name"))
+        else:
+            problems += each(f"{where}.name", name, environment_name_problems(name))
+        if variable.get("valueFrom") is not None:
+            problems += _value_from(variable, f"{where}.valueFrom")
+    return problems
+
+
+def _value_from(variable: Object, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    source = variable["valueFrom"]
+    count = 0
+    if (field := source.get("fieldRef")) is not None:
+        count += 1
+        problems += field_selector(field, ENV_FIELDS, f"{path}.fieldRef")
+    if (resource := source.get("resourceFieldRef")) is not None:
+        count += 1
+        problems += resource_selector(resource, f"{path}.resourceFieldRef", volume=False)
+    for name in ("configMapKeyRef", "secretKeyRef"):
+        if (key := source.get(name)) is not None:
+            count += 1
+            problems += _key_selector(key, f"{path}.{name}")
+    if source.get("fileKeyRef") is not None:
+        count += 1
+    if not count:
+        why = (
+            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, "
+            "`secretKeyRef` or `fileKeyRef`"
+        )
+        problems.append(invalid(path, "", why))
+    elif variable.get("value"):
+        problems.append(invalid(path, "", "may not be specified when `value` is not empty"))
+    elif count > 1:
+        problems.append(invalid(path, "", _ONE_SOURCE))
+    return problems
+
+
+def _key_selector(selector: Object, path: str) -> list[Problem]:
+    name, key = selector.get("name") or "", selector["key"]
+    problems = each(f"{path}.name", name, subdomain_problems(name))
+    if not key:
+        problems.append(required(f"{path}.key"))
+    else:
+        problems += each(f"{path}.key", key, config_key_problems(key))
+    return problems
+
+
+def field_selector(selector: Object, supported: Sequence[str], path: str) -> list[Problem]:
+    """Check a reference to a field of the pod."""
+    field = selector["fieldPath"]
+    if not field:
+        return [required(f"{path}.fieldPath")]
+    match = _SUBSCRIPT.fullmatch(field)
+    name = match[1] if match else field
+    known = (*VOLUME_FIELDS, *ENV_FIELDS, "spec.restartPolicy", "status.phase")
+    if name not in known:
+        why = f"error converting fieldPath: field label not supported: {name}"
+        return [invalid(f"{path}.fieldPath", field, why)]
+    if match is not None:
+        if name == "metadata.annotations":
+            return each(path, match[2].lower(), label_key_problems(match[2].lower()))
+        if name == "metadata.labels":
+            return each(path, match[2], label_key_problems(match[2]))
+        return [invalid(path, name, "does not support subscript")]
+    return [] if name in supported else [not_supported(f"{path}.fieldPath", name, supported)]
+
+
+def resource_selector(selector: Object, path: str, *, volume: bool) -> list[Problem]:
+    """Check a reference to a resource of a container."""
+    problems: list[Problem] = []
+    resource = selector["resource"]
+    if volume and not selector.get("containerName"):
+        problems.append(required(f"{path}.containerName"))
+    elif not resource:
+        problems.append(required(f"{path}.resource"))
+    elif resource not in _RESOURCES and not resource.startswith(
+        ("requests.hugepages-", "limits.hugepages-")
+    ):
+        problems.append(not_supported(f"{path}.resource", resource, _RESOURCES))
+    divisor = selector.get("divisor", "0")
+    of_cpu = resource in ("limits.cpu", "requests.cpu")
+    if parse_nanos(divisor) and of_cpu and divisor not in ("1m", "1"):
+        why = "only divisor's values 1m and 1 are supported with the cpu resource"
+        problems.append(invalid(f"{path}.divisor", resource, why))
+    return problems
+
+
+def _environment_from(sources: Sequence[Object], path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    for i, source in enumerate(sources):
+        where = f"{path}[{i}]"
+        if prefix := source.get("prefix"):
+            problems += each(f"{where}.prefix", prefix, environment_name_problems(prefix))
+        given = [n for n in ("configMapRef", "secretRef") if source.get(n) is not None]
+        for name in given:
+            referred = source[name].get("name")
+            if not referred:
+                problems.append(required(f"{where}.{name}.name"))
+            else:
+                problems += each(f"{where}.{name}.name", referred, subdomain_problems(referred))
+        if not given:
+            why = "must specify one of: `configMapRef` or `secretRef`"
+            problems.append(invalid(path, "", why))
+        elif len(given) > 1:
+            problems.append(invalid(path, "", _ONE_SOURCE))
+    return problems
+
+
+def _mounts(container: Object, path: str, volumes: Mapping[str, Object]) -> list[Problem]:
+    problems: list[Problem] = []
+    devices = {one["name"]: one["devicePath"] for one in container.get("volumeDevices") or ()}
+    seen: set[str] = set()
+    for i, mount in enumerate(container.get("volumeMounts") or ()):
+        where, name, at = f"{path}[{i}]", mount["name"], mount["mountPath"]
+        if not name:
+            problems.append(required(f"{where}.name"))
+        if name not in volumes:
+            problems.append(not_found(f"{where}.name", name))
+        if not at:
+            problems.append(required(f"{where}.mountPath"))
+        if at in seen:
+            problems.append(invalid(f"{where}.mountPath", at, "must be unique"))
+        seen.add(at)
+        if name in devices:
+            why = "must not already exist in volumeDevices"
+            problems.append(invalid(f"{where}.name", name, why))
+        if at in devices.values():
+            why = "must not already exist as a path in volumeDevices"
+            problems.append(invalid(f"{where}.mountPath", at, why))
+        problems += _mount_options(mount, container, path, where)
+    return problems
+
+
+def _mount_options(mount: Object, container: Object, path: str, where: str) -> list[Problem]:
+    problems: list[Problem] = []
+    if sub := mount.get("subPath"):
+        problems += descending_path(sub, f"{path}.subPath")
+    if expression := mount.get("subPathExpr"):
+        if sub:
+            why = "subPathExpr and subPath are mutually exclusive"
+            problems.append(invalid(f"{where}.subPathExpr", expression, why))
+        problems += descending_path(expression, f"{path}.subPathExpr")
+    if (propagation := mount.get("mountPropagation")) is not None:
+        if propagation not in _PROPAGATIONS:
+            problems.append(not_supported(f"{path}.mountPropagation", propagation, _PROPAGATIONS))
+        privileged = (container.get("securityContext") or {}).get("privileged")
+        if propagation == "Bidirectional" and not privileged:
+            why = "Bidirectional mount propagation is available only to privileged containers"
+            problems.append(forbidden(f"{path}.mountPropagation", why))
+    return problems
+
+
+def _devices(container: Object, path: str, volumes: Mapping[str, Object]) -> list[Problem]:
+    problems: list[Problem] = []
+    mounts = {one["name"]: one["mountPath"] for one in container.get("volumeMounts") or ()}
+    names: set[str] = set()
+    paths: set[str] = set()
+    for i, device in enumerate(container.get("volumeDevices") or ()):
+        where, name, at = f"{path}[{i}]", device["name"], device["devicePath"]
+        if not name:
+            problems.append(required(f"{where}.name"))
+        if name in names:
+            problems.append(invalid(f"{where}.name", name, "must be unique"))
+        volume = volumes.get(name)
+        if volume is None:
+            problems.append(not_found(f"{where}.name", name))
+        elif not (volume.get("persistentVolumeClaim") or volume.get("ephemeral")):
+            why = (
+                "can only use volume source type of PersistentVolumeClaim or Ephemeral for block "
+                "mode"
+            )
+            problems.append(invalid(f"{where}.name", name, why))
+        if not at:
+            problems.append(required(f"{where}.devicePath"))
+        if at in paths:
+            problems.append(invalid(f"{where}.devicePath", at, "must be unique"))
+        if at and no_backsteps(at, ""):
+            why = "can not contain backsteps ('..')"
+            problems.append(invalid(f"{where}.devicePath", at, why))
+        paths.add(at)
+        if name in mounts:
+            why = "must not already exist in volumeMounts"
+            problems.append(invalid(f"{where}.name", name, why))
+        if at in mounts.values():
+            why = "must not already exist as a path in volumeMounts"
+            problems.append(invalid(f"{where}.devicePath", at, why))
+        names.add(name)
+    return problems
+
+
+def _hooks(container: Object, path: str, spec: Object) -> list[Problem]:
+    problems: list[Problem] = []
+    grace = spec.get("terminationGracePeriodSeconds")
+    for hook in ("postStart", "preStop"):
+        if (handler := (container.get("lifecycle") or {}).get(hook)) is not None:
+            problems += _handler(handler, f"{path}.lifecycle.{hook}", grace)
+    for name in ("livenessProbe", "readinessProbe", "startupProbe"):
+        if (probe := container.get(name)) is not None:
+            problems += _probe(probe, name, f"{path}.{name}", grace)
+    return problems
+
+
+def _probe(probe: Object, name: str, path: str, grace: int | None) -> list[Problem]:
+    problems = _handler(probe, path, grace)
+    for field in (
+        "initialDelaySeconds",
+        "timeoutSeconds",
+        "periodSeconds",
+        "successThreshold",
+        "failureThreshold",
+    ):
+        problems += non_negative(f"{path}.{field}", probe.get(field))
+    own = probe.get("terminationGracePeriodSeconds")
+    if own is not None and own <= 0:
+        where = f"{path}.terminationGracePeriodSeconds"
+        problems.append(invalid(where, own, "must be greater than 0"))
+    if name == "readinessProbe":
+        if own is not None:
+            where = f"{path}.terminationGracePeriodSeconds"
+            problems.append(invalid(where, own, "must not be set for readinessProbes"))
+    elif probe.get("successThreshold") != 1:
+        given = probe.get("successThreshold")
+        problems.append(invalid(f"{path}.successThreshold", given, "must be 1"))
+    return problems
+
+
+def _handler(handler: Object, path: str, grace: int | None) -> list[Problem]:
+    problems: list[Problem] = []
+    count = 0
+    for name in ("exec", "httpGet", "tcpSocket", "grpc", "sleep"):
+        action = handler.get(name)
+        if action is None:
+            continue
+        if count:
+            problems.append(forbidden(f"{path}.{name}", _ONE_HANDLER))
+            continue
+        count += 1
+        problems += _action(name, action, f"{path}.{name}", grace)
+    if not count:
+        problems.append(required(path, "must specify a handler type"))
+    return problems
+
+
+def _action(name: str, action: Object, path: str, grace: int | None) -> list[Problem]:
+    if name == "exec":
+        return [] if action.get("command") else [required(f"{path}.command")]
+    if name == "sleep":
+        seconds = action["seconds"]
+        if grace is not None and not 0 <= seconds <= grace:
+            why = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
+            return [invalid(path, seconds, why)]
+        return []
+    problems: list[Problem] = []
+    if name == "httpGet" and not action.get("path"):
+        problems.append(required(f"{path}.path"))
+    problems += check_port(action["port"], f"{path}.port")
+    if name == "httpGet":
+        if action.get("scheme") not in ("HTTP", "HTTPS"):
+            scheme = action.get("scheme")
+            problems.append(not_supported(f"{path}.scheme", scheme, ("HTTP", "HTTPS")))
+        for header in action.get("httpHeaders") or ():
+            whys = http_header_problems(header["name"])
+            problems += each(f"{path}.httpHeaders", header["name"], whys)
+    return problems
+
+
+def check_port(port: Any, path: str) -> list[Problem]:
+    """Check a port that is given by number or name."""
+    whys = port_name_problems(port) if isinstance(port, str) else port_problems(port)
+    return each(path, port, whys)
+
+
+def _restart_policy(container: Object, path: str) -> list[Problem]:
+    policy = container.get("restartPolicy")
+    rules = container.get("restartPolicyRules")
+    if policy is None:
+        why = "must specify restartPolicy when restart rules are used"
+        return [required(f"{path}.restartPolicy", why)] if rules else []
+    if policy not in _RESTART_POLICIES:
+        return [not_supported(f"{path}.restartPolicy", policy, _RESTART_POLICIES)]
+    return []
+
+
+def check_ids(context: Object, names: Sequence[str], path: str) -> list[Problem]:
+    """Check ids of users and groups."""
+    return [
+        problem
+        for name in names
+        if context.get(name) is not None
+        for problem in check_id(context[name], f"{path}.{name}")
+    ]
+
+
+def check_id(number: int, path: str) -> list[Problem]:
+    """Check the id of a user or group."""
+    return [] if 0 <= number <= 2**31 - 1 else [invalid(path, number, _ID)]
+
+
+def _security(context: Object | None, path: str) -> list[Problem]:
+    if context is None:
+        return []
+    problems = check_ids(context, ("runAsUser", "runAsGroup"), path)
+    if context.get("allowPrivilegeEscalation") is False:
+        if context.get("privileged"):
+            why = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
+            problems.append(invalid(path, context, why))
+        if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
+            why = (
+                "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` "
+                "CAP_SYS_ADMIN"
+            )
+            problems.append(invalid(path, context, why))
+    return problems
