@@ -100,8 +100,8 @@ class Point(Enum):
     ENQUEUE_EXTENSIONS = ExtensionPoint(
         "", "EnqueueExtensions", (Method("events_to_register", ()),)
     )
-    #: Pods that a plugin signs alike get the same answers from its Filter and Score on a node, until
-    #: that node, its pods or any node object changes. None: the answers depend on more.
+    #: Pods that a plugin signs alike get the same answers from its Filter and Score on a node,
+    #: until that node, its pods or any node object changes. None: the answers depend on more.
     SIGN = ExtensionPoint("", "Sign", (Method("sign_pod", ("pod",)),))
 
     @property
