@@ -6,12 +6,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mooring.local import refusals
+from mooring.local import limits, refusals
+from mooring.local.cluster import Cluster
+from mooring.local.refusals import Refusal
 
 if TYPE_CHECKING:
     from mooring.local.writing import Write
 
 Object = dict[str, Any]
+
+TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
+TOKEN_VOLUME = "kube-api-access-"
+TOKEN_SECONDS = 3607
+"""kube-apiserver: pkg/serviceaccount/legacy.go, WarnOnlyBoundTokenExpirationSeconds"""
+
+_MIRROR = "kubernetes.io/config.mirror"
+_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+_EVICTING_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_GRACE = 300
+_PERMANENT = frozenset({"default", "kube-system", "kube-public"})
 
 
 def admit_create(write: Write, obj: Object) -> None:
@@ -19,14 +32,39 @@ def admit_create(write: Write, obj: Object) -> None:
     namespace = obj["metadata"].get("namespace")
     if namespace:
         _check_namespace(write, namespace, obj)
+    store = write.served.store
+    if store == "/pods":
+        _admit_pod(write.cluster, obj)
+    elif store == "/persistentvolumeclaims":
+        _default_class(write.cluster, obj)
+    elif store == "scheduling.k8s.io/priorityclasses":
+        _check_default_priority(write.cluster, obj)
 
 
 def admit_update(write: Write, old: Object, obj: Object) -> None:
     """Admit a changed object."""
+    if write.served.store == "/pods":
+        spec, before = obj.get("spec") or {}, old.get("spec") or {}
+        for name in ("priority", "preemptionPolicy"):
+            if spec.get(name) is None and before.get(name) is not None:
+                spec[name] = before[name]
+        if not write.subresource:
+            _tolerate(spec)
+    elif write.served.store == "scheduling.k8s.io/priorityclasses":
+        _check_default_priority(write.cluster, obj)
+
+
+def forbid_delete(resource: str, name: str) -> Refusal | None:
+    """Return why a deletion must not be, None where it may."""
+    if resource == "/namespaces" and name in _PERMANENT:
+        return refusals.forbidden("namespaces", "", name, "this namespace may not be deleted")
+    return None
 
 
 def _check_namespace(write: Write, namespace: str, obj: Object) -> None:
     # apiserver: pkg/admission/plugin/namespace/lifecycle/admission.go
+    if write.served.store.startswith("authorization"):
+        return
     found = write.cluster.lookup("/namespaces", "", namespace)
     if found is None:
         raise refusals.not_found("namespaces", "", namespace)
@@ -44,3 +82,161 @@ def _check_namespace(write: Write, namespace: str, obj: Object) -> None:
             }
         ]
         raise refusal
+
+
+def _admit_pod(cluster: Cluster, pod: Object) -> None:
+    limits.apply(cluster, pod)
+    if _MIRROR not in (pod["metadata"].get("annotations") or {}):
+        _service_account(cluster, pod)
+    _tolerate(pod["spec"])
+    _priority(cluster, pod)
+    limits.check_quota(cluster, pod)
+
+
+def _forbidden(pod: Object, why: str) -> Refusal:
+    name = pod["metadata"].get("name") or ""
+    return refusals.forbidden("pods", "", name, why)
+
+
+def _service_account(cluster: Cluster, pod: Object) -> None:
+    # kube-apiserver: plugin/pkg/admission/serviceaccount/admission.go
+    spec, namespace = pod["spec"], pod["metadata"]["namespace"]
+    name = spec.get("serviceAccountName") or "default"
+    spec["serviceAccountName"] = spec["serviceAccount"] = name
+    account = cluster.lookup("/serviceaccounts", namespace, name)
+    if account is None:
+        where = f"{namespace}/{name}"
+        why = f'error looking up service account {where}: serviceaccount "{name}" not found'
+        raise _forbidden(pod, why)
+    mount = spec.get("automountServiceAccountToken")
+    if mount is None:
+        mount = account.get("automountServiceAccountToken", True)
+    if mount:
+        _mount_token(cluster, spec)
+    secrets = account.get("imagePullSecrets")
+    if not spec.get("imagePullSecrets") and secrets:
+        spec["imagePullSecrets"] = [{"name": one["name"]} for one in secrets]
+
+
+def _mount_token(cluster: Cluster, spec: Object) -> None:
+    there = next(
+        (
+            one["name"]
+            for one in spec.get("volumes") or ()
+            if one.get("name", "").startswith(TOKEN_VOLUME)
+        ),
+        "",
+    )
+    name = there or f"{TOKEN_VOLUME}{cluster.suffix()}"
+    needed = False
+    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
+        mounts = container.setdefault("volumeMounts", [])
+        if all(one.get("mountPath") != TOKEN_PATH for one in mounts):
+            mounts.append({"name": name, "readOnly": True, "mountPath": TOKEN_PATH})
+            needed = True
+    if needed and not there:
+        spec.setdefault("volumes", []).append({"name": name, "projected": _token_volume()})
+
+
+def _token_volume() -> Object:
+    root = {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
+    field = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
+    return {
+        "sources": [
+            {"serviceAccountToken": {"expirationSeconds": TOKEN_SECONDS, "path": "token"}},
+            {"configMap": root},
+            {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": field}]}},
+        ],
+        "defaultMode": 420,
+    }
+
+
+def _tolerate(spec: Object) -> None:
+    # kube-apiserver: plugin/pkg/admission/defaulttolerationseconds/admission.go
+    tolerations = spec.get("tolerations") or []
+    missing = [
+        taint
+        for taint in _EVICTING_TAINTS
+        if not any(
+            one.get("key") in (None, "", taint) and one.get("effect") in (None, "", "NoExecute")
+            for one in tolerations
+        )
+    ]
+    if missing:
+        spec["tolerations"] = [
+            *tolerations,
+            *(
+                {
+                    "key": taint,
+                    "operator": "Exists",
+                    "effect": "NoExecute",
+                    "tolerationSeconds": _GRACE,
+                }
+                for taint in missing
+            ),
+        ]
+
+
+def _priority(cluster: Cluster, pod: Object) -> None:
+    # kube-apiserver: plugin/pkg/admission/priority/admission.go
+    spec = pod["spec"]
+    name = spec.get("priorityClassName") or ""
+    found = _priority_class(cluster, name)
+    if name and found is None:
+        raise _forbidden(pod, f"no PriorityClass with name {name} was found")
+    value, policy = 0, "PreemptLowerPriority"
+    if found is not None:
+        value = found.get("value", 0)
+        policy = found.get("preemptionPolicy") or policy
+        spec["priorityClassName"] = found["metadata"]["name"]
+    given = spec.get("priority")
+    if given is not None and given != value:
+        why = (
+            f"the integer value of priority ({given}) must not be provided in pod spec; priority "
+            f"admission controller computed {value} from the given PriorityClass name"
+        )
+        raise _forbidden(pod, why)
+    spec["priority"] = value
+    told = spec.get("preemptionPolicy")
+    if told is not None and told != policy:
+        why = (
+            f"the string value of PreemptionPolicy ({told}) must not be provided in pod spec; "
+            f"priority admission controller computed {policy} from the given PriorityClass name"
+        )
+        raise _forbidden(pod, why)
+    spec["preemptionPolicy"] = policy
+
+
+def _priority_class(cluster: Cluster, name: str) -> Object | None:
+    place = "scheduling.k8s.io/priorityclasses"
+    if name:
+        return cluster.lookup(place, "", name)
+    marked = [one.object for one in cluster.store.items(place) if one.object.get("globalDefault")]
+    # Two of them may be there after a race; the lower value wins.
+    return min(marked, key=lambda one: one.get("value", 0), default=None)
+
+
+def _check_default_priority(cluster: Cluster, obj: Object) -> None:
+    if not obj.get("globalDefault"):
+        return
+    name = obj["metadata"].get("name", "")
+    for stored in cluster.store.items("scheduling.k8s.io/priorityclasses"):
+        other = stored.object["metadata"]["name"]
+        if stored.object.get("globalDefault") and other != name:
+            why = f"PriorityClass {other} is already marked as default. Only one default can exist"
+            raise refusals.forbidden("priorityclasses", "scheduling.k8s.io", name, why)
+
+
+def _default_class(cluster: Cluster, claim: Object) -> None:
+    # kube-apiserver: plugin/pkg/admission/storage/storageclass/setdefault/admission.go
+    spec = claim.get("spec") or {}
+    if spec.get("storageClassName") is not None:
+        return
+    marked = [
+        stored.object["metadata"]
+        for stored in cluster.store.items("storage.k8s.io/storageclasses")
+        if (stored.object["metadata"].get("annotations") or {}).get(_DEFAULT_CLASS) == "true"
+    ]
+    if marked:
+        newest = max(marked, key=lambda one: (one["creationTimestamp"], one["name"]))
+        spec["storageClassName"] = newest["name"]

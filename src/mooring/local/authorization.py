@@ -12,6 +12,7 @@ from mooring.local import refusals
 from mooring.local.cluster import Cluster
 from mooring.local.exchange import User
 from mooring.local.refusals import Refusal
+from mooring.local.selecting import selector_of
 
 Object = dict[str, Any]
 
@@ -93,7 +94,19 @@ class Authorizer:
         who = f'{subject.get("kind")} "{subject.get("name")}'
         who += f'/{subject["namespace"]}"' if subject.get("namespace") else '"'
         text = f'{kind} "{name}" of {reference.get("kind")} "{reference.get("name")}" to {who}'
-        return (role or {}).get("rules") or [], text
+        return self._rules(role), text
+
+    def _rules(self, role: Object | None) -> list[Object]:
+        """Return the rules of a role, with those of the roles that it gathers."""
+        if role is None:
+            return []
+        found = list(role.get("rules") or ())
+        for selector in (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or ():
+            chosen = selector_of(selector)
+            for stored in self._cluster.store.items(CLUSTER_ROLES):
+                if stored.object is not role and chosen.matches(stored.labels):
+                    found += self._rules(stored.object)
+        return found
 
     def refusal(self, asked: Attributes) -> Refusal:
         """Return the refusal of what is not allowed."""

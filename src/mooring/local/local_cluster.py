@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from mooring.local import bootstrap, kubeconfig
+from mooring.local import bootstrap, definitions, kubeconfig
 from mooring.local.api import Api
 from mooring.local.certificates import Authority, load_key, new_key
 from mooring.local.cluster import Cluster
 from mooring.local.journal import SqliteJournal
+from mooring.local.namespaces import NamespaceLifecycle
 from mooring.local.resources import Catalogue
 from mooring.local.schema.table import types
 from mooring.local.server import Server
@@ -38,13 +39,16 @@ class LocalCluster:
         self.cluster = Cluster(Store(journal), Catalogue(types()))
         key = load_key(folder / "sa.key") if folder is not None else new_key()
         self.api = Api(self.cluster, Signer(key))
+        self._namespaces = NamespaceLifecycle(self.cluster, self.authority.pem)
         self._server = Server(self.api.handle, self.authority)
         self.url = ""
 
     async def start(self) -> None:
         """Serve, and write the kubeconfig once it works."""
         settings = self._settings
-        bootstrap.fill(self.cluster)
+        definitions.load(self.cluster)
+        bootstrap.fill(self.cluster, self.authority.pem)
+        self._namespaces.start()
         port = await self._server.start(settings.host, settings.port)
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         self.url = f"https://{host}:{port}"
@@ -54,4 +58,5 @@ class LocalCluster:
     async def stop(self) -> None:
         """End, with everything that was acknowledged kept where a folder was given."""
         await self._server.stop()
+        await self._namespaces.stop()
         self.cluster.store.close()

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from mooring.local import refusals
+from mooring.local import admission, definitions, pods, refusals, services, validation
 from mooring.local.cluster import Cluster
 from mooring.local.defaults import set_defaults
 from mooring.local.patch import managed
@@ -17,6 +18,7 @@ from mooring.local.schema.canonical import zero
 
 Object = dict[str, Any]
 
+_TRACKED = ("managedFields", "resourceVersion")
 _KEEPS_STATUS = frozenset({"/nodes", "/events"})
 _GENERATION = frozenset(
     {
@@ -69,13 +71,8 @@ def prepare_create(cluster: Cluster, served: Served, obj: Object) -> None:
         _empty_status(served, obj)
     if served.store in _GENERATION or served.custom is not None:
         obj["metadata"]["generation"] = 1
-    if served.store == "/namespaces":
-        obj["status"] = {"phase": "Active"}
-        spec = obj.setdefault("spec", {})
-        if "kubernetes" not in (spec.get("finalizers") or ()):
-            spec["finalizers"] = [*(spec.get("finalizers") or ()), "kubernetes"]
-    elif served.store == "/pods":
-        obj["status"] = {"phase": "Pending"}
+    if (prepare := _CREATES.get(served.store)) is not None:
+        prepare(cluster, obj)
 
 
 def _empty_status(served: Served, obj: Object) -> None:
@@ -85,15 +82,58 @@ def _empty_status(served: Served, obj: Object) -> None:
         obj["status"] = zero(field.kind)
 
 
+def _namespace(cluster: Cluster, obj: Object) -> None:
+    obj["status"] = {"phase": "Active"}
+    spec = obj.setdefault("spec", {})
+    if "kubernetes" not in (spec.get("finalizers") or ()):
+        spec["finalizers"] = [*(spec.get("finalizers") or ()), "kubernetes"]
+
+
+def _volume(cluster: Cluster, obj: Object) -> None:
+    obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": cluster.timestamp()}
+
+
+def _claim(cluster: Cluster, obj: Object) -> None:
+    obj["status"] = {"phase": "Pending"}
+
+
+def _job(cluster: Cluster, obj: Object) -> None:
+    """Give a job a selector of its own, unless it brings one."""
+    # kube-apiserver: pkg/registry/batch/job/strategy.go, generateSelector
+    spec, metadata = obj["spec"], obj["metadata"]
+    if spec.get("manualSelector"):
+        return
+    template = spec.setdefault("template", {}).setdefault("metadata", {})
+    labels = template.setdefault("labels", {})
+    for name, value in (("job-name", metadata["name"]), ("controller-uid", metadata["uid"])):
+        labels.setdefault(name, value)
+        labels.setdefault(f"batch.kubernetes.io/{name}", value)
+    selector = spec.setdefault("selector", {}).setdefault("matchLabels", {})
+    selector.setdefault("batch.kubernetes.io/controller-uid", metadata["uid"])
+
+
+_CREATES: dict[str, Callable[[Cluster, Object], None]] = {
+    "/namespaces": _namespace,
+    "/pods": pods.prepare_create,
+    "/services": services.prepare,
+    "/persistentvolumes": _volume,
+    "/persistentvolumeclaims": _claim,
+    "batch/jobs": _job,
+    definitions.RESOURCE: definitions.prepare,
+}
+
+
 def check_create(cluster: Cluster, served: Served, obj: Object) -> None:
     """Refuse a new object that does not validate."""
-    if not obj["metadata"].get("name"):
-        problem = (
-            "FieldValueRequired",
-            "metadata.name",
-            "Required value: name or generateName is required",
-        )
-        raise refusals.invalid(served.kind, served.group, "", [problem])
+    if served.custom is None:
+        problems = validation.check_create(obj["apiVersion"], obj["kind"], obj)
+        _refuse(served, obj, problems)
+
+
+def _refuse(served: Served, obj: Object, problems: list[validation.Problem]) -> None:
+    if problems:
+        name = obj["metadata"].get("name") or ""
+        raise refusals.invalid(served.kind, served.group, name, problems)
 
 
 def prepare_update(
@@ -103,15 +143,32 @@ def prepare_update(
     if subresource == "status":
         for name in (set(obj) | set(old)) - {"status", "metadata"}:
             _keep(obj, old, name)
+        _keep_metadata(served, obj, old)
         return
     if "status" in served.subresources:
         _keep(obj, old, "status")
+    if served.store == "/services":
+        services.prepare(cluster, obj, old)
+    elif served.store == definitions.RESOURCE:
+        definitions.prepare(cluster, obj)
     if served.store in _GENERATION or served.custom is not None:
         ignored = ("metadata", "status")
         before = {key: value for key, value in old.items() if key not in ignored}
         after = {key: value for key, value in obj.items() if key not in ignored}
         if before != after:
             obj["metadata"]["generation"] = int(old["metadata"].get("generation") or 0) + 1
+
+
+def _keep_metadata(served: Served, obj: Object, old: Object) -> None:
+    """Keep the metadata that a write of the status must not change."""
+    if served.custom is not None:
+        tracked = {k: obj["metadata"][k] for k in _TRACKED if k in obj["metadata"]}
+        kept = {k: v for k, v in old["metadata"].items() if k not in _TRACKED}
+        obj["metadata"] = kept | tracked
+    elif served.store == "apps/deployments":
+        _keep(obj["metadata"], old["metadata"], "labels")
+    elif served.store == "/pods":
+        pods.prepare_status(obj, old)
 
 
 def _keep(obj: Object, old: Object, name: str) -> None:
@@ -125,10 +182,16 @@ def check_update(
     cluster: Cluster, served: Served, obj: Object, old: Object, subresource: str
 ) -> None:
     """Refuse a changed object that does not validate."""
+    if served.custom is None:
+        found = validation.check_update(obj["apiVersion"], obj["kind"], obj, old, subresource)
+        _refuse(served, obj, found)
 
 
 def check_delete(cluster: Cluster, served: Served, obj: Object) -> None:
     """Refuse a deletion that must not be."""
+    refusal = admission.forbid_delete(served.store, obj["metadata"]["name"])
+    if refusal is not None:
+        raise refusal
 
 
 def begin_deletion(cluster: Cluster, served: Served, obj: Object) -> None:
@@ -151,7 +214,11 @@ def namespace_terminating(obj: Object) -> Refusal:
 
 def after_write(cluster: Cluster, served: Served, obj: Object, old: Object | None) -> None:
     """Do what follows a write."""
+    if served.store == definitions.RESOURCE:
+        definitions.serve(cluster, obj)
 
 
 def after_delete(cluster: Cluster, served: Served, obj: Object) -> None:
     """Do what follows a deletion."""
+    if served.store == definitions.RESOURCE:
+        definitions.withdraw(cluster, obj)

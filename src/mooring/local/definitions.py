@@ -1,0 +1,70 @@
+"""Custom resource definitions: their names, their conditions, and what they serve."""
+
+# apiextensions-apiserver: pkg/controller/{status,establish}
+
+from __future__ import annotations
+
+from typing import Any
+
+from mooring.local.cluster import Cluster
+from mooring.local.resources import custom_resource
+from mooring.local.schema.custom import custom_kinds
+
+Object = dict[str, Any]
+
+RESOURCE = "apiextensions.k8s.io/customresourcedefinitions"
+
+
+def prepare(cluster: Cluster, definition: Object) -> None:
+    """Complete a definition's names and say that it is established."""
+    spec = definition["spec"]
+    names = spec.setdefault("names", {})
+    accepted = dict(names)
+    stored = [one["name"] for one in spec.get("versions") or () if one.get("storage")]
+    before = definition.get("status") or {}
+    now = cluster.timestamp()
+    definition["status"] = {
+        "conditions": before.get("conditions")
+        or [
+            _condition("NamesAccepted", "NoConflicts", "no conflicts found", now),
+            _condition(
+                "Established", "InitialNamesAccepted", "the initial names have been accepted", now
+            ),
+        ],
+        "acceptedNames": accepted,
+        "storedVersions": sorted({*(before.get("storedVersions") or ()), *stored}),
+    }
+
+
+def _condition(type: str, reason: str, message: str, now: str) -> Object:
+    return {
+        "type": type,
+        "status": "True",
+        "lastTransitionTime": now,
+        "reason": reason,
+        "message": message,
+    }
+
+
+def serve(cluster: Cluster, definition: Object) -> None:
+    """Serve what a definition defines, in place of what it defined before."""
+    spec = definition["spec"]
+    cluster.catalogue.remove(spec["group"], spec["names"]["plural"])
+    for custom in custom_kinds(definition):
+        cluster.catalogue.add(custom_resource(custom))
+
+
+def withdraw(cluster: Cluster, definition: Object) -> None:
+    """Serve a definition's resources no more, and forget their objects."""
+    spec = definition["spec"]
+    group, plural = spec["group"], spec["names"]["plural"]
+    place = f"{group}/{plural}"
+    for stored in list(cluster.store.items(place)):
+        cluster.store.delete(place, stored.key)
+    cluster.catalogue.remove(group, plural)
+
+
+def load(cluster: Cluster) -> None:
+    """Serve the definitions that are stored."""
+    for stored in list(cluster.store.items(RESOURCE)):
+        serve(cluster, stored.object)

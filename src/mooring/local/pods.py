@@ -1,0 +1,68 @@
+"""What a pod gets when it is created: phase, quality of service, conditions."""
+
+# kube-apiserver: pkg/registry/core/pod/strategy.go, pkg/apis/core/v1/helper/qos/qos.go
+
+from __future__ import annotations
+
+from typing import Any
+
+from mooring.api.quantity import parse_nanos
+from mooring.local.cluster import Cluster
+from mooring.local.status import set_condition
+
+Object = dict[str, Any]
+
+GATED = "Scheduling is blocked due to non-empty scheduling gates"
+_COUNTED = ("cpu", "memory")
+
+
+def prepare_create(cluster: Cluster, pod: Object) -> None:
+    """Give a new pod its status."""
+    status: Object = {"phase": "Pending", "qosClass": qos_class(pod["spec"])}
+    pod["status"] = status
+    if pod["spec"].get("schedulingGates"):
+        set_condition(
+            cluster,
+            status,
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "reason": "SchedulingGated",
+                "message": GATED,
+            },
+        )
+
+
+def prepare_status(pod: Object, old: Object) -> None:
+    """Keep what a write of the status must not change."""
+    if "ownerReferences" in old["metadata"]:
+        pod["metadata"]["ownerReferences"] = old["metadata"]["ownerReferences"]
+    else:
+        pod["metadata"].pop("ownerReferences", None)
+    before = old.get("status") or {}
+    status = pod.setdefault("status", {})
+    if not status.get("qosClass") and before.get("qosClass"):
+        status["qosClass"] = before["qosClass"]
+
+
+def qos_class(spec: Object) -> str:
+    """Return a pod's quality of service."""
+    if resources := spec.get("resources"):
+        holders = [resources]
+    else:
+        containers = (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
+        holders = [one.get("resources") or {} for one in containers]
+    requests: dict[str, int] = {}
+    limits: dict[str, int] = {}
+    guaranteed = True
+    for holder in holders:
+        for kind, total in (("requests", requests), ("limits", limits)):
+            for name, text in (holder.get(kind) or {}).items():
+                amount = parse_nanos(text)
+                if name in _COUNTED and amount > 0:
+                    total[name] = total.get(name, 0) + amount
+        bounded = {name for name, text in (holder.get("limits") or {}).items() if parse_nanos(text)}
+        guaranteed = guaranteed and bounded.issuperset(_COUNTED)
+    if not requests and not limits:
+        return "BestEffort"
+    return "Guaranteed" if guaranteed and requests == limits else "Burstable"

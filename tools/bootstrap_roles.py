@@ -1,0 +1,89 @@
+"""Write src/mooring/local/roles.json: the roles that kube-apiserver makes, those that matter here.
+
+They are read out of the tables that its own tests compare with, in the Go module cache.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+MODULE = "k8s.io/kubernetes@v1.36.4"
+FOLDER = "plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata"
+FILES = (
+    "cluster-roles.yaml",
+    "cluster-role-bindings.yaml",
+    "namespace-roles.yaml",
+    "namespace-role-bindings.yaml",
+)
+TARGET = Path(__file__).parents[1] / "src/mooring/local/roles.json"
+CLUSTER_ROLES = frozenset(
+    {
+        "admin",
+        "cluster-admin",
+        "edit",
+        "system:aggregate-to-admin",
+        "system:aggregate-to-edit",
+        "system:aggregate-to-view",
+        "system:auth-delegator",
+        "system:basic-user",
+        "system:certificates.k8s.io:kube-apiserver-client-approver",
+        "system:discovery",
+        "system:kube-controller-manager",
+        "system:kube-scheduler",
+        "system:monitoring",
+        "system:node",
+        "system:node-proxier",
+        "system:persistent-volume-provisioner",
+        "system:public-info-viewer",
+        "system:service-account-issuer-discovery",
+        "system:volume-scheduler",
+        "view",
+    }
+)
+_BOOTSTRAPPING = "kubernetes.io/bootstrapping"
+
+
+def wanted(item: dict[str, Any]) -> bool:
+    """Tell whether an object matters to a cluster without cloud and kubelets."""
+    name = item["metadata"]["name"]
+    if item["kind"] == "ClusterRole":
+        return name in CLUSTER_ROLES
+    if item["kind"] == "ClusterRoleBinding":
+        return item["roleRef"]["name"] in CLUSTER_ROLES
+    return "scheduler" in name or "extension" in name
+
+
+def compact(item: dict[str, Any]) -> dict[str, Any]:
+    """Return an object without what all of them have."""
+    metadata = {key: item["metadata"][key] for key in ("name", "namespace") if key in item["metadata"]}
+    labels = {k: v for k, v in item["metadata"].get("labels", {}).items() if k != _BOOTSTRAPPING}
+    if labels:
+        metadata["labels"] = labels
+    parts = ("rules", "roleRef", "subjects", "aggregationRule")
+    return {
+        "kind": item["kind"],
+        "metadata": metadata,
+        **{part: item[part] for part in parts if item.get(part)},
+    }
+
+
+def main() -> int:
+    cache = subprocess.run(["go", "env", "GOMODCACHE"], capture_output=True, text=True, check=True)
+    folder = Path(cache.stdout.strip(), MODULE, FOLDER)
+    found = []
+    for name in FILES:
+        for document in yaml.safe_load_all((folder / name).read_text()):
+            found += [compact(item) for item in document["items"] if wanted(item)]
+    lines = ",\n".join(json.dumps(one, separators=(",", ":")) for one in found)
+    TARGET.write_text(f"[\n{lines}\n]\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
