@@ -76,3 +76,19 @@ def test_most_of_the_nodes_are_worked_out_by_way_of_all() -> None:
     assert cache.nodes.select(np.array([2, 0])).per_row(pods).tolist() == [1, 0]
     assert cache.nodes.select(np.array([2])).per_row(pods).tolist() == [1]
     assert sizes == [3, 1]
+
+
+def test_the_rows_that_changed_are_told_as_far_back_as_they_are_recorded() -> None:
+    cache = Cache(PodInfos(FeatureGates()))
+    for name in ("a", "b", "c"):
+        cache.add_node(make_node(name))
+    before = cache.nodes.generation
+    assert cache.nodes.changed_since(before) == []
+    for uid, node in (("x", "c"), ("y", "a")):
+        cache.add_pod(make_pod(uid, metadata={"uid": uid}, spec={"nodeName": node}))
+    cache.remove_pod("x")
+    assert cache.nodes.changed_since(before) == [2, 0, 2]
+    assert cache.nodes.changed_since(cache.nodes.generation - 1) == [2]
+    cache.remove_node("b")
+    assert cache.nodes.changed_since(before) is None
+    assert cache.nodes.changed_since(cache.nodes.generation) == []
