@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -14,6 +15,8 @@ from mooring.errors import PluginError
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import CONFIGURABLE_POINTS, Point
+from mooring.observe.clock import VirtualClock
+from mooring.observe.metrics import Metrics
 from mooring.plugins.default_binder import DefaultBinder
 from mooring.plugins.priority_sort import PrioritySort
 from mooring.registry import Registry
@@ -27,7 +30,7 @@ def resolved(**points: list[tuple[str, int]]) -> ResolvedProfile:
 
 
 def profile(*plugins: type[Plugin], **points: list[tuple[str, int]]) -> Profile:
-    handle: Any = None
+    handle: Any = SimpleNamespace(metrics=Metrics(), clock=VirtualClock())
     return Profile(resolved(**points), Registry(plugins), handle)
 
 

@@ -15,6 +15,7 @@ from mooring.framework.pod_info import PodInfo, PodInfos
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.informers.store import Store
+from mooring.observe.metrics import Metrics
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
@@ -57,6 +58,7 @@ class Cluster:
         gates: Mapping[str, bool] | None = None,
     ) -> None:
         self.features = FeatureGates(gates)
+        self.metrics = Metrics()
         self._infos = PodInfos(self.features)
         self.cache = Cache(self._infos)
         self._stores: dict[Any, Store[Any]] = {}

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from mooring.api import (
@@ -144,11 +144,17 @@ class ClusterEvents:
         if not wanted & action:
             return None
         event = ClusterEvent(resource, action)
+
+        def move(old: Any, new: Any) -> None:
+            start = self._clock.now()
+            self._move(event, old, new)
+            self._observe(event, start)
+
         if action is ActionType.UPDATE:
-            return lambda old, new: self._move(event, old, new)
+            return move
         if action is ActionType.ADD:
-            return lambda new: self._move(event, None, new)
-        return lambda old: self._move(event, old, None)
+            return lambda new: move(None, new)
+        return lambda old: move(old, None)
 
     def _move(
         self,
@@ -157,27 +163,42 @@ class ClusterEvents:
         new: Any,
         check: Callable[[Pod], bool] | None = None,
     ) -> None:
-        start = self._clock.now()
         self._queue.move_all(event, old, new, check)
+
+    def _observe(self, event: ClusterEvent, start: float) -> None:
         self._metrics.event_handling_duration[event.label].observe(self._clock.now() - start)
+
+    def _move_for_update(
+        self, happened: Sequence[ClusterEvent], old: Any, new: Any, start: float
+    ) -> None:
+        """Move pods for each event that an update amounts to; each takes the update's time too."""
+        updating = self._clock.now() - start
+        for event in happened:
+            begin = self._clock.now()
+            self._move(event, old, new)
+            self._observe(event, begin - updating)
 
     # Nodes.
 
     def _node_added(self, node: Node) -> None:
+        start = self._clock.now()
         vlog(log, 3, "Add event for node", node=node)
         self._cache.add_node(node)
         self._move(events.NODE_ADD, None, node)
+        self._observe(events.NODE_ADD, start)
 
     def _node_updated(self, old: Node, new: Node) -> None:
+        start = self._clock.now()
         vlog(log, 4, "Update event for node", node=new)
         self._cache.update_node(new)
-        for event in self._changes.of_node(old, new):
-            self._move(event, old, new)
+        self._move_for_update(self._changes.of_node(old, new), old, new, start)
 
     def _node_deleted(self, node: Node) -> None:
+        start = self._clock.now()
         self._move(events.NODE_DELETE, node, None)
         vlog(log, 3, "Delete event for node", node=node)
         self._cache.remove_node(node.metadata.name)
+        self._observe(events.NODE_DELETE, start)
 
     # Pods.
 
@@ -188,9 +209,10 @@ class ClusterEvents:
         if pod.spec.node_name:
             self._assigned_pod_added(pod)
         elif self._is_ours(pod):
+            start = self._clock.now()
             vlog(log, 3, "Add event for unscheduled pod", pod=pod)
             self._queue.add(pod)
-            self._metrics.event_handling_duration[events.UNSCHEDULED_POD_ADD.label].observe(0.0)
+            self._observe(events.UNSCHEDULED_POD_ADD, start)
 
     def _pod_updated(self, old: Pod, new: Pod) -> None:
         if old.metadata.uid != new.metadata.uid:
@@ -208,9 +230,11 @@ class ClusterEvents:
 
     def _pod_deleted(self, pod: Pod) -> None:
         if pod.spec.node_name:
+            start = self._clock.now()
             vlog(log, 3, "Delete event for scheduled pod", pod=pod)
             self._cache.remove_pod(pod.metadata.uid)
             self._move(events.ASSIGNED_POD_DELETE, pod, None)
+            self._observe(events.ASSIGNED_POD_DELETE, start)
             if self._is_ours(pod):
                 # The last that was seen of it may have been without a node.
                 self._queue.delete(pod)
@@ -222,23 +246,34 @@ class ClusterEvents:
                 self._nomination_ended(pod)
 
     def _drop(self, pod: Pod) -> None:
+        start = self._clock.now()
         vlog(log, 3, "Delete event for unscheduled pod", pod=pod)
         self._queue.delete(pod)
+        self._observe(events.UNSCHEDULED_POD_DELETE, start)
 
     def _assigned_pod_added(self, pod: Pod) -> None:
+        start = self._clock.now()
         vlog(log, 3, "Add event for scheduled pod", pod=pod)
         self._cache.add_pod(pod)
         self._move(events.ASSIGNED_POD_ADD, None, pod)
+        self._observe(events.ASSIGNED_POD_ADD, start)
 
     def _assigned_pod_updated(self, old: Pod, new: Pod) -> None:
+        start = self._clock.now()
         vlog(log, 4, "Update event for scheduled pod", pod=old)
         self._cache.update_pod(new)
-        for event in self._changes.of_pod(old, new):
-            self._move(event, old, new)
+        self._move_for_update(self._changes.of_pod(old, new), old, new, start)
+        self._observe(events.ASSIGNED_POD_UPDATE, start)
 
     def _pending_pod_updated(self, old: Pod, new: Pod) -> None:
         if old.metadata.resource_version == new.metadata.resource_version:
             return
+        start = self._clock.now()
+        self._change_pending_pod(old, new)
+        for event in {events.UNSCHEDULED_POD_UPDATE, *self._changes.of_pod(old, new)}:
+            self._observe(event, start)
+
+    def _change_pending_pod(self, old: Pod, new: Pod) -> None:
         if self._cache.is_assumed(new.metadata.uid):
             if new.is_terminating and not old.is_terminating:
                 self._assumed_pod_deleted(new)

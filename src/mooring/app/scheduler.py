@@ -38,7 +38,7 @@ from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, vlog
-from mooring.observe.metrics import Metrics
+from mooring.observe.metrics import PLUGIN_METRICS_SAMPLE_PERCENT, Metrics
 from mooring.queue import events
 from mooring.queue.nominator import PodNominator
 from mooring.queue.order import queue_order
@@ -59,6 +59,8 @@ _ERROR = "error"
 
 #: From this many attempts on, the metric does not count them. # schedule_one.go (getAttemptsLabel)
 _MANY_ATTEMPTS = 15
+#: One scheduling cycle in so many has its plugins timed.
+_SAMPLE_EVERY = 100 // PLUGIN_METRICS_SAMPLE_PERCENT
 #: Seconds that binding cycles under way get to end when the scheduler stops.
 _GRACE = 5.0
 
@@ -131,6 +133,8 @@ class Scheduler:
         self.inbox = Inbox()
         self.pod_infos = PodInfos(features)
         self.cache = Cache(self.pod_infos)
+        self._show_sizes()
+        self._cycles = 0
         self.on_the_way = PodsOnTheWay()
         #: When the loop last turned; the health check looks at it.
         self.heartbeat = clock.now()
@@ -183,6 +187,12 @@ class Scheduler:
             metrics=metrics,
         ).attach(informers)
 
+    def _show_sizes(self) -> None:
+        size, cache = self.metrics.cache_size, self.cache
+        size["assumed_pods"].set_function(lambda: len(cache.assumed))
+        size["pods"].set_function(lambda: len(cache.pods))
+        size["nodes"].set_function(lambda: len(cache.nodes))
+
     def _snapshot(self) -> Any:
         return self.cache.nodes
 
@@ -211,6 +221,7 @@ class Scheduler:
                 waiting_pods=self.on_the_way,
                 activate=self._activate,
                 spawn=self._spawn,
+                metrics=self.metrics,
             )
             handle = ProfileHandle(resolved.scheduler_name, around)
             profile = Profile(resolved, registry, handle)
@@ -298,6 +309,8 @@ class Scheduler:
         vlog(log, 3, "Attempting to schedule pod", pod=pod)
         start = self.clock.now()
         state = CycleState()
+        self._cycles += 1
+        state.record_plugin_metrics = self._cycles % _SAMPLE_EVERY == 0
         decision = await self.cycle.run(pod, state)
         self.metrics.scheduling_algorithm_duration.observe(self.clock.now() - start)
         for fault in decision.errors:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from mooring.api import Pod
+from mooring.cycle import recorder as points
 from mooring.cycle.call import fault, wrong_type
 from mooring.cycle.profile import Profile, Step
 from mooring.framework.plugin import PreFlight
@@ -62,6 +63,13 @@ def run_pre_enqueue(profile: Profile, pod: Pod) -> Status | None:
 
 def run_reserve(profile: Profile, state: CycleState, pod: Pod, node_name: str) -> Status | None:
     """Reserve; at the first failure the rest is not asked, and the caller runs `run_unreserve`."""
+    start = profile.recorder.now()
+    status = _run_reserve(profile.of(state), state, pod, node_name)
+    profile.recorder.point(points.RESERVE, status, start)
+    return status
+
+
+def _run_reserve(profile: Profile, state: CycleState, pod: Pod, node_name: str) -> Status | None:
     for step in profile.reserve:
         try:
             answer = step.call(state, pod, node_name)
@@ -79,12 +87,14 @@ def run_unreserve(
     profile: Profile, state: CycleState, pod: Pod, node_name: str
 ) -> Sequence[Status]:
     """Take back what Reserve did, last plugin first, all of them; return the faults."""
+    start = profile.recorder.now()
     faults = []
-    for step in profile.unreserve:
+    for step in profile.of(state).unreserve:
         try:
             step.call(state, pod, node_name)
         except Exception as error:
             faults.append(fault(step.name, Point.RESERVE, error, node_name))
+    profile.recorder.point(points.UNRESERVE, None, start)
     return faults
 
 
@@ -92,6 +102,15 @@ def run_permit(
     profile: Profile, state: CycleState, pod: Pod, node_name: str
 ) -> tuple[dict[str, float], Status | None]:
     """Ask for permission; return how long which plugin waits at most (with a Wait status)."""
+    start = profile.recorder.now()
+    waits, status = _run_permit(profile.of(state), state, pod, node_name)
+    profile.recorder.point(points.PERMIT, status, start)
+    return waits, status
+
+
+def _run_permit(
+    profile: Profile, state: CycleState, pod: Pod, node_name: str
+) -> tuple[dict[str, float], Status | None]:
     waits: dict[str, float] = {}
     waiting: Status | None = None
     for step in profile.permit:
@@ -127,6 +146,15 @@ def run_pre_bind_pre_flights(
     profile: Profile, state: CycleState, pod: Pod, node_name: str
 ) -> Status | None:
     """Ask the PreBind plugins whether they have work; Skip where none has."""
+    start = profile.recorder.now()
+    status = _run_pre_bind_pre_flights(profile.of(state), state, pod, node_name)
+    profile.recorder.point(points.PRE_BIND_PRE_FLIGHT, status, start)
+    return status
+
+
+def _run_pre_bind_pre_flights(
+    profile: Profile, state: CycleState, pod: Pod, node_name: str
+) -> Status | None:
     skipped, parallel = set(), set()
     result: Status | None = Status.skip()
     flights = {step.name: step for step in profile.pre_bind_pre_flight}
@@ -165,6 +193,15 @@ async def run_pre_bind(
     profile: Profile, state: CycleState, pod: Pod, node_name: str
 ) -> Status | None:
     """Prepare for binding; plugins that allow it run side by side."""
+    start = profile.recorder.now()
+    status = await _run_pre_bind(profile.of(state), state, pod, node_name)
+    profile.recorder.point(points.PRE_BIND, status, start)
+    return status
+
+
+async def _run_pre_bind(
+    profile: Profile, state: CycleState, pod: Pod, node_name: str
+) -> Status | None:
     for group in _groups(profile.pre_bind, state.get(_PreFlights, _NO_PRE_FLIGHTS)):
         if len(group) == 1:
             status = await _pre_bind(group[0], state, pod, node_name)
@@ -244,6 +281,13 @@ async def _first_failure(
 
 async def run_bind(profile: Profile, state: CycleState, pod: Pod, node_name: str) -> Status | None:
     """Bind by the first plugin that does not step aside."""
+    start = profile.recorder.now()
+    status = await _run_bind(profile.of(state), state, pod, node_name)
+    profile.recorder.point(points.BIND, status, start)
+    return status
+
+
+async def _run_bind(profile: Profile, state: CycleState, pod: Pod, node_name: str) -> Status | None:
     status: Status | None = Status.skip()
     for step in profile.bind:
         status = await _call(step, Point.BIND, state, pod, node_name)
@@ -261,9 +305,11 @@ async def run_post_bind(
     profile: Profile, state: CycleState, pod: Pod, node_name: str
 ) -> Sequence[Status]:
     """Tell the PostBind plugins that the pod is bound; return the faults."""
+    start = profile.recorder.now()
     faults = []
-    for step in profile.post_bind:
+    for step in profile.of(state).post_bind:
         status = await _call(step, Point.POST_BIND, state, pod, node_name)
         if status is not None:
             faults.append(status)
+    profile.recorder.point(points.POST_BIND, None, start)
     return faults

@@ -76,6 +76,7 @@ def filter_nodes(
 ) -> Verdicts:
     """Run all Filter plugins on `nodes`, those that `alive` keeps, in one pass."""
     verdicts = Verdicts([], None)
+    profile = profile.of(state)
     skips = state.skip_filter_plugins
     count_nonzero = np.count_nonzero
     #: Position in `nodes` of each node of the view that is asked; None where they are the same.
@@ -96,6 +97,7 @@ def filter_nodes(
                 origin = kept if origin is None else origin[kept]
                 view = nodes.select(origin if nodes.rows is None else nodes.rows[origin])
                 alive = None
+            step.evaluations.value += left
             hits: Hits = []
             if step.vector is None:
                 hits = _ask_each(step, state, pod, view, alive)
@@ -222,9 +224,10 @@ def _merge(first: Status, second: Status) -> Status:
 def filter_one(profile: Profile, state: CycleState, pod: Pod, node: Nodes) -> Status | None:
     """Run all Filter plugins on a view of one node, in node form where there is one."""
     skips = state.skip_filter_plugins
-    for step in profile.filter:
+    for step in profile.of(state).filter:
         if step.name in skips:
             continue
+        step.evaluations.value += 1
         try:
             if step.node is not None:
                 status = _ask(step, state, pod, node, 0)
@@ -262,7 +265,7 @@ def filter_with(
     state = state.clone()
     for other in others:
         node.add(0, other)
-        status = run_extension(profile.add_pod, "AddPod", state, pod, other, node.info(0))
+        status = run_extension(profile.of(state).add_pod, "AddPod", state, pod, other, node.info(0))
         if status is not None:
             return status
     return filter_one(profile, state, pod, node)

@@ -30,6 +30,7 @@ from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
 from mooring.observe.clock import Clock
+from mooring.observe.metrics import Metrics
 
 T = TypeVar("T")
 
@@ -66,6 +67,8 @@ class Surroundings(msgspec.Struct, frozen=True):
     waiting_pods: WaitingPods
     activate: Callable[[Iterable[Pod]], None]
     spawn: Callable[[Coroutine[Any, Any, None], Pod], None]
+    #: Where nobody reads them, metrics of their own.
+    metrics: Metrics = msgspec.field(default_factory=Metrics)
 
 
 class ProfileHandle:
@@ -83,6 +86,7 @@ class ProfileHandle:
         self.events = around.events
         self.nominator = around.nominator
         self.extenders = around.extenders
+        self.metrics = around.metrics
         self._around = around
         self.pod_info: Callable[[Pod], PodInfo] = around.pod_infos.of
 
@@ -110,6 +114,14 @@ class ProfileHandle:
     def activate(self, pods: Iterable[Pod]) -> None:
         """Move pending pods to the active queue."""
         self._around.activate(pods)
+
+    def shared(self, key: str, make: Callable[[], T]) -> T:
+        """Return what the plugins of all profiles share under a key; made by whoever asks first."""
+        kept = self._around.kept
+        if key not in kept:
+            kept[key] = make()
+        found: T = kept[key]
+        return found
 
     def spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
         """Run I/O outside the cycle, on behalf of a pod; failures are logged."""
@@ -163,13 +175,15 @@ class ProfileHandle:
         self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
     ) -> Status | None:
         """Tell the plugins that precompute that `other` was put on a what-if node."""
-        return run_extension(self.profile.add_pod, "AddPod", state, pod, other, node)
+        return run_extension(self.profile.of(state).add_pod, "AddPod", state, pod, other, node)
 
     def run_remove_pod(
         self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
     ) -> Status | None:
         """Tell the plugins that precompute that `other` was taken off a what-if node."""
-        return run_extension(self.profile.remove_pod, "RemovePod", state, pod, other, node)
+        return run_extension(
+            self.profile.of(state).remove_pod, "RemovePod", state, pod, other, node
+        )
 
     def precomputes(self, state: CycleState) -> bool:
         """Tell whether a Filter plugin that is asked in this cycle keeps state across nodes."""

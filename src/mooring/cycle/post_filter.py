@@ -13,6 +13,7 @@ import msgspec
 from mooring.api import Pod
 from mooring.cycle.call import fault, wrong_type
 from mooring.cycle.profile import Profile
+from mooring.cycle.recorder import POST_FILTER
 from mooring.framework.decision import NodeStatuses, PostFilterResult
 from mooring.framework.plugin import Nominate
 from mooring.framework.points import Point
@@ -26,6 +27,16 @@ async def run_post_filter(
     profile: Profile, state: CycleState, pod: Pod, statuses: NodeStatuses
 ) -> PostFilterResult:
     """Ask the PostFilter plugins in turn until one helps, fails, or says that nothing will help."""
+    recorder = profile.recorder
+    start = recorder.now()
+    result = await _run_post_filter(profile.of(state), state, pod, statuses)
+    recorder.point(POST_FILTER, result.status, start)
+    return result
+
+
+async def _run_post_filter(
+    profile: Profile, state: CycleState, pod: Pod, statuses: NodeStatuses
+) -> PostFilterResult:
     last = PostFilterResult(Status.unschedulable())
     reasons: list[str] = []
     rejector = ""

@@ -12,6 +12,7 @@ import msgspec
 from mooring.api import Pod
 from mooring.cycle.call import fault, wrong_type
 from mooring.cycle.profile import Profile, Step
+from mooring.cycle.recorder import PRE_FILTER
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.pod_info import PodInfo
@@ -43,6 +44,14 @@ class PreFilterResult(msgspec.Struct):
 
 def run_pre_filter(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) -> PreFilterResult:
     """Run the PreFilter plugins and note in the state which of them step aside."""
+    recorder = profile.recorder
+    start = recorder.now()
+    result = _run_pre_filter(profile.of(state), state, pod, nodes)
+    recorder.point(PRE_FILTER, result.status, start)
+    return result
+
+
+def _run_pre_filter(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) -> PreFilterResult:
     result = PreFilterResult()
     skipped: list[str] = []
     name = ""
@@ -51,12 +60,15 @@ def run_pre_filter(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) 
             name = step.name
             answer = step.call(state, pod, nodes)
             if answer is None:
+                step.evaluations.value += 1
                 continue
             if isinstance(answer, Status):
                 code = answer.code
                 if code is Code.SKIP:
                     skipped.append(name)
-                elif code is Code.UNSCHEDULABLE:
+                    continue
+                step.evaluations.value += 1
+                if code is Code.UNSCHEDULABLE:
                     # The other plugins still run: preemption needs their state.
                     result.status = answer.by(name)
                 elif code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
@@ -64,6 +76,7 @@ def run_pre_filter(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) 
                 elif code is not Code.SUCCESS:
                     return PreFilterResult(_failed(name, answer))
                 continue
+            step.evaluations.value += 1
             if not isinstance(answer, Set):
                 return PreFilterResult(
                     wrong_type(name, Point.PRE_FILTER, "pre_filter", _ANSWERS, answer)

@@ -5,19 +5,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from mooring.config.profiles import ResolvedProfile
+from mooring.cycle import recorder as points
+from mooring.cycle.recorder import Recorder
 from mooring.errors import PluginError
 from mooring.framework.handle import Handle
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import Point
+from mooring.framework.state import CycleState
+from mooring.observe.series import Counter
 from mooring.registry import Registry
 
 Call = Callable[..., Any]
+
+#: Points whose evaluations are counted. # kube-scheduler: framework/runtime/instrumented_plugins.go
+_EVALUATED = frozenset({Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE})
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -25,6 +34,8 @@ class Step(msgspec.Struct, frozen=True):
 
     name: str
     call: Call
+    #: How often it did something, in PreFilter and PreScore.
+    evaluations: Counter
 
 
 class FilterStep(msgspec.Struct, frozen=True):
@@ -33,6 +44,8 @@ class FilterStep(msgspec.Struct, frozen=True):
     name: str
     node: Call | None
     vector: Call | None
+    #: How many nodes it was asked about.
+    evaluations: Counter
 
 
 class ScoreStep(msgspec.Struct, frozen=True):
@@ -43,6 +56,8 @@ class ScoreStep(msgspec.Struct, frozen=True):
     node: Call | None
     vector: Call | None
     normalize: Call | None
+    #: How many nodes it was asked about.
+    evaluations: Counter
 
 
 class Profile:
@@ -62,6 +77,7 @@ class Profile:
         self.name = resolved.scheduler_name
         self.resolved = resolved
         self.handle = handle
+        self.recorder = Recorder(handle.metrics, self.name, handle.clock.now)
         #: The profile's own share of nodes to score; None where the global one holds.
         self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
         self.plugins = _instances(resolved, registry, handle) if plugins is None else plugins
@@ -70,7 +86,12 @@ class Profile:
         self.add_pod = self._steps(Point.PRE_FILTER, "add_pod", optional=True)
         self.remove_pod = self._steps(Point.PRE_FILTER, "remove_pod", optional=True)
         self.filter = tuple(
-            FilterStep(plugin.name, _method(plugin, "filter"), _method(plugin, "filter_nodes"))
+            FilterStep(
+                plugin.name,
+                _method(plugin, "filter"),
+                _method(plugin, "filter_nodes"),
+                self._evaluations(plugin, Point.FILTER),
+            )
             for plugin, _ in self._at(Point.FILTER, "filter", "filter_nodes")
         )
         self.post_filter = self._steps(Point.POST_FILTER, "post_filter")
@@ -82,6 +103,7 @@ class Profile:
                 _method(plugin, "score"),
                 _method(plugin, "score_nodes"),
                 _method(plugin, "normalize_score"),
+                self._evaluations(plugin, Point.SCORE),
             )
             for plugin, weight in self._at(Point.SCORE, "score", "score_nodes")
         )
@@ -96,6 +118,52 @@ class Profile:
         self.node_form_filters = frozenset(step.name for step in self.filter if step.vector is None)
         #: Whether a Score plugin can only be asked node by node.
         self.scores_node_by_node = any(step.vector is None for step in self.score)
+
+    def of(self, state: CycleState) -> Profile:
+        """Return this profile, or the timed one where the attempt's plugins are to be timed."""
+        return self.timed if state.record_plugin_metrics else self
+
+    @cached_property
+    def timed(self) -> Profile:
+        """Return a profile with the same plugins, every call of which is timed."""
+        other = copy.copy(self)
+        other.timed = other
+        timed = self.recorder.timed
+        other.pre_filter = _timed(self.recorder, points.PRE_FILTER, self.pre_filter)
+        other.add_pod = _timed(self.recorder, points.ADD_POD, self.add_pod)
+        other.remove_pod = _timed(self.recorder, points.REMOVE_POD, self.remove_pod)
+        other.filter = tuple(
+            FilterStep(
+                step.name,
+                step.node and timed(step.name, points.FILTER, step.node),
+                step.vector and self.recorder.timed_vector(step.name, points.FILTER, step.vector),
+                step.evaluations,
+            )
+            for step in self.filter
+        )
+        other.post_filter = _timed(self.recorder, points.POST_FILTER, self.post_filter)
+        other.pre_score = _timed(self.recorder, points.PRE_SCORE, self.pre_score)
+        other.score = tuple(
+            ScoreStep(
+                step.name,
+                step.weight,
+                step.node and timed(step.name, points.SCORE, step.node),
+                step.vector and timed(step.name, points.SCORE, step.vector),
+                step.normalize and timed(step.name, points.NORMALIZE, step.normalize),
+                step.evaluations,
+            )
+            for step in self.score
+        )
+        other.reserve = _timed(self.recorder, points.RESERVE, self.reserve)
+        other.unreserve = _timed(self.recorder, points.UNRESERVE, self.unreserve)
+        other.permit = _timed(self.recorder, points.PERMIT, self.permit)
+        other.pre_bind_pre_flight = _timed(
+            self.recorder, points.PRE_BIND_PRE_FLIGHT, self.pre_bind_pre_flight
+        )
+        other.pre_bind = _timed(self.recorder, points.PRE_BIND, self.pre_bind)
+        other.bind = _timed(self.recorder, points.BIND, self.bind)
+        other.post_bind = _timed(self.recorder, points.POST_BIND, self.post_bind)
+        return other
 
     def start(self) -> None:
         """Start the plugins; raise PluginError where one fails."""
@@ -123,16 +191,28 @@ class Profile:
                 )
             yield plugin, weight
 
+    def _evaluations(self, plugin: Plugin, point: Point) -> Counter:
+        if point not in _EVALUATED:
+            return Counter()
+        return self.handle.metrics.plugin_evaluations[plugin.name, point.label, self.name]
+
     def _steps(self, point: Point, method: str, *, optional: bool = False) -> tuple[Step, ...]:
         if not optional:
             found = [plugin for plugin, _ in self._at(point, method)]
         else:
             found = [self.plugins[name] for name in self.resolved.names(point)]
         return tuple(
-            Step(plugin.name, call)
+            Step(plugin.name, call, self._evaluations(plugin, point))
             for plugin in found
             if (call := _method(plugin, method)) is not None
         )
+
+
+def _timed(recorder: Recorder, point: str, steps: Sequence[Step]) -> tuple[Step, ...]:
+    return tuple(
+        Step(step.name, recorder.timed(step.name, point, step.call), step.evaluations)
+        for step in steps
+    )
 
 
 def _method(plugin: Plugin, name: str) -> Call | None:

@@ -22,6 +22,7 @@ import numpy as np
 from mooring.api import Pod
 from mooring.cycle.filtering import filter_nodes, filter_one
 from mooring.cycle.profile import Profile, ScoreStep
+from mooring.cycle.recorder import FILTER, SCORE, SIGN
 from mooring.cycle.scoring import (
     Ranking,
     ScoreError,
@@ -63,7 +64,10 @@ class Reuse:
 
         PreFilter has run. None where the pod cannot be signed or a plugin failed.
         """
+        recorder = self._profile.recorder
+        start = recorder.now()
         signature = self._signer.sign(state, pod)
+        recorder.point(SIGN, None, start)
         if signature is None:
             return None
         found = self._remembered.pop(signature.key, None)
@@ -72,8 +76,10 @@ class Reuse:
             if len(self._remembered) >= _SIGNATURES:
                 del self._remembered[next(iter(self._remembered))]
         found.signature = signature
+        start = recorder.now()
         if not found.filter(state, pod, nodes):
             return None
+        recorder.point(FILTER, None, start)
         self._remembered[signature.key] = found
         return found
 
@@ -175,10 +181,12 @@ class Remembered:
         """Score the feasible nodes: ask Score about the rows that changed, or about all."""
         nodes = self.feasible
         changed = _changed(nodes, self._scored_at)
-        self._scored_at = -1
+        recorder = self._profile.recorder
         try:
             run_pre_score(self._profile, state, pod, nodes)
+            start = recorder.now()
             ranking = self._rank(state, pod, nodes, changed)
+            recorder.point(SCORE, None, start)
         except ScoreError:
             # All nodes are asked once more, for the error to be the one without reuse.
             return rank(self._profile, state, pod, nodes)
@@ -196,7 +204,7 @@ class Remembered:
         scores: dict[str, PluginScores] = {}
         unsigned: list[Weighed] = []
         moves: list[_Move] = []
-        for step in self._profile.score:
+        for step in self._profile.of(state).score:
             name = step.name
             if name in state.skip_score_plugins:
                 continue

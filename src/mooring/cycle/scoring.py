@@ -15,6 +15,7 @@ import numpy as np
 from mooring.api import Pod
 from mooring.cycle.call import fault, wrong_type
 from mooring.cycle.profile import Profile, ScoreStep
+from mooring.cycle.recorder import PRE_SCORE, SCORE
 from mooring.framework.columns import Ints
 from mooring.framework.decision import PluginScores
 from mooring.framework.node_info import NodeInfo
@@ -75,6 +76,7 @@ def score_nodes(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes) -> S
     """Ask a Score plugin; return a score per node, or one that stands for all."""
     if step.vector is None:
         return _score_each(step, state, pod, nodes)
+    step.evaluations.value += len(nodes)
     try:
         answer = step.vector(state, pod, nodes)
     except Exception as error:
@@ -94,10 +96,15 @@ def rank(
     weighed: list[Weighed] = []
     scores: dict[str, PluginScores] = {}
     error: Status | None = None
+    recorder = profile.recorder
     try:
         run_pre_score(profile, state, pod, nodes)
+    except ScoreError as found:
+        return Ranking(scores, add_up(weighed, len(nodes)), found.status)
+    start = recorder.now()
+    try:
         skips = state.skip_score_plugins
-        for step in profile.score:
+        for step in profile.of(state).score:
             if step.name not in skips:
                 raw = score_nodes(step, state, pod, nodes)
                 one = weigh(step, state, pod, nodes, raw, keep_raw=keep_raw)
@@ -105,6 +112,7 @@ def rank(
                 scores[step.name] = one.scores
     except ScoreError as found:
         error = found.status
+    recorder.point(SCORE, error, start)
     return Ranking(scores, add_up(weighed, len(nodes)), error)
 
 
@@ -179,6 +187,19 @@ def _normalized_alike(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes
 
 def run_pre_score(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) -> None:
     """Run the PreScore plugins and note in the state which of them step aside."""
+    recorder = profile.recorder
+    start = recorder.now()
+    error: Status | None = None
+    try:
+        _run_pre_score(profile.of(state), state, pod, nodes)
+    except ScoreError as found:
+        error = found.status
+        raise
+    finally:
+        recorder.point(PRE_SCORE, error, start)
+
+
+def _run_pre_score(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) -> None:
     skipped: list[str] = []
     try:
         for step in profile.pre_score:
@@ -187,6 +208,7 @@ def run_pre_score(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) -
             except Exception as error:
                 status = fault(step.name, Point.PRE_SCORE, error)
             if status is None:
+                step.evaluations.value += 1
                 continue
             if not isinstance(status, Status):
                 status = wrong_type(
@@ -194,7 +216,9 @@ def run_pre_score(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) -
                 )
             if status.is_skip:
                 skipped.append(step.name)
-            elif not status.is_success:
+                continue
+            step.evaluations.value += 1
+            if not status.is_success:
                 raise _failed(_PRE_SCORE, step.name, status)
     finally:
         state.skip_score_plugins = frozenset(skipped)
@@ -218,6 +242,7 @@ def _score_each(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes) -> I
 
 def score_one(step: ScoreStep, state: CycleState, pod: Pod, node: NodeInfo) -> int:
     """Ask a Score plugin about one node, in node form."""
+    step.evaluations.value += 1
     call, name = step.node, step.name
     assert call is not None
     try:

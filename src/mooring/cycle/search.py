@@ -11,6 +11,7 @@ import numpy as np
 
 from mooring.cycle.filtering import Verdicts, filter_nodes_with_nominated
 from mooring.cycle.profile import Profile
+from mooring.cycle.recorder import FILTER
 from mooring.framework.decision import NodeStatuses
 from mooring.framework.handle import Nominator
 from mooring.framework.nodes import Nodes, Rows
@@ -73,6 +74,21 @@ class Search:
         enough: int,
     ) -> tuple[Nodes, Status | None]:
         """Return the feasible nodes among `nodes`, or as many as are enough, and a fault if any."""
+        recorder = profile.recorder
+        start = recorder.now()
+        found, status = self._find(profile, state, pod, nodes, statuses, enough)
+        recorder.point(FILTER, status, start)
+        return found, status
+
+    def _find(
+        self,
+        profile: Profile,
+        state: CycleState,
+        pod: PodInfo,
+        nodes: Nodes,
+        statuses: NodeStatuses,
+        enough: int,
+    ) -> tuple[Nodes, Status | None]:
         if not profile.filter and enough >= len(nodes):
             statuses.accept(_rows(nodes))
             return nodes, None

@@ -7,7 +7,7 @@ a virtual clock and in a unit test.
 from __future__ import annotations
 
 import random
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from mooring.api import Pod
@@ -21,6 +21,7 @@ from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
 from mooring.observe.clock import Clock
+from mooring.observe.metrics import Metrics
 
 T = TypeVar("T")
 
@@ -135,6 +136,8 @@ class Handle(Protocol):
     events: Events
     nominator: Nominator
     extenders: Sequence[Extender]
+    #: The scheduler's metrics, for what built-in plugins count themselves.
+    metrics: Metrics
 
     @property
     def snapshot(self) -> Nodes:
@@ -195,6 +198,10 @@ class Handle(Protocol):
         If not, what-if changes on different nodes cannot influence one another, and many nodes
         can be dry-run at once.
         """
+        ...
+
+    def shared(self, key: str, make: Callable[[], T]) -> T:
+        """Return what the plugins of all profiles share under a key; made by whoever asks first."""
         ...
 
     def spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:

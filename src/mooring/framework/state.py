@@ -21,7 +21,7 @@ class CycleState:
     a clone.
     """
 
-    __slots__ = ("_data", "skip_filter_plugins", "skip_score_plugins")
+    __slots__ = ("_data", "record_plugin_metrics", "skip_filter_plugins", "skip_score_plugins")
 
     def __init__(self) -> None:
         self._data: dict[Hashable, Any] = {}
@@ -29,6 +29,8 @@ class CycleState:
         self.skip_filter_plugins: frozenset[str] = frozenset()
         #: Names of plugins whose PreScore answered Skip: their Score is not asked.
         self.skip_score_plugins: frozenset[str] = frozenset()
+        #: Whether this attempt is one of those in which every plugin is timed.
+        self.record_plugin_metrics = False
 
     def write(self, key: Hashable, value: Any) -> None:
         """Keep `value` under `key`."""
@@ -57,4 +59,5 @@ class CycleState:
             other._data[key] = value if clone is None else clone()
         other.skip_filter_plugins = self.skip_filter_plugins
         other.skip_score_plugins = self.skip_score_plugins
+        other.record_plugin_metrics = self.record_plugin_metrics
         return other

@@ -319,6 +319,7 @@ async def test_pre_bind_gives_up_after_the_timeout() -> None:
     answer = await plugin.pre_bind(state, pod, "a")
     assert answer == Status.error("binding volumes: context deadline exceeded")
     assert cluster.now() == 5.0
+    assert cluster.metrics.volume_scheduling_stage_errors["bind"].value == 1
 
 
 async def test_a_write_that_fails_gives_up_the_reservation() -> None:

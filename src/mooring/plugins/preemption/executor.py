@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from mooring.api import Pod
 from mooring.errors import ApiError
 from mooring.framework.handle import Handle
+from mooring.observe.metrics import ERROR, SUCCESS
 
 log = logging.getLogger(__name__)
 
@@ -46,11 +47,14 @@ class Executor:
         """Carry a preemption out beside the scheduling loop."""
         leaving = [pod for pod in victims if pod.metadata.deletion_timestamp is None]
         if leaving:
+            self._handle.metrics.preemption_victims.observe(len(victims))
             self._preempting[preemptor.metadata.uid] = None
             self._handle.spawn(self._run_beside(preemptor, node_name, leaving), preemptor)
 
     async def _run_beside(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
         uid = preemptor.metadata.uid
+        start = self._handle.clock.now()
+        result = SUCCESS
         try:
             await self._clear_lower_nominations(preemptor, node_name)
             for victim in victims[:-1]:
@@ -59,13 +63,19 @@ class Executor:
             await self._preempt(preemptor, node_name, victims[-1])
         except ApiError:
             log.exception("Error occurred during async preemption")
+            result = ERROR
             self._preempting.pop(uid, None)
             self._handle.activate((preemptor,))
         finally:
             self._preempting.pop(uid, None)
+            metrics = self._handle.metrics
+            metrics.preemption_goroutines[result].inc()
+            seconds = self._handle.clock.now() - start
+            metrics.preemption_goroutines_duration[result].observe(seconds)
 
     async def run(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
         """Carry a preemption out within the cycle (gate SchedulerAsyncPreemption off)."""
+        self._handle.metrics.preemption_victims.observe(len(victims))
         for victim in victims:
             if victim.metadata.deletion_timestamp is None:
                 await self._preempt(preemptor, node_name, victim)

@@ -87,6 +87,14 @@ class DefaultPreemption(Plugin):
         self, state: CycleState, pod: Pod, statuses: NodeStatuses
     ) -> Nominate | Status:
         """Look for room; suspends only to ask extenders, or without SchedulerAsyncPreemption."""
+        try:
+            return await self._preempt(state, pod, statuses)
+        finally:
+            self.handle.metrics.preemption_attempts.inc()
+
+    async def _preempt(
+        self, state: CycleState, pod: Pod, statuses: NodeStatuses
+    ) -> Nominate | Status:
         pod = self.handle.lister(Pod).get(pod.metadata.name, pod.metadata.namespace) or pod
         refusal = self._ineligible(pod, statuses)
         if refusal is not None:

@@ -151,6 +151,7 @@ class VolumeBinding(Plugin):
         found = self._finder.find(kept.claims, OneNode(node, self._csi_nodes))
         for text, mask in found.errors:
             if mask[0]:
+                self._stage_failed("predicate")
                 return Status.error(text)
         reasons = [
             reason
@@ -175,6 +176,8 @@ class VolumeBinding(Plugin):
         found = self._finder.find(kept.claims, ManyNodes(nodes, self._reach, self._csi_nodes))
         kept.keep(nodes, found)
         for text, mask in found.errors:
+            if mask.any():
+                self._stage_failed("predicate")
             yield Status.error(text), mask
         for status, field in _REFUSALS:
             mask = getattr(found, field)
@@ -219,6 +222,7 @@ class VolumeBinding(Plugin):
             return None
         answer = self._binder.assume(pod, node_name, planned)
         if isinstance(answer, str):
+            self._stage_failed("assume")
             return Status.error(answer)
         kept.by_name[node_name] = planned
         kept.all_bound = answer
@@ -256,6 +260,12 @@ class VolumeBinding(Plugin):
         planned = kept.by_name.get(node_name)
         if planned is None:
             return _no_volumes(node_name)
+        status = await self._bind_volumes(pod, node_name, planned)
+        if status is not None:
+            self._stage_failed("bind")
+        return status
+
+    async def _bind_volumes(self, pod: Pod, node_name: str, planned: PodVolumes) -> Status | None:
         try:
             await self._binder.write(planned)
         except ApiError as error:
@@ -270,6 +280,9 @@ class VolumeBinding(Plugin):
         except BindingFailedError as error:
             return Status.error(f"binding volumes: {error}")
         return None
+
+    def _stage_failed(self, operation: str) -> None:
+        self.handle.metrics.volume_scheduling_stage_errors[operation].inc()
 
     def _kept(self, state: CycleState) -> PodVolumeState | Status:
         kept: PodVolumeState | None = state.get(self.name)
