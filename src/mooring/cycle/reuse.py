@@ -181,6 +181,7 @@ class Remembered:
         """Score the feasible nodes: ask Score about the rows that changed, or about all."""
         nodes = self.feasible
         changed = _changed(nodes, self._scored_at)
+        self._scored_at = -1
         recorder = self._profile.recorder
         try:
             run_pre_score(self._profile, state, pod, nodes)
