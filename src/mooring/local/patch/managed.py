@@ -14,6 +14,7 @@ from typing import Any
 from mooring.local.patch.field_set import FieldSet
 from mooring.local.patch.typed import Comparison, TypedError, compare
 from mooring.local.schema.canonical import Object, zero
+from mooring.local.schema.custom import CustomKind
 from mooring.local.schema.table import STRUCT, Kind, Type
 
 APPLY = "Apply"
@@ -92,6 +93,15 @@ def reset_fields(kind: str, has_status: bool, subresource: str) -> FieldSet:
     if subresource or not has_status:
         return FieldSet()
     return FieldSet.of(("f:status",))
+
+
+def custom_reset_fields(kind: CustomKind, subresource: str) -> FieldSet:
+    """Return the fields that a request to a custom resource or its status cannot set."""
+    # apiextensions-apiserver: pkg/registry/customresource/{strategy,status_strategy}.go
+    has_status = kind.subresources.get("status") is not None
+    if subresource == "status":
+        return FieldSet.of(*((f"f:{name}",) for name in kind.type.fields if name != "status"))
+    return FieldSet.of(("f:status",)) if has_status and not subresource else FieldSet()
 
 
 def read_managers(entries: Any) -> Managers | None:
