@@ -6,20 +6,16 @@ from typing import Any
 
 import pytest
 
-from mooring.framework.decision import Outcome
-from mooring.simulate.memory import drive
 from tests.conformance import replay
 
 SCENARIOS = replay.scenarios()
 #: What does not depend on how many nodes are looked at.
 ALWAYS = ("outcome", "preEnqueue", "preFilter", "skippedFilter", "message", "preemption")
-#: Allocating claims is not built yet; until then no pod with claims is placed.
-CLAIMS = "dynamicresources-optional"
 
 
 @pytest.mark.parametrize(
     ("group", "index"),
-    [pytest.param(group, index, id=name) for group, index, name in SCENARIOS if group != CLAIMS],
+    [pytest.param(group, index, id=name) for group, index, name in SCENARIOS],
 )
 def test_decides_as_recorded(group: str, index: int) -> None:
     scenario, expected = replay.record(group, index)
@@ -46,20 +42,6 @@ def test_decides_as_recorded(group: str, index: int) -> None:
         for number, (entry, wanted) in enumerate(zip(entries, recorded, strict=True))
         for difference in differences(entry, wanted)
     ] == []
-
-
-@pytest.mark.parametrize(
-    "index",
-    [pytest.param(index, id=name) for group, index, name in SCENARIOS if group == CLAIMS],
-)
-def test_no_pod_with_claims_is_placed(index: int) -> None:
-    scenario, _ = replay.record(CLAIMS, index)
-    run = replay.Replay(scenario)
-    for pod in run.pods:
-        attempt = drive(run.scheduler.decide(pod))
-        run.scheduler.discard(attempt)
-        if pod.spec.resource_claims:
-            assert attempt.decision.outcome is not Outcome.SCHEDULED
 
 
 def differences(ours: dict[str, Any], recorded: dict[str, Any]) -> list[str]:

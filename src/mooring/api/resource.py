@@ -1,10 +1,303 @@
-"""Dynamic resources: claims, templates, slices, device classes. Their insides stay plain."""
+"""Dynamic resources: claims for devices, the slices that offer them, and device classes."""
+
+# api: resource/v1/types.go
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from mooring.api.meta import TypedObject
+import msgspec
+
+from mooring.api.meta import Condition, TypedObject
+from mooring.api.quantity import QuantityText, ResourceList
+from mooring.api.scheduling import NodeSelector
+from mooring.api.wire import Wire
+
+#: Keeps a claim from being deleted while it is allocated.
+CLAIM_FINALIZER = "resource.kubernetes.io/delete-protection"
+#: Marks the claim that the scheduler made for a pod's extended resources.
+EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
+
+EXACT_COUNT = "ExactCount"
+ALL = "All"
+
+
+# What devices there are.
+
+
+class DeviceAttribute(Wire, frozen=True, kw_only=True):
+    """Describe a device by one value; the lists are alpha."""
+
+    int_value: int | None = msgspec.field(default=None, name="int")
+    bool_value: bool | None = msgspec.field(default=None, name="bool")
+    string_value: str | None = msgspec.field(default=None, name="string")
+    version_value: str | None = msgspec.field(default=None, name="version")
+    int_values: tuple[int, ...] = msgspec.field(default=(), name="ints")
+    bool_values: tuple[bool, ...] = msgspec.field(default=(), name="bools")
+    string_values: tuple[str, ...] = msgspec.field(default=(), name="strings")
+    version_values: tuple[str, ...] = msgspec.field(default=(), name="versions")
+
+
+class CapacityRequestPolicyRange(Wire, frozen=True, kw_only=True):
+    """Bound what may be consumed of a capacity."""
+
+    min: QuantityText | None = None
+    max: QuantityText | None = None
+    step: QuantityText | None = None
+
+
+class CapacityRequestPolicy(Wire, frozen=True, kw_only=True):
+    """Say how much of a capacity a request consumes."""
+
+    default: QuantityText | None = None
+    valid_values: tuple[QuantityText, ...] = ()
+    valid_range: CapacityRequestPolicyRange | None = None
+
+
+class DeviceCapacity(Wire, frozen=True, kw_only=True):
+    """Offer an amount of something."""
+
+    value: QuantityText = 0
+    request_policy: CapacityRequestPolicy | None = None
+
+
+class Counter(Wire, frozen=True, kw_only=True):
+    """Hold an amount that devices share."""
+
+    value: QuantityText = 0
+
+
+class CounterSet(Wire, frozen=True, kw_only=True):
+    """Hold counters that the devices of a pool consume."""
+
+    name: str = ""
+    counters: dict[str, Counter] = {}
+
+
+class DeviceCounterConsumption(Wire, frozen=True, kw_only=True):
+    """Say what a device takes from a counter set."""
+
+    counter_set: str = ""
+    counters: dict[str, Counter] = {}
+
+
+class DeviceTaint(Wire, frozen=True, kw_only=True):
+    """Keep claims away from a device (None, NoSchedule, NoExecute)."""
+
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+    time_added: str | None = None
+
+
+class Device(Wire, frozen=True, kw_only=True):
+    """Be one device of a slice."""
+
+    name: str = ""
+    attributes: dict[str, DeviceAttribute] = {}
+    capacity: dict[str, DeviceCapacity] = {}
+    consumes_counters: tuple[DeviceCounterConsumption, ...] = ()
+    node_name: str | None = None
+    node_selector: NodeSelector | None = None
+    all_nodes: bool | None = None
+    taints: tuple[DeviceTaint, ...] = ()
+    binds_to_node: bool | None = None
+    binding_conditions: tuple[str, ...] = ()
+    binding_failure_conditions: tuple[str, ...] = ()
+    allow_multiple_allocations: bool | None = None
+    node_allocatable_resource_mappings: dict[str, Any] = {}
+
+
+class ResourcePool(Wire, frozen=True, kw_only=True):
+    """Name the pool that a slice is a part of."""
+
+    name: str = ""
+    generation: int = 0
+    resource_slice_count: int = 0
+
+
+class ResourceSliceSpec(Wire, frozen=True, kw_only=True):
+    """List devices of one driver that are reachable from the same nodes."""
+
+    driver: str = ""
+    pool: ResourcePool = ResourcePool()
+    node_name: str | None = None
+    node_selector: NodeSelector | None = None
+    all_nodes: bool | None = None
+    devices: tuple[Device, ...] = ()
+    per_device_node_selection: bool | None = None
+    shared_counters: tuple[CounterSet, ...] = ()
+
+
+class ResourceSlice(TypedObject, frozen=True, kw_only=True):
+    """Report devices that a driver offers."""
+
+    api_version: ClassVar[str] = "resource.k8s.io/v1"
+    kind: ClassVar[str] = "ResourceSlice"
+
+    spec: ResourceSliceSpec = ResourceSliceSpec()
+
+
+# What is asked for.
+
+
+class CELDeviceSelector(Wire, frozen=True, kw_only=True):
+    """Select devices by a CEL expression."""
+
+    expression: str = ""
+
+
+class DeviceSelector(Wire, frozen=True, kw_only=True):
+    """Select devices."""
+
+    cel: CELDeviceSelector | None = None
+
+
+class DeviceToleration(Wire, frozen=True, kw_only=True):
+    """Bear a device's taint (operators: Exists, Equal)."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+class CapacityRequirements(Wire, frozen=True, kw_only=True):
+    """Ask for amounts of a device's capacity."""
+
+    requests: ResourceList = {}
+
+
+class ExactDeviceRequest(Wire, frozen=True, kw_only=True):
+    """Ask for devices of one class."""
+
+    device_class_name: str = ""
+    selectors: tuple[DeviceSelector, ...] = ()
+    allocation_mode: str = ""
+    count: int = 0
+    admin_access: bool | None = None
+    tolerations: tuple[DeviceToleration, ...] = ()
+    capacity: CapacityRequirements | None = None
+
+
+class DeviceSubRequest(Wire, frozen=True, kw_only=True):
+    """Be one of several alternatives."""
+
+    name: str = ""
+    device_class_name: str = ""
+    selectors: tuple[DeviceSelector, ...] = ()
+    allocation_mode: str = ""
+    count: int = 0
+    tolerations: tuple[DeviceToleration, ...] = ()
+    capacity: CapacityRequirements | None = None
+
+
+class DeviceRequest(Wire, frozen=True, kw_only=True):
+    """Ask for devices: exactly these, or the first alternative that is available."""
+
+    name: str = ""
+    exactly: ExactDeviceRequest | None = None
+    first_available: tuple[DeviceSubRequest, ...] = ()
+
+
+class DeviceConstraint(Wire, frozen=True, kw_only=True):
+    """Relate the devices of several requests."""
+
+    requests: tuple[str, ...] = ()
+    match_attribute: str | None = None
+    distinct_attribute: str | None = None
+
+
+class DeviceClaimConfiguration(Wire, frozen=True, kw_only=True):
+    """Hand parameters to a driver, for some requests or for all."""
+
+    requests: tuple[str, ...] = ()
+    opaque: dict[str, Any] = {}
+
+
+class DeviceClaim(Wire, frozen=True, kw_only=True):
+    """Ask for devices together."""
+
+    requests: tuple[DeviceRequest, ...] = ()
+    constraints: tuple[DeviceConstraint, ...] = ()
+    config: tuple[DeviceClaimConfiguration, ...] = ()
+
+
+class ResourceClaimSpec(Wire, frozen=True, kw_only=True):
+    """Say what a claim is for."""
+
+    devices: DeviceClaim = DeviceClaim()
+
+
+# What was allocated.
+
+
+class DeviceRequestAllocationResult(Wire, frozen=True, kw_only=True):
+    """Name a device that was allocated for a request."""
+
+    request: str = ""
+    driver: str = ""
+    pool: str = ""
+    device: str = ""
+    admin_access: bool | None = None
+    tolerations: tuple[DeviceToleration, ...] = ()
+    binding_conditions: tuple[str, ...] = ()
+    binding_failure_conditions: tuple[str, ...] = ()
+    share_id: str | None = None
+    consumed_capacity: ResourceList = {}
+
+
+class DeviceAllocationConfiguration(Wire, frozen=True, kw_only=True):
+    """Hand parameters to a driver (source: FromClass, FromClaim)."""
+
+    source: str = ""
+    requests: tuple[str, ...] = ()
+    opaque: dict[str, Any] = {}
+
+
+class DeviceAllocationResult(Wire, frozen=True, kw_only=True):
+    """List the devices that were allocated, and how to set them up."""
+
+    results: tuple[DeviceRequestAllocationResult, ...] = ()
+    config: tuple[DeviceAllocationConfiguration, ...] = ()
+
+
+class AllocationResult(Wire, frozen=True, kw_only=True):
+    """Say what a claim got, and from which nodes it can be used."""
+
+    devices: DeviceAllocationResult = DeviceAllocationResult()
+    node_selector: NodeSelector | None = None
+    allocation_timestamp: str | None = None
+
+
+class ResourceClaimConsumerReference(Wire, frozen=True, kw_only=True):
+    """Name who may use a claim."""
+
+    api_group: str = ""
+    resource: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class AllocatedDeviceStatus(Wire, frozen=True, kw_only=True):
+    """Report the state of an allocated device; the driver writes it."""
+
+    driver: str = ""
+    pool: str = ""
+    device: str = ""
+    share_id: str | None = None
+    conditions: tuple[Condition, ...] = ()
+    data: Any = None
+    network_data: dict[str, Any] | None = None
+
+
+class ResourceClaimStatus(Wire, frozen=True, kw_only=True):
+    """Report what a claim got and who uses it."""
+
+    allocation: AllocationResult | None = None
+    reserved_for: tuple[ResourceClaimConsumerReference, ...] = ()
+    devices: tuple[AllocatedDeviceStatus, ...] = ()
 
 
 class ResourceClaim(TypedObject, frozen=True, kw_only=True):
@@ -13,8 +306,8 @@ class ResourceClaim(TypedObject, frozen=True, kw_only=True):
     api_version: ClassVar[str] = "resource.k8s.io/v1"
     kind: ClassVar[str] = "ResourceClaim"
 
-    spec: dict[str, Any] = {}
-    status: dict[str, Any] = {}
+    spec: ResourceClaimSpec = ResourceClaimSpec()
+    status: ResourceClaimStatus = ResourceClaimStatus()
 
 
 class ResourceClaimTemplate(TypedObject, frozen=True, kw_only=True):
@@ -26,13 +319,18 @@ class ResourceClaimTemplate(TypedObject, frozen=True, kw_only=True):
     spec: dict[str, Any] = {}
 
 
-class ResourceSlice(TypedObject, frozen=True, kw_only=True):
-    """Report devices that a driver offers."""
+class DeviceClassConfiguration(Wire, frozen=True, kw_only=True):
+    """Hand parameters to a driver for every device of a class."""
 
-    api_version: ClassVar[str] = "resource.k8s.io/v1"
-    kind: ClassVar[str] = "ResourceSlice"
+    opaque: dict[str, Any] = {}
 
-    spec: dict[str, Any] = {}
+
+class DeviceClassSpec(Wire, frozen=True, kw_only=True):
+    """Say which devices belong to a class, and which extended resource it stands for."""
+
+    selectors: tuple[DeviceSelector, ...] = ()
+    config: tuple[DeviceClassConfiguration, ...] = ()
+    extended_resource_name: str | None = None
 
 
 class DeviceClass(TypedObject, frozen=True, kw_only=True):
@@ -41,4 +339,4 @@ class DeviceClass(TypedObject, frozen=True, kw_only=True):
     api_version: ClassVar[str] = "resource.k8s.io/v1"
     kind: ClassVar[str] = "DeviceClass"
 
-    spec: dict[str, Any] = {}
+    spec: DeviceClassSpec = DeviceClassSpec()

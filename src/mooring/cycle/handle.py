@@ -69,6 +69,8 @@ class Surroundings(msgspec.Struct, frozen=True):
     spawn: Callable[[Coroutine[Any, Any, None], Pod], None]
     #: Where nobody reads them, metrics of their own.
     metrics: Metrics = msgspec.field(default_factory=Metrics)
+    #: What plugins share across profiles (Handle.shared).
+    kept: dict[str, Any] = {}
 
 
 class ProfileHandle:

@@ -4,11 +4,22 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from mooring.api import DeviceClass, Pod, ResourceClaim
 from mooring.framework.listers import Lister
+from mooring.framework.status import Status
 
 
-def find_claims(pod: Pod, claims: Lister[ResourceClaim]) -> list[ResourceClaim] | str:
+class Claims(Protocol):
+    """Find claims."""
+
+    def get(self, name: str, namespace: str = "") -> ResourceClaim | None:
+        """Return one claim, or None."""
+        ...
+
+
+def find_claims(pod: Pod, claims: Claims) -> list[ResourceClaim] | str:
     """Return a pod's claims, or why one of them cannot be used.
 
     An entry whose claim was deliberately not made is left out.
@@ -47,19 +58,28 @@ def find_claims(pod: Pod, claims: Lister[ResourceClaim]) -> list[ResourceClaim] 
     return found
 
 
-def missing_class(claim: ResourceClaim, classes: Lister[DeviceClass]) -> str:
-    """Say which device class a claim asks for that does not exist; "" where all do."""
-    for request in (claim.spec.get("devices") or {}).get("requests") or ():
-        name = request.get("name", "")
-        asked = []
-        if request.get("exactly"):
-            asked = [(name, request["exactly"])]
-        elif request.get("firstAvailable"):
-            asked = [(f"{name}/{sub.get('name', '')}", sub) for sub in request["firstAvailable"]]
+def is_reserved_for(pod: Pod, claim: ResourceClaim) -> bool:
+    """Tell whether a pod may use a claim already."""
+    return any(user.uid == pod.metadata.uid for user in claim.status.reserved_for)
+
+
+def missing_class(claim: ResourceClaim, classes: Lister[DeviceClass]) -> Status | None:
+    """Refuse a claim that asks for a device class that does not exist."""
+    for request in claim.spec.devices.requests:
+        if request.exactly is not None:
+            asked = [(request.name, request.exactly.device_class_name)]
+        elif request.first_available:
+            asked = [
+                (f"{request.name}/{sub.name}", sub.device_class_name)
+                for sub in request.first_available
+            ]
         else:
-            return f"resource claim {claim.key}, request {name}: unknown request type"
-        for label, part in asked:
-            wanted = part.get("deviceClassName", "")
+            return Status.unresolvable(
+                f"resource claim {claim.key}, request {request.name}: unknown request type"
+            )
+        for label, wanted in asked:
+            if not wanted:
+                return Status.error(f"request {label}: unsupported request type")
             if classes.get(wanted) is None:
-                return f"request {label}: device class {wanted} does not exist"
-    return ""
+                return Status.unresolvable(f"request {label}: device class {wanted} does not exist")
+    return None

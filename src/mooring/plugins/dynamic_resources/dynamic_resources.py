@@ -1,9 +1,4 @@
-"""DynamicResources: hold its place in the profile, and refuse what it cannot yet allocate.
-
-Devices are not allocated yet. A pod without resource claims is answered as kube-scheduler answers;
-a pod that needs devices gets kube-scheduler's refusal where one is due anyway, and a refusal on
-every node otherwise: it is never placed without its devices.
-"""
+"""DynamicResources: find, reserve and bind the devices of a pod's claims."""
 
 # kube-scheduler: plugins/dynamicresources/dynamicresources.go, extendeddynamicresources.go
 
@@ -12,45 +7,63 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from msgspec.structs import replace
 
-from mooring.api import DeviceClass, Pod, ResourceClaim
-from mooring.framework.columns import Mask
+from mooring.api import DeviceClass, Pod, ResourceClaim, ResourceSlice
+from mooring.api.resource import CLAIM_FINALIZER
+from mooring.errors import ObjectError
+from mooring.framework.columns import Ints, Mask
 from mooring.framework.decision import NodeStatuses
 from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
-from mooring.framework.plugin import Plugin
+from mooring.framework.plugin import Plugin, PreFlight
 from mooring.framework.state import CycleState, StateNotFoundError
 from mooring.framework.status import Status
-from mooring.plugins.args import DynamicResourcesArgs
-from mooring.plugins.dynamic_resources.claims import find_claims, missing_class
-from mooring.plugins.node_resources.device_classes import any_backed, backed_resources
+from mooring.plugins.args import BINDING_TIMEOUT, DynamicResourcesArgs
+from mooring.plugins.dynamic_resources import extended
+from mooring.plugins.dynamic_resources.allocator import (
+    Allocator,
+    AllocatorFeatures,
+    NodeAllocationError,
+)
+from mooring.plugins.dynamic_resources.binder import BindError, ClaimBinder
+from mooring.plugins.dynamic_resources.cel import SelectorCache
+from mooring.plugins.dynamic_resources.claims import find_claims, is_reserved_for, missing_class
+from mooring.plugins.dynamic_resources.conditions import (
+    DeviceBindingError,
+    has_binding_conditions,
+    is_overdue,
+    is_ready,
+)
+from mooring.plugins.dynamic_resources.pod_claims import NodeAllocation, PodClaims
+from mooring.plugins.dynamic_resources.pools import PoolError, SlicePools, parse_selector
+from mooring.plugins.dynamic_resources.requests import AllocationError
+from mooring.plugins.dynamic_resources.results import allocation_of
+from mooring.plugins.dynamic_resources.tracker import ClaimTracker
+from mooring.plugins.node_resources.device_classes import (
+    BackedResources,
+    any_backed,
+    backed_resources,
+)
+from mooring.plugins.normalize import normalize_by_max
 
 NO_NEW_CLAIMS = Status.unschedulable("no new claims to deallocate")
 STILL_NOT_SCHEDULABLE = Status.unschedulable("still not schedulable")
-#: Mooring's own: kube-scheduler would allocate here.
-NOT_SUPPORTED = Status.unresolvable(
-    "cannot allocate all claims: dynamic resource allocation is not supported yet"
-)
+DEALLOCATED = Status.unschedulable("deallocation of ResourceClaim completed")
+DELETED = Status.unschedulable("deletion of ResourceClaim completed")
+CANNOT_ALLOCATE = Status.unresolvable("cannot allocate all claims")
+NOT_AVAILABLE = Status.unresolvable("resourceclaim not available on the node")
+STALE_EXTENDED_CLAIM = Status.unresolvable("cannot schedule extended resource claim")
+CANNOT_FIT = Status.unresolvable("cannot fit resource")
 
-
-class DeviceNeeds:
-    """What a pod needs devices for. Immutable once PreFilter has finished."""
-
-    __slots__ = ("claims", "resources")
-
-    def __init__(self) -> None:
-        self.claims: tuple[ResourceClaim, ...] = ()
-        #: Extended resources that a device class stands for.
-        self.resources: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.claims or self.resources)
+#: Seconds between two looks at devices that are being prepared.
+_POLL_INTERVAL = 5.0
 
 
 class DynamicResources(Plugin):
-    """Refuse pods that need devices, in kube-scheduler's place and, where they fit, its words."""
+    """Allocate devices for a pod's claims on each node, and write them once a node is chosen."""
 
     name = "DynamicResources"
     Args = DynamicResourcesArgs
@@ -61,10 +74,35 @@ class DynamicResources(Plugin):
         super().__init__(args, handle)
 
     def start(self) -> None:
-        """Ask for claims and device classes."""
-        self._claims = self.handle.lister(ResourceClaim)
-        self._classes = self.handle.lister(DeviceClass)
-        self._backed = backed_resources(self.handle)
+        """Ask for claims, slices and classes; set up what all profiles share."""
+        handle = self.handle
+        enabled = handle.features.enabled
+        self._waits = enabled("DRADeviceBindingConditions") and enabled(
+            "DRAResourceClaimDeviceStatus"
+        )
+        self._features = AllocatorFeatures(
+            admin_access=enabled("DRAAdminAccess"),
+            prioritized_list=enabled("DRAPrioritizedList"),
+            partitionable_devices=enabled("DRAPartitionableDevices"),
+            device_taints=enabled("DRADeviceTaints"),
+            binding_conditions=self._waits,
+            consumable_capacity=enabled("DRAConsumableCapacity"),
+            list_attributes=enabled("DRAListTypeAttributes"),
+        )
+        args = self.args.with_defaults(handle.features)
+        self._filter_seconds = 0.0
+        if args.filter_timeout is not None and enabled("DRASchedulerFilterTimeout"):
+            self._filter_seconds = args.filter_timeout.seconds
+        self._binding_seconds = (args.binding_timeout or BINDING_TIMEOUT).seconds
+        self._classes = handle.lister(DeviceClass)
+        self._backed = backed_resources(handle)
+        claims = handle.lister(ResourceClaim)
+        self._claims = handle.shared(self.name, lambda: ClaimTracker(claims))
+        self._pools = SlicePools(
+            handle.lister(ResourceSlice), partitions=self._features.partitionable_devices
+        )
+        self._selectors = SelectorCache()
+        self._binder = ClaimBinder(handle, self._claims, timestamps=self._waits)
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
         """Keep a pod out of the queue until its claims exist."""
@@ -73,83 +111,328 @@ class DynamicResources(Plugin):
         found = find_claims(pod, self._claims)
         return Status.unresolvable(found) if isinstance(found, str) else None
 
+    # Choosing a node.
+
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        """Step aside where the pod needs no devices."""
-        needs = DeviceNeeds()
-        # Written even where a refusal follows: PostFilter reads it.
-        state.write(self.name, needs)
+        """Look at the pod's claims; step aside where it needs no devices."""
+        # Written even where a refusal follows: PostFilter reads it, and finds no claims.
+        state.write(self.name, PodClaims())
         found = find_claims(pod, self._claims) if pod.spec.resource_claims else []
         if isinstance(found, str):
             return Status.unresolvable(found)
-        requests = self.handle.pod_info(pod).requests
-        resources = tuple(
-            name for name, amount in requests.items() if amount and name in self._backed
-        )
-        if not found and not resources:
+        kept = PodClaims()
+        kept.fill(found, self._special_claim(pod, kept))
+        if not kept:
             return Status.skip()
-        for claim in found:
-            if not claim.status.get("allocation"):
-                problem = missing_class(claim, self._classes)
-                if problem:
-                    return Status.unresolvable(problem)
-        needs.claims, needs.resources = tuple(found), resources
+        for index, claim in enumerate(kept.claims):
+            refusal = self._check(kept, index, claim)
+            if refusal is not None:
+                return refusal
+        if any(True for _ in kept.to_allocate()):
+            allocated = self._claims.allocated(shares=self._features.consumable_capacity)
+            kept.allocator = Allocator(
+                self._features, allocated, self._classes, self._pools, self._selectors
+            )
+        state.write(self.name, kept)
         return None
 
+    def _special_claim(self, pod: Pod, kept: PodClaims) -> ResourceClaim | None:
+        """Return the claim for extended resources that a class stands for, where there are any."""
+        requests = self.handle.pod_info(pod).requests
+        if not any_backed((name for name, amount in requests.items() if amount), self._backed):
+            return None
+        kept.resources = {
+            name: amount
+            for name, amount in requests.items()
+            if amount and extended.may_be_backed(name)
+        }
+        return self._claims.extended_claim(pod.metadata.uid) or extended.special_claim(pod)
+
+    def _check(self, kept: PodClaims, index: int, claim: ResourceClaim) -> Status | None:
+        """Refuse a claim that can be allocated nowhere; note where an allocated one is usable."""
+        allocation = claim.status.allocation
+        if allocation is not None:
+            if allocation.node_selector is not None:
+                try:
+                    kept.terms[index] = parse_selector(allocation.node_selector)
+                except ObjectError as error:
+                    return Status.error(str(error))
+            return None
+        if self._claims.is_in_flight(claim.metadata.uid):
+            text = f"resource claim {claim.key} is in the process of being allocated"
+            return Status.unresolvable(text)
+        if index == kept.own_count:
+            return None
+        if not self._features.prioritized_list:
+            for request in claim.spec.devices.requests:
+                if request.exactly is None and request.first_available:
+                    return Status.unresolvable(
+                        f"resource claim {claim.key}, request {request.name}: has subrequests, "
+                        "but the DRAPrioritizedList feature is disabled"
+                    )
+        return missing_class(claim, self._classes)
+
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
-        """Refuse a node where devices would have to be allocated."""
-        needs: DeviceNeeds = state.read(self.name)
-        if needs.claims or any(not node.allocatable.get(name, 0) for name in needs.resources):
-            return NOT_SUPPORTED
-        return None
+        """Refuse a node where the pod's claims cannot be used or allocated."""
+        kept: PodClaims = state.read(self.name)
+        return self._filter(kept, pod, node) if kept else None
 
     def filter_nodes(
         self, state: CycleState, pod: Pod, nodes: Nodes
     ) -> Iterable[tuple[Status, Mask]]:
-        """Refuse the nodes where devices would have to be allocated."""
-        needs: DeviceNeeds = state.read(self.name)
-        if needs.claims:
-            yield NOT_SUPPORTED, np.ones(len(nodes), dtype=np.bool_)
-            return
-        refused = np.zeros(len(nodes), dtype=np.bool_)
-        for name in needs.resources:
-            # A device plugin of the node provides the resource without a claim.
-            refused |= nodes.allocatable(name) == 0
-        yield NOT_SUPPORTED, refused
+        """Refuse the nodes where the pod's claims cannot be used or allocated."""
+        kept: PodClaims = state.read(self.name)
+        if not kept:
+            return ()
+        refused: dict[Status, list[int]] = {}
+        for position, node in enumerate(nodes.infos()):
+            status = self._filter(kept, pod, node)
+            if status is not None:
+                refused.setdefault(status, []).append(position)
+        answers = []
+        for status, positions in refused.items():
+            mask = np.zeros(len(nodes), dtype=np.bool_)
+            mask[positions] = True
+            answers.append((status, mask))
+        return answers
+
+    def _filter(self, kept: PodClaims, pod: Pod, node: NodeInfo) -> Status | None:
+        name = node.name
+        special = self._extended_on(kept, pod, node)
+        if isinstance(special, Status):
+            return special
+        claim, mappings = special
+        if claim is None and kept.own_count == 0:
+            return None
+        unavailable = tuple(
+            index for index, _ in enumerate(kept.claims) if self._is_unavailable(kept, index, node)
+        )
+        planned: NodeAllocation | None = None
+        if kept.allocator is not None:
+            wanted = [
+                claim if claim is not None and index == kept.own_count else one
+                for index, one in kept.to_allocate()
+            ]
+            deadline = self.handle.clock.now() + self._filter_seconds
+            limited = self._filter_seconds > 0
+            try:
+                found = kept.allocator.allocate(
+                    node.node, wanted, lambda: limited and self.handle.clock.now() > deadline
+                )
+            except TimeoutError:
+                return Status.error(f"node {name}: timed out trying to allocate devices")
+            except NodeAllocationError as error:
+                return Status.unresolvable(str(error))
+            except (AllocationError, PoolError) as error:
+                return Status.error(str(error))
+            if found is None:
+                return CANNOT_ALLOCATE
+            planned = NodeAllocation(tuple(found), claim, mappings)
+        if unavailable:
+            kept.unavailable[name] = unavailable
+            return NOT_AVAILABLE
+        if planned is not None:
+            kept.nodes[name] = planned
+        return None
+
+    def _extended_on(
+        self, kept: PodClaims, pod: Pod, node: NodeInfo
+    ) -> tuple[ResourceClaim | None, extended.Mappings] | Status:
+        """Return the special claim as it has to be on a node; None where it is not needed."""
+        special = kept.extended
+        if special is None:
+            return None, ()
+        if special.spec.devices.requests:
+            # It is from an earlier attempt: PostFilter deletes it, and the pod is tried anew.
+            return STALE_EXTENDED_CLAIM
+        needed = set()
+        for resource in kept.resources:
+            if resource in self._backed and not node.allocatable.get(resource, 0):
+                needed.add(resource)
+            elif resource not in node.allocatable:
+                return CANNOT_FIT
+        if not needed and kept.own_count == 0:
+            return None, ()
+        key = frozenset(needed)
+        if key not in kept.variants:
+            kept.variants[key] = extended.with_requests(special, pod, needed, self._class_of)
+        return kept.variants[key]
+
+    def _class_of(self, resource: str) -> DeviceClass | None:
+        backed = self._backed
+        return backed.device_class(resource) if isinstance(backed, BackedResources) else None
+
+    def _is_unavailable(self, kept: PodClaims, index: int, node: NodeInfo) -> bool:
+        """Tell whether an allocated claim cannot be used on a node."""
+        terms, claim = kept.terms[index], kept.claims[index]
+        if terms is not None and not terms.matches(node.node):
+            return True
+        if claim.status.allocation is None or not self._waits:
+            return False
+        try:
+            return not is_ready(claim) and is_overdue(
+                claim, self.handle.clock.now(), self._binding_seconds
+            )
+        except DeviceBindingError:
+            return True
 
     def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> Status:
-        """Say that there is no claim whose devices could be given back.
+        """Give back the devices of one claim that kept the pod from a node.
 
-        Where an earlier plugin refused the pod in PreFilter there is nothing to read, and
-        kube-scheduler's answer is the error "not found".
+        The write is made outside the cycle; the claim's change brings the pod back. Where an
+        earlier plugin refused the pod in PreFilter there is nothing to read, and kube-scheduler's
+        answer is the error "not found".
         """
         try:
-            needs: DeviceNeeds = state.read(self.name)
+            kept: PodClaims = state.read(self.name)
         except StateNotFoundError as error:
             return Status.error(str(error))
-        return STILL_NOT_SCHEDULABLE if needs else NO_NEW_CLAIMS
+        if not kept:
+            return NO_NEW_CLAIMS
+        special = kept.extended
+        is_stale = special is not None and not extended.is_in_memory(special)
+        for index in sorted(self._unavailable(kept, statuses)):
+            if index == kept.own_count:
+                continue
+            claim = kept.claims[index]
+            users = claim.status.reserved_for
+            if not users or (len(users) == 1 and users[0].uid == pod.metadata.uid):
+                self.handle.spawn(self._binder.deallocate(claim), pod)
+                return DEALLOCATED
+        if is_stale:
+            assert special is not None
+            self.handle.spawn(self._binder.delete(special), pod)
+            return DELETED
+        return STILL_NOT_SCHEDULABLE
+
+    def _unavailable(self, kept: PodClaims, statuses: NodeStatuses) -> set[int]:
+        """Return the claims that kept the pod from a node that no other plugin had refused."""
+        found: set[int] = set()
+        for name, status in statuses.items():
+            if status is not None and status.plugin == self.name:
+                found.update(kept.unavailable.get(name, ()))
+        return found
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        """Score nothing: no node on which devices are needed gets this far."""
-        return 0
+        """Score a node by how early the alternatives come that it can serve."""
+        kept: PodClaims = state.read(self.name)
+        return kept.score(node.name) if kept else 0
 
-    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> int:
-        """Score nothing: no node on which devices are needed gets this far."""
-        return 0
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | int:
+        """Score the nodes by how early the alternatives come that they can serve."""
+        kept: PodClaims = state.read(self.name)
+        if not kept or not self._features.prioritized_list:
+            return 0
+        return np.fromiter((kept.score(name) for name in nodes.names), np.int64, len(nodes))
+
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Ints) -> Ints:
+        """Give the best node 100, the others in proportion."""
+        return normalize_by_max(scores)
+
+    # Making it so.
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Refuse a pod with claims that no Filter has stopped (the point can be disabled)."""
-        needs: DeviceNeeds | None = state.get(self.name)
-        return NOT_SUPPORTED if needs is not None and needs.claims else None
+        """Take the devices found for the node as the pod's, in memory."""
+        kept: PodClaims | None = state.get(self.name)
+        if kept is None:
+            return Status.error(str(StateNotFoundError(self.name)))
+        places = [index for index, _ in kept.to_allocate()]
+        if not places:
+            return None
+        planned = kept.nodes.get(node_name)
+        if planned is None or not planned.found:
+            if all(index == kept.own_count for index in places):
+                # The node itself provides the extended resources.
+                return None
+            return Status.error("claim allocation not found for node")
+        for index, found in zip(places, planned.found, strict=True):
+            try:
+                allocation = allocation_of(
+                    found, node_name, self.handle.random, binding_conditions=self._waits
+                )
+            except AllocationError as error:
+                return Status.error(str(error))
+            kept.allocations[index] = allocation
+            claim = found.claim
+            finalizers = claim.metadata.finalizers
+            if CLAIM_FINALIZER not in finalizers:
+                finalizers = (*finalizers, CLAIM_FINALIZER)
+            allocated = replace(
+                claim,
+                metadata=replace(claim.metadata, finalizers=finalizers),
+                status=replace(claim.status, allocation=allocation),
+            )
+            self._claims.allocate(claim.metadata.uid, allocated)
+        return None
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """Give nothing back: nothing is ever taken."""
+        """Give up what was reserved; what the API server was told is taken back outside."""
+        kept: PodClaims | None = state.get(self.name)
+        if not kept:
+            return
+        for claim in kept.claims[: kept.own_count]:
+            if self._claims.finish(claim.metadata.uid):
+                self._claims.restore(claim)
+            if claim.status.allocation is not None and is_reserved_for(pod, claim):
+                self.handle.spawn(self._binder.unreserve(claim, pod), pod)
+        special = kept.extended
+        if special is not None:
+            if self._claims.finish(kept.extended_key):
+                self._claims.restore(special)
+            if not extended.is_in_memory(special):
+                self.handle.spawn(self._binder.delete(special), pod)
 
-    def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Say that there is nothing to write: no pod with claims gets this far."""
-        return Status.skip()
+    def pre_bind_pre_flight(
+        self, state: CycleState, pod: Pod, node_name: str
+    ) -> PreFlight | Status:
+        """Say whether there is anything to write."""
+        kept: PodClaims | None = state.get(self.name)
+        if kept is None:
+            return Status.error(str(StateNotFoundError(self.name)))
+        return PreFlight(allow_parallel=True) if kept else Status.skip()
 
-    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """Write nothing: no pod with claims gets this far."""
+    async def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Write allocations and reservations, and wait for devices that have to be prepared."""
+        kept: PodClaims | None = state.get(self.name)
+        if kept is None:
+            return Status.error(str(StateNotFoundError(self.name)))
+        try:
+            for index, claim in enumerate(kept.claims):
+                if not is_reserved_for(pod, claim):
+                    await self._binder.bind(kept, index, pod, node_name)
+        except BindError as error:
+            return Status.error(str(error))
+        if not self._waits or not any(map(has_binding_conditions, kept.claims)):
+            return None
+        note = f"waiting for binding conditions for device on node {node_name}"
+        self.handle.events.event(pod, "Normal", "BindingConditionsPending", "Scheduling", note)
+        return await self._until_ready(kept)
+
+    async def _until_ready(self, kept: PodClaims) -> Status | None:
+        clock = self.handle.clock
+        deadline = clock.now() + self._binding_seconds
+        try:
+            while not self._all_ready(kept):
+                if clock.now() >= deadline:
+                    return Status.error("device binding timeout: context deadline exceeded")
+                await clock.sleep(_POLL_INTERVAL)
+        except DeviceBindingError as error:
+            return Status.error(str(error))
+        return None
+
+    def _all_ready(self, kept: PodClaims) -> bool:
+        for index, claim in enumerate(kept.claims):
+            current = self._claims.get(claim.metadata.name, claim.metadata.namespace)
+            if current is None:
+                raise DeviceBindingError(f'could not find ResourceClaim "{claim.key}"')
+            kept.claims[index] = current
+            if not is_ready(current):
+                if is_overdue(current, self.handle.clock.now(), self._binding_seconds):
+                    raise DeviceBindingError(f"device binding timeout: claim={claim.metadata.name}")
+                return False
+        return True
+
+    # Coming back.
 
     def sign_pod(self, pod: Pod) -> tuple[str, ...] | None:
         """Leave pods that need devices unsigned: claims and classes decide."""
@@ -181,7 +464,7 @@ class DynamicResources(Plugin):
         found = find_claims(pod, self._claims)
         if isinstance(found, str):
             return QueueingHint.SKIP
-        if old is not None and old.status.get("allocation") and not new.status.get("allocation"):
+        if old is not None and old.status.allocation and not new.status.allocation:
             return QueueingHint.QUEUE
         if all(claim.metadata.uid != new.metadata.uid for claim in found):
             return QueueingHint.SKIP

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from mooring.api import DeviceClass
+from mooring.api.meta import parse_time
 from mooring.framework.handle import Handle
 
 #: Every device class can be asked for as an extended resource of this prefix and its name.
@@ -15,7 +16,7 @@ IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
 
 def extended_resource_name(device_class: DeviceClass) -> str:
     """Return the extended resource that a class says it backs, or ""."""
-    return device_class.spec.get("extendedResourceName") or ""
+    return device_class.spec.extended_resource_name or ""
 
 
 class BackedResources:
@@ -24,18 +25,33 @@ class BackedResources:
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
         self._version: int | None = None
-        self._names: frozenset[str] = frozenset()
+        self._classes: dict[str, DeviceClass] = {}
 
     def __contains__(self, resource: object) -> bool:
+        return resource in self._current()
+
+    def device_class(self, resource: str) -> DeviceClass | None:
+        """Return the class that backs a resource, or None; of several, the newest."""
+        return self._current().get(resource)
+
+    def _current(self) -> dict[str, DeviceClass]:
         lister = self._handle.lister(DeviceClass)
         if lister.version != self._version:
-            names = set()
-            for device_class in lister.list():
-                names.add(IMPLICIT_PREFIX + device_class.metadata.name)
-                names.add(extended_resource_name(device_class))
-            self._names = frozenset(names - {""})
+            self._classes = {}
+            # The newest is written last; of equally old ones, the first by name.
+            by_name = sorted(lister.list(), key=lambda one: one.metadata.name, reverse=True)
+            for device_class in sorted(by_name, key=_age):
+                explicit = extended_resource_name(device_class)
+                if explicit:
+                    self._classes[explicit] = device_class
+                self._classes[IMPLICIT_PREFIX + device_class.metadata.name] = device_class
             self._version = lister.version
-        return resource in self._names
+        return self._classes
+
+
+def _age(device_class: DeviceClass) -> float:
+    created = device_class.metadata.creation_timestamp
+    return parse_time(created) if created else 0.0
 
 
 def any_backed(requests: Iterable[str], backed: Container[str]) -> bool:

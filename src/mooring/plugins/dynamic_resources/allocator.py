@@ -1,0 +1,247 @@
+"""Allocator: find devices for claims, on one node at a time.
+
+The claims' requests are served one after the other, each device by the first candidate that suits;
+where the rest then finds nothing, the next candidate is tried. The first complete answer counts.
+"""
+
+# dynamic-resource-allocation: structured/internal/incubating/allocator_incubating.go
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from mooring.api import DeviceClass, Node, ResourceClaim
+from mooring.api.quantity import parse_nanos
+from mooring.api.resource import Counter, Device, DeviceRequest, ExactDeviceRequest
+from mooring.framework.listers import Lister
+from mooring.plugins.dynamic_resources.cel import (
+    CompileError,
+    EvaluationError,
+    SelectorCache,
+    device_variables,
+)
+from mooring.plugins.dynamic_resources.pools import Candidate, NodePools, SlicePools
+from mooring.plugins.dynamic_resources.requests import (
+    MAX_RESULTS,
+    AllocationError,
+    Wanted,
+    make_wanted,
+)
+from mooring.plugins.dynamic_resources.results import ClaimDevices
+from mooring.plugins.dynamic_resources.search import Search
+from mooring.plugins.dynamic_resources.tracker import AllocatedDevices, Amounts
+
+INVALID_POOLS = "invalid resource pools were encountered"
+
+
+class AllocatorFeatures(msgspec.Struct, frozen=True):
+    """Which parts of the API count."""
+
+    admin_access: bool = True
+    prioritized_list: bool = True
+    partitionable_devices: bool = True
+    device_taints: bool = True
+    binding_conditions: bool = True
+    consumable_capacity: bool = True
+    list_attributes: bool = False
+
+
+class NodeAllocationError(Exception):
+    """Say that one node is at fault; others may do."""
+
+
+class Allocator:
+    """Find devices, during one scheduling cycle."""
+
+    def __init__(
+        self,
+        features: AllocatorFeatures,
+        allocated: AllocatedDevices,
+        classes: Lister[DeviceClass],
+        pools: SlicePools,
+        selectors: SelectorCache,
+    ) -> None:
+        self.features = features
+        self.allocated = allocated
+        self._classes = classes
+        self._pools = pools
+        self._selectors = selectors
+        #: What selectors said of devices, by expression and device: the same on every node.
+        self._selected: dict[tuple[str, int], bool | EvaluationError] = {}
+        self._variables: dict[int, dict[str, object]] = {}
+        self._counters: dict[tuple[str, str], dict[str, Amounts]] = {}
+        #: Answers for nodes that reach the same devices, by what they reach and what is asked.
+        self._answers: dict[tuple[int, ...], tuple[NodePools, list[ClaimDevices] | None]] = {}
+
+    def allocate(
+        self, node: Node, claims: Sequence[ResourceClaim], expired: Callable[[], bool]
+    ) -> list[ClaimDevices] | None:
+        """Return devices for every claim, or None. The claims must outlive the allocator.
+
+        AllocationError where claims or classes are at fault, NodeAllocationError where the node's
+        pools are; TimeoutError once `expired`.
+        """
+        reached = self._pools.of(node)
+        key = (id(reached), *map(id, claims))
+        known = self._answers.get(key)
+        if known is not None:
+            return known[1]
+        answer = self._search(node, reached, claims, expired)
+        if not reached.per_device:
+            self._answers[key] = (reached, answer)
+        return answer
+
+    def _search(
+        self,
+        node: Node,
+        reached: NodePools,
+        claims: Sequence[ResourceClaim],
+        expired: Callable[[], bool],
+    ) -> list[ClaimDevices] | None:
+        search = Search(self, node, reached.devices, expired)
+        for claim in claims:
+            wanted = [
+                self._wanted(claim, request, reached, search)
+                for request in claim.spec.devices.requests
+            ]
+            least = sum(min(one.count for one in alternatives) for alternatives in wanted)
+            if least > MAX_RESULTS:
+                raise AllocationError(
+                    f"claim {claim.key}: number of requested devices {least} exceeds the claim "
+                    f"limit of {MAX_RESULTS}"
+                )
+            search.add_claim(claim, wanted)
+        if search.run():
+            return search.found()
+        if any(pool.invalid for pool in reached.pools):
+            raise NodeAllocationError(INVALID_POOLS)
+        return None
+
+    def _wanted(
+        self, claim: ResourceClaim, request: DeviceRequest, reached: NodePools, search: Search
+    ) -> list[Wanted]:
+        """Return the alternatives of a request, or the one it is."""
+        where = f"claim {claim.key}, request {request.name}"
+        parts: list[tuple[str, ExactDeviceRequest]]
+        if request.first_available:
+            if not self.features.prioritized_list:
+                raise AllocationError(
+                    f"{where}: has subrequests, but the DRAPrioritizedList feature is disabled"
+                )
+            parts = [
+                (
+                    sub.name,
+                    ExactDeviceRequest(
+                        device_class_name=sub.device_class_name,
+                        selectors=sub.selectors,
+                        allocation_mode=sub.allocation_mode,
+                        count=sub.count,
+                        tolerations=sub.tolerations,
+                        capacity=sub.capacity,
+                    ),
+                )
+                for sub in request.first_available
+            ]
+        else:
+            parts = [("", request.exactly or ExactDeviceRequest())]
+        found = []
+        for name, exactly in parts:
+            if exactly.capacity is not None and not self.features.consumable_capacity:
+                what = f"subrequest {name}" if name else f"request {request.name}"
+                raise AllocationError(
+                    f"claim {claim.key}, {what}: has capacity requests, but the "
+                    "DRAConsumableCapacity feature is disabled"
+                )
+            if exactly.admin_access is not None and not self.features.admin_access:
+                raise AllocationError(
+                    f"{where}: admin access is requested, but the feature is disabled"
+                )
+            device_class = self._classes.get(exactly.device_class_name)
+            wanted = make_wanted(claim, request.name, name, exactly, device_class)
+            if wanted.wants_all:
+                self._want_all(wanted, reached, search)
+            found.append(wanted)
+        return found
+
+    def _want_all(self, wanted: Wanted, reached: NodePools, search: Search) -> None:
+        where = f"claim {wanted.claim.key}, request {wanted.own_name}: asks for all devices"
+        everything: list[Candidate] = []
+        for pool in reached.pools:
+            if pool.is_incomplete:
+                raise AllocationError(
+                    f"{where}, but resource pool {pool.name} is currently being updated"
+                )
+            if pool.invalid:
+                raise AllocationError(
+                    f"{where}, but resource pool {pool.name} is currently invalid"
+                )
+            everything += [
+                candidate
+                for candidate in pool.devices
+                if search.is_selectable(wanted, candidate)
+                and search.has_capacity(wanted, candidate)
+            ]
+        wanted.everything = everything
+        wanted.count = len(everything)
+
+    # What the search asks again and again.
+
+    def selects(self, wanted: Wanted, candidate: Candidate) -> bool:
+        """Tell whether the selectors of the class and of the request choose a device."""
+        for device_class, i, expression in wanted.selectors:
+            key = (expression, id(candidate.device))
+            answer = self._selected.get(key)
+            if answer is None:
+                try:
+                    answer = self._evaluate(expression, candidate.id[0], candidate.device)
+                except CompileError as error:
+                    where = _owner(wanted, device_class)
+                    raise AllocationError(
+                        f"{where}: selector #{i}: CEL compile error: {error}"
+                    ) from None
+                except EvaluationError as error:
+                    answer = error
+                self._selected[key] = answer
+            if isinstance(answer, EvaluationError):
+                where = _owner(wanted, device_class)
+                raise AllocationError(f"{where}: selector #{i}: CEL runtime error: {answer}")
+            if not answer:
+                return False
+        return True
+
+    def _evaluate(self, expression: str, driver: str, device: Device) -> bool:
+        program = self._selectors.compile(expression)
+        variables = self._variables.get(id(device))
+        if variables is None:
+            lists = self.features.list_attributes
+            variables = self._variables[id(device)] = device_variables(driver, device, lists=lists)
+        return self._selectors.evaluate(program, variables)
+
+    def available_counters(self, candidate: Candidate) -> dict[str, Amounts]:
+        """Return what allocated devices have left of the counters of a device's pool."""
+        pool = candidate.pool
+        found = self._counters.get(pool.id)
+        if found is None:
+            found = self._counters[pool.id] = {
+                name: {key: _nanos(counter) for key, counter in counters.counters.items()}
+                for name, counters in pool.counter_sets.items()
+            }
+            for device_id, device in pool.all_devices:
+                if device.consumes_counters and self.allocated.is_used(device_id):
+                    for consumption in device.consumes_counters:
+                        left = found[consumption.counter_set]
+                        for key, counter in consumption.counters.items():
+                            left[key] -= _nanos(counter)
+        return found
+
+
+def _nanos(counter: Counter) -> int:
+    return parse_nanos(counter.value)
+
+
+def _owner(wanted: Wanted, device_class: DeviceClass | None) -> str:
+    if device_class is not None:
+        return f"class {device_class.metadata.name}"
+    return f"claim {wanted.claim.key}"

@@ -1,0 +1,93 @@
+"""How much of a device's capacity a request consumes, and whether that much is left."""
+
+# dynamic-resource-allocation: structured/internal/incubating/consumable_capacity.go
+
+from __future__ import annotations
+
+from mooring.api.quantity import NANOS, Quantity, parse_nanos
+from mooring.api.resource import (
+    CapacityRequestPolicy,
+    CapacityRequestPolicyRange,
+    CapacityRequirements,
+    Device,
+    DeviceCapacity,
+)
+from mooring.plugins.dynamic_resources.tracker import Amounts
+
+
+def consumption(device: Device, asked: CapacityRequirements | None) -> dict[str, Quantity]:
+    """Return what a request consumes of each capacity of a device."""
+    requests = {} if asked is None else asked.requests
+    return {
+        name: _consumed(Quantity(requests[name]) if name in requests else None, capacity)
+        for name, capacity in device.capacity.items()
+    }
+
+
+def fits(
+    device: Device,
+    asked: CapacityRequirements | None,
+    consumed: Amounts | None,
+    planned: Amounts | None,
+) -> bool:
+    """Tell whether a device has the capacity that a request asks for, beside what is consumed."""
+    requests = {} if asked is None else asked.requests
+    capacities = device.capacity
+    if any(name not in capacities for name in requests):
+        return False
+    if not capacities:
+        return True
+    for name, amount in consumption(device, asked).items():
+        capacity = capacities[name]
+        if _violates(amount, capacity.request_policy):
+            return False
+        total = amount.nanos
+        for other in (consumed, planned):
+            if other is not None:
+                total += other.get(name, 0)
+        if total > parse_nanos(capacity.value):
+            return False
+    return True
+
+
+def _consumed(asked: Quantity | None, capacity: DeviceCapacity) -> Quantity:
+    policy = capacity.request_policy
+    if asked is None:
+        if policy is not None and policy.default is not None:
+            return Quantity(policy.default)
+        return Quantity(capacity.value)
+    if policy is None:
+        return asked
+    if policy.valid_range is not None and policy.valid_range.min is not None:
+        return _round_to_range(asked, policy.valid_range)
+    for valid in policy.valid_values:
+        if asked <= Quantity(valid):
+            return Quantity(valid)
+    return asked
+
+
+def _round_to_range(asked: Quantity, valid: CapacityRequestPolicyRange) -> Quantity:
+    assert valid.min is not None
+    least = Quantity(valid.min)
+    if asked < least:
+        return least
+    if valid.step is None:
+        return asked
+    step, start = Quantity(valid.step).value(), least.value()
+    steps = -(-(asked.value() - start) // step)
+    return Quantity.from_nanos((start + step * steps) * NANOS, "BinarySI")
+
+
+def _violates(amount: Quantity, policy: CapacityRequestPolicy | None) -> bool:
+    if policy is None or (policy.default is not None and amount == Quantity(policy.default)):
+        return False
+    valid = policy.valid_range
+    if valid is not None:
+        if valid.max is not None and amount > Quantity(valid.max):
+            return True
+        if valid.step is None or valid.min is None:
+            return False
+        return (amount.value() - Quantity(valid.min).value()) % Quantity(valid.step).value() != 0
+    if policy.valid_values:
+        return all(amount != Quantity(value) for value in policy.valid_values)
+    return False

@@ -1,0 +1,325 @@
+"""CEL's functions and methods, by name. An argument of the wrong type is "no such overload"."""
+
+# cel-go: ext/strings.go, ext/sets.go; apiserver: pkg/cel/library
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from mooring.api.quantity import NANOS, Quantity
+from mooring.errors import ObjectError
+from mooring.plugins.dynamic_resources.cel.values import (
+    NO_OVERLOAD,
+    NONE,
+    EvaluationError,
+    Optional,
+    Semver,
+    contains,
+    equal,
+    is_number,
+    normalize_semver,
+    ordered,
+    text_of,
+    type_name,
+)
+
+_INT64 = range(-(2**63), 2**63)
+
+
+def _demand(condition: bool) -> None:
+    if not condition:
+        raise EvaluationError(NO_OVERLOAD)
+
+
+def _strings(*values: Any) -> None:
+    _demand(all(isinstance(value, str) for value in values))
+
+
+def _on_strings(work: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*values: Any) -> Any:
+        _strings(*values)
+        return work(*values)
+
+    return call
+
+
+@lru_cache(maxsize=256)
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise EvaluationError(f"error parsing regexp: {error}") from None
+
+
+def _size(value: Any) -> int:
+    _demand(isinstance(value, str | list | dict))
+    return len(value)
+
+
+def _int(value: Any) -> int:
+    if isinstance(value, str):
+        try:
+            value = int(value)
+        except ValueError:
+            raise EvaluationError(
+                f"type conversion error from 'string' to 'int': {value}"
+            ) from None
+    _demand(is_number(value))
+    found = int(value)
+    if found not in _INT64:
+        raise EvaluationError("integer overflow")
+    return found
+
+
+def _double(value: Any) -> float:
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            raise EvaluationError(f'strconv.ParseFloat: parsing "{value}"') from None
+    _demand(is_number(value))
+    return float(value)
+
+
+def _string(value: Any) -> str:
+    _demand(isinstance(value, str | int | float | Quantity | Semver))
+    return text_of(value)
+
+
+def _bool(value: Any) -> bool:
+    if value in ("1", "t", "T", "true", "TRUE", "True"):
+        return True
+    if value in ("0", "f", "F", "false", "FALSE", "False"):
+        return False
+    _demand(isinstance(value, bool))
+    return bool(value)
+
+
+def _quantity(text: Any) -> Quantity:
+    _strings(text)
+    try:
+        return Quantity(text)
+    except ObjectError:
+        raise EvaluationError(
+            "quantities must match the regular expression "
+            "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+        ) from None
+
+
+def _semver(text: Any, lax: Any = False) -> Semver:
+    _strings(text)
+    return Semver(normalize_semver(text) if lax else text)
+
+
+def _succeeds(make: Callable[..., Any]) -> Callable[..., bool]:
+    def call(text: Any, *rest: Any) -> bool:
+        _strings(text)
+        try:
+            make(text, *rest)
+        except EvaluationError:
+            return False
+        return True
+
+    return call
+
+
+def _pair(a: Any, b: Any) -> None:
+    _demand(
+        (isinstance(a, Quantity) and isinstance(b, Quantity))
+        or (isinstance(a, Semver) and isinstance(b, Semver))
+    )
+
+
+def _compare_to(a: Any, b: Any) -> int:
+    _pair(a, b)
+    return int(a > b) - int(a < b)
+
+
+def _amount(value: Any) -> Quantity:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Quantity(value)
+    _demand(isinstance(value, Quantity))
+    found: Quantity = value
+    return found
+
+
+def _as_integer(value: Any) -> int:
+    _demand(isinstance(value, Quantity))
+    if value.nanos % NANOS:
+        raise EvaluationError("cannot convert value to integer")
+    return int(value.value())
+
+
+def _sign(value: Any) -> int:
+    _demand(isinstance(value, Quantity))
+    return int(value.nanos > 0) - int(value.nanos < 0)
+
+
+def _part(name: str) -> Callable[[Any], int]:
+    def call(value: Any) -> int:
+        _demand(isinstance(value, Semver))
+        part: int = getattr(value, name)
+        return part
+
+    return call
+
+
+def _contains(holder: Any, value: Any) -> bool:
+    _strings(holder, value)
+    return value in holder
+
+
+def _matches(text: Any, pattern: Any) -> bool:
+    _strings(text, pattern)
+    return _pattern(pattern).search(text) is not None
+
+
+def _substring(text: Any, start: Any, end: Any = None) -> str:
+    _strings(text)
+    end = len(text) if end is None else end
+    if not 0 <= start <= end <= len(text):
+        raise EvaluationError(f"index out of range: {start}")
+    found: str = text[start:end]
+    return found
+
+
+def _split(text: Any, separator: Any, limit: Any = -1) -> list[str]:
+    _strings(text, separator)
+    if limit == 0:
+        return []
+    if not separator:
+        return list(text)
+    found: list[str] = text.split(separator, limit - 1 if limit > 0 else -1)
+    return found
+
+
+def _replace(text: Any, old: Any, new: Any, limit: Any = -1) -> str:
+    _strings(text, old, new)
+    found: str = text.replace(old, new, limit)
+    return found
+
+
+def _join(values: Any, separator: Any = "") -> str:
+    _demand(isinstance(values, list))
+    _strings(separator, *values)
+    found: str = separator.join(values)
+    return found
+
+
+def _char_at(text: Any, place: Any) -> str:
+    _strings(text)
+    if not 0 <= place <= len(text):
+        raise EvaluationError(f"index out of range: {place}")
+    found: str = text[place : place + 1]
+    return found
+
+
+def _listed(values: Any) -> list[Any]:
+    _demand(isinstance(values, list))
+    found: list[Any] = values
+    return found
+
+
+def _least(values: Any, sign: int) -> Any:
+    found = _listed(values)
+    if not found:
+        raise EvaluationError(
+            "min called on empty list" if sign > 0 else "max called on empty list"
+        )
+    best = found[0]
+    for value in found[1:]:
+        if ordered(value, best) if sign > 0 else ordered(best, value):
+            best = value
+    return best
+
+
+def _index_of(text: Any, value: Any) -> int:
+    if isinstance(text, list):
+        return next((i for i, element in enumerate(text) if equal(element, value)), -1)
+    _strings(text, value)
+    return int(text.find(value))
+
+
+def _optional(value: Any) -> Optional:
+    _demand(isinstance(value, Optional))
+    found: Optional = value
+    return found
+
+
+def _value(optional: Any) -> Any:
+    if not _optional(optional).present:
+        raise EvaluationError("optional.none() dereference")
+    return optional.value
+
+
+def _includes(target: Any, value: Any) -> bool:
+    return contains(target, value) if isinstance(target, list) else equal(target, value)
+
+
+def _all_in(some: Any, of: Any) -> bool:
+    return all(contains(_listed(of), value) for value in _listed(some))
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "size": _size,
+    "int": _int,
+    "double": _double,
+    "string": _string,
+    "bool": _bool,
+    "dyn": lambda value: value,
+    "type": type_name,
+    "matches": _matches,
+    "quantity": _quantity,
+    "isQuantity": _succeeds(_quantity),
+    "semver": _semver,
+    "isSemver": _succeeds(_semver),
+}
+
+#: Functions of a namespace, such as `sets.contains(a, b)`.
+QUALIFIED: dict[tuple[str, str], Callable[..., Any]] = {
+    ("sets", "contains"): lambda a, b: _all_in(b, a),
+    ("sets", "intersects"): lambda a, b: any(contains(_listed(b), value) for value in _listed(a)),
+    ("sets", "equivalent"): lambda a, b: _all_in(a, b) and _all_in(b, a),
+    ("optional", "of"): lambda value: Optional(True, value),
+    ("optional", "none"): lambda: NONE,
+}
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "size": _size,
+    "startsWith": _on_strings(str.startswith),
+    "endsWith": _on_strings(str.endswith),
+    "contains": _contains,
+    "matches": _matches,
+    "lowerAscii": _on_strings(lambda text: re.sub("[A-Z]+", lambda m: m[0].lower(), text)),
+    "upperAscii": _on_strings(lambda text: re.sub("[a-z]+", lambda m: m[0].upper(), text)),
+    "trim": _on_strings(str.strip),
+    "charAt": _char_at,
+    "indexOf": _index_of,
+    "substring": _substring,
+    "split": _split,
+    "replace": _replace,
+    "join": _join,
+    "sum": lambda values: sum(_listed(values)),
+    "min": lambda values: _least(values, 1),
+    "max": lambda values: _least(values, -1),
+    "isGreaterThan": lambda a, b: _compare_to(a, b) > 0,
+    "isLessThan": lambda a, b: _compare_to(a, b) < 0,
+    "compareTo": _compare_to,
+    "add": lambda a, b: _amount(a) + _amount(b),
+    "sub": lambda a, b: _amount(a) - _amount(b),
+    "sign": _sign,
+    "asInteger": _as_integer,
+    "isInteger": lambda value: _amount(value).nanos % NANOS == 0,
+    "asApproximateFloat": lambda value: _amount(value).nanos / NANOS,
+    "major": _part("major"),
+    "minor": _part("minor"),
+    "patch": _part("patch"),
+    "hasValue": lambda optional: _optional(optional).present,
+    "value": _value,
+    "or": lambda a, b: a if _optional(a).present else _optional(b),
+    "orValue": lambda a, b: a.value if _optional(a).present else b,
+    "includes": _includes,
+}
