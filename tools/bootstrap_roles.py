@@ -61,7 +61,9 @@ def wanted(item: dict[str, Any]) -> bool:
 
 def compact(item: dict[str, Any]) -> dict[str, Any]:
     """Return an object without what all of them have."""
-    metadata = {key: item["metadata"][key] for key in ("name", "namespace") if key in item["metadata"]}
+    metadata = {
+        key: item["metadata"][key] for key in ("name", "namespace") if key in item["metadata"]
+    }
     labels = {k: v for k, v in item["metadata"].get("labels", {}).items() if k != _BOOTSTRAPPING}
     if labels:
         metadata["labels"] = labels

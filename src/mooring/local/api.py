@@ -112,11 +112,11 @@ class Api:
     def _resource(self, request: Request, info: RequestInfo) -> Response:
         served = self.cluster.catalogue.get(info.group, info.version, info.resource)
         if served is None:
-            return _not_found()
+            raise refusals.no_such_resource()
         if served.store == "/namespaces":
             info.namespace = ""
         elif info.namespace and not served.namespaced:
-            return _not_found()
+            raise refusals.no_such_resource()
         if info.subresource:
             return self._part(request, info, served)
         if info.verb not in served.verbs:
@@ -132,7 +132,7 @@ class Api:
     def _part(self, request: Request, info: RequestInfo, served: Served) -> Response:
         part = served.subresources.get(info.subresource)
         if part is None:
-            return _not_found()
+            raise refusals.no_such_resource()
         if info.verb not in part.verbs:
             raise refusals.method_not_allowed()
         name = info.subresource
@@ -164,5 +164,3 @@ class Api:
 
 def _not_found() -> Response:
     return text("404 page not found\n", 404)
-
-

@@ -12,6 +12,8 @@ from mooring.local.patch.patching import APPLY_PATCH, IGNORE, STRICT, WARN
 from mooring.local.resources import Served
 from mooring.local.schema import decoding
 from mooring.local.schema.canonical import DecodeError
+from mooring.local.schema.custom import CustomKind
+from mooring.local.schema.structural import decode_custom
 from mooring.local.schema.table import Type
 
 Object = dict[str, Any]
@@ -81,6 +83,21 @@ def take_errors(errors: list[str], kind: str, group_version: str, how: Options) 
 
 def read_object(request: Request, served: Served, how: Options) -> Object:
     """Read a body that must be of a resource's kind, in the form that is stored."""
+    if served.custom is not None:
+        return _read_custom(request, served, served.custom, how)
     assert served.type is not None
     obj = read_typed(request, served.type, served.kind, served.group_version, how)
     return conversion.to_stored(served, obj)
+
+
+def _read_custom(request: Request, served: Served, custom: CustomKind, how: Options) -> Object:
+    media = media_type(request)
+    if media not in (JSON, YAML):
+        raise refusals.unsupported_media_type((JSON, YAML))
+    try:
+        value = decoding.read_body(request.body, media, served.kind)
+        obj, errors = decode_custom(custom, value)
+    except DecodeError as error:
+        raise refusals.bad_request(str(error)) from None
+    take_errors(errors, served.kind, served.group_version, how)
+    return obj

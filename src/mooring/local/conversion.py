@@ -74,5 +74,7 @@ def data_of(served: Served, stored: Stored) -> bytes:
         stored.views = {}
     found = stored.views.get(served.group_version)
     if found is None:
-        found = stored.views[served.group_version] = encode(to_served(served, stored.object))
+        shown = to_served(served, stored.object)
+        head = {"kind": served.kind, "apiVersion": served.group_version}
+        found = stored.views[served.group_version] = encode(head | shown)
     return found

@@ -13,6 +13,8 @@ from mooring.local.cluster import Cluster
 from mooring.local.exchange import Request, Response, answer
 from mooring.local.paths import RequestInfo
 from mooring.local.resources import Served
+from mooring.local.schema import decoding
+from mooring.local.schema.canonical import DecodeError
 from mooring.local.store import Stored
 
 Object = dict[str, Any]
@@ -54,10 +56,8 @@ def _read_options(request: Request) -> Object:
     options: Object = {}
     if request.body:
         try:
-            found = bodies.decoding.read_body(
-                request.body, bodies.media_type(request), "DeleteOptions"
-            )
-        except bodies.DecodeError as error:
+            found = decoding.read_body(request.body, bodies.media_type(request), "DeleteOptions")
+        except DecodeError as error:
             raise refusals.bad_request(str(error)) from None
         if not isinstance(found, dict):
             raise refusals.bad_request("the body of a deletion must be DeleteOptions")
@@ -126,9 +126,7 @@ def _success(served: Served, obj: Object) -> Object:
     }
 
 
-def delete(
-    cluster: Cluster, served: Served, live: Stored, options: Object
-) -> tuple[Object, bool]:
+def delete(cluster: Cluster, served: Served, live: Stored, options: Object) -> tuple[Object, bool]:
     """Delete an object; return it as it is afterwards, and whether it is gone."""
     metadata = live.object["metadata"]
     _check_preconditions(served, metadata, options.get("preconditions") or {})
@@ -188,14 +186,17 @@ def _again(
 
 
 def _check_preconditions(served: Served, metadata: Object, wanted: Object) -> None:
-    name = metadata["name"]
-    for field, title in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
-        if wanted.get(field) is not None and wanted[field] != metadata[field]:
-            why = (
-                f"Precondition failed: {title} in precondition: {wanted[field]}, "
-                f"{title} in object meta: {metadata[field]}"
+    for field, title, why in (
+        ("uid", "UID", "deleted and then recreated"),
+        ("resourceVersion", "ResourceVersion", "modified"),
+    ):
+        asked, there = wanted.get(field), metadata[field]
+        if asked is not None and asked != there:
+            text = (
+                f"the {title} in the precondition ({asked}) does not match the {title} in record "
+                f"({there}). The object might have been {why}"
             )
-            raise refusals.conflict(served.name, served.group, name, why)
+            raise refusals.conflict(served.kind, served.group, metadata["name"], text)
 
 
 def _grace(served: Served, obj: Object, wanted: Any) -> int:
@@ -204,11 +205,9 @@ def _grace(served: Served, obj: Object, wanted: Any) -> int:
     if served.store != "/pods":
         return 0
     spec = obj.get("spec") or {}
-    if isinstance(wanted, int):
-        grace = wanted
-    else:
-        grace = spec.get("terminationGracePeriodSeconds")
-        grace = 30 if grace is None else grace
+    grace = wanted if isinstance(wanted, int) else spec.get("terminationGracePeriodSeconds")
+    if grace is None:
+        grace = 30
     if not spec.get("nodeName"):
         return 0
     if (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed"):

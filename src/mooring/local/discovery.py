@@ -86,7 +86,7 @@ def _resources(catalogue: Catalogue, group: str, version: str) -> Object:
     for served in sorted(catalogue.of(group, version), key=lambda one: one.name):
         resources.append(_legacy(served))
         resources += [
-            _legacy_part(served, name, part) for name, part in sorted(served.subresources.items())
+            _legacy_part(served, name, part) for name, part in served.subresources.items()
         ]
     group_version = f"{group}/{version}" if group else version
     result: Object = {"kind": "APIResourceList", "groupVersion": group_version}

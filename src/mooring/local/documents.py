@@ -9,8 +9,8 @@ from mooring.local.schema.custom import CustomKind
 from mooring.local.schema.openapi_v2 import document_v2
 from mooring.local.store import encode
 
-_V2_TYPE = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-_V2_NAMES = (_V2_TYPE, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf")
+_V2_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+_V2_NAMES = (_V2_TYPE, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
 
 
 class Documents:

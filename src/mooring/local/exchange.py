@@ -46,8 +46,7 @@ class Request:
 
     def flag(self, name: str) -> bool:
         """Tell whether a boolean parameter is set, as Go's conversion reads it."""
-        values = self.query.get(name)
-        return bool(values) and values[0].lower() not in ("false", "0")
+        return name in self.query and self.parameter(name).lower() not in ("false", "0")
 
 
 @dataclass(slots=True)

@@ -91,9 +91,7 @@ def _limit(request: Request) -> int:
     try:
         return max(0, int(text))
     except ValueError:
-        raise refusals.bad_request(
-            f'strconv.ParseInt: parsing "{text}": invalid syntax'
-        ) from None
+        raise refusals.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
 
 
 def _version(request: Request) -> int:
@@ -107,7 +105,8 @@ def parse_version(text: str) -> int:
         return 0
     if not text.isascii() or not text.isdigit():
         raise refusals.bad_request(
-            f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+            f'invalid resource version: resourceVersion: Invalid value: "{text}": '
+            f'strconv.ParseUint: parsing "{text}": invalid syntax'
         )
     return int(text)
 
@@ -121,18 +120,27 @@ def _check_match(request: Request, version: int) -> None:
     problems = []
     if not request.parameter("resourceVersion"):
         problems.append(
-            ("FieldValueForbidden", path, "Forbidden: resourceVersionMatch is forbidden unless "
-             "resourceVersion is provided")
+            (
+                "FieldValueForbidden",
+                path,
+                "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
+            )
         )
     if match not in ("Exact", "NotOlderThan"):
         problems.append(
-            ("FieldValueNotSupported", path, f'Unsupported value: "{match}": supported values: '
-             '"Exact", "NotOlderThan", ""')
+            (
+                "FieldValueNotSupported",
+                path,
+                f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""',
+            )
         )
     elif match == "Exact" and version == 0:
         problems.append(
-            ("FieldValueForbidden", path, 'Forbidden: resourceVersionMatch "exact" is forbidden '
-             'for resourceVersion "0"')
+            (
+                "FieldValueForbidden",
+                path,
+                'Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
+            )
         )
     if problems:
         raise refusals.invalid("ListOptions", "meta.k8s.io", "", problems)
@@ -156,13 +164,19 @@ def _encode(version: int, after: str) -> str:
 
 
 def _decode(token: str) -> tuple[int, str]:
-    prefix = "continue key is not valid: "
+    prefix = "invalid continue token: continue key is not valid: "
     try:
-        data = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        data = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+    except ValueError:
+        raise refusals.bad_request(f"{prefix}illegal base64 data at input byte 0") from None
+    try:
         found = json.loads(data)
-        version, start = found["rv"], found["start"]
-        if found["v"] == _CONTINUE_VERSION and isinstance(version, int) and isinstance(start, str):
-            return version, start.rstrip("\0")
-    except (ValueError, KeyError, TypeError):
-        raise refusals.bad_request(f"{prefix}unreadable token") from None
-    raise refusals.bad_request(f"{prefix}server does not recognize this encoded version")
+    except ValueError:
+        first = repr(chr(data[0])).replace("x", "u00") if data else "EOF"
+        text = f"invalid character {first} looking for beginning of value"
+        raise refusals.bad_request(prefix + text) from None
+    version = found.get("rv") if isinstance(found, dict) else None
+    start = found.get("start") if isinstance(found, dict) else None
+    if isinstance(version, int) and isinstance(start, str) and start:
+        return version, start.rstrip("\0")
+    raise refusals.bad_request(f"{prefix}incorrect encoded start resourceVersion")

@@ -46,7 +46,13 @@ class Form:
                 "metadata": metadata,
             }
         )
-        body = b",".join([self.one(stored) for stored in items])
+        parts = [self.one(stored) for stored in items]
+        if self.served.custom is None:
+            # Go leaves out what every item of a typed list has.
+            kind = encode({"kind": self.served.kind, "apiVersion": self.served.group_version})
+            cut = len(kind)
+            parts = [b"{" + part[cut:] if part.startswith(kind[:-1]) else part for part in parts]
+        body = b",".join(parts)
         return b'%s,"items":[%s]}' % (head[:-1], body)
 
     def bookmark(self, version: int, annotations: Object | None) -> bytes:

@@ -80,7 +80,7 @@ class Reviews:
         )
         problems = []
         if not user.name and not user.groups:
-            text = "Invalid value: \"\": at least one of user or group must be specified"
+            text = 'Invalid value: "": at least one of user or group must be specified'
             problems.append(("FieldValueInvalid", "spec.user", text))
         return self._decide(review, served, user, problems)
 
@@ -115,7 +115,8 @@ class Reviews:
                 resource.get("name", ""),
             )
         else:
-            asked = Attributes(user, path.get("verb", ""), path=path.get("path", ""))
+            wanted = path or {}
+            asked = Attributes(user, wanted.get("verb", ""), path=wanted.get("path", ""))
         decision = self._authorizer.decide(asked)
         status: Object = {"allowed": decision.allowed}
         return status | {"reason": decision.reason} if decision.reason else status

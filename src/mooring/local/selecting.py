@@ -150,12 +150,19 @@ def read(request: Request, served: Served) -> Selection:
     try:
         selector = Selector.from_text(labels)
     except ObjectError as error:
-        raise bad_request(str(error)) from None
+        raise bad_request(_requirement_error(str(error))) from None
     try:
         parsed = FieldSelector.from_text(fields)
     except ObjectError as error:
         raise bad_request(str(error)) from None
     return Selection(selector, _checked(parsed, served))
+
+
+def _requirement_error(text: str) -> str:
+    """Word a malformed label selector as apimachinery does."""
+    why = text.partition("': ")[2] or text
+    why = why.replace("expected one of ", "expected: ").replace(", >, <", ", gt, lt")
+    return f"unable to parse requirement: {why}"
 
 
 def _checked(selector: FieldSelector, served: Served) -> FieldSelector:

@@ -69,9 +69,12 @@ def _check(cluster: Cluster, service: Object, address: str) -> None:
         inside = ipaddress.ip_address(address) in RANGE
     except ValueError:
         return
-    prefix = f'failed to allocate IP {address}: '
+    prefix = f"failed to allocate IP {address}: "
     if not inside:
-        why = f"{prefix}the provided IP ({address}) is not in the valid range. The range of valid IPs is {RANGE}"
+        why = (
+            f"{prefix}the provided IP ({address}) is not in the valid range. "
+            f"The range of valid IPs is {RANGE}"
+        )
         raise _refuse(service, "spec.clusterIPs", [address], why)
     if any(one.get("clusterIP") == address for one in _others(cluster, service)):
         raise _refuse(
@@ -81,9 +84,7 @@ def _check(cluster: Cluster, service: Object, address: str) -> None:
 
 def _node_ports(cluster: Cluster, service: Object) -> None:
     used = {
-        port.get("nodePort")
-        for one in _others(cluster, service)
-        for port in one.get("ports") or ()
+        port.get("nodePort") for one in _others(cluster, service) for port in one.get("ports") or ()
     }
     for i, port in enumerate(service["spec"].get("ports") or ()):
         wanted = port.get("nodePort")

@@ -43,7 +43,10 @@ class Stored:
     def data(self) -> bytes:
         """Return the object as JSON."""
         if self._data is None:
-            self._data = encode(self.object)
+            # Kind and version come first, so that lists of built-in kinds can leave them out.
+            obj = self.object
+            head = {"kind": obj.get("kind"), "apiVersion": obj.get("apiVersion")}
+            self._data = encode(head | obj)
         return self._data
 
     @property
@@ -159,9 +162,7 @@ class Store:
                 return
             yield shelf.objects[key]
 
-    def list_at(
-        self, resource: str, namespace: str, after: str, version: int
-    ) -> Iterator[Stored]:
+    def list_at(self, resource: str, namespace: str, after: str, version: int) -> Iterator[Stored]:
         """Return the objects as they were at a version; raises Gone when that is lost."""
         current = self.items(resource, namespace, after)
         changes = self.since(resource, version) if version != self.version else []

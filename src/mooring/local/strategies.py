@@ -1,4 +1,4 @@
-"""What each kind does to its objects when they are written: status, generation, defaults, checks."""
+"""What each kind does to its objects when they are written: status, generation, checks."""
 
 # kube-apiserver: pkg/registry/*/*/strategy.go
 
@@ -15,6 +15,8 @@ from mooring.local.patch.field_set import FieldSet
 from mooring.local.refusals import Refusal
 from mooring.local.resources import Served
 from mooring.local.schema.canonical import zero
+from mooring.local.schema.structural import set_custom_defaults
+from mooring.local.validation.custom import check_custom
 
 Object = dict[str, Any]
 
@@ -63,6 +65,8 @@ def default(served: Served, obj: Object) -> None:
     """Fill in what the API server fills in."""
     if served.custom is None:
         set_defaults(obj["apiVersion"], obj["kind"], obj)
+    elif served.custom.schema is not None:
+        set_custom_defaults(served.custom.schema, obj)
 
 
 def prepare_create(cluster: Cluster, served: Served, obj: Object) -> None:
@@ -110,6 +114,8 @@ def _job(cluster: Cluster, obj: Object) -> None:
         labels.setdefault(f"batch.kubernetes.io/{name}", value)
     selector = spec.setdefault("selector", {}).setdefault("matchLabels", {})
     selector.setdefault("batch.kubernetes.io/controller-uid", metadata["uid"])
+    if not metadata.get("labels"):
+        metadata["labels"] = dict(labels)
 
 
 _CREATES: dict[str, Callable[[Cluster, Object], None]] = {
@@ -125,9 +131,11 @@ _CREATES: dict[str, Callable[[Cluster, Object], None]] = {
 
 def check_create(cluster: Cluster, served: Served, obj: Object) -> None:
     """Refuse a new object that does not validate."""
-    if served.custom is None:
+    if served.custom is not None:
+        problems = check_custom(served.custom, obj)
+    else:
         problems = validation.check_create(obj["apiVersion"], obj["kind"], obj)
-        _refuse(served, obj, problems)
+    _refuse(served, obj, problems)
 
 
 def _refuse(served: Served, obj: Object, problems: list[validation.Problem]) -> None:
@@ -182,9 +190,11 @@ def check_update(
     cluster: Cluster, served: Served, obj: Object, old: Object, subresource: str
 ) -> None:
     """Refuse a changed object that does not validate."""
-    if served.custom is None:
-        found = validation.check_update(obj["apiVersion"], obj["kind"], obj, old, subresource)
-        _refuse(served, obj, found)
+    if served.custom is not None:
+        problems = check_custom(served.custom, obj, old)
+    else:
+        problems = validation.check_update(obj["apiVersion"], obj["kind"], obj, old, subresource)
+    _refuse(served, obj, problems)
 
 
 def check_delete(cluster: Cluster, served: Served, obj: Object) -> None:

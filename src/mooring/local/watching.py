@@ -21,7 +21,7 @@ from mooring.local.store import ADDED, DELETED, MODIFIED, Event, Gone, Stored, e
 BOOKMARK = "BOOKMARK"
 BOOKMARK_SECONDS = 60.0
 LEAST_TIMEOUT = 1800
-"""kube-apiserver: --min-request-timeout; a watch without a timeout ends after one to two of these"""
+"""kube-apiserver: --min-request-timeout; watches end after one to two of these"""
 BACKLOG = 100_000
 """A watcher that is this many events behind is dropped; it can come again from its version."""
 

@@ -25,6 +25,7 @@ from mooring.local.patch import managed, patching
 from mooring.local.paths import RequestInfo
 from mooring.local.resources import Served
 from mooring.local.schema import canonical
+from mooring.local.schema.structural import decode_custom
 from mooring.local.store import Stored, key_of
 
 Object = dict[str, Any]
@@ -180,7 +181,7 @@ def update_one(cluster: Cluster, request: Request, info: RequestInfo, served: Se
 def _preconditions(write: Write, live: Object, obj: Object) -> None:
     served, metadata, there = write.served, obj["metadata"], live["metadata"]
     uid, version = metadata.get("uid"), metadata.get("resourceVersion")
-    if uid and uid != there["uid"]:
+    if write.request.method == "PUT" and uid and uid != there["uid"]:
         why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {there['uid']}"
         raise refusals.conflict(served.name, served.group, there["name"], why)
     if version and version != "0" and version != there["resourceVersion"]:
@@ -195,10 +196,8 @@ def replace(write: Write, live: Stored, obj: Object) -> Object:
     metadata.pop("selfLink", None)
     metadata.pop("generation", None)
     for name in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
-        if name in there:
+        if not metadata.get(name) and name in there:
             metadata[name] = there[name]
-        else:
-            metadata.pop(name, None)
     if "generation" in there:
         metadata["generation"] = there["generation"]
     metadata["resourceVersion"] = there["resourceVersion"]
@@ -243,8 +242,10 @@ def patch_one(cluster: Cluster, request: Request, info: RequestInfo, served: Ser
         return _apply(write)
     live = cluster.find(served, info.namespace, info.name)
     shown = conversion.to_served(served, live.object)
+    custom = served.custom
+    decoder = (lambda value: decode_custom(custom, value)) if custom is not None else None
     patched, warnings = patching.patch_object(
-        served.type, shown, request.body, media, write.options.validation
+        served.type, shown, request.body, media, write.options.validation, decoder
     )
     write.options.warnings += warnings
     return write.respond(_patched(write, live, conversion.to_stored(served, patched)), 200)
@@ -284,7 +285,10 @@ def _apply(write: Write) -> Response:
         reset=strategies.reset_fields(served, info.subresource),
     )
     try:
-        decoded, errors = canonical.decode(served.type, applied.object)
+        if served.custom is not None:
+            decoded, errors = decode_custom(served.custom, applied.object)
+        else:
+            decoded, errors = canonical.decode(served.type, applied.object)
     except canonical.DecodeError as error:
         raise refusals.bad_request(str(error)) from None
     bodies.take_errors(errors, served.kind, served.group_version, write.options)

@@ -67,9 +67,7 @@ def _bound(cluster: Cluster, info: RequestInfo, reference: Object | None) -> Obj
     kind, name = reference.get("kind", ""), reference.get("name", "")
     place = _BOUND.get(kind)
     if place is None:
-        raise refusals.bad_request(
-            f"cannot bind token for serviceaccount to object of type {kind}"
-        )
+        raise refusals.bad_request(f"cannot bind token for serviceaccount to object of type {kind}")
     namespace = "" if kind == "Node" else info.namespace
     found = cluster.lookup(place, namespace, name)
     if found is None:

@@ -17,9 +17,9 @@ SIMULATED = "This container is simulated: it runs nothing and writes no log.\n"
 class LogSource(Protocol):
     """Know the logs of the containers that really run."""
 
-    def log(self, pod: Object, container: str, follow: bool, tail: int | None) -> (
-        AsyncIterator[bytes] | None
-    ):
+    def log(
+        self, pod: Object, container: str, follow: bool, tail: int | None
+    ) -> AsyncIterator[bytes] | None:
         """Return a container's log as chunks, None where the container is simulated."""
         ...
 

@@ -182,9 +182,7 @@ _NETWORKING = "networking.k8s.io"
 
 PRINTERS = {
     f"{_STORAGE}/StorageClass": Printer(
-        columns(
-            "Name, Provisioner, ReclaimPolicy, VolumeBindingMode, AllowVolumeExpansion, Age"
-        ),
+        columns("Name, Provisioner, ReclaimPolicy, VolumeBindingMode, AllowVolumeExpansion, Age"),
         _storage_class,
     ),
     f"{_STORAGE}/CSINode": Printer(
@@ -230,9 +228,7 @@ PRINTERS = {
     "discovery.k8s.io/EndpointSlice": Printer(
         columns("Name, AddressType, Ports, Endpoints, Age"), _slice
     ),
-    f"{_NETWORKING}/Ingress": Printer(
-        columns("Name, Class, Hosts, Address, Ports, Age"), _ingress
-    ),
+    f"{_NETWORKING}/Ingress": Printer(columns("Name, Class, Hosts, Address, Ports, Age"), _ingress),
     f"{_NETWORKING}/IngressClass": Printer(
         columns("Name, Controller, Parameters, Age"), _ingress_class
     ),

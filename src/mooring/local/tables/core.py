@@ -92,7 +92,7 @@ def _external(obj: Object) -> str:
     if type == "ExternalName":
         return str(at(obj, "spec.externalName", ""))
     if type == "LoadBalancer":
-        given = {one.get("ip") or one.get("hostname") for one in load_balancers(obj)}
+        given = {one.get("ip") or one.get("hostname", "") for one in load_balancers(obj)}
         return ",".join([*sorted(given), *ips]) or "<pending>"
     return ",".join(ips) or NONE
 

@@ -1,4 +1,4 @@
-"""The rows of custom resources: name, the definition's printer columns, age where there are none."""
+"""The rows of custom resources: name, and the definition's printer columns."""
 
 # apiextensions-apiserver: pkg/registry/customresource/tableconvertor/tableconvertor.go
 
@@ -35,10 +35,7 @@ def custom_printer(served: Served) -> Printer:
     ]
 
     def cells(obj: Object, now: datetime.datetime) -> list[Any]:
-        row: list[Any] = [name(obj)]
-        for one in wanted:
-            row.append(_cell(obj, one, now))
-        return row
+        return [name(obj), *(_cell(obj, one, now) for one in wanted)]
 
     return Printer((NAME, *columns), cells)
 

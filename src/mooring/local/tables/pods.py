@@ -162,9 +162,7 @@ def _conditions(pod: Object) -> list[Object]:
 
 PRINTERS = {
     "/Pod": Printer(
-        columns(
-            "Name, Ready, Status, Restarts, Age; IP, Node, Nominated Node, Readiness Gates"
-        ),
+        columns("Name, Ready, Status, Restarts, Age; IP, Node, Nominated Node, Readiness Gates"),
         _row,
         _conditions,
     )

@@ -97,9 +97,7 @@ _JOB_STATES = {
 
 
 def _job_state(obj: Object) -> str:
-    true = {
-        one["type"] for one in at(obj, "status.conditions", []) if one.get("status") == "True"
-    }
+    true = {one["type"] for one in at(obj, "status.conditions", []) if one.get("status") == "True"}
     if obj["metadata"].get("deletionTimestamp"):
         true.add("")
     return next((text for type, text in _JOB_STATES.items() if type in true), "Running")
@@ -229,8 +227,7 @@ PRINTERS = {
     "batch/Job": Printer(columns(f"Name, Status, Completions, Duration, Age{_WIDE}"), _job),
     "batch/CronJob": Printer(
         columns(
-            "Name, Schedule, Timezone, Suspend:boolean, Active:integer, Last Schedule, "
-            f"Age{_WIDE}"
+            f"Name, Schedule, Timezone, Suspend:boolean, Active:integer, Last Schedule, Age{_WIDE}"
         ),
         _cron_job,
     ),
