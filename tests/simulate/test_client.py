@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mooring.api import Pod
+from mooring.api import ObjectMeta, Pod, ResourceClaim
 from mooring.errors import ApiError
 from mooring.framework.features import FeatureGates
 from mooring.framework.pod_info import PodInfos
@@ -114,3 +114,33 @@ def test_a_pod_is_bound_once(client: MemoryClient) -> None:
     drive(client.bind(make_pod("web"), "n1"))
     with pytest.raises(ApiError, match="pod web is already assigned to node"):
         drive(client.bind(make_pod("web"), "n1"))
+
+
+def test_a_claims_users_merge_by_uid_and_its_finalizers_as_a_set(
+    client: MemoryClient, cluster: MemoryCluster
+) -> None:
+    cluster.add(ResourceClaim(metadata=ObjectMeta(name="c", namespace="x", finalizers=("mine",))))
+
+    def change(changes: dict[str, Any], subresource: str = "") -> ResourceClaim:
+        return drive(client.patch(ResourceClaim, "c", "x", changes, subresource=subresource))
+
+    users = [{"resource": "pods", "name": name, "uid": name} for name in ("a", "b")]
+    for user in users:
+        changed = change({"status": {"reservedFor": [user]}}, "status")
+    assert [user.uid for user in changed.status.reserved_for] == ["a", "b"]
+    gone = {"$patch": "delete", "uid": "a"}
+    changed = change({"status": {"reservedFor": [gone]}}, "status")
+    assert [user.uid for user in changed.status.reserved_for] == ["b"]
+    changed = change({"metadata": {"finalizers": ["other"]}})
+    assert changed.metadata.finalizers == ("mine", "other")
+    changed = change({"metadata": {"$deleteFromPrimitiveList/finalizers": ["other"]}})
+    assert changed.metadata.finalizers == ("mine",)
+
+
+def test_an_object_without_a_name_gets_one(client: MemoryClient) -> None:
+    made = [
+        drive(client.create(ResourceClaim(metadata=ObjectMeta(generate_name="c-", namespace="x"))))
+        for _ in range(2)
+    ]
+    assert all(one.metadata.name.startswith("c-") and one.metadata.uid for one in made)
+    assert made[0].metadata.name != made[1].metadata.name

@@ -15,7 +15,10 @@ from mooring.simulate.cluster import MemoryCluster
 T = TypeVar("T")
 
 #: Lists that a strategic merge patch merges by a key of their items.
-_MERGE_KEYS = {"conditions": "type"}
+_MERGE_KEYS = {"conditions": "type", "reservedFor": "uid"}
+#: Lists of texts that a strategic merge patch adds to.
+_SETS = frozenset({"finalizers"})
+_TAKE_OUT = "$deleteFromPrimitiveList/"
 
 
 class MemoryClient:
@@ -31,9 +34,13 @@ class MemoryClient:
         return found
 
     async def create(self, obj: T) -> T:
-        """Create an object."""
+        """Create an object; one without a name gets one, and a uid, as the server would do."""
         store = self._store(type(obj))
         meta = obj.metadata  # type: ignore[attr-defined]
+        if not meta.name:
+            name = f"{meta.generate_name}{self._version}"
+            meta = replace(meta, name=name, uid=meta.uid or f"{meta.namespace}/{name}")
+            obj = replace(obj, metadata=meta)  # type: ignore[type-var]
         if store.get(meta.name, meta.namespace) is not None:
             raise ApiError(409, f'"{meta.name}" already exists', reason="AlreadyExists")
         return self._write(store, obj)
@@ -119,19 +126,27 @@ def _check_version(old: KubeObject, version: str) -> None:
 
 
 def merge(old: Any, patch: Any, key: str = "") -> Any:
-    """Apply a strategic merge patch to what JSON has; only lists of conditions are merged."""
+    """Apply a strategic merge patch to what JSON has; of lists, the scheduler's are merged."""
     if isinstance(patch, dict):
         merged = dict(old) if isinstance(old, dict) else {}
         for name, value in patch.items():
             if value is None:
                 merged.pop(name, None)
+            elif name.startswith(_TAKE_OUT):
+                name = name.removeprefix(_TAKE_OUT)
+                merged[name] = [item for item in merged.get(name, ()) if item not in value]
             else:
                 merged[name] = merge(merged.get(name), value, name)
         return merged
     merge_key = _MERGE_KEYS.get(key)
-    if merge_key and isinstance(patch, list) and isinstance(old, list | tuple):
-        items = {item[merge_key]: item for item in old}
+    if merge_key and isinstance(patch, list):
+        items = {item[merge_key]: item for item in old or ()}
         for item in patch:
-            items[item[merge_key]] = merge(items.get(item[merge_key]), item)
+            if item.get("$patch") == "delete":
+                items.pop(item[merge_key], None)
+            else:
+                items[item[merge_key]] = merge(items.get(item[merge_key]), item)
         return list(items.values())
+    if key in _SETS and isinstance(old, list | tuple):
+        return [*old, *(item for item in patch if item not in old)]
     return patch
