@@ -25,6 +25,11 @@ from mooring.observe.logs import log_error, vlog
 log = logging.getLogger(__name__)
 
 
+UPDATING = "Updating pod condition and nominated node name"
+#: A nomination that is set or cleared, and one that is left alone. # kube-scheduler: framework
+_MODE_NO_OP, _MODE_OVERRIDE = 0, 1
+
+
 class StatusChange(msgspec.Struct, frozen=True):
     """What is to be said of a pod; a part that is None is left as it is."""
 
@@ -56,6 +61,7 @@ class StatusWriter:
 
     def write(self, pod: Pod, change: StatusChange) -> None:
         """Have a change written soon, against the status that `pod` shows."""
+        vlog(log, 3, UPDATING, pod=pod, **_told(change))
         uid = pod.metadata.uid
         if uid in self._next:
             waiting = self._next[uid]
@@ -64,13 +70,6 @@ class StatusWriter:
         patch = self._patch(pod, change)
         if patch is None:
             return
-        vlog(
-            log,
-            3,
-            "Updating pod condition and nominated node name",
-            pod=pod,
-            nominatedNodeName=change.nominated_node_name,
-        )
         self._next[uid] = None
         self._spawn(self._send(pod, patch))
 
@@ -99,7 +98,11 @@ class StatusWriter:
         nominated = change.nominated_node_name
         if nominated is not None and nominated != pod.status.nominated_node_name:
             status["nominatedNodeName"] = nominated or None
-        return {"status": status} if status else None
+        if not status:
+            return None
+        # The uid makes the server refuse the patch where a new pod has got the name. kube-scheduler
+        # sends none, and may nominate the new pod where the old one was.
+        return {"metadata": {"uid": pod.metadata.uid}, "status": status}
 
     def _changed(self, pod: Pod, wanted: Condition) -> dict[str, Any] | None:
         """Return the condition as it is to be written; None where the pod has it already."""
@@ -124,3 +127,16 @@ class StatusWriter:
 
 def _rfc3339(seconds: float) -> str:
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _told(change: StatusChange) -> dict[str, Any]:
+    """Return what the log says of a change."""
+    pairs: dict[str, Any] = {}
+    if change.condition is not None:
+        pairs["conditionType"] = change.condition.type
+        pairs["conditionStatus"] = change.condition.status
+        pairs["conditionReason"] = change.condition.reason
+    nominated = change.nominated_node_name
+    pairs["nominatedNodeName"] = nominated or ""
+    pairs["nominatingMode"] = _MODE_NO_OP if nominated is None else _MODE_OVERRIDE
+    return pairs

@@ -29,6 +29,7 @@ class Workload:
         self._pods = 0
         self._nodes = 0
         self._crowded = random.random() < 0.6
+        self._sociable = random.random() < 0.4
         self._actions: list[Any] = []
         for action, most in (
             (self._add_pod, 12),
@@ -89,7 +90,7 @@ class Workload:
             spec["schedulingGates"] = [{"name": "later"}]
         if random.random() < 0.1:
             spec["preemptionPolicy"] = "Never"
-        if random.random() < 0.25:
+        if self._sociable and random.random() < 0.4:
             spec["affinity"] = self._make_affinity(app)
         if random.random() < 0.1:
             spec["topologySpreadConstraints"] = [

@@ -89,9 +89,9 @@ class Report(msgspec.Struct, frozen=True):
         return "\n".join([*lines, f"again: python -m mooring.simulate.soak --seed {self.seed}"])
 
 
-def run_seed(seed: int) -> Report:
-    """Run one seed to its end."""
-    faults = _Bugs()
+def run_seed(seed: int, v: int | None = None) -> Report:
+    """Run one seed to its end; with `v` the scheduler's log of that verbosity is printed."""
+    faults = _Bugs(v)
     with faults:
         soak = _Soak(seed)
         run_virtually(soak.run(), Random(f"{seed}/order"))
@@ -159,6 +159,7 @@ class _Soak:
         self._process.kill()
 
     def _note(self, collection: str) -> None:
+        """Take a change into the digest."""
         loop = asyncio.get_running_loop()
         for change in self._store.since(collection, self._store.version - 1):
             self._digest.update(f"{loop.time():.9f} {change.type} ".encode())
@@ -253,17 +254,18 @@ class _Soak:
 
 
 class _Bugs(logging.Handler):
-    """Listen to the log for exceptions that nobody expected; nothing is written meanwhile."""
+    """Listen to the log for exceptions that nobody expected."""
 
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
+    def __init__(self, v: int | None) -> None:
+        super().__init__()
         self.found: list[str] = []
+        self._v = v
         self._log = logging.getLogger("mooring")
 
     def __enter__(self) -> None:
         self._before = self._log.propagate, self._log.level, list(self._log.handlers)
         self._log.propagate = False
-        self._log.setLevel(logging.ERROR)
+        self._log.setLevel(logging.ERROR if self._v is None else logging.INFO - self._v)
         self._log.handlers = [self]
 
     def __exit__(self, *_: object) -> None:
@@ -271,13 +273,18 @@ class _Bugs(logging.Handler):
         self._log.setLevel(level)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a record that tells of a bug."""
+        """Keep a record that tells of a bug, and print what is asked for."""
         message = record.getMessage()
+        if self._v is None and message not in BUGS:
+            return
+        pairs = getattr(record, "kv", {})
+        text = ", ".join(f"{key}={_name(value)}" for key, value in pairs.items())
+        error = f": {record.exc_info[1]!r}" if record.exc_info else ""
         if message in BUGS:
-            pairs = getattr(record, "kv", {})
-            text = ", ".join(f"{key}={_name(value)}" for key, value in pairs.items())
-            error = f": {record.exc_info[1]!r}" if record.exc_info else ""
             self.found.append(f"{message}: {text}{error}")
+        if self._v is not None:
+            now = asyncio.get_running_loop().time()
+            print(f"{now:10.4f} {record.module}: {message}: {text}{error}")
 
 
 def _name(value: object) -> str:
@@ -295,13 +302,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="run this one, and say how it went")
     parser.add_argument("--seeds", type=int, default=100, help="how many to run")
     parser.add_argument("--first", type=int, default=0, help="the first of them")
+    parser.add_argument("--v", type=int, help="print the scheduler's log of this verbosity")
     given = parser.parse_args(arguments)
     seeds = range(given.first, given.first + given.seeds)
     if given.seed is not None:
         seeds = range(given.seed, given.seed + 1)
     started, failed, binds = time.monotonic(), 0, 0
     for seed in seeds:
-        report = run_seed(seed)
+        report = run_seed(seed, given.v)
         binds += report.binds
         if report.violations or given.seed is not None:
             failed += bool(report.violations)

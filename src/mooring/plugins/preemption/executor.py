@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from mooring.api import Pod
 from mooring.errors import ApiError
 from mooring.framework.handle import Handle
+from mooring.observe.logs import vlog
 from mooring.observe.metrics import ERROR, SUCCESS
 
 log = logging.getLogger(__name__)
@@ -50,6 +51,15 @@ class Executor:
             self._handle.metrics.preemption_victims.observe(len(victims))
             self._preempting[preemptor.metadata.uid] = None
             self._handle.spawn(self._run_beside(preemptor, node_name, leaving), preemptor)
+            vlog(
+                log,
+                2,
+                "Start the preemption asynchronously",
+                preemptor=preemptor,
+                node=node_name,
+                numVictims=len(victims),
+                numVictimsToDelete=len(leaving),
+            )
 
     async def _run_beside(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
         uid = preemptor.metadata.uid
@@ -60,7 +70,11 @@ class Executor:
             for victim in victims[:-1]:
                 await self._preempt(preemptor, node_name, victim)
             self._preempting[uid] = victims[-1]
-            await self._preempt(preemptor, node_name, victims[-1])
+            if not await self._preempt(preemptor, node_name, victims[-1]):
+                # Its deletion was told while the preemptor was kept out of the queue, and nothing
+                # else will bring it back. kube-scheduler leaves it to the flush after 5 minutes.
+                self._preempting.pop(uid, None)
+                self._handle.activate((preemptor,))
         except ApiError:
             log.exception("Error occurred during async preemption")
             result = ERROR
@@ -72,6 +86,14 @@ class Executor:
             metrics.preemption_goroutines[result].inc()
             seconds = self._handle.clock.now() - start
             metrics.preemption_goroutines_duration[result].observe(seconds)
+            vlog(
+                log,
+                2,
+                "Async Preemption finished completely",
+                preemptor=preemptor,
+                node=node_name,
+                result=result,
+            )
 
     async def run(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
         """Carry a preemption out within the cycle (gate SchedulerAsyncPreemption off)."""
@@ -90,11 +112,12 @@ class Executor:
                     Pod,
                     meta.name,
                     meta.namespace,
-                    {"status": {"nominatedNodeName": None}},
+                    {"metadata": {"uid": meta.uid}, "status": {"nominatedNodeName": None}},
                     subresource="status",
                 )
 
-    async def _preempt(self, preemptor: Pod, node_name: str, victim: Pod) -> None:
+    async def _preempt(self, preemptor: Pod, node_name: str, victim: Pod) -> bool:
+        """Remove a victim; False where it was gone already."""
         note = f"Preempted by pod {preemptor.metadata.uid} on node {node_name}"
         if self._take_back(victim):
             note += " (in kube-scheduler memory)."
@@ -104,9 +127,10 @@ class Executor:
             except ApiError as error:
                 if error.status != _NOT_FOUND:
                     raise
-                return
+                return False
         # kube-scheduler means to relate the preemptor, but hands over what is no object.
         self._handle.events.event(victim, "Normal", "Preempted", "Preempting", note)
+        return True
 
     def _take_back(self, victim: Pod) -> bool:
         uid = victim.metadata.uid
@@ -129,7 +153,7 @@ class Executor:
             Pod,
             meta.name,
             meta.namespace,
-            {"status": {"conditions": [condition]}},
+            {"metadata": {"uid": meta.uid}, "status": {"conditions": [condition]}},
             subresource="status",
         )
         await self._handle.client.delete(Pod, meta.name, meta.namespace, uid=meta.uid)

@@ -1,0 +1,101 @@
+"""What carrying a preemption out leaves behind when the API server fails."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mooring.api import Pod
+from mooring.errors import ApiError
+from mooring.informers.store import Store
+from mooring.observe.clock import VirtualClock
+from mooring.observe.metrics import Metrics
+from mooring.plugins.preemption.executor import Executor
+from tests.plugins.cluster import make_pod
+
+VICTIMS = [make_pod("first", "node", uid="1"), make_pod("last", "node", uid="2")]
+PREEMPTOR = make_pod("preemptor", uid="3")
+
+
+class FakeHandle:
+    """Notes what the executor asks for; `failures` are raised at "verb name"."""
+
+    def __init__(self, **failures: ApiError) -> None:
+        self.failures = failures
+        self.sent: list[tuple[str, str, Any]] = []
+        self.activated: list[Pod] = []
+        self.client = self
+        self.nominator = SimpleNamespace(nominated_on=lambda node: ())
+        self.events = SimpleNamespace(event=lambda *args: None)
+        self.pods: Store[Pod] = Store(VICTIMS)
+        self.work: list[Any] = []
+        self.metrics = Metrics()
+        self.clock = VirtualClock()
+
+    def lister(self, kind: Any) -> Store[Pod]:
+        return self.pods
+
+    def spawn(self, work: Any, pod: Pod) -> None:
+        self.work.append(work)
+
+    def activate(self, pods: Any) -> None:
+        self.activated += pods
+
+    def waiting_pod(self, uid: str) -> None:
+        return None
+
+    pre_binding_pod = waiting_pod
+
+    async def patch(self, kind: Any, name: str, namespace: str, patch: Any, **more: Any) -> None:
+        self._send("patch", name, patch)
+
+    async def delete(self, kind: Any, name: str, namespace: str, *, uid: str) -> None:
+        self._send("delete", name, uid)
+
+    def _send(self, verb: str, name: str, what: Any) -> None:
+        self.sent.append((verb, name, what))
+        if (failure := self.failures.get(f"{verb}_{name}")) is not None:
+            raise failure
+
+
+def preempt(handle: FakeHandle) -> Executor:
+    executor = Executor("DefaultPreemption", handle)
+    executor.start(PREEMPTOR, "node", VICTIMS)
+    assert executor.is_preempting("3")
+    for work in handle.work:
+        asyncio.run(work)
+    assert not executor.is_preempting("3")
+    return executor
+
+
+GONE, FAULT = ApiError(404, "gone"), ApiError(500, "etcdserver: request timed out")
+
+
+@pytest.mark.parametrize(
+    ("failures", "activated"),
+    [
+        pytest.param({}, False, id="victims that leave bring the preemptor back themselves"),
+        pytest.param({"patch_first": GONE}, False, id="as the last one does where another is gone"),
+        pytest.param({"patch_last": GONE}, True, id="a last victim that is gone cannot"),
+        pytest.param({"delete_last": GONE}, True, id="nor one that is gone a moment later"),
+        pytest.param({"patch_first": FAULT}, True, id="after a fault the preemptor tries again"),
+        pytest.param({"delete_last": FAULT}, True, id="also where the last write met it"),
+    ],
+)
+def test_a_preemptor_is_never_left_waiting_for_nothing(
+    failures: dict[str, ApiError], activated: bool
+) -> None:
+    handle = FakeHandle(**failures)
+    preempt(handle)
+    assert handle.activated == [PREEMPTOR] * activated
+
+
+def test_writes_are_for_one_pod_and_not_for_the_next_of_its_name() -> None:
+    handle = FakeHandle()
+    preempt(handle)
+    patched = [what["metadata"]["uid"] for verb, _, what in handle.sent if verb == "patch"]
+    deleted = [what for verb, _, what in handle.sent if verb == "delete"]
+    assert patched == deleted == ["1", "2"]
