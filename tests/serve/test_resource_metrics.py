@@ -57,8 +57,8 @@ def test_requests_and_limits_with_their_units() -> None:
         line("request", "cpu", "cores", "1.5"),
         line("request", "ephemeral-storage", "bytes", "2"),
         line("request", "example.com/gpu", "", "1"),
-        line("request", "hugepages-2Mi", "bytes", "4194304"),
-        line("request", "memory", "bytes", "1073741824"),
+        line("request", "hugepages-2Mi", "bytes", "4.194304e+06"),
+        line("request", "memory", "bytes", "1.073741824e+09"),
     ]
 
 

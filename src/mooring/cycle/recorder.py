@@ -37,6 +37,12 @@ BIND = "Bind"
 POST_BIND = "PostBind"
 SIGN = "Sign"
 
+# Why answers could not be taken over, or were dropped. # kube-scheduler: metrics/metrics.go
+POD_NOT_BATCHABLE = "pod_not_batchable"
+POD_INCOMPATIBLE = "pod_incompatible"
+POD_FAILED = "pod_failed"
+EXPIRED = "expired"
+
 _SUCCESS = Code.SUCCESS.label
 _ERROR = Code.ERROR.label
 
@@ -51,11 +57,30 @@ class Recorder:
         self._profile = profile
         self._points: Family[Histogram] = metrics.extension_point_duration
         self._plugins: Family[Histogram] = metrics.plugin_duration
+        self._metrics = metrics
 
     def point(self, point: str, status: Status | None, start: float) -> None:
         """Note that a point which began at `start` has ended; None is success."""
         label = _SUCCESS if status is None else status.code.label
         self._points[point, label, self._profile].observe(self.now() - start)
+
+    def looked_up(self, found: bool, seconds: float) -> None:
+        """Note whether a pod took over an identical one's answers, and how long they were sought.
+
+        kube-scheduler counts here the pods that it hands the next best node of the last ranking.
+        """
+        metrics, profile = self._metrics, self._profile
+        metrics.get_node_hint_duration["hint" if found else "no_hint", profile].observe(seconds)
+        metrics.batch_attempts[profile, "hint_used" if found else "no_hint"].inc()
+
+    def remembered(self, start: float) -> None:
+        """Note that a pod's answers were kept for others."""
+        seconds = self.now() - start
+        self._metrics.store_schedule_results_duration[self._profile].observe(seconds)
+
+    def dropped(self, reason: str) -> None:
+        """Count answers that nobody can take over."""
+        self._metrics.batch_cache_flushed[self._profile, reason].inc()
 
     def timed(self, plugin: str, point: str, call: Call) -> Call:
         """Wrap a plugin's method, of either kind, so that every call is timed."""

@@ -22,7 +22,15 @@ import numpy as np
 from mooring.api import Pod
 from mooring.cycle.filtering import filter_nodes, filter_one
 from mooring.cycle.profile import Profile, ScoreStep
-from mooring.cycle.recorder import FILTER, SCORE, SIGN
+from mooring.cycle.recorder import (
+    EXPIRED,
+    FILTER,
+    POD_FAILED,
+    POD_INCOMPATIBLE,
+    POD_NOT_BATCHABLE,
+    SCORE,
+    SIGN,
+)
 from mooring.cycle.scoring import (
     Ranking,
     ScoreError,
@@ -69,18 +77,28 @@ class Reuse:
         signature = self._signer.sign(state, pod)
         recorder.point(SIGN, None, start)
         if signature is None:
+            recorder.looked_up(False, recorder.now() - start)
+            recorder.dropped(POD_NOT_BATCHABLE)
             return None
         found = self._remembered.pop(signature.key, None)
+        is_new = found is None
         if found is None:
             found = Remembered(self._profile)
             if len(self._remembered) >= _SIGNATURES:
                 del self._remembered[next(iter(self._remembered))]
+                recorder.dropped(POD_INCOMPATIBLE)
         found.signature = signature
-        start = recorder.now()
+        hits, begin = found.hits, recorder.now()
         if not found.filter(state, pod, nodes):
+            recorder.dropped(POD_FAILED)
             return None
-        recorder.point(FILTER, None, start)
+        recorder.point(FILTER, None, begin)
+        recorder.looked_up(found.hits > hits, begin - start)
+        if found.hits == hits and not is_new:
+            recorder.dropped(EXPIRED)
+        begin = recorder.now()
         self._remembered[signature.key] = found
+        recorder.remembered(begin)
         return found
 
 

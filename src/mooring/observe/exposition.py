@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from typing import Any
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+#: From here on Go writes numbers with an exponent. # strconv/ftoa.go
+_PLAIN = 1e6
 
 _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 _HELP_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n"})
@@ -49,12 +53,16 @@ def _family(family: Any) -> Iterator[str]:
 
 
 def _bound(bound: str) -> str:
-    return bound.removesuffix(".0")
+    return bound if bound == "+Inf" else _number(float(bound))
 
 
 def _number(value: float) -> str:
-    if math.isfinite(value):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     if math.isnan(value):
         return "NaN"
-    return "+Inf" if value > 0 else "-Inf"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    if abs(value) < _PLAIN:
+        return str(int(value)) if value.is_integer() else repr(value)
+    # The digits of the shortest text that reads back the same, as Go's 'g' puts them.
+    digits, exponent = f"{Decimal(repr(value)).normalize():e}".split("e")
+    return f"{digits}e{int(exponent):+03d}"

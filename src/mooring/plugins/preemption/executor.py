@@ -23,6 +23,9 @@ log = logging.getLogger(__name__)
 
 _NOT_FOUND = 404
 
+GONE = "Victim Pod is already deleted"
+PREEMPTED = "Preemptor Pod preempted victim Pod"
+
 
 class Executor:
     """Carry out preemptions for one plugin. Owned by the plugin."""
@@ -127,7 +130,9 @@ class Executor:
             except ApiError as error:
                 if error.status != _NOT_FOUND:
                     raise
+                vlog(log, 2, GONE, preemptor=preemptor, victim=victim, node=node_name)
                 return False
+            vlog(log, 2, PREEMPTED, preemptor=preemptor, victim=victim, node=node_name)
         # kube-scheduler means to relate the preemptor, but hands over what is no object.
         self._handle.events.event(victim, "Normal", "Preempted", "Preempting", note)
         return True

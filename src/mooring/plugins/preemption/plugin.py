@@ -36,6 +36,9 @@ NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_CANDIDATE = "preemption: no candidate node for preemption"
 STILL_PREEMPTING = "waiting for the preemption for this pod to be finished"
 
+NO_CANDIDATE_FOUND = "No preemption candidate is found; preemption is not helpful for scheduling"
+WILL_NOT_HELP = "Preemption will not help schedule pod on any node"
+DETERMINED = "the target node for the preemption is determined"
 SKIPPED_EXTENDER = "Skipped extender as it returned error and has ignorable flag set"
 WITHOUT_VICTIMS = "Ignored node for which the extender didn't report victims"
 
@@ -101,6 +104,7 @@ class DefaultPreemption(Plugin):
             return refusal
         found, tried = self._find_candidates(state, pod, statuses)
         if not found:
+            vlog(log, 2, NO_CANDIDATE_FOUND, pod=pod)
             faults = [trial.refusal for trial in tried if code_of(trial.refusal) is Code.ERROR]
             if faults:
                 return Status.error(*(f"preemption: {fault.message}" for fault in faults if fault))
@@ -131,6 +135,7 @@ class DefaultPreemption(Plugin):
         """Return the nodes where preemption helps, and those where it was tried in vain."""
         rows = statuses.rows_with(Code.UNSCHEDULABLE)
         if not len(rows):
+            vlog(log, 3, WILL_NOT_HELP, pod=pod)
             return [], []
         wanted = self._num_candidates(len(rows))
         rows = np.roll(rows, -self.handle.random.randrange(len(rows)))
@@ -196,6 +201,7 @@ class DefaultPreemption(Plugin):
             (trial for trial in found if trial.cost == cheapest), key=lambda trial: trial.node_name
         )
         chosen = self.handle.random.choice(best)
+        vlog(log, 2, DETERMINED, node=chosen.node_name, pod=pod)
         now = self.handle.clock.now()
         victims = tuple(info.pod for info in chosen.victims(now))
         if self.handle.features.enabled("SchedulerAsyncPreemption"):
