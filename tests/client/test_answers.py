@@ -109,5 +109,7 @@ def test_an_object_is_read_as_its_kind() -> None:
     assert decode_object(GOOD, Pod).metadata.name == "a"
     custom = b'{"kind":"Crew","apiVersion":"x.io/v1","metadata":{"name":"a"}}'
     assert decode_object(custom, CustomResource).kind == "Crew"
-    with pytest.raises(ObjectError, match="custom resource, got Pod"):
-        decode_object(b'{"kind":"Pod","apiVersion":"v1"}', CustomResource)
+    raw = b'{"kind":"Pod","apiVersion":"v1","spec":{"unheard":1}}'
+    assert decode_object(raw, CustomResource).get("spec.unheard") == 1
+    with pytest.raises(ObjectError, match="kind is missing"):
+        decode_object(b'{"apiVersion":"v1"}', CustomResource)

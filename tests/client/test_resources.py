@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mooring.api import CustomResource, Node, Pod, StorageClass
-from mooring.client.resources import ListOptions, find_resource
+from mooring.client.resources import ListOptions, find_resource, raw_resource
 from mooring.errors import ObjectError
 
 
@@ -32,6 +32,12 @@ def test_what_has_no_namespace_or_name_is_a_collection() -> None:
 def test_a_name_in_text_finds_the_typed_kind_where_there_is_one() -> None:
     assert find_resource("pods.v1.").struct is Pod
     assert find_resource("crews.v1.x.io").struct is CustomResource
+
+
+def test_a_typed_kind_can_be_read_whole() -> None:
+    raw = raw_resource(Pod)
+    assert (raw.path("a"), raw.struct) == ("/api/v1/namespaces/a/pods", CustomResource)
+    assert find_resource(raw) is raw
 
 
 @pytest.mark.parametrize("kind", ["pods", "", ".v1", int], ids=str)

@@ -251,16 +251,27 @@ def decode(data: bytes | str | dict[str, Any]) -> KubeObject:
 
     Kinds outside the table become a CustomResource.
     """
-    raw: Any = data
-    if isinstance(data, bytes | str):
-        raw = _decode_json(data)
-    if not isinstance(raw, dict):
-        raise ObjectError(f"an object must be a map, got {describe(raw)}")
+    raw = _decode_map(data)
     api_version, kind = _type_of(raw)
     row = find_kind(api_version, kind)
     if row is not None:
         return decode_as(raw, row.struct)
     return _decode_custom(raw, api_version, kind)
+
+
+def decode_raw(data: bytes | str | dict[str, Any]) -> CustomResource:
+    """Make a CustomResource of an object of any kind, those that Mooring types included."""
+    raw = _decode_map(data)
+    return _decode_custom(raw, *_type_of(raw))
+
+
+def _decode_map(data: bytes | str | dict[str, Any]) -> dict[str, Any]:
+    raw: Any = data
+    if isinstance(data, bytes | str):
+        raw = _decode_json(data)
+    if not isinstance(raw, dict):
+        raise ObjectError(f"an object must be a map, got {describe(raw)}")
+    return raw
 
 
 def describe(value: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from mooring.api import CustomResource, KubeObject
-from mooring.api.kinds import decode, decode_as
+from mooring.api.kinds import decode_as, decode_raw
 from mooring.errors import ApiError, ObjectError
 from mooring.observe.logs import log_error
 
@@ -109,9 +109,8 @@ def _list_decoder(struct: type[T]) -> msgspec.json.Decoder[ObjectList[T]]:
 def decode_object(body: bytes, struct: type[T]) -> T:
     """Make an object of an answer."""
     if struct is CustomResource:
-        found = decode(body)
-        if not isinstance(found, struct):
-            raise ObjectError(f"expected a custom resource, got {type(found).__name__}")
+        found = decode_raw(body)
+        assert isinstance(found, struct)
         return found
     return decode_as(body, struct)
 
@@ -148,7 +147,7 @@ def _decode_item(item: bytes, struct: type[T], api_version: str, kind: str) -> T
         return decode_as(item, struct)
     raw = decode_as_map(item)
     # Items of a list may leave their type to the list.
-    found = decode({"apiVersion": api_version, "kind": kind, **raw})
+    found = decode_raw({"apiVersion": api_version, "kind": kind, **raw})
     assert isinstance(found, struct)
     return found
 

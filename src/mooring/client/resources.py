@@ -12,9 +12,6 @@ from mooring.api import CustomResource, KubeObject
 from mooring.api.kinds import BY_STRUCT, KINDS
 from mooring.errors import ObjectError
 
-#: A kind in code: its Struct, or "plural.version.group" for a resource that has none.
-KindLike = type[Any] | str
-
 
 class Resource(msgspec.Struct, frozen=True):
     """Say where objects live and which Struct holds them."""
@@ -41,6 +38,16 @@ class Resource(msgspec.Struct, frozen=True):
         return f"{path}/{subresource}" if subresource else path
 
 
+#: A kind in code: its Struct, "plural.version.group" for a resource that has none, or a Resource.
+KindLike = type[Any] | str | Resource
+
+
+def raw_resource(kind: KindLike) -> Resource:
+    """Return where a kind lives, to be read as a CustomResource: whole, for those who copy it."""
+    known = find_resource(kind)
+    return Resource(known.group, known.version, known.plural, CustomResource)
+
+
 def find_resource(kind: KindLike) -> Resource:
     """Return where a kind lives.
 
@@ -53,6 +60,8 @@ def find_resource(kind: KindLike) -> Resource:
 
 @lru_cache(maxsize=1024)
 def _find(kind: Any) -> Resource:
+    if isinstance(kind, Resource):
+        return kind
     if isinstance(kind, str):
         plural, _, rest = kind.partition(".")
         version, _, group = rest.partition(".")
