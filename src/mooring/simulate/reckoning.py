@@ -112,6 +112,9 @@ async def _forgotten(
         excused = queued is not None and not FORGETFUL.isdisjoint(queued.rejectors)
         if not decoded.spec.node_name and not excused:
             waiting.append(decoded)
+    # Whether preemption helps may hang on pods elsewhere, of which the plugins that refused the pod
+    # do not hear. kube-scheduler leaves that to its flush too.
+    preempts = not any(_looks_around(pod) for pod in pods)
     judge = MemoryScheduler(objects)
     for one in waiting:
         attempt = await judge.decide(one)
@@ -119,6 +122,10 @@ async def _forgotten(
         decision = attempt.decision
         if decision.outcome is Outcome.SCHEDULED:
             yield f"{one.key} is pending, and would fit on {decision.node_name}"
-        elif decision.post_filter is not None and decision.post_filter.nominated_node:
+        elif preempts and decision.post_filter is not None and decision.post_filter.nominated_node:
             where = decision.post_filter.nominated_node
             yield f"{one.key} is pending, and could preempt on {where}"
+
+
+def _looks_around(pod: Json) -> bool:
+    return bool(pod["spec"].get("affinity") or pod["spec"].get("topologySpreadConstraints"))

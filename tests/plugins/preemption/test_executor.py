@@ -34,6 +34,9 @@ class FakeHandle:
         self.work: list[Any] = []
         self.metrics = Metrics()
         self.clock = VirtualClock()
+        #: The uids of the pods on the node, as the scheduler sees it when the writes are done.
+        self.left = "12"
+        self.snapshot = SimpleNamespace(find=lambda name: SimpleNamespace(pods=set(self.left)))
 
     def lister(self, kind: Any) -> Store[Pod]:
         return self.pods
@@ -75,20 +78,22 @@ GONE, FAULT = ApiError(404, "gone"), ApiError(500, "etcdserver: request timed ou
 
 
 @pytest.mark.parametrize(
-    ("failures", "activated"),
+    ("failures", "left", "activated"),
     [
-        pytest.param({}, False, id="victims that leave bring the preemptor back themselves"),
-        pytest.param({"patch_first": GONE}, False, id="as the last one does where another is gone"),
-        pytest.param({"patch_last": GONE}, True, id="a last victim that is gone cannot"),
-        pytest.param({"delete_last": GONE}, True, id="nor one that is gone a moment later"),
-        pytest.param({"patch_first": FAULT}, True, id="after a fault the preemptor tries again"),
-        pytest.param({"delete_last": FAULT}, True, id="also where the last write met it"),
+        pytest.param({}, "12", False, id="victims that leave bring the preemptor back themselves"),
+        pytest.param({}, "2", False, id="one is enough"),
+        pytest.param({}, "", True, id="victims that have left already do not"),
+        pytest.param({"patch_last": GONE}, "", True, id="nor those that somebody else has deleted"),
+        pytest.param({"delete_last": GONE}, "2", False, id="unless that is still to be told"),
+        pytest.param({"patch_first": FAULT}, "12", True, id="after a fault it tries again"),
+        pytest.param({"delete_last": FAULT}, "12", True, id="also where the last write met it"),
     ],
 )
 def test_a_preemptor_is_never_left_waiting_for_nothing(
-    failures: dict[str, ApiError], activated: bool
+    failures: dict[str, ApiError], left: str, activated: bool
 ) -> None:
     handle = FakeHandle(**failures)
+    handle.left = left
     preempt(handle)
     assert handle.activated == [PREEMPTOR] * activated
 

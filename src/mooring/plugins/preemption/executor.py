@@ -73,9 +73,10 @@ class Executor:
             for victim in victims[:-1]:
                 await self._preempt(preemptor, node_name, victim)
             self._preempting[uid] = victims[-1]
-            if not await self._preempt(preemptor, node_name, victims[-1]):
-                # Its deletion was told while the preemptor was kept out of the queue, and nothing
-                # else will bring it back. kube-scheduler leaves it to the flush after 5 minutes.
+            await self._preempt(preemptor, node_name, victims[-1])
+            if not self._are_left(node_name, victims):
+                # They may have gone while the preemptor was kept out of the queue, and then nothing
+                # else brings it back. kube-scheduler leaves that to the flush after 5 minutes.
                 self._preempting.pop(uid, None)
                 self._handle.activate((preemptor,))
         except ApiError:
@@ -119,8 +120,11 @@ class Executor:
                     subresource="status",
                 )
 
-    async def _preempt(self, preemptor: Pod, node_name: str, victim: Pod) -> bool:
-        """Remove a victim; False where it was gone already."""
+    def _are_left(self, node_name: str, victims: Sequence[Pod]) -> bool:
+        node = self._handle.snapshot.find(node_name)
+        return node is not None and any(pod.metadata.uid in node.pods for pod in victims)
+
+    async def _preempt(self, preemptor: Pod, node_name: str, victim: Pod) -> None:
         note = f"Preempted by pod {preemptor.metadata.uid} on node {node_name}"
         if self._take_back(victim):
             note += " (in kube-scheduler memory)."
@@ -131,11 +135,10 @@ class Executor:
                 if error.status != _NOT_FOUND:
                     raise
                 vlog(log, 2, GONE, preemptor=preemptor, victim=victim, node=node_name)
-                return False
+                return
             vlog(log, 2, PREEMPTED, preemptor=preemptor, victim=victim, node=node_name)
         # kube-scheduler means to relate the preemptor, but hands over what is no object.
         self._handle.events.event(victim, "Normal", "Preempted", "Preempting", note)
-        return True
 
     def _take_back(self, victim: Pod) -> bool:
         uid = victim.metadata.uid
