@@ -35,7 +35,8 @@ def check_update(
 ) -> list[Problem]:
     """Say what is wrong with a changed object, or with the status that a request wrote."""
     problems = check_metadata_update(obj["metadata"], old["metadata"])
-    problems += check_kube_finalizers(obj["metadata"])
+    if not subresource:
+        problems += check_kube_finalizers(obj["metadata"])
     more = UPDATES.get((group_version, kind, subresource))
     return problems + (more(obj, old) if more is not None else [])
 

@@ -63,9 +63,9 @@ def check_claim_spec(spec: Object, path: str) -> list[Problem]:
     mode = spec.get("volumeMode")
     if mode is not None and mode not in VOLUME_MODES:
         problems.append(not_supported(f"{path}.volumeMode", mode, VOLUME_MODES))
-    for field in ("dataSource", "dataSourceRef"):
-        if (source := spec.get(field)) is not None:
-            problems += _source(source, f"{path}.{field}")
+    # A dataSource that makes no sense is dropped, not refused.
+    if (source := spec.get("dataSourceRef")) is not None:
+        problems += _source(source, f"{path}.dataSourceRef")
     if name := spec.get("volumeAttributesClassName"):
         problems += each(f"{path}.volumeAttributesClassName", name, subdomain_problems(name))
     return problems

@@ -56,6 +56,7 @@ RELAXED_SUBDOMAIN = (
 )
 NO_DOTS = "must not contain dots"
 PORT_RANGE = "must be between 1 and 65535, inclusive"
+VALID_CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 VALID_IP = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 
 
@@ -153,6 +154,15 @@ def relaxed_subdomain_problems(text: str) -> list[str]:
     """Say why a text is no DNS subdomain with underscores, as search paths may have."""
     problems = [max_length(253)] if len(text.encode()) > 253 else []
     return problems if _RELAXED.fullmatch(text) else [*problems, RELAXED_SUBDOMAIN]
+
+
+def cidr_problems(text: str) -> list[str]:
+    """Say why a text is no CIDR."""
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return [VALID_CIDR]
+    return [] if "/" in text else [VALID_CIDR]
 
 
 def ip_problems(text: str) -> list[str]:

@@ -1,0 +1,181 @@
+"""Custom resource definitions."""
+
+# apiextensions-apiserver: pkg/apis/apiextensions/validation/validation.go
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mooring.local.validation.problems import (
+    Object,
+    Problem,
+    each,
+    immutable,
+    invalid,
+    not_supported,
+    required,
+)
+from mooring.local.validation.texts import label_1035_problems, subdomain_problems
+
+_SCOPES = ("Cluster", "Namespaced")
+_TYPES = ("array", "boolean", "integer", "number", "object", "string")
+_COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
+ONE_STORAGE = "must have exactly one version marked as storage version"
+_MIXED_CASE = "may have mixed case, but should otherwise match: "
+
+
+def check_definition(definition: Object) -> list[Problem]:
+    """Check a custom resource definition."""
+    spec, problems = definition["spec"], []
+    names = spec["names"]
+    name, wanted = definition["metadata"].get("name", ""), f"{names['plural']}.{spec['group']}"
+    if name != wanted:
+        problems.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
+    problems += _spec(spec)
+    stored = definition["status"].get("storedVersions") or []
+    if not stored:
+        why = "must have at least one stored version"
+        problems.append(invalid("status.storedVersions", None, why))
+    last = [one["name"] for one in spec.get("versions") or () if one.get("storage")][-1:]
+    if stored and last and last[0] not in stored:
+        why = f"must have the storage version {last[0]}"
+        problems.append(invalid("status.storedVersions", stored, why))
+    return problems
+
+
+def _spec(spec: Object) -> list[Problem]:
+    problems: list[Problem] = []
+    group = spec["group"]
+    if not group:
+        problems.append(required("spec.group"))
+    elif whys := subdomain_problems(group):
+        problems += each("spec.group", group, whys)
+    elif "." not in group:
+        problems.append(invalid("spec.group", group, "should be a domain with at least one dot"))
+    if not spec["scope"]:
+        problems.append(required("spec.scope"))
+    elif spec["scope"] not in _SCOPES:
+        problems.append(not_supported("spec.scope", spec["scope"], _SCOPES))
+    versions = spec.get("versions") or []
+    for i, version in enumerate(versions):
+        problems += _version(version, f"spec.versions[{i}]", single=len(versions) == 1)
+    if len({version["name"] for version in versions}) != len(versions):
+        why = "must contain unique version names"
+        problems.append(invalid("spec.versions", versions, why))
+    if sum(1 for version in versions if version.get("storage")) != 1:
+        problems.append(invalid("spec.versions", versions or None, ONE_STORAGE))
+    if versions and (whys := label_1035_problems(versions[0]["name"])):
+        problems += each("spec.version", versions[0]["name"], whys)
+    return problems + _names(spec["names"], "spec.names")
+
+
+def _version(version: Object, path: str, *, single: bool) -> list[Problem]:
+    name = version["name"]
+    problems = each(f"{path}.name", name, label_1035_problems(name))
+    schema = (version.get("schema") or {}).get("openAPIV3Schema")
+    where = f"{path}.schema.openAPIV3Schema"
+    if schema is None:
+        problems.append(required(where))
+    else:
+        # With one version the API server speaks of the schema as if it were for all.
+        place = "spec.validation.openAPIV3Schema" if single else where
+        if schema.get("type") != "object":
+            why = "must be object at the root"
+            given = schema.get("type", "")
+            if given:
+                problems.append(invalid(f"{place}.type", given, why))
+            else:
+                problems.append(required(f"{place}.type", "must not be empty at the root"))
+        problems += _schema(schema, place, root=True)
+    for i, column in enumerate(version.get("additionalPrinterColumns") or ()):
+        problems += _column(column, f"{path}.additionalPrinterColumns[{i}]")
+    return problems
+
+
+def _column(column: Object, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    if not column["name"]:
+        problems.append(required(f"{path}.name"))
+    if not column["type"]:
+        listed = ", ".join(_COLUMN_TYPES)
+        problems.append(required(f"{path}.type", f"must be one of {listed}"))
+    elif column["type"] not in _COLUMN_TYPES:
+        listed = ",".join(_COLUMN_TYPES)
+        problems.append(invalid(f"{path}.type", column["type"], f"must be one of {listed}"))
+    if not column["jsonPath"]:
+        problems.append(required(f"{path}.JSONPath"))
+    elif not column["jsonPath"].startswith((".", "{.")):
+        why = "must be a simple json path starting with ."
+        problems.append(invalid(f"{path}.JSONPath", column["jsonPath"], why))
+    return problems
+
+
+def _schema(schema: Mapping[str, Any], path: str, *, root: bool = False) -> list[Problem]:
+    """Check that a schema is structural."""
+    problems: list[Problem] = []
+    kind = schema.get("type", "")
+    loose = schema.get("x-kubernetes-int-or-string") or schema.get(
+        "x-kubernetes-preserve-unknown-fields"
+    )
+    if kind and kind not in _TYPES:
+        problems.append(not_supported(f"{path}.type", kind, _TYPES))
+    elif not kind and not loose and not root:
+        why = "must not be empty for specified object fields"
+        if path.endswith(".items"):
+            why = "must not be empty for specified array items"
+        problems.append(required(f"{path}.type", why))
+    items = schema.get("items")
+    if kind == "array" and items is None:
+        problems.append(required(f"{path}.items", "must be specified"))
+    if isinstance(items, Mapping):
+        problems += _schema(items, f"{path}.items")
+    keys = schema.get("x-kubernetes-list-map-keys")
+    if schema.get("x-kubernetes-list-type") == "map" and not keys:
+        where = f"{path}.x-kubernetes-list-map-keys"
+        problems.append(required(where, "must not be empty if x-kubernetes-list-type is map"))
+    for name, inner in (schema.get("properties") or {}).items():
+        if root and name == "metadata":
+            continue
+        problems += _schema(inner, f"{path}.properties[{name}]")
+    additional = schema.get("additionalProperties")
+    if isinstance(additional, Mapping):
+        problems += _schema(additional, f"{path}.additionalProperties")
+    return problems
+
+
+def _names(names: Object, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    for field in ("plural", "singular", "kind", "listKind"):
+        name = names.get(field, "")
+        mixed = field in ("kind", "listKind")
+        if not name:
+            problems.append(required(f"{path}.{field}"))
+            continue
+        prefix = _MIXED_CASE if mixed else ""
+        whys = label_1035_problems(name.lower() if mixed else name)
+        problems += each(f"{path}.{field}", name, (prefix + why for why in whys))
+    for field in ("shortNames", "categories"):
+        for i, name in enumerate(names.get(field) or ()):
+            problems += each(f"{path}.{field}[{i}]", name, label_1035_problems(name))
+    if names.get("kind") and names.get("kind") == names.get("listKind"):
+        why = "kind and listKind may not be the same"
+        problems.append(invalid(f"{path}.listKind", names["listKind"], why))
+    return problems
+
+
+def check_definition_update(definition: Object, old: Object) -> list[Problem]:
+    """Check the change of a definition: group, scope and names stay once it is established."""
+    problems = check_definition(definition)
+    new, before = definition["spec"], old["spec"]
+    conditions = old["status"].get("conditions") or ()
+    established = any(
+        one["type"] == "Established" and one["status"] == "True" for one in conditions
+    )
+    if established:
+        problems += immutable("spec.scope", new["scope"], before["scope"])
+        problems += immutable("spec.names.kind", new["names"]["kind"], before["names"]["kind"])
+    problems += immutable("spec.group", new["group"], before["group"])
+    return problems + immutable(
+        "spec.names.plural", new["names"]["plural"], before["names"]["plural"]
+    )

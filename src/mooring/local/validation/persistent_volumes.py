@@ -1,0 +1,136 @@
+"""Persistent volumes."""
+
+# kubernetes: pkg/apis/core/validation/validation.go (ValidatePersistentVolume)
+
+from __future__ import annotations
+
+from mooring.api.quantity import parse_nanos
+from mooring.local.validation.claims import VOLUME_MODES, check_access_modes
+from mooring.local.validation.problems import (
+    Object,
+    Problem,
+    each,
+    forbidden,
+    immutable,
+    invalid,
+    not_supported,
+    required,
+    shown,
+)
+from mooring.local.validation.scheduling import check_node_selector
+from mooring.local.validation.texts import subdomain_problems
+from mooring.local.validation.volumes import ONE_TYPE, csi_driver_name, host_path, nfs
+
+_SOURCES = (
+    "hostPath",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "glusterfs",
+    "flocker",
+    "nfs",
+    "rbd",
+    "quobyte",
+    "cephfs",
+    "iscsi",
+    "cinder",
+    "fc",
+    "flexVolume",
+    "azureFile",
+    "vsphereVolume",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "azureDisk",
+    "scaleIO",
+    "local",
+    "storageos",
+    "csi",
+)
+
+
+def check_volume(volume: Object) -> list[Problem]:
+    """Check a persistent volume."""
+    spec = volume["spec"]
+    problems: list[Problem] = []
+    modes = spec.get("accessModes") or []
+    if not modes:
+        problems.append(required("spec.accessModes"))
+    problems += check_access_modes(modes, "spec.accessModes")
+    capacity = spec.get("capacity")
+    if not capacity:
+        problems.append(required("spec.capacity"))
+    if not capacity or set(capacity) != {"storage"}:
+        text = f'Unsupported value: {shown(dict(sorted(capacity.items())) if capacity else None)}: supported values: "storage"'
+        problems.append(("FieldValueNotSupported", "spec.capacity", text))
+    for name, amount in (capacity or {}).items():
+        if name == "storage" and parse_nanos(amount) <= 0:
+            problems.append(invalid(f"spec.capacity[{name}]", amount, "must be greater than zero"))
+    policy = spec.get("persistentVolumeReclaimPolicy")
+    policies = ("Delete", "Recycle", "Retain")
+    if policy and policy not in policies:
+        problems.append(not_supported("spec.persistentVolumeReclaimPolicy", policy, policies))
+    problems += _volume_affinity(spec) + _volume_sources(spec)
+    root = (spec.get("hostPath") or {}).get("path") == "/"
+    if root and policy == "Recycle":
+        why = "may not be 'recycle' for a hostPath mount of '/'"
+        problems.append(forbidden("spec.persistentVolumeReclaimPolicy", why))
+    if name := spec.get("storageClassName"):
+        problems += each("spec.storageClassName", name, subdomain_problems(name))
+    mode = spec.get("volumeMode")
+    if mode is not None and mode not in VOLUME_MODES:
+        problems.append(not_supported("spec.volumeMode", mode, VOLUME_MODES))
+    return problems
+
+
+def _volume_affinity(spec: Object) -> list[Problem]:
+    affinity = spec.get("nodeAffinity")
+    if affinity is None:
+        return []
+    if affinity.get("required") is None:
+        why = "must specify required node constraints"
+        return [required("spec.nodeAffinity.required", why)]
+    return check_node_selector(affinity["required"], "spec.nodeAffinity.required")
+
+
+def _volume_sources(spec: Object) -> list[Problem]:
+    problems: list[Problem] = []
+    count = 0
+    for name in _SOURCES:
+        source = spec.get(name)
+        if source is None:
+            continue
+        where = f"spec.{name}"
+        if count:
+            problems.append(forbidden(where, ONE_TYPE))
+            continue
+        count += 1
+        if name == "hostPath":
+            problems += host_path(source, where)
+        elif name == "nfs":
+            problems += nfs(source, where)
+        elif name == "csi":
+            problems += csi_driver_name(source["driver"], f"{where}.driver")
+            if not source["volumeHandle"]:
+                problems.append(required(f"{where}.volumeHandle"))
+        elif name == "local":
+            if not source["path"]:
+                problems.append(required(f"{where}.path"))
+            if spec.get("nodeAffinity") is None:
+                why = "Local volume requires node affinity"
+                problems.append(required("spec.nodeAffinity", why))
+    if not count:
+        problems.append(required("spec", "must specify a volume type"))
+    return problems
+
+
+def check_volume_update(volume: Object, old: Object) -> list[Problem]:
+    """Check the change of a persistent volume: its source stays."""
+    problems = check_volume(volume)
+    new, before = volume["spec"], old["spec"]
+    if any(new.get(name) != before.get(name) for name in _SOURCES):
+        why = "spec.persistentvolumesource is immutable after creation\n"
+        problems.append(forbidden("spec.persistentvolumesource", why))
+    problems += immutable("volumeMode", new.get("volumeMode"), before.get("volumeMode"))
+    if before.get("nodeAffinity") is not None and new.get("nodeAffinity") != before["nodeAffinity"]:
+        where = "spec.nodeAffinity"
+        problems.append(invalid(where, new.get("nodeAffinity"), "field is immutable"))
+    return problems
