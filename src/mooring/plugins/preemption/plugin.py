@@ -80,6 +80,10 @@ class DefaultPreemption(Plugin):
         super().__init__(args, handle)
         self._executor = Executor(self.name, self.handle)
 
+    def start(self) -> None:
+        """Have the budgets watched before the first preemption asks for them."""
+        self.handle.lister(PodDisruptionBudget)
+
     def pre_enqueue(self, pod: Pod) -> Status | None:
         """Keep a pod out of the queue while its own victims are being removed."""
         if self._executor.is_preempting(pod.metadata.uid):
