@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mooring.local import limits, refusals
+from mooring.local import escalation, limits, refusals
 from mooring.local.cluster import Cluster
 from mooring.local.refusals import Refusal
 
@@ -32,6 +32,7 @@ def admit_create(write: Write, obj: Object) -> None:
     namespace = obj["metadata"].get("namespace")
     if namespace:
         _check_namespace(write, namespace, obj)
+    escalation.check(write.cluster, write.request.user, write.served, obj, None)
     store = write.served.store
     if store == "/pods":
         _admit_pod(write.cluster, obj)
@@ -43,6 +44,7 @@ def admit_create(write: Write, obj: Object) -> None:
 
 def admit_update(write: Write, old: Object, obj: Object) -> None:
     """Admit a changed object."""
+    escalation.check(write.cluster, write.request.user, write.served, obj, old)
     if write.served.store == "/pods":
         spec, before = obj.get("spec") or {}, old.get("spec") or {}
         for name in ("priority", "preemptionPolicy"):

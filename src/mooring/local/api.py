@@ -112,7 +112,7 @@ class Api:
     def _resource(self, request: Request, info: RequestInfo) -> Response:
         served = self.cluster.catalogue.get(info.group, info.version, info.resource)
         if served is None:
-            raise refusals.no_such_resource()
+            return _not_found()
         if served.store == "/namespaces":
             info.namespace = ""
         elif info.namespace and not served.namespaced:

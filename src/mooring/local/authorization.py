@@ -94,9 +94,9 @@ class Authorizer:
         who = f'{subject.get("kind")} "{subject.get("name")}'
         who += f'/{subject["namespace"]}"' if subject.get("namespace") else '"'
         text = f'{kind} "{name}" of {reference.get("kind")} "{reference.get("name")}" to {who}'
-        return self._rules(role), text
+        return self.rules_of(role), text
 
-    def _rules(self, role: Object | None) -> list[Object]:
+    def rules_of(self, role: Object | None) -> list[Object]:
         """Return the rules of a role, with those of the roles that it gathers."""
         if role is None:
             return []
@@ -105,7 +105,7 @@ class Authorizer:
             chosen = selector_of(selector)
             for stored in self._cluster.store.items(CLUSTER_ROLES):
                 if stored.object is not role and chosen.matches(stored.labels):
-                    found += self._rules(stored.object)
+                    found += self.rules_of(stored.object)
         return found
 
     def refusal(self, asked: Attributes) -> Refusal:
@@ -162,21 +162,3 @@ def _path_matches(rule: str, path: str) -> bool:
     if rule == "*" or rule == path:
         return True
     return rule.endswith("*") and path.startswith(rule.rstrip("*"))
-
-
-def covers(owner: list[Object], wanted: Object) -> bool:
-    """Tell whether rules together allow all that another rule does."""
-    # component-helpers: auth/rbac/validation/policy_comparator.go
-    for verb in wanted.get("verbs") or ():
-        for path in wanted.get("nonResourceURLs") or ():
-            asked = Attributes(User(""), verb, path=path)
-            if not any(_rule_allows(rule, asked) for rule in owner):
-                return False
-        for group in wanted.get("apiGroups") or ():
-            for resource in wanted.get("resources") or ():
-                for name in wanted.get("resourceNames") or ("",):
-                    main, _, part = resource.partition("/")
-                    asked = Attributes(User(""), verb, group, "", main, part, "", name)
-                    if not any(_rule_allows(rule, asked) for rule in owner):
-                        return False
-    return True

@@ -10,9 +10,10 @@ from importlib import resources
 from typing import Any
 
 from mooring.local import writing
+from mooring.local.authorization import MASTERS
 from mooring.local.bodies import Options
 from mooring.local.cluster import Cluster
-from mooring.local.exchange import Request
+from mooring.local.exchange import Request, User
 from mooring.local.paths import RequestInfo
 from mooring.local.schema.canonical import canonical
 from mooring.local.store import key_of
@@ -27,6 +28,7 @@ _PLURALS = {
     "Role": "roles",
     "RoleBinding": "rolebindings",
 }
+_SYSTEM = User("system:apiserver", (MASTERS,))
 _CRITICAL = (
     (
         "system-cluster-critical",
@@ -88,7 +90,7 @@ def ensure(cluster: Cluster, group: str, version: str, resource: str, obj: Objec
     namespace = metadata.get("namespace", "")
     if cluster.store.get(served.store, key_of(namespace, metadata["name"])) is not None:
         return
-    request = Request("POST", "", {}, {"user-agent": "kube-apiserver"})
+    request = Request("POST", "", {}, {"user-agent": "kube-apiserver"}, user=_SYSTEM)
     info = RequestInfo("create", "", group, version, resource, namespace=namespace)
     write = writing.Write(cluster, request, info, served, Options(manager="kube-apiserver"))
     full = {**obj, "apiVersion": served.group_version, "kind": served.kind}

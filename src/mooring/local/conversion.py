@@ -12,6 +12,7 @@ from mooring.local.store import Stored, encode
 Object = dict[str, Any]
 
 _EVENTS_GROUP = "events.k8s.io"
+_AUTOSCALER = "HorizontalPodAutoscaler"
 _CORE_TO_NEW = {
     "involvedObject": "regarding",
     "message": "note",
@@ -41,6 +42,8 @@ _CORE_ALWAYS: Object = {
 
 def to_stored(served: Served, obj: Object) -> Object:
     """Return an object of a request in the form that is stored."""
+    if served.kind == _AUTOSCALER and served.version == "v1":
+        return _autoscaler_v2(obj)
     if served.group != _EVENTS_GROUP or served.kind != "Event":
         return obj
     renamed = {_NEW_TO_CORE.get(key, key): value for key, value in obj.items()}
@@ -63,7 +66,42 @@ def to_served(served: Served, obj: Object) -> Object:
         shown.setdefault("deprecatedFirstTimestamp", None)
         shown.setdefault("deprecatedLastTimestamp", None)
         return shown
+    if served.kind == _AUTOSCALER and served.version == "v1":
+        return _autoscaler_v1(obj)
     return obj | {"apiVersion": served.group_version, "kind": served.kind}
+
+
+def _autoscaler_v2(obj: Object) -> Object:
+    """Return an autoscaler of version 1 as version 2 has it."""
+    # kube-apiserver: pkg/apis/autoscaling/v1/conversion.go
+    spec = dict(obj.get("spec") or {})
+    percent = spec.pop("targetCPUUtilizationPercentage", None)
+    if percent is not None:
+        target = {"type": "Utilization", "averageUtilization": percent}
+        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+    status = dict(obj.get("status") or {})
+    status.pop("currentCPUUtilizationPercentage", None)
+    status = {"currentMetrics": None, "desiredReplicas": 0} | status
+    return obj | {"apiVersion": "autoscaling/v2", "spec": spec, "status": status}
+
+
+def _autoscaler_v1(obj: Object) -> Object:
+    """Return an autoscaler of version 2 as version 1 has it."""
+    spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
+    for one in spec.pop("metrics", None) or ():
+        resource = one.get("resource") or {}
+        percent = (resource.get("target") or {}).get("averageUtilization")
+        if resource.get("name") == "cpu" and percent is not None:
+            spec["targetCPUUtilizationPercentage"] = percent
+    spec.pop("behavior", None)
+    for one in status.pop("currentMetrics", None) or ():
+        resource = one.get("resource") or {}
+        percent = (resource.get("current") or {}).get("averageUtilization")
+        if resource.get("name") == "cpu" and percent is not None:
+            status["currentCPUUtilizationPercentage"] = percent
+    status.pop("conditions", None)
+    shown = {"currentReplicas": 0, "desiredReplicas": 0} | status
+    return obj | {"apiVersion": "autoscaling/v1", "spec": spec, "status": shown}
 
 
 def data_of(served: Served, stored: Stored) -> bytes:

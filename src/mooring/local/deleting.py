@@ -137,7 +137,8 @@ def delete(cluster: Cluster, served: Served, live: Stored, options: Object) -> t
     waits = bool(finalizers) or (served.store == "/namespaces")
     if metadata.get("deletionTimestamp"):
         return _again(cluster, served, live, grace, finalizers, dry)
-    if not grace and not waits:
+    graceful = served.store == "/pods"
+    if not graceful and not waits:
         return (live.object if dry else remove(cluster, served, live)), True
     obj = copy_of(live.object)
     changed = obj["metadata"]
@@ -149,9 +150,13 @@ def delete(cluster: Cluster, served: Served, live: Stored, options: Object) -> t
     if finalizers:
         changed["finalizers"] = finalizers
     strategies.begin_deletion(cluster, served, obj)
+    at_once = not grace and not waits
     if dry:
-        return obj, False
+        return obj, at_once
     stored = cluster.store.put(served.store, live.key, obj)
+    if at_once:
+        # Watchers see that a pod ends before they see that it is gone.
+        return remove(cluster, served, stored), True
     strategies.after_write(cluster, served, stored.object, live.object)
     return stored.object, False
 
@@ -168,16 +173,16 @@ def _again(
     metadata = live.object["metadata"]
     before = metadata.get("deletionGracePeriodSeconds") or 0
     if before and grace < before:
-        if grace == 0 and not finalizers:
-            return (live.object if dry else remove(cluster, served, live)), True
         obj = copy_of(live.object)
         started = datetime.datetime.fromisoformat(metadata["deletionTimestamp"])
         when = started - datetime.timedelta(seconds=before - grace)
         obj["metadata"]["deletionTimestamp"] = when.strftime("%Y-%m-%dT%H:%M:%SZ")
         obj["metadata"]["deletionGracePeriodSeconds"] = grace
-        if not dry:
-            obj = cluster.store.put(served.store, live.key, obj).object
-        return obj, False
+        at_once = not grace and not finalizers
+        if dry:
+            return obj, at_once
+        stored = cluster.store.put(served.store, live.key, obj)
+        return (remove(cluster, served, stored), True) if at_once else (stored.object, False)
     if not before and not finalizers and served.store != "/namespaces":
         return (live.object if dry else remove(cluster, served, live)), True
     if served.store == "/namespaces":

@@ -14,29 +14,46 @@ from mooring.local.cluster import Cluster
 
 Object = dict[str, Any]
 
+_NOTE = "kubernetes.io/limit-ranger"
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 
 
 def apply(cluster: Cluster, pod: Object) -> None:
     """Give containers the defaults of the namespace's limit ranges, and check the bounds."""
+    notes: list[str] = []
+    bounds: list[Object] = []
     for stored in cluster.store.items("/limitranges", pod["metadata"]["namespace"]):
         for limit in (stored.object.get("spec") or {}).get("limits") or ():
             if limit.get("type") == "Container":
-                for container in _containers(pod):
-                    _default(container, limit)
-                    _check(pod, container, limit)
+                bounds.append(limit)
+                for container, what in _containers(pod):
+                    notes += _default(container, limit, f"{what} {container.get('name', '')}")
+    if notes:
+        annotations = pod["metadata"].get("annotations") or {}
+        text = f"LimitRanger plugin set: {'; '.join(notes)}"
+        pod["metadata"]["annotations"] = annotations | {_NOTE: text}
+    for limit in bounds:
+        for container, _ in _containers(pod):
+            _check(pod, container, limit)
 
 
-def _containers(pod: Object) -> Iterator[Object]:
-    yield from pod["spec"].get("initContainers") or ()
-    yield from pod["spec"].get("containers") or ()
+def _containers(pod: Object) -> Iterator[tuple[Object, str]]:
+    yield from ((one, "container") for one in pod["spec"].get("containers") or ())
+    yield from ((one, "init container") for one in pod["spec"].get("initContainers") or ())
 
 
-def _default(container: Object, limit: Object) -> None:
+def _default(container: Object, limit: Object, what: str) -> Iterator[str]:
+    """Set what a container does not say; yields what was set."""
     resources = container.setdefault("resources", {})
-    for kind, name in (("default", "limits"), ("defaultRequest", "requests")):
-        for resource, amount in (limit.get(kind) or {}).items():
-            resources.setdefault(name, {}).setdefault(resource, amount)
+    for kind, name in (("defaultRequest", "requests"), ("default", "limits")):
+        added = []
+        for resource, amount in sorted((limit.get(kind) or {}).items()):
+            there = resources.setdefault(name, {})
+            if resource not in there:
+                there[resource] = amount
+                added.append(resource)
+        if added:
+            yield f"{', '.join(added)} {name[:-1]} for {what}"
 
 
 def _check(pod: Object, container: Object, limit: Object) -> None:

@@ -134,7 +134,7 @@ def _check_match(request: Request, version: int) -> None:
                 f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""',
             )
         )
-    elif match == "Exact" and version == 0:
+    elif match == "Exact" and request.parameter("resourceVersion") == "0":
         problems.append(
             (
                 "FieldValueForbidden",

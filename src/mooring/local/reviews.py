@@ -17,7 +17,7 @@ from mooring.local.tokens import AUDIENCES
 
 Object = dict[str, Any]
 
-INVALID_TOKEN = "[invalid bearer token, token lookup failed]"
+INVALID_TOKEN = "invalid bearer token"
 
 
 class Reviews:
@@ -102,7 +102,7 @@ class Reviews:
             )
             problems.append(("FieldValueInvalid", "spec.resourceAttributes", text))
         if problems:
-            raise refusals.invalid(served.kind, served.group, "", problems)
+            raise refusals.invalid("", served.group, "", problems)
         if resource is not None:
             asked = Attributes(
                 user,

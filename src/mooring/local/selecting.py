@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -142,6 +143,16 @@ _SPECIAL: dict[tuple[Any, str], Callable[[Object], str]] = {
 }
 
 
+_EXPECTED = {
+    "a label key": "identifier",
+    "a label key or '!'": "identifier",
+    "a value": "identifier",
+    "',' or the end": "',' or 'end of string'",
+    "one of in, notin, =, ==, !=, >, <": "in, notin, =, ==, !=, gt, lt",
+}
+"""What apimachinery calls that which a label selector should have."""
+
+
 def read(request: Request, served: Served) -> Selection:
     """Return the selection that a request asks for; refuses malformed selectors."""
     labels, fields = request.parameter("labelSelector"), request.parameter("fieldSelector")
@@ -154,15 +165,21 @@ def read(request: Request, served: Served) -> Selection:
     try:
         parsed = FieldSelector.from_text(fields)
     except ObjectError as error:
-        raise bad_request(str(error)) from None
+        found = re.search(r"can't understand ('.*?');", str(error))
+        why = f"can't understand {found[1]}" if found else str(error)
+        raise bad_request(f"invalid selector: '{fields}'; {why}") from None
     return Selection(selector, _checked(parsed, served))
 
 
 def _requirement_error(text: str) -> str:
     """Word a malformed label selector as apimachinery does."""
-    why = text.partition("': ")[2] or text
-    why = why.replace("expected one of ", "expected: ").replace(", >, <", ", gt, lt")
-    return f"unable to parse requirement: {why}"
+    # Where a key or a value is no label, the text is apimachinery's already.
+    match = re.fullmatch(r"selector .*?: found (.*), expected (.*)", text)
+    if match is None:
+        return f"unable to parse requirement: <nil>: {text}"
+    found = "''" if match[1] == "the end" else match[1]
+    expected = _EXPECTED.get(match[2], match[2])
+    return f"unable to parse requirement: found {found}, expected: {expected}"
 
 
 def _checked(selector: FieldSelector, served: Served) -> FieldSelector:

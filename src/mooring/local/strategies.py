@@ -25,6 +25,7 @@ _KEEPS_STATUS = frozenset({"/nodes", "/events"})
 _GENERATION = frozenset(
     {
         "/pods",
+        "/podtemplates",
         "/replicationcontrollers",
         "apps/deployments",
         "apps/replicasets",

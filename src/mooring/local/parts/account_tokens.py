@@ -33,7 +33,7 @@ def create(
     spec = asked.setdefault("spec", {})
     seconds = spec.get("expirationSeconds")
     seconds = _DEFAULT if seconds is None else seconds
-    _check(info, seconds)
+    _check(seconds)
     audiences = tuple(spec.get("audiences") or AUDIENCES)
     bound = _bound(cluster, info, spec.get("boundObjectRef"))
     token = signer.issue(cluster, account, audiences, seconds, bound)
@@ -48,7 +48,7 @@ def create(
     return answer(asked, 201)
 
 
-def _check(info: RequestInfo, seconds: int) -> None:
+def _check(seconds: int) -> None:
     path = "spec.expirationSeconds"
     why = ""
     if seconds < _LEAST:
@@ -58,7 +58,7 @@ def _check(info: RequestInfo, seconds: int) -> None:
     if why:
         text = f"Invalid value: {seconds}: {why}"
         problem = ("FieldValueInvalid", path, text)
-        raise refusals.invalid("TokenRequest", "authentication.k8s.io", info.name, [problem])
+        raise refusals.invalid("TokenRequest", "authentication.k8s.io", "", [problem])
 
 
 def _bound(cluster: Cluster, info: RequestInfo, reference: Object | None) -> Object | None:

@@ -196,10 +196,6 @@ PRINTERS = {
         ),
         _driver,
     ),
-    f"{_STORAGE}/CSIStorageCapacity": Printer(
-        columns("Name, StorageClassName, Capacity"),
-        lambda obj, now: [name(obj), obj.get("storageClassName"), obj.get("capacity", UNSET)],
-    ),
     f"{_STORAGE}/VolumeAttachment": Printer(
         columns("Name, Attacher, PV, Node, Attached:boolean, Age"), _attachment
     ),
