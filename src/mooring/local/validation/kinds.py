@@ -89,6 +89,8 @@ CREATES: dict[tuple[str, str], Check] = {
 """The checks of new objects, by group version and kind."""
 
 _CHANGES: dict[tuple[str, str], Change] = {
+    # The finalizers of a namespace change through a subresource alone.
+    ("v1", "Namespace"): lambda namespace, old: [],
     ("v1", "Pod"): pods.check_pod_update,
     ("v1", "Node"): nodes.check_node_update,
     ("v1", "Service"): services.check_service_update,

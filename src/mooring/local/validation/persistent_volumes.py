@@ -59,7 +59,8 @@ def check_volume(volume: Object) -> list[Problem]:
     if not capacity:
         problems.append(required("spec.capacity"))
     if not capacity or set(capacity) != {"storage"}:
-        text = f'Unsupported value: {shown(dict(sorted(capacity.items())) if capacity else None)}: supported values: "storage"'
+        given = dict(sorted(capacity.items())) if capacity else None
+        text = f'Unsupported value: {shown(given)}: supported values: "storage"'
         problems.append(("FieldValueNotSupported", "spec.capacity", text))
     for name, amount in (capacity or {}).items():
         if name == "storage" and parse_nanos(amount) <= 0:
@@ -131,6 +132,6 @@ def check_volume_update(volume: Object, old: Object) -> list[Problem]:
         problems.append(forbidden("spec.persistentvolumesource", why))
     problems += immutable("volumeMode", new.get("volumeMode"), before.get("volumeMode"))
     if before.get("nodeAffinity") is not None and new.get("nodeAffinity") != before["nodeAffinity"]:
-        where = "spec.nodeAffinity"
-        problems.append(invalid(where, new.get("nodeAffinity"), "field is immutable"))
+        why = "field is immutable, except for updating from beta label to GA"
+        problems.append(invalid("nodeAffinity", new.get("nodeAffinity"), why))
     return problems

@@ -363,12 +363,10 @@ def _take(target: Object, source: Object, field: str) -> None:
 def _gated(munged: Object, old: Object) -> list[Problem]:
     """Allow a gated pod to demand more of nodes, not less."""
     problems: list[Problem] = []
-    before = old.get("nodeSelector") or {}
-    now = munged.get("nodeSelector") or {}
-    for key, value in before.items():
-        if now.get(key) != value:
-            why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-            problems.append(invalid(f"spec.nodeSelector[{key}]", now.get(key, ""), why))
+    before, now = old.get("nodeSelector") or {}, munged.get("nodeSelector")
+    if any((now or {}).get(key) != value for key, value in before.items()):
+        why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
+        problems.append(invalid("spec.nodeSelector", now, why))
     _take(munged, old, "nodeSelector")
     affinity = munged.get("affinity")
     old_nodes = (old.get("affinity") or {}).get("nodeAffinity")
@@ -396,7 +394,7 @@ def _node_affinity_change(new: Object, old: Object) -> list[Problem]:
     path = f"spec.affinity.nodeAffinity.{name}.nodeSelectorTerms"
     if before and len(before) != len(now):
         why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        return [invalid(path, now, why)]
+        return [invalid(path, now or None, why)]
     why = "only additions are allowed (no mutations or deletions)"
     problems: list[Problem] = []
     for i, (was, now_term) in enumerate(zip(before, now, strict=False)):
@@ -433,6 +431,9 @@ def check_pod_status(pod: Object, old: Object) -> list[Problem]:
         if old["spec"].get("nodeName"):
             why = "may not be set on pods that are already bound to a node"
             problems.append(forbidden("status.nominatedNodeName", why))
+    for i, one in enumerate(status.get("podIPs") or ()):
+        if one not in (before.get("podIPs") or ()):
+            problems += each(f"status.podIPs[{i}]", one["ip"], ip_problems(one["ip"]))
     return problems + immutable(
         "status.qosClass", status.get("qosClass", ""), before.get("qosClass", "")
     )

@@ -164,7 +164,7 @@ def check_service_update(service: Object, old: Object) -> list[Problem]:
     new, before = service["spec"], old["spec"]
     fixed = "ExternalName" not in (new.get("type"), before.get("type"))
     address = before.get("clusterIP")
-    if fixed and address and new.get("clusterIP") != address:
+    if fixed and address and new.get("clusterIP") not in (None, "", address):
         why = "may not change once set"
         problems.append(invalid("spec.clusterIPs[0]", new.get("clusterIPs") or [], why))
     if new.get("type") == before.get("type") == "LoadBalancer":

@@ -28,6 +28,7 @@ from mooring.local.validation.problems import (
 )
 from mooring.local.validation.texts import label_problems, percent_problems
 
+CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
 NO_MATCH = "`selector` does not match template `labels`"
 INVALID_SELECTOR = "invalid label selector"
 STATEFUL_SET_FIELDS = (
@@ -291,13 +292,30 @@ def check_revision(revision: Object) -> list[Problem]:
 
 def check_job(job: Object) -> list[Problem]:
     """Check a job."""
-    problems = check_job_spec(job["spec"], "spec")
     spec, name = job["spec"], job["metadata"].get("name", "")
+    problems = check_job_spec(spec, "spec") + _job_selector(job)
     if spec.get("completionMode") == "Indexed" and (spec.get("completions") or 0) > 0:
         last = f"{name}-{spec['completions'] - 1}"
         if label_problems(last):
             why = f"will not able to create pod with invalid DNS label: {last}"
             problems.append(invalid("metadata.name", name, why))
+    return problems
+
+
+def _job_selector(job: Object) -> list[Problem]:
+    """Check that a job selects its own pods; the server makes the selector unless told not to."""
+    spec = job["spec"]
+    selector = spec.get("selector")
+    if selector is None:
+        return []
+    problems: list[Problem] = []
+    uid = job["metadata"].get("uid")
+    generated = {"matchLabels": {CONTROLLER_UID: uid}}
+    if not spec.get("manualSelector") and selector != generated:
+        problems.append(invalid("spec.selector", selector, "`selector` not auto-generated"))
+    labels = (spec["template"].get("metadata") or {}).get("labels")
+    if _matches(selector, labels or {}) is False:
+        problems.append(invalid("spec.template.metadata.labels", labels, NO_MATCH))
     return problems
 
 
@@ -362,9 +380,22 @@ def check_job_update(job: Object, old: Object) -> list[Problem]:
     unstarted = bool(before.get("suspend")) and not old["status"].get("startTime")
     if not unstarted:
         problems += immutable("spec.template", new["template"], before["template"])
+    else:
+        specs = (_fixed(new["template"]["spec"]), _fixed(before["template"]["spec"]))
+        problems += immutable("spec.template.spec", *specs)
     for field in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex"):
         problems += immutable(f"spec.{field}", new.get(field), before.get(field))
     return problems
+
+
+def _fixed(spec: Object) -> Object:
+    """Return what stays of a pod's spec while a job is suspended: all but where it runs."""
+    free = ("nodeSelector", "tolerations", "affinity", "schedulingGates")
+    kept = {key: value for key, value in spec.items() if key not in free}
+    return kept | {
+        field: [{**one, "resources": {}} for one in kept.get(field) or ()]
+        for field in ("containers", "initContainers")
+    }
 
 
 def check_cron_job(cron_job: Object) -> list[Problem]:
