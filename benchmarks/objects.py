@@ -42,7 +42,7 @@ class PodTemplate:
         cpu: str = "100m",
         memory: str = "500Mi",
         labels: dict[str, str] | None = None,
-        priority: int = 0,
+        priority: int | None = 0,
         owner: dict[str, Any] | None = None,
         **spec: Any,
     ) -> None:
@@ -61,7 +61,7 @@ class PodTemplate:
                 "spec": {
                     "containers": [{**container, "resources": {"requests": requests}}],
                     "schedulerName": "default-scheduler",
-                    "priority": priority,
+                    **({} if priority is None else {"priority": priority}),
                     **spec,
                 },
                 "status": {"phase": "Pending"},

@@ -34,9 +34,7 @@ Make = Callable[[int, int], Workload]
 
 def _spread(template: PodTemplate, count: int, nodes: int, namespace: str = "sched-0") -> list[Pod]:
     """Return running pods, one node after the other."""
-    return [
-        template.make(f"before-{i}", namespace, f"node-{i % nodes}") for i in range(count)
-    ]
+    return [template.make(f"before-{i}", namespace, f"node-{i % nodes}") for i in range(count)]
 
 
 def _pending(template: PodTemplate, count: int, namespace: str = "sched-1") -> Iterator[Pod]:

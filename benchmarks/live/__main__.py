@@ -14,8 +14,8 @@ import msgspec
 
 from benchmarks.live.cluster import LiveCluster
 from benchmarks.live.schedulers import MOORING, REFERENCE, SchedulerProcess, programs
-from benchmarks.live.workloads import WORKLOADS, LiveWorkload, make_nodes
-from mooring.api import Node
+from benchmarks.live.workloads import HIGH, WORKLOADS, LiveWorkload, make_nodes
+from mooring.api import Node, ObjectMeta, PriorityClass
 from tests.support.control_plane import ControlPlane
 from tests.support.real_parts import locate
 
@@ -66,6 +66,7 @@ async def _cluster(
     await cluster.start()
     made = make_nodes(nodes, 3)
     await cluster.create(made)
+    await cluster.create([PriorityClass(metadata=ObjectMeta(name=HIGH), value=100)])
     print(
         f"\n{nodes} nodes{'':<16}{'pods/s':>22}{'ratio':>7}{'CPU ms/pod':>18}{'ratio':>7}"
         f"{'first bind s':>16}{'MB':>14}"

@@ -11,6 +11,8 @@ from benchmarks.objects import HOSTNAME, ZONE, PodTemplate, make_nodes
 from mooring.api import Node, Pod
 
 _NAMESPACE = "default"
+#: A PriorityClass that the cluster has.
+HIGH = "bench-high"
 
 
 class LiveWorkload(msgspec.Struct, frozen=True):
@@ -56,7 +58,8 @@ def _with_huge(count: int) -> Iterator[Pod]:
 
 
 def _low_priority(node: Node) -> Iterator[Pod]:
-    low = PodTemplate(cpu="900m")
+    # No kubelet runs here: without a grace period a deleted pod is gone at once.
+    low = PodTemplate(cpu="900m", terminationGracePeriodSeconds=0)
     for i in range(4):
         yield low.make(f"{node.metadata.name}-{i}", _NAMESPACE, node.metadata.name)
 
@@ -104,11 +107,11 @@ WORKLOADS: dict[str, LiveWorkload] = {
     "unschedulable": LiveWorkload((1500, 2000), _with_huge, 1.5, 1 / 8, leaves=0.2),
     "preemption": LiveWorkload(
         (200, 300),
-        _simple(PodTemplate(cpu="3", priority=100)),
+        _simple(PodTemplate(cpu="3", priority=None, priorityClassName=HIGH)),
         5.0,
         1 / 8,
         filler=_low_priority,
     ),
 }
 
-__all__ = ["WORKLOADS", "LiveWorkload", "make_nodes"]
+__all__ = ["HIGH", "WORKLOADS", "LiveWorkload", "make_nodes"]
