@@ -171,6 +171,7 @@ class Table:
     def __init__(self, text: str) -> None:
         self.packages: dict[str, Package] = {}
         self._by_group_version: dict[str, Package] = {}
+        self._resources: dict[str, tuple[Resource, ...]] = {}
         lines: list[str] = []
         for line in text.splitlines():
             mark = line[0]
@@ -212,10 +213,13 @@ class Table:
 
     def resources(self, group_version: str) -> tuple[Resource, ...]:
         """Return the resources of a group version in discovery's order."""
-        package = self._by_group_version.get(group_version)
-        if package is None:
-            return ()
-        return tuple(_parse_resource(group_version, line) for line in package.resources)
+        found = self._resources.get(group_version)
+        if found is None:
+            package = self._by_group_version.get(group_version)
+            lines = package.resources if package is not None else ()
+            found = tuple(_parse_resource(group_version, line) for line in lines)
+            self._resources[group_version] = found
+        return found
 
 
 @cache
