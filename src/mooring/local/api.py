@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from mooring.local import deleting, discovery, reading, refusals, watching, writing
+from mooring.local import deleting, discovery, reading, refusals, usage, watching, writing
 from mooring.local.authentication import Authenticator
 from mooring.local.authorization import Attributes, Authorizer
 from mooring.local.cluster import Cluster
@@ -72,6 +72,7 @@ class Api:
         self.log_source: logs.LogSource | None = None
         self._reviews = Reviews(cluster, self.authenticator, self.authorizer)
         self._documents = Documents(cluster.catalogue)
+        usage.serve(cluster.catalogue)
 
     async def handle(self, request: Request) -> Response:
         """Answer one request; whatever goes wrong becomes a Status."""
@@ -123,6 +124,8 @@ class Api:
             raise refusals.method_not_allowed()
         if info.verb == "create" and served.namespaced and not info.namespace:
             raise refusals.method_not_allowed()
+        if served.group == usage.GROUP:
+            return usage.read(self.cluster, request, info, served)
         if self._reviews.answers(served):
             return self._reviews.create(request, info, served)
         if served.store == "/bindings":
@@ -151,7 +154,7 @@ class Api:
         if not parts:
             return answer({"paths": ["/api", "/apis", "/healthz", "/openapi/v3", "/version"]})
         if parts[0] in _HEALTH:
-            return text("ok")
+            return _health(request, parts)
         if parts == ["version"]:
             return answer(VERSION)
         found = None
@@ -160,6 +163,15 @@ class Api:
         elif parts[0] in ("api", "apis"):
             found = discovery.serve(self.cluster.catalogue, request, parts)
         return found or _not_found()
+
+
+def _health(request: Request, parts: list[str]) -> Response:
+    # apiserver: pkg/server/healthz/healthz.go
+    if parts[1:] not in ([], ["ping"]):
+        return _not_found()
+    if "verbose" in request.query and len(parts) == 1:
+        return text(f"[+]ping ok\n{parts[0]} check passed\n")
+    return text("ok")
 
 
 def _not_found() -> Response:

@@ -149,13 +149,15 @@ def prepare_update(
     cluster: Cluster, served: Served, obj: Object, old: Object, subresource: str
 ) -> None:
     """Keep what a write must not change, and count the generation."""
-    if subresource == "status":
+    if subresource in ("status", "approval"):
         for name in (set(obj) | set(old)) - {"status", "metadata"}:
             _keep(obj, old, name)
         _keep_metadata(served, obj, old)
         return
     if "status" in served.subresources:
         _keep(obj, old, "status")
+    if served.store == "/namespaces" and subresource != "finalize":
+        _keep(obj, old, "spec")
     if served.store == "/services":
         services.prepare(cluster, obj, old)
     elif served.store == definitions.RESOURCE:
