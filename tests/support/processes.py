@@ -55,9 +55,24 @@ class Process:
                 raise RuntimeError(f"{self.name} is not ready after {seconds} s:\n{self.tail()}")
             time.sleep(0.05)
 
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        self._process.send_signal(number)
+
+    def wait(self, seconds: float = 20) -> int:
+        """Return the exit status once the program leaves by itself; fail where it does not."""
+        try:
+            return self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise RuntimeError(f"{self.name} runs after {seconds} s:\n{self.tail()}") from None
+
+    def log(self) -> str:
+        """Return all that the program wrote."""
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
     def tail(self, characters: int = 3000) -> str:
         """Return the end of the log."""
-        return self._log.read_text(encoding="utf-8", errors="replace")[-characters:]
+        return self.log()[-characters:]
 
     def kill(self) -> None:
         """End the program at once; it cannot clean up."""

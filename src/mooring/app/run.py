@@ -23,7 +23,7 @@ from mooring.app.debugger import Debugger
 from mooring.app.leader import LeaderElector
 from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
 from mooring.app.options import KUBERNETES_VERSION
-from mooring.app.scheduler import Scheduler
+from mooring.app.scheduler import GRACE, Scheduler
 from mooring.binding.broadcaster import EventBroadcaster
 from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.client import Client
@@ -153,7 +153,8 @@ class _Process:
             await self._schedule(scheduler, informers)
         finally:
             self._health.begin_shutdown()
-            await scheduler.stop()
+            # Without the lease another scheduler may be at work already.
+            await scheduler.stop(0.0 if self._lost_lease else GRACE)
             await informers.close()
             await broadcaster.close()
             await extenders.close()
@@ -185,7 +186,9 @@ class _Process:
         if turning.done():
             turning.result()
         else:
-            scheduler.inbox.wake()
+            # It is between two cycles, or waits for an extender.
+            turning.cancel()
+            await asyncio.wait((turning,))
 
     async def _sync(self, scheduler: Scheduler, informers: InformerFactory) -> bool:
         """Start the informers and wait for them; False where the process is to end first."""

@@ -15,10 +15,12 @@ import random as random_module
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from mooring.api import Condition, Pod
 from mooring.app.events import ClusterEvents, Informers
 from mooring.app.inbox import Inbox
-from mooring.binding.cycle import BindingCycles, Placement
+from mooring.binding.cycle import BindingCycles, Placement, log_traceback
 from mooring.binding.status_writer import StatusChange, StatusWriter
 from mooring.binding.waiting import PermitWait, PodsOnTheWay
 from mooring.cache.cache import Cache
@@ -35,7 +37,7 @@ from mooring.framework.handle import Client, Events
 from mooring.framework.listers import Lister
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.state import CycleState
-from mooring.framework.status import Status
+from mooring.framework.status import Code, Status
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, vlog
 from mooring.observe.metrics import PLUGIN_METRICS_SAMPLE_PERCENT, Metrics
@@ -62,39 +64,51 @@ _MANY_ATTEMPTS = 15
 #: One scheduling cycle in so many has its plugins timed.
 _SAMPLE_EVERY = 100 // PLUGIN_METRICS_SAMPLE_PERCENT
 #: Seconds that binding cycles under way get to end when the scheduler stops.
-_GRACE = 5.0
+GRACE = 5.0
 
 
 class Failure:
     """Why an attempt failed, in the terms the queue and the API server want."""
 
-    __slots__ = ("message", "nominated", "pending", "rejected", "unschedulable")
+    __slots__ = ("message", "no_fit", "nominated", "pending", "rejected", "told", "unschedulable")
 
     def __init__(
         self,
         message: str,
         *,
         rejected: bool,
+        no_fit: bool = False,
         unschedulable: Iterable[str] = (),
         pending: Iterable[str] = (),
         nominated: str | None = "",
+        told: str = "",
     ) -> None:
         self.message = message
         #: A refusal, not a fault.
         self.rejected = rejected
+        #: No node was found, or it was lost again before binding began.
+        self.no_fit = no_fit
         #: Plugins that refused: what the queue waits for on the pod's behalf.
         self.unschedulable = unschedulable
         self.pending = pending
         #: Where the pod is nominated to now; "" clears it, None leaves it.
         self.nominated = nominated
+        #: The node that the API server was told the pod is going to.
+        self.told = told
 
     @classmethod
-    def on_node(cls, status: Status) -> Failure:
-        """Make the failure of a pod whose node was lost again."""
+    def on_node(cls, status: Status, told: str = "") -> Failure:
+        """Make the failure of a pod whose node was lost again before binding began."""
         if not status.is_rejected:
-            return cls(status.message, rejected=False)
-        plugins = (status.plugin,) if status.plugin else ()
-        return cls(refused_on_node(status.reasons), rejected=True, unschedulable=plugins)
+            return cls(status.message, rejected=False, told=told)
+        return cls(
+            refused_on_node(status.reasons),
+            rejected=True,
+            no_fit=True,
+            unschedulable=(status.plugin,),
+            pending=(status.plugin,) if status.code is Code.PENDING else (),
+            told=told,
+        )
 
     @classmethod
     def of(cls, decision: Decision) -> Failure:
@@ -103,6 +117,7 @@ class Failure:
         return cls(
             decision.message,
             rejected=decision.outcome is Outcome.UNSCHEDULABLE,
+            no_fit=decision.outcome is Outcome.UNSCHEDULABLE,
             unschedulable=decision.unschedulable_plugins,
             pending=decision.pending_plugins,
             nominated="" if result is None else result.nominated_node,
@@ -282,17 +297,23 @@ class Scheduler:
         soonest = min((moment for moment in moments if moment is not None), default=None)
         return None if soonest is None else max(0.0, soonest - self.clock.now())
 
-    async def stop(self) -> None:
-        """End the loop, let binding cycles under way end, and close the plugins."""
+    async def stop(self, grace: float = GRACE) -> None:
+        """End the loop, let binding cycles under way end, and close the plugins.
+
+        Pods that wait at Permit give their place back. After `grace` seconds all else is called
+        off.
+        """
         self._stopping = True
         self.inbox.wake()
         for waiting in self.on_the_way.waiting():
             waiting.reject("", "the scheduler is shutting down")
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=_GRACE)
-        self.inbox.drain()
-        for task in list(self._tasks):
+        if self._tasks and grace > 0:
+            await asyncio.wait(self._tasks, timeout=grace)
+        left = tuple(self._tasks)
+        for task in left:
             task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        self.inbox.drain()
         for profile in self.profiles.values():
             for plugin in profile.plugins.values():
                 await plugin.close()
@@ -314,8 +335,7 @@ class Scheduler:
         decision = await self.cycle.run(pod, state)
         self.metrics.scheduling_algorithm_duration.observe(self.clock.now() - start)
         for fault in decision.errors:
-            if fault.traceback:
-                log.error(fault.traceback, extra={"kv": {"pod": pod, "plugin": fault.plugin}})
+            log_traceback(fault, pod)
         if decision.outcome is Outcome.SCHEDULED:
             self._place(info, profile, state, decision, start)
         else:
@@ -353,6 +373,7 @@ class Scheduler:
                 status = None
         placement = Placement(pod, node_name, state, profile, wait)
         if status is not None:
+            log_traceback(status, pod)
             self._give_back(placement)
             self._fail(info, info.pod, Failure.on_node(status), start)
             return
@@ -365,6 +386,7 @@ class Scheduler:
         )
         for fault in faults:
             log_error(log, fault.message, "Unreserve failed", pod=placement.pod)
+            log_traceback(fault, placement.pod)
         uid = placement.pod.metadata.uid
         if not self.cache.is_assumed(uid):
             return False
@@ -392,7 +414,6 @@ class Scheduler:
         finally:
             gauge.dec()
         if status is not None:
-            # From PreBind on a refusal counts as a fault: the pod is retried soon.
             self.inbox.post(self._binding_failed, info, placement, status, start, permitted)
             return
         vlog(
@@ -429,12 +450,18 @@ class Scheduler:
         permitted: bool,
     ) -> None:
         """Take a placement back; its room is free for others, which is an event."""
-        given_back = self._give_back(placement)
         pod = placement.pod
+        log_traceback(status, pod)
+        given_back = self._give_back(placement)
+        if self._stopping:
+            # Whoever schedules next says what there is to say.
+            return
+        told = placement.node_name if placement.nominated else ""
         if permitted:
-            failure = Failure(status.message, rejected=status.is_rejected)
+            # From PreBind on a refusal no longer means that the pod does not fit: it is retried.
+            failure = Failure(status.message, rejected=status.is_rejected, told=told)
         else:
-            failure = Failure.on_node(status)
+            failure = Failure.on_node(status, told)
         uid = pod.metadata.uid
         if given_back and not status.is_rejected:
             self.queue.move_all(events.ASSIGNED_POD_DELETE, pod, None)
@@ -458,7 +485,7 @@ class Scheduler:
                 "Unable to schedule pod; no nodes are registered to the cluster; waiting",
                 pod=pod,
             )
-        elif failure.rejected:
+        elif failure.no_fit:
             vlog(
                 log,
                 2,
@@ -484,6 +511,10 @@ class Scheduler:
             reason=UNSCHEDULABLE if failure.rejected else SCHEDULER_ERROR,
             message=failure.message,
         )
+        if failure.told and not current.status.nominated_node_name:
+            # What was written a moment ago may not have come back yet.
+            status = replace(current.status, nominated_node_name=failure.told)
+            current = replace(current, status=status)
         self.status_writer.write(current, StatusChange(condition, failure.nominated))
 
     def _requeue(self, info: QueuedPodInfo, pod: Pod, failure: Failure) -> Pod | None:

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 _WAITING = "waiting on permit for pod: {}"
 
 
-class Placement(msgspec.Struct, frozen=True):
+class Placement(msgspec.Struct):
     """A pod that has a node and a reservation there."""
 
     #: As assumed: with the node's name.
@@ -47,6 +47,8 @@ class Placement(msgspec.Struct, frozen=True):
     profile: Profile
     #: Where the pod waits at Permit.
     wait: PermitWait | None = None
+    #: The API server was told where the pod is going.
+    nominated: bool = False
 
 
 class BindingCycles:
@@ -80,19 +82,26 @@ class BindingCycles:
         """
         pod, node_name = placement.pod, placement.node_name
         state, profile = placement.state, placement.profile
-        flights = run_pre_bind_pre_flights(profile, state, pod, node_name)
-        if flights is not None and not flights.is_skip:
-            return flights
-        has_work = flights is None
-        if self._nominates and (has_work or placement.wait is not None):
-            self._status_writer.write(pod, StatusChange(nominated_node_name=node_name))
+        has_work = True
+        if self._nominates:
+            flights = run_pre_bind_pre_flights(profile, state, pod, node_name)
+            if flights is not None and not flights.is_skip:
+                return flights
+            has_work = flights is None
+            if has_work or placement.wait is not None:
+                placement.nominated = True
+                # Before the bind, which ends the nomination: afterwards the server refuses it.
+                await self._status_writer.write_first(
+                    pod, StatusChange(nominated_node_name=node_name)
+                )
         status = await self._wait_on_permit(placement)
         if status is not None:
             return status
         permitted()
         status = await self._pre_bind(placement, has_work)
-        if status is None:
-            status = await self._bind(placement)
+        if status is not None:
+            return status
+        status = await self._bind(placement)
         if status is not None:
             vlog(log, 1, "Failed to bind pod", pod=pod)
             return status
@@ -112,6 +121,7 @@ class BindingCycles:
         )
         for fault in faults:
             log_error(log, fault.message, "PostBind failed", pod=placement.pod)
+            log_traceback(fault, placement.pod)
 
     async def _wait_on_permit(self, placement: Placement) -> Status | None:
         wait = placement.wait
@@ -173,3 +183,9 @@ class BindingCycles:
                 return Status.error(str(error))
             return None
         return await run_bind(placement.profile, placement.state, pod, node_name)
+
+
+def log_traceback(status: Status, pod: Pod) -> None:
+    """Log where a plugin raised, if it did."""
+    if status.traceback:
+        log.error(status.traceback, extra={"kv": {"pod": pod, "plugin": status.plugin}})

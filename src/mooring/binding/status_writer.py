@@ -9,6 +9,7 @@ and of those that pile up while one is under way only the sum is sent.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
@@ -46,6 +47,15 @@ class StatusChange(msgspec.Struct, frozen=True):
         )
 
 
+class _Writing:
+    """A pod whose status is being written."""
+
+    def __init__(self) -> None:
+        #: What is to be written next; None while there is nothing beyond the write under way.
+        self.next: StatusChange | None = None
+        self.done = asyncio.Event()
+
+
 class StatusWriter:
     """Patch pods' status beside the scheduling loop. Owned by the scheduling loop."""
 
@@ -55,39 +65,45 @@ class StatusWriter:
         self._client = client
         self._clock = clock
         self._spawn = spawn
-        #: By uid, what is to be written next; None while there is nothing beyond the write under
-        #: way.
-        self._next: dict[str, StatusChange | None] = {}
+        #: By uid.
+        self._under_way: dict[str, _Writing] = {}
 
     def write(self, pod: Pod, change: StatusChange) -> None:
         """Have a change written soon, against the status that `pod` shows."""
         vlog(log, 3, UPDATING, pod=pod, **_told(change))
         uid = pod.metadata.uid
-        if uid in self._next:
-            waiting = self._next[uid]
-            self._next[uid] = change if waiting is None else waiting.then(change)
+        writing = self._under_way.get(uid)
+        if writing is not None:
+            writing.next = change if writing.next is None else writing.next.then(change)
             return
         patch = self._patch(pod, change)
         if patch is None:
             return
-        self._next[uid] = None
-        self._spawn(self._send(pod, patch))
+        writing = self._under_way[uid] = _Writing()
+        self._spawn(self._send(pod, patch, writing))
 
-    async def _send(self, pod: Pod, patch: dict[str, Any] | None) -> None:
+    async def write_first(self, pod: Pod, change: StatusChange) -> None:
+        """Have a change written, and go on when that was tried, with or without success."""
+        self.write(pod, change)
+        writing = self._under_way.get(pod.metadata.uid)
+        if writing is not None:
+            await writing.done.wait()
+
+    async def _send(self, pod: Pod, patch: dict[str, Any] | None, writing: _Writing) -> None:
         meta = pod.metadata
         try:
             while patch is not None:
                 pod = await self._client.patch(
                     Pod, meta.name, meta.namespace, patch, subresource="status"
                 )
-                change = self._next[meta.uid]
-                self._next[meta.uid] = None
+                change, writing.next = writing.next, None
                 patch = None if change is None else self._patch(pod, change)
         except ApiError as error:
             if not error.is_not_found:
                 log_error(log, error, "Error updating pod", pod=pod)
         finally:
-            del self._next[meta.uid]
+            del self._under_way[meta.uid]
+            writing.done.set()
 
     def _patch(self, pod: Pod, change: StatusChange) -> dict[str, Any] | None:
         status: dict[str, Any] = {}

@@ -1,0 +1,154 @@
+"""Mooring as a process of its own, and what a test asks of it and of the API server."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import requests
+import urllib3
+import yaml
+
+from tests.support.api import Object
+from tests.support.cluster import Cluster
+from tests.support.processes import LOOPBACK, Process, free_port
+
+T = TypeVar("T")
+
+MOORING = Path(sys.executable).with_name("mooring")
+#: A leader that notices within seconds that it no longer is.
+QUICK_ELECTION = {
+    "leaderElect": True,
+    "leaseDuration": "3s",
+    "renewDeadline": "2s",
+    "retryPeriod": "500ms",
+}
+
+
+def eventually(ask: Callable[[], T], what: str, seconds: float = 20) -> T:
+    """Ask until the answer is true, and return it."""
+    deadline = time.monotonic() + seconds
+    while not (answer := ask()):
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.02)
+    return answer
+
+
+def configuration(kubeconfig: Path, **more: Any) -> Object:
+    """Return a KubeSchedulerConfiguration; without leader election unless `more` has it."""
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "leaderElection": {"leaderElect": False},
+        "clientConnection": {"kubeconfig": str(kubeconfig), "qps": 1000, "burst": 1000},
+        **more,
+    }
+
+
+class Mooring:
+    """A `mooring run` process with a folder for its file and its log."""
+
+    def __init__(self, folder: Path, config: Object | None, *flags: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.port = free_port()
+        arguments = ["run", f"--secure-port={self.port}", f"--bind-address={LOOPBACK}", *flags]
+        if config is not None:
+            file = folder / "config.yaml"
+            file.write_text(yaml.safe_dump(config), encoding="utf-8")
+            arguments.append(f"--config={file}")
+        self.process = Process(MOORING, arguments, folder / "mooring.log")
+
+    def wait_ready(self) -> None:
+        """Wait until /readyz says yes."""
+        self.process.wait_until(lambda: self.get("/readyz") == 200, seconds=30)
+
+    def get(self, path: str) -> int:
+        """Return the status that the secure port answers with; 0 where it does not answer."""
+        with requests.Session() as session:
+            session.trust_env = False
+            urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+            try:
+                url = f"https://{LOOPBACK}:{self.port}{path}"
+                return session.get(url, verify=False, timeout=5).status_code
+            except requests.RequestException:
+                return 0
+
+    def lines(self, part: str) -> list[str]:
+        """Return the lines of the log that contain a text."""
+        return [line for line in self.process.log().splitlines() if part in line]
+
+    def wait_logged(self, part: str, seconds: float = 20) -> str:
+        """Wait for a line of the log that contains a text, and return it."""
+
+        def ask() -> list[str]:
+            return self.lines(part)
+
+        try:
+            return eventually(ask, part, seconds)[0]
+        except AssertionError:
+            raise AssertionError(f"never logged: {part}\n{self.process.tail()}") from None
+
+
+class Journal:
+    """What the recording plugins wrote."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def calls(self) -> Iterator[dict[str, str]]:
+        """Yield every call so far; a line under way is left out."""
+        if self.file.exists():
+            whole, _, _ = self.file.read_text(encoding="utf-8").rpartition("\n")
+            yield from map(json.loads, whole.splitlines())
+
+    def of(self, pod: str, *points: str) -> list[str]:
+        """Return the calls about a pod, as "Plugin.point"; of these points only, where given."""
+        return [
+            f"{call['plugin']}.{call['point']}"
+            for call in self.calls()
+            if call["pod"] == pod and (not points or call["point"] in points)
+        ]
+
+
+def node(name: str) -> Object:
+    """Return a node with room for many pods."""
+    room = {"cpu": "100", "memory": "100Gi", "pods": "1000"}
+    status = {"capacity": room, "allocatable": room}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status}
+
+
+def pod(name: str, **more: Any) -> Object:
+    """Return a pod; `more` is metadata, but for `spec` and `cpu`."""
+    spec = more.pop("spec", {})
+    container: Object = {"name": "main", "image": "image"}
+    if cpu := more.pop("cpu", None):
+        container["resources"] = {"requests": {"cpu": cpu}}
+    body = {"metadata": {"name": name, **more}, "spec": {"containers": [container], **spec}}
+    return {"apiVersion": "v1", "kind": "Pod", **body}
+
+
+def is_bound(found: Object) -> bool:
+    """Tell whether a pod has a node."""
+    return "nodeName" in found["spec"]
+
+
+def condition(found: Object) -> Object:
+    """Return the condition PodScheduled of a pod; empty where it has none."""
+    for one in found.get("status", {}).get("conditions", []):
+        if one["type"] == "PodScheduled":
+            return dict(one)
+    return {}
+
+
+def events(cluster: Cluster, pod: str, reason: str) -> list[Object]:
+    """Return the Events about a pod."""
+    path = f"apis/events.k8s.io/v1/namespaces/{cluster.namespace}/events"
+    return [
+        one
+        for one in cluster.api.request("GET", path)["items"]
+        if one["reason"] == reason and one["regarding"]["name"] == pod
+    ]
