@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from mooring.local.cluster import Cluster
 from mooring.local.resources import custom_resource
-from mooring.local.schema.custom import custom_kinds
+from mooring.local.schema.custom import CustomKind, custom_kinds
+from mooring.local.validation.problems import Problem, invalid
 
 Object = dict[str, Any]
 
@@ -44,6 +46,25 @@ def _condition(type: str, reason: str, message: str, now: str) -> Object:
         "reason": reason,
         "message": message,
     }
+
+
+def check_scale(custom: CustomKind, obj: Object) -> Iterator[Problem]:
+    """Yield what is wrong with the replicas of a custom resource that scales."""
+    # apiextensions-apiserver: pkg/registry/customresource/validator.go, ValidateScaleSpec
+    scale = custom.subresources.get("scale") or {}
+    for name in ("specReplicasPath", "statusReplicasPath"):
+        path = str(scale.get(name) or "")
+        found: Any = obj if path else None
+        for step in path.lstrip(".").split("."):
+            found = found.get(step) if isinstance(found, dict) else None
+        if found is None:
+            continue
+        if not isinstance(found, int) or isinstance(found, bool):
+            what = {str: "string", bool: "bool", float: "float64"}.get(type(found), "object")
+            why = f"{path} accessor error: {found} is of the type {what}, expected int64"
+            yield invalid(path, 0, why)
+        elif found < 0:
+            yield invalid(path, found, "should be a non-negative integer")
 
 
 def serve(cluster: Cluster, definition: Object) -> None:

@@ -134,6 +134,7 @@ def check_create(cluster: Cluster, served: Served, obj: Object) -> None:
     """Refuse a new object that does not validate."""
     if served.custom is not None:
         problems = check_custom(served.custom, obj)
+        problems += definitions.check_scale(served.custom, obj)
     else:
         problems = validation.check_create(obj["apiVersion"], obj["kind"], obj)
     _refuse(served, obj, problems)
@@ -195,6 +196,7 @@ def check_update(
     """Refuse a changed object that does not validate."""
     if served.custom is not None:
         problems = check_custom(served.custom, obj, old)
+        problems += definitions.check_scale(served.custom, obj)
     else:
         problems = validation.check_update(obj["apiVersion"], obj["kind"], obj, old, subresource)
     _refuse(served, obj, problems)

@@ -67,6 +67,7 @@ def decode(type: Type, value: Any) -> tuple[Object, list[str]]:
     Raises DecodeError where a value has the wrong type.
     """
     decoder = _Decoder()
+    decoder.root = type.name
     if not isinstance(value, dict):
         what = _json_name(value)
         raise DecodeError(f"json: cannot unmarshal {what} into Go value of type {_go_struct(type)}")
@@ -108,6 +109,7 @@ class _Decoder:
     """Walk one value; keeps where it is for errors."""
 
     def __init__(self) -> None:
+        self.root = ""
         self.errors: list[str] = []
         self._path: list[Field | str | int] = []
         self._quiet = 0
@@ -273,7 +275,7 @@ class _Decoder:
         )
 
     def _struct_name(self) -> str:
-        owner = ""
+        owner = self.root
         for part in self._path:
             if isinstance(part, Field) and part is not self._path[-1]:
                 kind: Kind | None = part.kind
