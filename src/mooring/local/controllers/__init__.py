@@ -1,0 +1,1 @@
+"""The controllers of a cluster: what turns workloads into pods, and keeps house."""

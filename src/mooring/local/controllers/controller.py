@@ -1,0 +1,81 @@
+"""Controller: the loop that all controllers share."""
+
+from __future__ import annotations
+
+import random as random_module
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from mooring.client.resources import KindLike
+from mooring.informers.factory import InformerFactory
+from mooring.informers.store import Handler, Store
+from mooring.local.controllers.events import Events
+from mooring.local.controllers.times import timestamp
+from mooring.local.controllers.work_queue import Key, WorkQueue
+from mooring.local.controllers.writer import Writer
+from mooring.observe.clock import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerContext:
+    """Hold what every controller is given."""
+
+    writer: Writer
+    informers: InformerFactory
+    clock: Clock
+    random: random_module.Random = field(default_factory=random_module.Random)
+
+    def store(self, kind: KindLike) -> Store[Any]:
+        """Return the objects of a kind, as the informers see them."""
+        return self.informers.informer(kind).store
+
+    def timestamp(self) -> str:
+        """Return the time as objects carry it."""
+        return timestamp(self.clock.now())
+
+
+class Controller:
+    """Bring objects to what they ask for, one key at a time.
+
+    A subclass names itself, registers in `__init__` what it watches, and reconciles.
+    """
+
+    name = ""
+    workers = 4
+
+    def __init__(self, context: ControllerContext) -> None:
+        self.context = context
+        self.writer = context.writer
+        self.events = Events(self.name, context.writer, context.clock)
+        self.queue = WorkQueue(self.name, self.reconcile, context.clock, limit=self.workers)
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Look at an object; return after how many seconds to look again."""
+        raise NotImplementedError
+
+    def watch(self, kind: KindLike, keys: Callable[[Any], Iterable[Key]]) -> Store[Any]:
+        """Look at `keys(object)` whenever an object of a kind changes; returns the objects."""
+
+        def changed(*objects: Any) -> None:
+            for obj in objects:
+                for key in keys(obj):
+                    self.queue.add(key)
+
+        informer = self.context.informers.informer(kind)
+        informer.add_handler(Handler(on_add=changed, on_update=changed, on_delete=changed))
+        return informer.store
+
+    def start(self) -> None:
+        """Begin to reconcile; the informers have synced."""
+        self.queue.start()
+
+    async def close(self) -> None:
+        """Stop."""
+        await self.queue.close()
+        await self.events.close()
+
+
+def itself(obj: Any) -> Iterable[Key]:
+    """Return the key of an object: whoever watches its own kind."""
+    yield obj.metadata.namespace, obj.metadata.name

@@ -1,0 +1,55 @@
+"""Controllers: all of them, started and ended as one."""
+
+from __future__ import annotations
+
+import random as random_module
+
+from mooring.client.client import Client
+from mooring.informers.factory import InformerFactory
+from mooring.local.controllers.controller import Controller, ControllerContext
+from mooring.local.controllers.deployment import DeploymentController
+from mooring.local.controllers.replica_set import ReplicaSetController
+from mooring.local.controllers.writer import Writer
+from mooring.observe.clock import Clock, SystemClock
+
+KINDS: tuple[type[Controller], ...] = (
+    DeploymentController,
+    ReplicaSetController,
+)
+
+
+class Controllers:
+    """Run the controllers of a cluster, through a client like anybody's.
+
+    The informers must show all pods, finished ones too: `InformerFactory(client, selections={})`.
+    They are the caller's, who starts them after making this and closes them.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        informers: InformerFactory,
+        clock: Clock | None = None,
+        *,
+        random: random_module.Random | None = None,
+        kinds: tuple[type[Controller], ...] = KINDS,
+    ) -> None:
+        self._informers = informers
+        context = ControllerContext(
+            Writer(client),
+            informers,
+            SystemClock() if clock is None else clock,
+            random_module.Random() if random is None else random,
+        )
+        self._controllers = [kind(context) for kind in kinds]
+
+    async def start(self) -> None:
+        """Wait until the informers, which have been started, show the cluster, and begin."""
+        await self._informers.wait_synced()
+        for controller in self._controllers:
+            controller.start()
+
+    async def close(self) -> None:
+        """End them all; what they did stays."""
+        for controller in self._controllers:
+            await controller.close()

@@ -1,0 +1,31 @@
+"""The kinds that controllers read whole and write."""
+
+from __future__ import annotations
+
+from mooring.api import (
+    DaemonSet,
+    Deployment,
+    Job,
+    Lease,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    PodDisruptionBudget,
+    ReplicaSet,
+    StatefulSet,
+)
+from mooring.client.resources import raw_resource
+
+DEPLOYMENTS = raw_resource(Deployment)
+REPLICA_SETS = raw_resource(ReplicaSet)
+STATEFUL_SETS = raw_resource(StatefulSet)
+DAEMON_SETS = raw_resource(DaemonSet)
+JOBS = raw_resource(Job)
+CONTROLLER_REVISIONS = raw_resource("controllerrevisions.v1.apps")
+PODS = raw_resource(Pod)
+NODES = raw_resource(Node)
+LEASES = raw_resource(Lease)
+CLAIMS = raw_resource(PersistentVolumeClaim)
+VOLUMES = raw_resource(PersistentVolume)
+BUDGETS = raw_resource(PodDisruptionBudget)

@@ -1,0 +1,129 @@
+"""WorkQueue: keys that need a look, each in one pair of hands at a time."""
+
+# client-go: util/workqueue
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from mooring.errors import ApiError
+from mooring.observe.clock import Clock
+from mooring.observe.logs import log_error, vlog
+
+log = logging.getLogger(__name__)
+
+#: Namespace and name.
+Key = tuple[str, str]
+#: Look at a key; the answer is after how many seconds to look again, None for not until a change.
+Work = Callable[[Key], Awaitable[float | None]]
+
+# client-go: default_rate_limiters.go: 5 ms, doubled each time. It goes on to 1,000 s, which is
+# longer than anybody looks at a local cluster.
+FIRST_DELAY = 0.005
+LAST_DELAY = 30.0
+
+
+class WorkQueue:
+    """Call `work` for every key that is added. Owned by one event loop.
+
+    A key that is added while it is being worked on is worked on again afterwards. One whose work
+    fails comes back after a growing delay.
+    """
+
+    def __init__(self, name: str, work: Work, clock: Clock, *, limit: int = 4) -> None:
+        self._name = name
+        self._work = work
+        self._clock = clock
+        self._limit = limit
+        self._running = False
+        self._ready: dict[Key, None] = {}
+        self._again: set[Key] = set()
+        self._active: dict[Key, asyncio.Task[None]] = {}
+        self._failures: dict[Key, int] = {}
+        self._timers: dict[Key, tuple[float, asyncio.Task[None]]] = {}
+
+    def start(self) -> None:
+        """Begin with the keys that were added so far."""
+        self._running = True
+        self._pump()
+
+    async def close(self) -> None:
+        """Drop what waits and end what is under way."""
+        self._running = False
+        tasks: list[asyncio.Task[Any]] = [*self._active.values()]
+        tasks += [task for _, task in self._timers.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._ready.clear()
+        self._timers.clear()
+
+    @property
+    def idle(self) -> bool:
+        """Tell whether nothing is ready or under way; timers do not count."""
+        return not self._ready and not self._active
+
+    def add(self, key: Key) -> None:
+        """Have a key looked at soon."""
+        if key in self._active:
+            self._again.add(key)
+        else:
+            self._ready[key] = None
+            self._pump()
+
+    def add_after(self, key: Key, seconds: float) -> None:
+        """Have a key looked at when this time has passed, or sooner where that was asked for."""
+        due = self._clock.now() + seconds
+        known = self._timers.get(key)
+        if known is not None:
+            if known[0] <= due:
+                return
+            known[1].cancel()
+        task = asyncio.get_running_loop().create_task(self._wait(key, seconds))
+        self._timers[key] = (due, task)
+
+    async def _wait(self, key: Key, seconds: float) -> None:
+        await self._clock.sleep(max(0.0, seconds))
+        del self._timers[key]
+        self.add(key)
+
+    def _pump(self) -> None:
+        while self._running and self._ready and len(self._active) < self._limit:
+            key = next(iter(self._ready))
+            del self._ready[key]
+            task = asyncio.get_running_loop().create_task(self._run(key), name=self._name)
+            self._active[key] = task
+
+    async def _run(self, key: Key) -> None:
+        try:
+            after = await self._work(key)
+        except ApiError as error:
+            # Somebody else was faster, or the server is away: both pass.
+            if error.is_conflict or error.is_already_exists or error.is_not_found:
+                vlog(log, 4, "Will try again", controller=self._name, key=key, err=error)
+            else:
+                log_error(log, error, "Reconcile failed", controller=self._name, key=key)
+            self._fail(key)
+        except Exception:
+            log.exception(
+                "Reconcile failed", extra={"kv": {"controller": self._name, "key": "/".join(key)}}
+            )
+            self._fail(key)
+        else:
+            self._failures.pop(key, None)
+            if after is not None:
+                self.add_after(key, after)
+        finally:
+            del self._active[key]
+            if key in self._again:
+                self._again.discard(key)
+                self._ready[key] = None
+            self._pump()
+
+    def _fail(self, key: Key) -> None:
+        failures = self._failures.get(key, 0)
+        self._failures[key] = failures + 1
+        self.add_after(key, min(LAST_DELAY, FIRST_DELAY * 2 ** min(failures, 20)))

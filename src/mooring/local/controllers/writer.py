@@ -1,0 +1,86 @@
+"""Writer: whole objects to the API server and back, no field lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from mooring.api import KubeObject
+from mooring.client.client import MERGE, Client
+from mooring.client.resources import Resource
+from mooring.errors import ApiError
+
+Object = dict[str, Any]
+
+BACKGROUND, FOREGROUND, ORPHAN = "Background", "Foreground", "Orphan"
+
+
+class Writer:
+    """Write objects as they are on the wire. Every call raises ApiError where it is refused."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def create(self, resource: Resource, obj: Object) -> Object:
+        """Create an object and return what the server made of it."""
+        path = resource.path(obj["metadata"].get("namespace", ""))
+        return await self._send("POST", path, obj)
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Object:
+        """Read an object from the server."""
+        return await self._send("GET", resource.path(namespace, name), None)
+
+    async def replace(self, resource: Resource, obj: Object, subresource: str = "") -> Object:
+        """Replace an object, or its status; refused where it has changed meanwhile."""
+        metadata = obj["metadata"]
+        path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
+        return await self._send("PUT", path, obj)
+
+    async def patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        patch: Object,
+        subresource: str = "",
+        patch_type: str = MERGE,
+    ) -> Object:
+        """Change an object by a merge patch; with a resourceVersion in it, only that state."""
+        path = resource.path(namespace, name, subresource)
+        return await self._send("PATCH", path, patch, patch_type)
+
+    async def delete(
+        self,
+        resource: Resource,
+        obj: KubeObject,
+        *,
+        policy: str = "",
+        grace: int | None = None,
+    ) -> None:
+        """Delete this very object; one that is gone already is no failure."""
+        metadata = obj.metadata
+        options: Object = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "preconditions": {"uid": metadata.uid},
+        }
+        if policy:
+            options["propagationPolicy"] = policy
+        if grace is not None:
+            options["gracePeriodSeconds"] = grace
+        path = resource.path(metadata.namespace, metadata.name)
+        try:
+            await self._send("DELETE", path, options)
+        except ApiError as error:
+            # Conflict: another object of that name, so this one is gone too.
+            if not error.is_not_found and not error.is_conflict:
+                raise
+
+    async def _send(
+        self, method: str, path: str, body: Object | None, content_type: str = "application/json"
+    ) -> Object:
+        data = b"" if body is None else msgspec.json.encode(body)
+        answer = await self._client.request(method, path, data, content_type)
+        found: Object = msgspec.json.decode(answer)
+        return found

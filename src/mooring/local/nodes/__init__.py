@@ -1,0 +1,1 @@
+"""Fake nodes: what kubelets report, without anything that runs."""

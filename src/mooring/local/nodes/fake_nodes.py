@@ -1,0 +1,87 @@
+"""FakeNodes: nodes without machines, and the kubelets that serve them."""
+
+from __future__ import annotations
+
+import random as random_module
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mooring.client.client import Client
+from mooring.errors import ApiError
+from mooring.informers.factory import InformerFactory
+from mooring.local.controllers.controller import ControllerContext
+from mooring.local.controllers.kinds import NODES
+from mooring.local.controllers.writer import Writer
+from mooring.local.nodes import node_status
+from mooring.local.nodes.node_reporter import NodeReporter
+from mooring.local.nodes.pod_runner import PodRunner
+from mooring.observe.clock import Clock, SystemClock
+
+CAPACITY: Mapping[str, str] = {
+    "cpu": "8",
+    "memory": "32Gi",
+    "pods": "110",
+    "ephemeral-storage": "100Gi",
+}
+
+
+class FakeNodes:
+    """Create nodes and serve them, and every node annotated `kwok.x-k8s.io/node: fake`.
+
+    The informers must show all pods: `InformerFactory(client, selections={})`. They are the
+    caller's, who starts them after making this and closes them. Nodes that are there already are
+    left as they are.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        informers: InformerFactory,
+        clock: Clock | None = None,
+        *,
+        count: int = 0,
+        manifests: Sequence[dict[str, Any]] = (),
+        capacity: Mapping[str, str] = CAPACITY,
+        prefix: str = "node-",
+        random: random_module.Random | None = None,
+    ) -> None:
+        self._informers = informers
+        self._context = ControllerContext(
+            Writer(client),
+            informers,
+            SystemClock() if clock is None else clock,
+            random_module.Random() if random is None else random,
+        )
+        size = dict(capacity)
+        made = [node_status.manifest(f"{prefix}{place}", size) for place in range(count)]
+        self._manifests = [*made, *map(_fake, manifests)]
+        self._reporter = NodeReporter(self._context, size)
+        self._runner = PodRunner(self._context)
+
+    async def start(self) -> None:
+        """Create the nodes that are missing, wait for the informers, and serve."""
+        for manifest in self._manifests:
+            await self._create(manifest)
+        await self._informers.wait_synced()
+        self._reporter.start()
+        self._runner.start()
+
+    async def close(self) -> None:
+        """Serve no more; the nodes stay."""
+        await self._reporter.close()
+        await self._runner.close()
+
+    async def _create(self, manifest: dict[str, Any]) -> None:
+        try:
+            await self._context.writer.create(NODES, manifest)
+        except ApiError as error:
+            if not error.is_already_exists:
+                raise
+
+
+def _fake(manifest: dict[str, Any]) -> dict[str, Any]:
+    metadata = manifest["metadata"]
+    annotations = {node_status.ANNOTATION: node_status.FAKE, **metadata.get("annotations", {})}
+    labels = node_status.manifest(metadata["name"], {})["metadata"]["labels"]
+    wanted = {**labels, **metadata.get("labels", {})}
+    return {**manifest, "metadata": {**metadata, "annotations": annotations, "labels": wanted}}

@@ -1,0 +1,119 @@
+"""Nodes as their kubelets would register and report them."""
+
+# kubernetes: pkg/kubelet/kubelet_node_status.go, pkg/kubelet/nodestatus/setters.go
+
+from __future__ import annotations
+
+from typing import Any
+
+from mooring.api import Node
+
+Object = dict[str, Any]
+
+#: Marks a node that has no kubelet of its own. # as in KWOK
+ANNOTATION = "kwok.x-k8s.io/node"
+FAKE = "fake"
+#: What the node lifecycle controller says of a kubelet that has fallen silent.
+SILENT = "NodeStatusUnknown"
+
+_VERSION = "v1.36.4"
+_MEMORY = "kubelet has sufficient memory available"
+_CONDITIONS = (
+    ("MemoryPressure", "False", "KubeletHasSufficientMemory", _MEMORY),
+    ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+)
+
+
+def is_fake(node: Node) -> bool:
+    """Tell whether a node is ours to serve."""
+    return node.metadata.annotations.get(ANNOTATION) == FAKE
+
+
+def ready_condition(node: Node) -> str:
+    """Return the status of a node's Ready condition, "" where it has none."""
+    for condition in node.status.conditions:
+        if condition.type == "Ready":
+            return condition.status
+    return ""
+
+
+def internal_ip(node: Node) -> str:
+    """Return the address of a node."""
+    for address in node.status.addresses:
+        if address.type == "InternalIP":
+            return address.address
+    return ""
+
+
+def manifest(name: str, capacity: dict[str, str]) -> Object:
+    """Return a node to create."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "annotations": {ANNOTATION: FAKE, "node.alpha.kubernetes.io/ttl": "0"},
+            "labels": {
+                "beta.kubernetes.io/arch": "amd64",
+                "beta.kubernetes.io/os": "linux",
+                "kubernetes.io/arch": "amd64",
+                "kubernetes.io/hostname": name,
+                "kubernetes.io/os": "linux",
+            },
+        },
+        "status": {"capacity": capacity, "allocatable": capacity},
+    }
+
+
+def first_report(node: Node, address: str, capacity: dict[str, str], when: str) -> Object:
+    """Return the status of a node whose kubelet has just come up; what it has is kept."""
+    known = node.status
+    status: Object = {"conditions": conditions(node, when)}
+    if not known.capacity:
+        status["capacity"] = capacity
+    if not known.allocatable:
+        status["allocatable"] = known.capacity or capacity
+    if not known.addresses:
+        status["addresses"] = [
+            {"type": "InternalIP", "address": address},
+            {"type": "Hostname", "address": node.metadata.name},
+        ]
+    if not known.node_info.kubelet_version:
+        status["nodeInfo"] = {
+            "architecture": "amd64",
+            "bootID": "",
+            "containerRuntimeVersion": "containerd://2.1.0",
+            "kernelVersion": "6.12.0",
+            "kubeProxyVersion": "",
+            "kubeletVersion": _VERSION,
+            "machineID": "",
+            "operatingSystem": "linux",
+            "osImage": "Mooring fake node",
+            "systemUUID": "",
+        }
+    if not known.daemon_endpoints:
+        status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": 10250}}
+    return status
+
+
+def conditions(node: Node, when: str) -> list[Object]:
+    """Return the conditions of a healthy node; those it has already are kept.
+
+    A condition that the lifecycle controller has set while the kubelet was away is not.
+    """
+    known = {one.type: one for one in node.status.conditions}
+    made = []
+    for type, status, reason, message in _CONDITIONS:
+        found = known.get(type)
+        condition: Object = {"type": type, "lastHeartbeatTime": when}
+        if found is None or found.reason == SILENT:
+            condition |= {
+                "status": status,
+                "reason": reason,
+                "message": message,
+                "lastTransitionTime": when,
+            }
+        made.append(condition)
+    return made

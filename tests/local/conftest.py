@@ -1,0 +1,31 @@
+"""API servers for the controllers: the real one and ours."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from mooring.local.local_cluster import LocalCluster, Settings
+from tests.local.workbench import Workbench
+
+
+@pytest.fixture(params=["local", "kube-apiserver"])
+async def workbench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Workbench]:
+    """Give controllers and fake nodes on an API server."""
+    local = None
+    if request.param == "local":
+        kubeconfig = tmp_path / "kubeconfig"
+        local = LocalCluster(Settings(kubeconfig=kubeconfig))
+        await local.start()
+    else:
+        kubeconfig = request.getfixturevalue("control_plane").admin_kubeconfig
+    bench = Workbench(kubeconfig)
+    try:
+        await bench.start()
+        yield bench
+    finally:
+        await bench.close()
+        if local is not None:
+            await local.stop()
