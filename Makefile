@@ -15,7 +15,7 @@ SCHEDULER_FLAGS     := --config={config} --secure-port={port} --bind-address=127
   --authentication-kubeconfig={kubeconfig} --authorization-kubeconfig={kubeconfig}
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test testenv testenv-env behave kubectl-judge lint format bench clean
+.PHONY: help venv test soak testenv testenv-env behave kubectl-judge lint format bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -34,6 +34,12 @@ $(STAMP): requirements.lock pyproject.toml
 test: venv ## run every test; those that need real parts, where Go is present
 	@$(TESTENV) --optional
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+# The test suite runs some; a seed that fails is printed with the command that repeats it.
+SEEDS ?= 5000
+FIRST ?= 0
+soak: venv ## run SEEDS=N seeds of the fault simulation, from FIRST=N on
+	@$(BIN)/python -m mooring.simulate.soak --first $(FIRST) --seeds $(SEEDS) --jobs $(JOBS)
 
 testenv: ## build kube-apiserver, kube-scheduler, kubectl and etcd into a cache folder (needs Go)
 	@$(TESTENV)

@@ -25,19 +25,24 @@ async def reckon(scheduler: Scheduler, store: ObjectStore) -> list[str]:
     """Compare a scheduler with the truth; return what is wrong."""
     pods = [pod for pod in store.list(PODS) if pod["status"]["phase"] not in FINISHED]
     return [
-        *_internal(scheduler),
+        *check_inside(scheduler),
+        *_left_over(scheduler),
         *_cache(scheduler, pods, store.list(NODES)),
         *_queue(scheduler, pods),
         *[text async for text in _forgotten(scheduler, pods, store.list(NODES))],
     ]
 
 
-def _internal(scheduler: Scheduler) -> Iterator[str]:
+def check_inside(scheduler: Scheduler) -> Iterator[str]:
+    """Say what contradicts itself in a scheduler; this must hold between any two cycles."""
     for part in (scheduler.cache, scheduler.queue):
         try:
             part.validate()
         except AssertionError as error:
             yield f"{type(part).__name__}.validate: {error}"
+
+
+def _left_over(scheduler: Scheduler) -> Iterator[str]:
     for uid in scheduler.cache.assumed:
         yield f"{uid} is still assumed"
     for pod in scheduler.queue.in_flight():

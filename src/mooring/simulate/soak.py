@@ -5,7 +5,7 @@ the reckoning. Everything that is random comes from the seed, so a run that fail
 number:
 
     python -m mooring.simulate.soak --seed 17
-    python -m mooring.simulate.soak --seeds 1000
+    python -m mooring.simulate.soak --seeds 1000 --jobs 2
 
 What must hold:
 
@@ -23,10 +23,11 @@ import argparse
 import asyncio
 import hashlib
 import logging
+import multiprocessing
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
 from random import Random
 
 import msgspec
@@ -44,7 +45,7 @@ from mooring.simulate.api_server import ApiServer
 from mooring.simulate.faults import FaultPlan, Weather, draw_weather
 from mooring.simulate.ledger import Ledger
 from mooring.simulate.object_store import Json, ObjectStore
-from mooring.simulate.reckoning import reckon
+from mooring.simulate.reckoning import check_inside, reckon
 from mooring.simulate.scenarios import Workload
 from mooring.simulate.virtual_loop import LoopClock, Process, VirtualLoop, run_virtually
 
@@ -147,6 +148,7 @@ class _Soak:
                 self._kill_at(self._weather.kills),
                 self._restart_at(self._weather.restarts),
                 self._compact_at(self._weather.compactions),
+                self._look_inside(),
             )
         ]
         await asyncio.gather(*work)
@@ -205,6 +207,18 @@ class _Soak:
         scheduler.inbox.drain()
         await scheduler.run()
 
+    async def _look_inside(self) -> None:
+        """Check cache and queue now and then, between two cycles."""
+        loop = asyncio.get_running_loop()
+        while loop.time() < STORM_SECONDS:
+            await asyncio.sleep(self._random.uniform(1.0, 20.0))
+            scheduler = self._scheduler
+            if scheduler is not None:
+                scheduler.inbox.post(self._check, scheduler)
+
+    def _check(self, scheduler: Scheduler) -> None:
+        self._violations += check_inside(scheduler)
+
     # Disasters.
 
     async def _kill_at(self, moments: Sequence[float]) -> None:
@@ -212,6 +226,8 @@ class _Soak:
             await self._until(moment)
             if self._random.random() < 0.5:
                 await self._kill_at_bind()
+            elif self._random.random() < 0.3 and self._scheduler is not None:
+                await self._scheduler.stop()
             else:
                 for _ in range(self._random.randint(0, 8)):
                     await asyncio.sleep(0)
@@ -296,20 +312,29 @@ def _describe(context: dict[str, object]) -> str:
     return f"{context.get('message')}: {context.get('exception')!r}"
 
 
+def _run_seeds(seeds: Sequence[int], v: int | None, jobs: int) -> Iterator[Report]:
+    run = partial(run_seed, v=v)
+    if jobs == 1 or len(seeds) == 1:
+        yield from map(run, seeds)
+        return
+    with multiprocessing.Pool(jobs) as pool:
+        yield from pool.imap(run, seeds, chunksize=10)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run seeds and print those that fail; return how that went as an exit status."""
     parser = argparse.ArgumentParser(prog="python -m mooring.simulate.soak", description=__doc__)
     parser.add_argument("--seed", type=int, help="run this one, and say how it went")
     parser.add_argument("--seeds", type=int, default=100, help="how many to run")
     parser.add_argument("--first", type=int, default=0, help="the first of them")
+    parser.add_argument("--jobs", type=int, default=1, help="how many processes run them")
     parser.add_argument("--v", type=int, help="print the scheduler's log of this verbosity")
     given = parser.parse_args(arguments)
     seeds = range(given.first, given.first + given.seeds)
     if given.seed is not None:
         seeds = range(given.seed, given.seed + 1)
     started, failed, binds = time.monotonic(), 0, 0
-    for seed in seeds:
-        report = run_seed(seed, given.v)
+    for report in _run_seeds(seeds, given.v, given.jobs):
         binds += report.binds
         if report.violations or given.seed is not None:
             failed += bool(report.violations)
