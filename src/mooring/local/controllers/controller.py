@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import random as random_module
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from mooring.client.client import Client
 from mooring.client.resources import KindLike
 from mooring.informers.factory import InformerFactory
 from mooring.informers.store import Handler, Store
@@ -21,10 +23,15 @@ from mooring.observe.clock import Clock
 class ControllerContext:
     """Hold what every controller is given."""
 
-    writer: Writer
+    client: Client
     informers: InformerFactory
     clock: Clock
     random: random_module.Random = field(default_factory=random_module.Random)
+
+    @property
+    def writer(self) -> Writer:
+        """Return who writes."""
+        return Writer(self.client)
 
     def store(self, kind: KindLike) -> Store[Any]:
         """Return the objects of a kind, as the informers see them."""
@@ -48,6 +55,7 @@ class Controller:
         self.context = context
         self.writer = context.writer
         self.events = Events(self.name, context.writer, context.clock)
+        self._tasks: set[asyncio.Task[None]] = set()
         self.queue = WorkQueue(self.name, self.reconcile, context.clock, limit=self.workers)
 
     async def reconcile(self, key: Key) -> float | None:
@@ -70,8 +78,17 @@ class Controller:
         """Begin to reconcile; the informers have synced."""
         self.queue.start()
 
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside the queue; it ends with the controller."""
+        task = asyncio.get_running_loop().create_task(work, name=self.name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def close(self) -> None:
         """Stop."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.queue.close()
         await self.events.close()
 

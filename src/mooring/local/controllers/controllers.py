@@ -8,13 +8,14 @@ from mooring.client.client import Client
 from mooring.informers.factory import InformerFactory
 from mooring.local.controllers.controller import Controller, ControllerContext
 from mooring.local.controllers.deployment import DeploymentController
+from mooring.local.controllers.garbage_collector import GarbageCollector
 from mooring.local.controllers.replica_set import ReplicaSetController
-from mooring.local.controllers.writer import Writer
 from mooring.observe.clock import Clock, SystemClock
 
 KINDS: tuple[type[Controller], ...] = (
     DeploymentController,
     ReplicaSetController,
+    GarbageCollector,
 )
 
 
@@ -36,7 +37,7 @@ class Controllers:
     ) -> None:
         self._informers = informers
         context = ControllerContext(
-            Writer(client),
+            client,
             informers,
             SystemClock() if clock is None else clock,
             random_module.Random() if random is None else random,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
-from mooring.api import KubeObject
+from mooring.api import ObjectMeta
 from mooring.client.client import MERGE, Client
 from mooring.client.resources import Resource
 from mooring.errors import ApiError
@@ -14,6 +14,15 @@ from mooring.errors import ApiError
 Object = dict[str, Any]
 
 BACKGROUND, FOREGROUND, ORPHAN = "Background", "Foreground", "Orphan"
+
+
+class HasMetadata(Protocol):
+    """Be an object, or what stands for one."""
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """Return name, namespace and uid, among others."""
+        ...
 
 
 class Writer:
@@ -53,7 +62,7 @@ class Writer:
     async def delete(
         self,
         resource: Resource,
-        obj: KubeObject,
+        obj: HasMetadata,
         *,
         policy: str = "",
         grace: int | None = None,

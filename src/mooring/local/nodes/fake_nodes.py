@@ -11,7 +11,6 @@ from mooring.errors import ApiError
 from mooring.informers.factory import InformerFactory
 from mooring.local.controllers.controller import ControllerContext
 from mooring.local.controllers.kinds import NODES
-from mooring.local.controllers.writer import Writer
 from mooring.local.nodes import node_status
 from mooring.local.nodes.node_reporter import NodeReporter
 from mooring.local.nodes.pod_runner import PodRunner
@@ -47,7 +46,7 @@ class FakeNodes:
     ) -> None:
         self._informers = informers
         self._context = ControllerContext(
-            Writer(client),
+            client,
             informers,
             SystemClock() if clock is None else clock,
             random_module.Random() if random is None else random,

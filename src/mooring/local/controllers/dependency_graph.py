@@ -1,0 +1,83 @@
+"""The graph of owners and dependents, by uid. Does no I/O."""
+
+# kubernetes: pkg/controller/garbagecollector/{graph,graph_builder}.go
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mooring.api import KubeObject, ObjectMeta
+from mooring.client.resources import Resource
+
+FOREGROUND_FINALIZER = "foregroundDeletion"
+ORPHAN_FINALIZER = "orphan"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Hold what the collector knows of an object."""
+
+    resource: Resource
+    metadata: ObjectMeta
+
+    @property
+    def deleting(self) -> bool:
+        """Tell whether the object is being deleted."""
+        return self.metadata.deletion_timestamp is not None
+
+    @property
+    def waits_for_dependents(self) -> bool:
+        """Tell whether the object goes after those it owns."""
+        return self.deleting and FOREGROUND_FINALIZER in self.metadata.finalizers
+
+    @property
+    def orphans_dependents(self) -> bool:
+        """Tell whether those the object owns are to outlive it."""
+        return self.deleting and ORPHAN_FINALIZER in self.metadata.finalizers
+
+    def is_blocking(self, owner: str) -> bool:
+        """Tell whether an owner that waits for dependents waits for this one."""
+        return any(
+            one.uid == owner and one.block_owner_deletion for one in self.metadata.owner_references
+        )
+
+
+class DependencyGraph:
+    """Know every object that is watched, and what it owns."""
+
+    def __init__(self) -> None:
+        self._items: dict[str, Item] = {}
+        self._dependents: dict[str, set[str]] = {}
+
+    def get(self, uid: str) -> Item | None:
+        """Return an object."""
+        return self._items.get(uid)
+
+    def dependents(self, uid: str) -> list[Item]:
+        """Return what an object owns."""
+        return [self._items[one] for one in sorted(self._dependents.get(uid, ()))]
+
+    def owners(self, metadata: ObjectMeta) -> list[Item | None]:
+        """Return the owners of an object, None for each that is not known."""
+        return [self._items.get(one.uid) for one in metadata.owner_references]
+
+    def put(self, resource: Resource, obj: KubeObject) -> Item:
+        """Note an object, or what has become of it."""
+        metadata = obj.metadata
+        self.drop(metadata.uid)
+        item = self._items[metadata.uid] = Item(resource, metadata)
+        for reference in metadata.owner_references:
+            self._dependents.setdefault(reference.uid, set()).add(metadata.uid)
+        return item
+
+    def drop(self, uid: str) -> None:
+        """Forget an object; those that name it as their owner still do."""
+        item = self._items.pop(uid, None)
+        if item is None:
+            return
+        for reference in item.metadata.owner_references:
+            group = self._dependents.get(reference.uid)
+            if group is not None:
+                group.discard(uid)
+                if not group:
+                    del self._dependents[reference.uid]
