@@ -8,7 +8,7 @@ import pytest
 
 from mooring.config import LoadResult, load_config_data
 from mooring.errors import ConfigError
-from mooring.extenders import Extenders, ignored_resources, with_ignored_resources
+from mooring.extenders import Extenders, ignored_resources, with_extenders, with_ignored_resources
 from mooring.plugins import BUILT_INS
 from mooring.registry import Registry
 from tests.extenders.webhooks import make_config
@@ -68,6 +68,11 @@ def test_what_extenders_manage_is_ignored_in_every_profile() -> None:
         assert resolved.args["NodeResourcesFit"].ignored_resources == ignored
     before = {one.name: one.args for one in loaded.config.profiles[0].plugin_config}
     assert before["NodeResourcesFit"].ignored_resources == ("example.com/written",)
+
+
+def test_an_extender_without_a_timeout_gets_the_default() -> None:
+    loaded = with_extenders(load([{"schedulerName": "a"}], []))
+    assert [str(one.http_timeout) for one in loaded.config.extenders] == ["5s"]
 
 
 def test_nothing_changes_where_nothing_is_ignored() -> None:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import fnmatch
-import re
-from pathlib import Path
 
 from mooring.observe.metrics import Metrics
 from mooring.observe.process_metrics import ProcessMetrics
-
-ROOT = Path(__file__).resolve().parents[2]
-SECTION = "## Metrics that are absent"
+from tests.reference.differences import listed
 
 #: What kube-scheduler 1.36.4 shows beside scheduler_*, after a start with leader election.
 REFERENCE = [
@@ -74,12 +70,6 @@ REFERENCE = [
 ]
 
 
-def absent() -> list[str]:
-    section = (ROOT / "docs" / "differences.md").read_text().partition(SECTION)[2]
-    rows = [line for line in section.partition("\n## ")[0].splitlines() if line.startswith("| `")]
-    return [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
-
-
 def shown() -> set[str]:
     metrics = Metrics()
     ProcessMetrics(metrics.registry, "1.36.4")
@@ -90,7 +80,7 @@ def shown() -> set[str]:
 
 
 def test_every_metric_is_shown_or_said_to_be_absent() -> None:
-    ours, patterns = shown(), absent()
+    ours, patterns = shown(), listed("metric")
     assert patterns
     left_out = {
         name for name in REFERENCE if any(fnmatch.fnmatchcase(name, one) for one in patterns)

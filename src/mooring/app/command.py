@@ -28,6 +28,7 @@ from mooring.app.options import (
 )
 from mooring.config import LoadResult, to_v1, to_yaml
 from mooring.errors import ConfigError, MooringError
+from mooring.extenders.extenders import with_extenders
 from mooring.framework.plugin import Plugin
 from mooring.observe.logs import Verbosity, configure, kv, log_error, verbose, vlog
 from mooring.registry import Registry, default_registry, load_plugin
@@ -101,8 +102,10 @@ def _prepare(
     registry = default_registry(more)
     # Plugins bring loggers of their own.
     verbosity.apply()
-    config = effective_config(
-        options, registry, more, config_map_reader(options), current_only=current_only
+    config = with_extenders(
+        effective_config(
+            options, registry, more, config_map_reader(options), current_only=current_only
+        )
     )
     for warning in config.warnings:
         _warn(warning)

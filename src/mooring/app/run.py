@@ -31,7 +31,7 @@ from mooring.client.connection import Connection
 from mooring.client.kubeconfig import connection_from_flags
 from mooring.client.rate_limit import rate_limit
 from mooring.config import to_v1
-from mooring.extenders.extenders import Extenders, with_ignored_resources
+from mooring.extenders.extenders import Extenders
 from mooring.framework.features import FEATURES
 from mooring.informers.factory import InformerFactory
 from mooring.observe.clock import Clock, SystemClock
@@ -63,7 +63,7 @@ class _Process:
 
     def __init__(self, command: Command) -> None:
         self._command = command
-        self._config = with_ignored_resources(command.config)
+        self._config = command.config
         self._settings = self._config.config
         self._clock: Clock = SystemClock()
         self._metrics = Metrics(command.options.feature_gates.enabled)

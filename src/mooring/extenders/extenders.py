@@ -11,6 +11,7 @@ from typing import overload
 import msgspec
 
 from mooring.config import LoadResult
+from mooring.config.defaults import EXTENDER_TIMEOUT
 from mooring.config.types import Extender as ExtenderConfig
 from mooring.config.types import Profile
 from mooring.errors import ConfigError
@@ -74,6 +75,19 @@ def ignored_resources(configs: Sequence[ExtenderConfig]) -> tuple[str, ...]:
         for resource in config.managed_resources
         if resource.ignored_by_scheduler
     )
+
+
+def with_extenders(loaded: LoadResult) -> LoadResult:
+    """Return a configuration as its extenders make it: their timeouts, and what they manage."""
+    # kube-scheduler changes the configuration while it makes extenders, and shows it afterwards.
+    extenders = tuple(
+        extender if extender.http_timeout else _replace(extender, http_timeout=EXTENDER_TIMEOUT)
+        for extender in loaded.config.extenders
+    )
+    if not extenders:
+        return loaded
+    config = _replace(loaded.config, extenders=extenders)
+    return with_ignored_resources(_replace(loaded, config=config))
 
 
 def with_ignored_resources(loaded: LoadResult) -> LoadResult:

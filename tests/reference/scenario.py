@@ -1,0 +1,137 @@
+"""The scenario that both sides live through: pods that fit, that do not, that push others out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.reference.sides import Running, Side
+from tests.support.api import Object
+from tests.support.cluster import Cluster
+
+#: One cycle in ten has its plugins timed: of so many, kube-scheduler times one for certain.
+PLAIN = 80
+#: Pods whose lives are compared by the log: one that fits, one that never will, and one that
+#: pushes another out.
+FOLLOWED = "followed"
+LARGE = "large"
+URGENT = "urgent"
+#: What kube-scheduler shows only after a second, when it writes down what it has recorded.
+LATE = (
+    "scheduler_plugin_execution_duration_seconds",
+    "scheduler_queueing_hint_execution_duration_seconds",
+    "scheduler_inflight_events",
+)
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What can be seen of a scheduler after the scenario."""
+
+    metrics: str
+    configz: Any
+    readyz: str
+    livez: str
+    healthz: str
+    log: str
+
+
+def observe(side: Side, cluster: Cluster, folder: Path) -> Observed:
+    """Run the scenario and write down what can be seen."""
+    running = side.start(cluster.plane, folder, ["--v=4"])
+    try:
+        _live(cluster)
+        _bring_out_late_metrics(running, cluster)
+        return Observed(
+            metrics=running.get("/metrics"),
+            configz=json.loads(running.get("/configz")),
+            readyz=running.get("/readyz?verbose"),
+            livez=running.get("/livez?verbose"),
+            healthz=running.get("/healthz?verbose"),
+            log=running.log(),
+        )
+    finally:
+        running.stop()
+
+
+def _live(cluster: Cluster) -> None:
+    for name in ("node-1", "node-2"):
+        cluster.create(_node(name))
+    cluster.create(_pod(FOLLOWED))
+    _bound(cluster, FOLLOWED)
+    for index in range(PLAIN):
+        cluster.create(_pod(f"plain-{index}"))
+    for index in range(PLAIN):
+        _bound(cluster, f"plain-{index}")
+    cluster.create(_pod(LARGE, cpu="1000"))
+    cluster.wait_for("Pod", LARGE, lambda pod: _condition(pod) == "False")
+    cluster.create(_priority_class("high", 1000))
+    for name in ("node-1", "node-2"):
+        cluster.create(_pod(f"filler-{name}", cpu="60", spec={"nodeSelector": {"name": name}}))
+        _bound(cluster, f"filler-{name}")
+    cluster.create(_pod(URGENT, cpu="60", spec={"priorityClassName": "high"}))
+    _bound(cluster, URGENT)
+    cluster.create(_pod("apart", spec={"affinity": _apart()}))
+    _bound(cluster, "apart")
+
+
+def _bring_out_late_metrics(running: Running, cluster: Cluster) -> None:
+    """Delete pods, on whose room the large one waits, until everything late is shown."""
+    plain = iter(range(PLAIN))
+
+    def shown() -> bool:
+        metrics = running.get("/metrics")
+        if all(name in metrics for name in LATE):
+            return True
+        cluster.api.delete("Pod", f"plain-{next(plain, 0)}", cluster.namespace)
+        return False
+
+    running.wait_until(shown)
+
+
+def _bound(cluster: Cluster, name: str) -> None:
+    cluster.wait_for("Pod", name, lambda pod: bool(pod["spec"].get("nodeName")))
+
+
+def _condition(pod: Object) -> str:
+    for condition in pod.get("status", {}).get("conditions", ()):
+        if condition["type"] == "PodScheduled":
+            return str(condition["status"])
+    return ""
+
+
+def _node(name: str) -> Object:
+    amounts = {"cpu": "100", "memory": "100Gi", "pods": "500"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"name": name}},
+        "status": {"capacity": amounts, "allocatable": amounts},
+    }
+
+
+def _pod(name: str, cpu: str = "10m", spec: Object | None = None) -> Object:
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        # Nobody runs here who would let a pod end gracefully.
+        "spec": {"containers": [container], "terminationGracePeriodSeconds": 0, **(spec or {})},
+    }
+
+
+def _apart() -> Object:
+    term = {"labelSelector": {"matchLabels": {"app": "none"}}, "topologyKey": "name"}
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def _priority_class(name: str, value: int) -> Object:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name},
+        "value": value,
+    }

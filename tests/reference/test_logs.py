@@ -1,0 +1,35 @@
+"""The log of a pod's life at --v=4: the same messages with the same keys."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.reference import scenario
+from tests.reference.differences import unexpected
+from tests.reference.scenario import Observed
+
+LINE = re.compile(r'^[IWE]\d{4} \S+ +\d+ \S+\] "(?P<message>(?:[^"\\]|\\.)*)"(?P<rest>.*)$')
+#: Keys of a line; `unschedulable plugins` is one with a space.
+KEY = re.compile(r' ((?:unschedulable )?\w+)=(?:"(?:[^"\\]|\\.)*"|\S+)')
+# kube-scheduler names the plugin that logs in a key, from --v=4 on.
+LOGGER = "logger"
+
+
+def life(log: str, pod: str) -> set[str]:
+    """Return message and keys of every line about a pod."""
+    found = set()
+    for line in log.splitlines():
+        match = LINE.match(line)
+        if match and re.search(rf'="[\w-]+/{pod}"', match["rest"]):
+            keys = sorted(set(KEY.findall(match["rest"])) - {LOGGER})
+            found.add(f"{match['message']}: {' '.join(keys)}")
+    return found
+
+
+@pytest.mark.parametrize("pod", [scenario.FOLLOWED, scenario.LARGE, scenario.URGENT])
+def test_a_pod_is_logged_alike(observed: tuple[Observed, Observed], pod: str) -> None:
+    reference, ours = (life(side.log, pod) for side in observed)
+    assert len(reference) > 5
+    assert unexpected("log message", reference ^ ours) == []

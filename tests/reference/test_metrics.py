@@ -1,0 +1,74 @@
+"""/metrics after the same scenario: the same families with the same labels and buckets."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import pytest
+
+from tests.reference.differences import idle, unexpected
+from tests.reference.scenario import Observed
+
+SERIES = re.compile(r"(?P<name>\w+)(?:\{(?P<labels>.*)\})? (?P<value>\S+)$")
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+FEATURE = "kubernetes_feature_enabled"
+
+
+@dataclass
+class Shown:
+    """A family as /metrics shows it, without its numbers."""
+
+    help: str
+    type: str = ""
+    labels: set[str] = field(default_factory=set)
+    buckets: list[str] = field(default_factory=list)
+
+
+def families(text: str) -> dict[str, Shown]:
+    found: dict[str, Shown] = {}
+    name = ""
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            name, help = line.removeprefix("# HELP ").split(" ", 1)
+            found[name] = Shown(help)
+        elif line.startswith("# TYPE "):
+            found[name].type = line.split()[-1]
+        elif match := SERIES.match(line):
+            for label, value in LABEL.findall(match["labels"] or ""):
+                if label != "le":
+                    found[name].labels.add(label)
+                elif value not in found[name].buckets:
+                    found[name].buckets.append(value)
+    return found
+
+
+@pytest.fixture(scope="module")
+def both(observed: tuple[Observed, Observed]) -> tuple[dict[str, Shown], dict[str, Shown]]:
+    return families(observed[0].metrics), families(observed[1].metrics)
+
+
+def test_the_families_are_the_same(both: tuple[dict[str, Shown], dict[str, Shown]]) -> None:
+    reference, ours = both
+    differing = reference.keys() ^ ours.keys()
+    assert unexpected("metric", differing) == []
+    assert idle("metric", differing) == []
+
+
+def test_families_have_the_same_help_type_labels_and_buckets(
+    both: tuple[dict[str, Shown], dict[str, Shown]],
+) -> None:
+    reference, ours = both
+    shared = reference.keys() & ours.keys()
+    assert len([name for name in shared if name.startswith("scheduler_")]) > 20
+    for name in sorted(shared):
+        assert ours[name] == reference[name], name
+
+
+def test_the_feature_gates_are_shown_alike(observed: tuple[Observed, Observed]) -> None:
+    shown = [
+        {line for line in side.metrics.splitlines() if line.startswith(FEATURE)}
+        for side in observed
+    ]
+    assert len(shown[0]) > 100
+    assert shown[1] == shown[0]
