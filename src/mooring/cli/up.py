@@ -41,11 +41,26 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--data-dir", type=Path, metavar="DIR", help="keep the objects in a folder over restarts"
     )
+    parser.add_argument(
+        "--runtime-config",
+        default="",
+        metavar="VERSIONS",
+        help="group versions to serve beyond the default ones, such as "
+        "scheduling.k8s.io/v1alpha2=true, separated by commas",
+    )
     parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> int:
-    settings = Settings(args.bind_address, args.port, args.kubeconfig, args.data_dir)
+    wanted = (one.partition("=") for one in args.runtime_config.split(","))
+    settings = Settings(
+        host=args.bind_address,
+        port=args.port,
+        kubeconfig=args.kubeconfig,
+        data_dir=args.data_dir,
+        nodes=args.nodes,
+        enabled=tuple(name for name, _, value in wanted if name and value != "false"),
+    )
     return asyncio.run(_serve(settings))
 
 

@@ -122,7 +122,12 @@ class Api:
             return self._part(request, info, served)
         if info.verb not in served.verbs:
             raise refusals.method_not_allowed()
-        if info.verb == "create" and served.namespaced and not info.namespace:
+        if served.namespaced and not info.namespace:
+            if info.name:
+                raise refusals.no_such_resource()
+            if info.verb == "create":
+                raise refusals.method_not_allowed()
+        if info.verb == "create" and info.name:
             raise refusals.method_not_allowed()
         if served.group == usage.GROUP:
             return usage.read(self.cluster, request, info, served)

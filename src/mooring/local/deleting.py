@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import copy
 import datetime
+import re
 from typing import Any
 
 from mooring.local import bodies, reading, refusals, rendering, strategies
 from mooring.local.cluster import Cluster
 from mooring.local.exchange import Request, Response, answer
+from mooring.local.patch.options import dry_run_problems
 from mooring.local.paths import RequestInfo
 from mooring.local.resources import Served
 from mooring.local.schema import decoding
@@ -21,6 +23,7 @@ Object = dict[str, Any]
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
+_UNRECOGNIZED = re.compile(r"the object provided is unrecognized \(.*?\): (.*) \(.*\)", re.S)
 POLICIES = ("Background", "Foreground", "Orphan")
 _RETURNED = frozenset(
     {"/pods", "/services", "/persistentvolumes", "/persistentvolumeclaims", "/serviceaccounts"}
@@ -58,7 +61,9 @@ def _read_options(request: Request) -> Object:
         try:
             found = decoding.read_body(request.body, bodies.media_type(request), "DeleteOptions")
         except DecodeError as error:
-            raise refusals.bad_request(str(error)) from None
+            # Options are no resource; their errors come without what is said about those.
+            found = _UNRECOGNIZED.fullmatch(str(error))
+            raise refusals.bad_request(found[1] if found else str(error)) from None
         if not isinstance(found, dict):
             raise refusals.bad_request("the body of a deletion must be DeleteOptions")
         options = found
@@ -91,10 +96,7 @@ def _checked(options: Object) -> Object:
         listed = ", ".join(f'"{one}"' for one in ("Foreground", "Background", "Orphan", "nil"))
         text = f'Unsupported value: "{policy}": supported values: {listed}'
         problems.append(("FieldValueNotSupported", "propagationPolicy", text))
-    bad = [one for one in options.get("dryRun") or () if one != "All"]
-    if bad:
-        text = f'Unsupported value: "{bad[0]}": supported values: "All"'
-        problems.append(("FieldValueNotSupported", "dryRun", text))
+    problems += dry_run_problems(options.get("dryRun") or ())
     if problems:
         raise refusals.invalid("DeleteOptions", "meta.k8s.io", "", problems)
     return options

@@ -26,6 +26,9 @@ class Settings:
     port: int = 0
     kubeconfig: Path = Path(".mooring/kubeconfig")
     data_dir: Path | None = None
+    nodes: int = 0
+    enabled: tuple[str, ...] = ()
+    """Group versions to serve beyond the default ones, `scheduling.k8s.io/v1alpha2`."""
 
 
 class LocalCluster:
@@ -36,10 +39,12 @@ class LocalCluster:
         folder = settings.data_dir
         journal = SqliteJournal(folder) if folder is not None else None
         self.authority = Authority(folder)
-        self.cluster = Cluster(Store(journal), Catalogue(types()))
+        self.cluster = Cluster(Store(journal), Catalogue(types(), settings.enabled))
         key = load_key(folder / "sa.key") if folder is not None else new_key()
         self.api = Api(self.cluster, Signer(key))
-        self._namespaces = NamespaceLifecycle(self.cluster, self.authority.pem)
+        # Pods read the authority's certificate from their namespace; without nodes none do.
+        trust = self.authority.pem if settings.nodes else b""
+        self._namespaces = NamespaceLifecycle(self.cluster, trust)
         self._server = Server(self.api.handle, self.authority)
         self.url = ""
 

@@ -22,7 +22,8 @@ _AGAIN = 1.0
 class NamespaceLifecycle:
     """Give new namespaces their service account, and empty those that are deleted."""
 
-    def __init__(self, cluster: Cluster, authority: bytes) -> None:
+    def __init__(self, cluster: Cluster, authority: bytes = b"") -> None:
+        """Publish an authority's certificate in every namespace, where one is given."""
         self._cluster = cluster
         self._authority = authority
         self._tasks: set[asyncio.Task[None]] = set()
@@ -57,6 +58,8 @@ class NamespaceLifecycle:
     def _furnish(self, name: str) -> None:
         metadata = {"name": "default", "namespace": name}
         bootstrap.ensure(self._cluster, "", "v1", "serviceaccounts", {"metadata": metadata})
+        if not self._authority:
+            return
         trust = {
             "metadata": {"name": ROOT_CA, "namespace": name},
             "data": {"ca.crt": self._authority.decode()},

@@ -176,10 +176,11 @@ def _requirement_error(text: str) -> str:
     # Where a key or a value is no label, the text is apimachinery's already.
     match = re.fullmatch(r"selector .*?: found (.*), expected (.*)", text)
     if match is None:
-        return f"unable to parse requirement: <nil>: {text}"
+        return f"unable to parse requirement: {text.replace('key: Invalid', '<nil>: Invalid')}"
     found = "''" if match[1] == "the end" else match[1]
     expected = _EXPECTED.get(match[2], match[2])
-    return f"unable to parse requirement: found {found}, expected: {expected}"
+    prefix = "" if "end of string" in expected else "unable to parse requirement: "
+    return f"{prefix}found {found}, expected: {expected}"
 
 
 def _checked(selector: FieldSelector, served: Served) -> FieldSelector:

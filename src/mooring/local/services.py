@@ -15,16 +15,16 @@ Object = dict[str, Any]
 RANGE = ipaddress.ip_network("10.0.0.0/24")
 PORTS = range(30000, 32768)
 _NONE = "None"
+_PORTED = ("NodePort", "LoadBalancer")
 
 
 def prepare(cluster: Cluster, service: Object, old: Object | None = None) -> None:
     """Give a service the cluster IP and the node ports that its type has."""
     spec = service.setdefault("spec", {})
     before = (old or {}).get("spec") or {}
+    if before:
+        _drop(spec, before)
     if spec.get("type") == "ExternalName":
-        for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
-            spec.pop(name, None)
-        spec.pop("internalTrafficPolicy", None)
         return
     given = spec.get("clusterIP") or before.get("clusterIP") or ""
     if not given:
@@ -35,8 +35,29 @@ def prepare(cluster: Cluster, service: Object, old: Object | None = None) -> Non
     spec["clusterIPs"] = [given]
     spec.setdefault("ipFamilies", before.get("ipFamilies") or ["IPv4"])
     spec.setdefault("ipFamilyPolicy", before.get("ipFamilyPolicy") or "SingleStack")
-    if spec.get("type") in ("NodePort", "LoadBalancer"):
+    if spec.get("type") in _PORTED:
         _node_ports(cluster, service)
+
+
+def _drop(spec: Object, before: Object) -> None:
+    """Drop what belongs to the type that a service had, unless the request changes it."""
+    # kube-apiserver: pkg/registry/core/service/strategy.go, dropTypeDependentFields
+    kind, was = spec.get("type"), before.get("type")
+    dropped: list[str] = []
+    if kind == "ExternalName" != was:
+        dropped += ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"]
+        dropped.append("internalTrafficPolicy")
+    if was in _PORTED and kind not in _PORTED:
+        dropped.append("externalTrafficPolicy")
+        ports = [one.get("nodePort") for one in before.get("ports") or ()]
+        if ports == [one.get("nodePort") for one in spec.get("ports") or ()]:
+            for port in spec.get("ports") or ():
+                port.pop("nodePort", None)
+    if was == "LoadBalancer" != kind:
+        dropped += ["allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort"]
+    for name in dropped:
+        if spec.get(name) == before.get(name):
+            spec.pop(name, None)
 
 
 def _others(cluster: Cluster, service: Object) -> list[Object]:

@@ -31,6 +31,7 @@ from mooring.local.store import Stored, key_of
 Object = dict[str, Any]
 
 NAME_MISMATCH = "the name of the object ({}) does not match the name on the URL ({})"
+NAMELESS = "the name of the object ({} based on URL) was undeterminable: name must be provided"
 NAMESPACE_MISMATCH = (
     "the namespace of the provided object does not match the namespace sent on the request"
 )
@@ -164,7 +165,7 @@ def update_one(cluster: Cluster, request: Request, info: RequestInfo, served: Se
     if name != info.name:
         if name:
             raise refusals.bad_request(NAME_MISMATCH.format(name, info.name))
-        raise refusals.bad_request("name must be provided")
+        raise refusals.bad_request(NAMELESS.format(info.name))
     strategies.default(served, obj)
     live = cluster.store.get(served.store, key_of(info.namespace, info.name))
     if live is None and served.store in _CREATE_ON_UPDATE and not info.subresource:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mooring.local.patch.field_set import compact
 from mooring.local.refusals import invalid
 
 _GROUP = "meta.k8s.io"
@@ -34,12 +35,20 @@ def check_options(
             why = "Forbidden: may not be specified for non-apply patch"
             problems.append(("FieldValueForbidden", "force", why))
     problems += _field_manager(field_manager)
-    problems += [_unsupported("dryRun", one, '"All"') for one in dry_run if one != "All"]
+    problems += dry_run_problems(dry_run)
     if field_validation not in _DIRECTIVES:
         listed = ", ".join(f'"{one}"' for one in _DIRECTIVES)
         problems.append(_unsupported("fieldValidation", field_validation, listed))
     if problems:
         raise invalid(kind, _GROUP, "", problems)
+
+
+def dry_run_problems(dry_run: Sequence[str]) -> list[Problem]:
+    """Say what is wrong with the values of dryRun."""
+    if all(one == "All" for one in dry_run):
+        return []
+    text = f'Unsupported value: {compact(list(dry_run))}: supported values: "All"'
+    return [("FieldValueNotSupported", "dryRun", text)]
 
 
 def _unsupported(field: str, value: str, listed: str) -> Problem:
