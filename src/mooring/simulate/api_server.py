@@ -178,11 +178,9 @@ class ApiServer:
             return self.delete(collection, target.name, target.namespace, uid=uid)
         old = store.get(collection, target.name, target.namespace)
         if method == "PATCH":
-            if (
-                body.get("metadata", {}).get("uid", old["metadata"]["uid"])
-                != old["metadata"]["uid"]
-            ):
-                raise Refusal(409, "Conflict", "the UID in the precondition does not match")
+            uid = old["metadata"]["uid"]
+            if body.get("metadata", {}).get("uid", uid) != uid:
+                raise Refusal(422, "Invalid", "metadata.uid: field is immutable")
             if target.subresource:
                 body = {target.subresource: body.get(target.subresource, {})}
             return store.replace(collection, merge(old, body))
