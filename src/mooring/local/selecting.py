@@ -179,6 +179,8 @@ def _requirement_error(text: str) -> str:
         return f"unable to parse requirement: {text.replace('key: Invalid', '<nil>: Invalid')}"
     found = "''" if match[1] == "the end" else match[1]
     expected = _EXPECTED.get(match[2], match[2])
+    if expected == "'('":
+        return f"unable to parse requirement: found {found} expected: '('"
     prefix = "" if "end of string" in expected else "unable to parse requirement: "
     return f"{prefix}found {found}, expected: {expected}"
 
