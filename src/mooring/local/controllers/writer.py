@@ -59,6 +59,16 @@ class Writer:
         path = resource.path(namespace, name, subresource)
         return await self._send("PATCH", path, patch, patch_type)
 
+    async def patch_if_there(
+        self, resource: Resource, namespace: str, name: str, patch: Object
+    ) -> None:
+        """Change an object by a merge patch; one that is gone is no failure."""
+        try:
+            await self.patch(resource, namespace, name, patch)
+        except ApiError as error:
+            if not error.is_not_found:
+                raise
+
     async def delete(
         self,
         resource: Resource,

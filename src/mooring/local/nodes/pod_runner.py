@@ -30,9 +30,9 @@ class PodRunner(Controller):
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
-        self._nodes = self.watch(Node, self._pods_of)
         self._pods = self.watch(Pod, itself)
         self._pods.add_index("node", lambda pod: (pod.spec.node_name,))
+        self._nodes = self.watch(Node, self._pods_of)
         self._addresses: dict[str, str] = {}
         self._next = 0
         self._pods.add_handler(Handler(on_add=self._note_address, on_delete=self._free_address))
