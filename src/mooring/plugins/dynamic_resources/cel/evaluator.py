@@ -17,6 +17,7 @@ from mooring.plugins.dynamic_resources.cel.functions import FUNCTIONS, METHODS, 
 from mooring.plugins.dynamic_resources.cel.parser import Node
 from mooring.plugins.dynamic_resources.cel.values import (
     NO_OVERLOAD,
+    TYPES,
     CompileError,
     EvaluationError,
     contains,
@@ -54,6 +55,8 @@ def build(node: Node, names: frozenset[str]) -> Program:
 
 
 def _variable(name: str, names: frozenset[str]) -> Program:
+    if name in TYPES and name not in names:
+        return lambda _: TYPES[name]
     if name not in names:
         raise CompileError(f"undeclared reference to '{name}' (in container '')")
     return lambda variables: variables[name]

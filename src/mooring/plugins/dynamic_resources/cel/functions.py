@@ -17,6 +17,7 @@ from mooring.plugins.dynamic_resources.cel.values import (
     EvaluationError,
     Optional,
     Semver,
+    Type,
     contains,
     equal,
     is_number,
@@ -177,6 +178,17 @@ def _matches(text: Any, pattern: Any) -> bool:
     return _pattern(pattern).search(text) is not None
 
 
+def _find(text: Any, pattern: Any) -> str:
+    _strings(text, pattern)
+    found = _pattern(pattern).search(text)
+    return "" if found is None else found[0]
+
+
+def _find_all(text: Any, pattern: Any) -> list[str]:
+    _strings(text, pattern)
+    return [found[0] for found in _pattern(pattern).finditer(text)]
+
+
 def _substring(text: Any, start: Any, end: Any = None) -> str:
     _strings(text)
     end = len(text) if end is None else end
@@ -270,10 +282,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "string": _string,
     "bool": _bool,
     "dyn": lambda value: value,
-    "type": type_name,
+    "type": lambda value: Type(type_name(value)),
     "matches": _matches,
     "quantity": _quantity,
     "isQuantity": _succeeds(_quantity),
+    "sign": _sign,
     "semver": _semver,
     "isSemver": _succeeds(_semver),
 }
@@ -298,6 +311,9 @@ METHODS: dict[str, Callable[..., Any]] = {
     "trim": _on_strings(str.strip),
     "charAt": _char_at,
     "indexOf": _index_of,
+    "lastIndexOf": _on_strings(str.rfind),
+    "find": _find,
+    "findAll": _find_all,
     "substring": _substring,
     "split": _split,
     "replace": _replace,
@@ -310,7 +326,6 @@ METHODS: dict[str, Callable[..., Any]] = {
     "compareTo": _compare_to,
     "add": lambda a, b: _amount(a) + _amount(b),
     "sub": lambda a, b: _amount(a) - _amount(b),
-    "sign": _sign,
     "asInteger": _as_integer,
     "isInteger": lambda value: _amount(value).nanos % NANOS == 0,
     "asApproximateFloat": lambda value: _amount(value).nanos / NANOS,

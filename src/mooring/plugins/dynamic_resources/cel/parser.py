@@ -70,7 +70,7 @@ class MapOf(msgspec.Struct, frozen=True):
 Node = Literal | Ident | Select | Index | Call | Operation | ListOf | MapOf
 
 _TOKEN = re.compile(
-    r"""\s*(?:
+    r"""(?:
     (?P<string>[rR]?(?:\"\"\"(?s:.*?)(?<!\\)\"\"\"|'''(?s:.*?)(?<!\\)'''
         |"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'))
     |(?P<double>[0-9]+\.[0-9]+(?:[eE][-+]?[0-9]+)?|[0-9]+[eE][-+]?[0-9]+|\.[0-9]+(?:[eE][-+]?[0-9]+)?)
@@ -80,6 +80,7 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.ASCII,
 )
+_BLANK = re.compile(r"(?:\s|//[^\n]*)*")
 _ESCAPE = re.compile(
     r"\\(?:([abfnrtv\\?\"'`])|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))",
     re.DOTALL,
@@ -231,17 +232,20 @@ class _Parser:
 
 
 def _tokens(text: str) -> list[tuple[str, str, int]]:
-    found = []
-    place, end = 0, len(text.rstrip())
-    while place < end:
+    found: list[tuple[str, str, int]] = []
+    place = 0
+    while True:
+        blank = _BLANK.match(text, place)
+        place = place if blank is None else blank.end()
+        if place == len(text):
+            return [*found, ("end", "<EOF>", place)]
         match = _TOKEN.match(text, place)
         if match is None:
-            raise _syntax(text, place, f"unexpected {text[place:].strip()[:1]!r}")
+            raise _syntax(text, place, f"unexpected {text[place]!r}")
         kind = match.lastgroup
         assert kind is not None
-        found.append((kind, match[kind], match.start(kind)))
+        found.append((kind, match[kind], place))
         place = match.end()
-    return [*found, ("end", "<EOF>", end)]
 
 
 def _unquote(text: str, place: int, quoted: str) -> str:

@@ -50,10 +50,12 @@ class SelectorCache:
         if value is True or value is False:
             return bool(value)
         kind = type_name(value)
-        raise EvaluationError(
-            f"CEL result of type {kind} could not be converted to bool: "
-            f"unsupported native conversion from {kind} to 'bool'"
-        )
+        why = f"unsupported native conversion from {kind} to 'bool'"
+        if kind == "int":
+            why = "unsupported type conversion from 'int' to bool"
+        elif kind.startswith("kubernetes."):
+            why = f"type conversion error from '{kind.removeprefix('kubernetes.')}' to 'bool'"
+        raise EvaluationError(f"CEL result of type {kind} could not be converted to bool: {why}")
 
 
 def device_variables(driver: str, device: Device, *, lists: bool = False) -> dict[str, Any]:
@@ -95,11 +97,18 @@ def _attribute(attribute: DeviceAttribute, lists: bool) -> Any:
     if attribute.string_value is not None:
         return attribute.string_value
     if attribute.version_value is not None:
-        return Semver(attribute.version_value)
+        return _version(attribute.version_value)
     if lists:
         if attribute.version_values:
-            return [Semver(text) for text in attribute.version_values]
+            return [_version(text) for text in attribute.version_values]
         for values in (attribute.int_values, attribute.bool_values, attribute.string_values):
             if values:
                 return list(values)
     raise EvaluationError("unsupported attribute value")
+
+
+def _version(text: str) -> Semver:
+    try:
+        return Semver(text)
+    except EvaluationError as error:
+        raise EvaluationError(f"parse semantic version: {error}") from None

@@ -41,7 +41,10 @@ class Semver:
     def __init__(self, text: str) -> None:
         found = _SEMVER.fullmatch(text)
         if found is None:
-            raise EvaluationError(f'parse semantic version: invalid version "{text}"')
+            # blang/semver: Parse
+            if len(text.split(".", 2)) != 3:
+                raise EvaluationError("No Major.Minor.Patch elements found")
+            raise EvaluationError(f'invalid semantic version "{text}"')
         self.text = text
         self.major, self.minor, self.patch = int(found[1]), int(found[2]), int(found[3])
         # A version without a pre-release part is later than one with it; numbers sort by amount
@@ -73,6 +76,25 @@ def normalize_semver(text: str) -> str:
         raise EvaluationError("short version cannot contain PreRelease/Build meta data")
     parts += ["0"] * (3 - len(parts))
     return ".".join(part.lstrip("0") or "0" for part in parts) + rest
+
+
+class Type:
+    """Stand for a type: what type() returns."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Type) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+#: Types that have a name of their own in the language.
+TYPES = {name: Type(name) for name in ("bool", "int", "double", "string", "list", "map")}
 
 
 class Optional:
@@ -113,6 +135,7 @@ _NAMES: tuple[tuple[type, str], ...] = (
     (Quantity, "kubernetes.Quantity"),
     (Semver, "kubernetes.Semver"),
     (Optional, "optional_type"),
+    (Type, "type"),
 )
 
 

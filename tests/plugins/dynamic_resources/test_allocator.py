@@ -1,0 +1,200 @@
+"""The allocator answers as kube-scheduler's: every recorded scenario, and what it remembers."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from mooring.api import DeviceClass, Node, ResourceClaim, ResourceSlice, decode_as
+from mooring.informers.store import Store
+from mooring.plugins.dynamic_resources.allocator import (
+    Allocator,
+    AllocatorFeatures,
+    NodeAllocationError,
+)
+from mooring.plugins.dynamic_resources.cel import SelectorCache
+from mooring.plugins.dynamic_resources.pools import PoolError, SlicePools
+from mooring.plugins.dynamic_resources.requests import AllocationError
+from mooring.plugins.dynamic_resources.results import allocation_of
+from mooring.plugins.dynamic_resources.tracker import ClaimTracker
+from tests.plugins.clusters import make, make_node
+
+RECORDED = [
+    msgspec.json.decode(line)
+    for line in gzip.decompress(
+        (Path(__file__).parent / "recorded" / "allocations.jsonl.gz").read_bytes()
+    ).splitlines()
+]
+
+
+def _store(raw: list[Any], kind: type[Any]) -> Store[Any]:
+    return Store([decode_as(one, kind) for one in raw])
+
+
+def _allocator(scenario: dict[str, Any], features: AllocatorFeatures) -> Allocator:
+    allocated = ClaimTracker(_store(scenario["allocated"], ResourceClaim))
+    return Allocator(
+        features,
+        allocated.allocated(shares=features.consumable_capacity),
+        _store(scenario["classes"], DeviceClass),
+        SlicePools(
+            _store(scenario["slices"], ResourceSlice), partitions=features.partitionable_devices
+        ),
+        SelectorCache(),
+    )
+
+
+def _answer(scenario: dict[str, Any]) -> dict[str, Any]:
+    node = decode_as(scenario["node"], Node)
+    claims = [decode_as(claim, ResourceClaim) for claim in scenario["claims"]]
+    allocator = _allocator(scenario, AllocatorFeatures())
+    try:
+        found = allocator.allocate(node, claims, lambda: False)
+    except (AllocationError, NodeAllocationError, PoolError) as error:
+        return {"error": str(error)}
+    if found is None:
+        return {}
+    results = [
+        msgspec.to_builtins(allocation_of(one, "n1", random.Random(0), binding_conditions=True))
+        for one in found
+    ]
+    for result in results:
+        for device in result["devices"]["results"]:
+            if "shareID" in device:
+                device["shareID"] = "*"
+    return {"results": results}
+
+
+@pytest.mark.parametrize("number", range(len(RECORDED)))
+def test_devices_are_allocated_as_recorded(number: int) -> None:
+    recorded = RECORDED[number]
+    ours = msgspec.json.decode(msgspec.json.encode(_answer(recorded["scenario"])))
+    assert ours == recorded["expected"]
+
+
+# One class, one device; what is asked for varies.
+
+NODES = [make_node("a"), make_node("b")]
+
+
+def _scenario(request: dict[str, Any], *, where: dict[str, Any] | None = None) -> dict[str, Any]:
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    spec = {
+        "driver": "d",
+        "pool": pool,
+        "devices": [{"name": "x"}],
+        **(where or {"allNodes": True}),
+    }
+    return {
+        "slices": [{"metadata": {"name": "s"}, "spec": spec}],
+        "classes": [{"metadata": {"name": "c"}, "spec": {}}],
+        "claims": [
+            {
+                "metadata": {"name": "claim", "namespace": "ns", "uid": "u"},
+                "spec": {"devices": {"requests": [{"name": "r", **request}]}},
+            }
+        ],
+        "allocated": [],
+    }
+
+
+ONE = {"exactly": {"deviceClassName": "c"}}
+
+
+def _ask(scenario: dict[str, Any], **features: bool) -> list[Any]:
+    allocator = _allocator(scenario, AllocatorFeatures(**features))
+    claims = [decode_as(claim, ResourceClaim) for claim in scenario["claims"]]
+    return [allocator.allocate(node, claims, lambda: False) for node in NODES]
+
+
+def test_a_request_without_a_mode_is_for_one_device() -> None:
+    (found,), (other,) = _ask(_scenario(ONE))
+    assert [one.candidate.id for one in found.chosen] == [("d", "p", "x")]
+    # Both nodes reach the same devices: the search is done once.
+    assert other is found
+
+
+def test_devices_of_one_node_are_not_another_ones() -> None:
+    here, there = _ask(_scenario(ONE, where={"nodeName": "a"}))
+    assert here is not None and there is None
+
+
+def test_a_search_ends_in_time() -> None:
+    scenario = _scenario(ONE)
+    allocator = _allocator(scenario, AllocatorFeatures())
+    claims = [decode_as(claim, ResourceClaim) for claim in scenario["claims"]]
+    with pytest.raises(TimeoutError):
+        allocator.allocate(NODES[0], claims, lambda: True)
+
+
+@pytest.mark.parametrize(
+    ("request_of", "features", "text"),
+    [
+        pytest.param(
+            {"firstAvailable": [{"name": "s", "deviceClassName": "c"}]},
+            {"prioritized_list": False},
+            "claim ns/claim, request r: has subrequests, but the DRAPrioritizedList feature is "
+            "disabled",
+            id="alternatives",
+        ),
+        pytest.param(
+            {"exactly": {"deviceClassName": "c", "adminAccess": True}},
+            {"admin_access": False},
+            "claim ns/claim, request r: admin access is requested, but the feature is disabled",
+            id="admin access",
+        ),
+        pytest.param(
+            {"exactly": {"deviceClassName": "c", "capacity": {"requests": {"m": "1"}}}},
+            {"consumable_capacity": False},
+            "claim ns/claim, request r: has capacity requests, but the DRAConsumableCapacity "
+            "feature is disabled",
+            id="capacity",
+        ),
+        pytest.param(
+            {"exactly": {"deviceClassName": "c", "count": 33}},
+            {},
+            "claim ns/claim: number of requested devices 33 exceeds the claim limit of 32",
+            id="too many devices",
+        ),
+        pytest.param(
+            {"exactly": {"deviceClassName": "c", "allocationMode": "Some"}},
+            {},
+            "claim ns/claim, request r: unsupported count mode Some",
+            id="a mode of the future",
+        ),
+        pytest.param(
+            {"exactly": {"deviceClassName": "c", "selectors": [{}]}},
+            {},
+            "claim ns/claim, request r, selector #0: CEL expression empty (unsupported selector "
+            "type?)",
+            id="a selector of the future",
+        ),
+        pytest.param(
+            {"exactly": {"deviceClassName": "c", "selectors": [{"cel": {"expression": "a b"}}]}},
+            {},
+            "claim ns/claim: selector #0: CEL compile error: compilation failed: ERROR: "
+            "<input>:1:3: Syntax error: unexpected 'b'",
+            id="a selector that cannot be read",
+        ),
+    ],
+)
+def test_claims_at_fault(request_of: dict[str, Any], features: dict[str, bool], text: str) -> None:
+    with pytest.raises(AllocationError) as failed:
+        _ask(_scenario(request_of), **features)
+    assert str(failed.value) == text
+
+
+def test_what_is_found_is_forgotten_when_a_slice_changes() -> None:
+    scenario = _scenario(ONE)
+    slices = _store(scenario["slices"], ResourceSlice)
+    pools = SlicePools(slices, partitions=True)
+    assert pools.of(NODES[0]) is pools.of(NODES[1])
+    (before,) = pools.of(NODES[0]).devices
+    slices.add(make(ResourceSlice, "s", spec={**scenario["slices"][0]["spec"], "devices": []}))
+    assert pools.of(NODES[0]).devices == []
+    assert before.id == ("d", "p", "x")
