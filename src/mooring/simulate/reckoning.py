@@ -48,8 +48,10 @@ def _left_over(scheduler: Scheduler) -> Iterator[str]:
     for pod in scheduler.queue.in_flight():
         yield f"{pod.key} is still in flight"
     for name in scheduler.nominator.nodes():
-        pods = [info.pod.key for info in scheduler.nominator.nominated_on(name)]
-        yield f"{pods} are still nominated to {name}"
+        infos = scheduler.nominator.nominated_on(name)
+        pods = [info.pod.key for info in infos if not _is_excused(scheduler, info.pod)]
+        if pods:
+            yield f"{pods} are still nominated to {name}"
     if list(scheduler.on_the_way.waiting()):
         yield "pods still wait at Permit"
 
@@ -113,9 +115,7 @@ async def _forgotten(
         status = {key: one for key, one in pod["status"].items() if key != "nominatedNodeName"}
         decoded = decode_as({**pod, "status": status}, Pod)
         objects.append(decoded)
-        queued = scheduler.queue.get(decoded.key)
-        excused = queued is not None and not FORGETFUL.isdisjoint(queued.rejectors)
-        if not decoded.spec.node_name and not excused:
+        if not decoded.spec.node_name and not _is_excused(scheduler, decoded):
             waiting.append(decoded)
     # Whether preemption helps may hang on pods elsewhere, of which the plugins that refused the pod
     # do not hear. kube-scheduler leaves that to its flush too.
@@ -130,6 +130,11 @@ async def _forgotten(
         elif preempts and decision.post_filter is not None and decision.post_filter.nominated_node:
             where = decision.post_filter.nominated_node
             yield f"{one.key} is pending, and could preempt on {where}"
+
+
+def _is_excused(scheduler: Scheduler, pod: Pod) -> bool:
+    queued = scheduler.queue.get(pod.key)
+    return queued is not None and not FORGETFUL.isdisjoint(queued.rejectors)
 
 
 def _looks_around(pod: Json) -> bool:

@@ -7,6 +7,7 @@ import random as random_module
 from typing import Any
 
 from mooring.simulate.api_server import ApiServer
+from mooring.simulate.approver import LABEL
 from mooring.simulate.client import merge
 from mooring.simulate.object_store import NODES, PODS, Json
 
@@ -30,6 +31,7 @@ class Workload:
         self._nodes = 0
         self._crowded = random.random() < 0.6
         self._sociable = random.random() < 0.4
+        self._approved = random.random() < 0.4
         self._actions: list[Any] = []
         for action, most in (
             (self._add_pod, 12),
@@ -101,7 +103,10 @@ class Workload:
                     "labelSelector": {"matchLabels": {"app": app}},
                 }
             ]
-        meta = {"name": name, "namespace": NAMESPACE, "labels": {"app": app}}
+        labels = {"app": app}
+        if self._approved and random.random() < 0.5:
+            labels[LABEL] = "yes"
+        meta = {"name": name, "namespace": NAMESPACE, "labels": labels}
         return {
             "apiVersion": "v1",
             "kind": "Pod",

@@ -42,6 +42,7 @@ from mooring.informers.factory import InformerFactory
 from mooring.observe.metrics import Metrics
 from mooring.registry import Registry, default_registry
 from mooring.simulate.api_server import ApiServer
+from mooring.simulate.approver import CALM_FROM, Approver
 from mooring.simulate.faults import FaultPlan, Weather, draw_weather
 from mooring.simulate.ledger import Ledger
 from mooring.simulate.object_store import Json, ObjectStore
@@ -50,7 +51,7 @@ from mooring.simulate.scenarios import Workload
 from mooring.simulate.virtual_loop import LoopClock, Process, VirtualLoop, run_virtually
 
 #: Virtual seconds of faults.
-STORM_SECONDS = 90.0
+STORM_SECONDS = CALM_FROM
 #: Virtual seconds of calm: a watch that died in silence is noticed after 150.
 CALM_SECONDS = 420.0
 
@@ -101,8 +102,9 @@ def run_seed(seed: int, v: int | None = None) -> Report:
 
 @cache
 def _settings() -> tuple[Registry, FeatureGates, LoadResult]:
-    registry, features = default_registry(), FeatureGates()
-    return registry, features, default_config(registry=registry, feature_gates=features)
+    registry, features = default_registry([Approver]), FeatureGates()
+    config = default_config(registry=registry, feature_gates=features, enabled=[Approver.name])
+    return registry, features, config
 
 
 class _Soak:
