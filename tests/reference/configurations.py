@@ -8,6 +8,9 @@ from typing import Any
 
 Document = dict[str, Any]
 
+#: One seed in so many has a mistake, each mistake in turn.
+MISTAKE_EVERY = 3
+
 POINTS = {
     "preEnqueue": ["SchedulingGates", "DefaultPreemption"],
     "preFilter": ["NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeZone"],
@@ -49,8 +52,8 @@ def make(seed: int) -> Document:
             extenders=lambda: [_extender(rng) for _ in range(rng.randint(1, 2))],
         ),
     }
-    if rng.random() < 0.4:
-        rng.choice(MISTAKES)(document, rng)
+    if seed % MISTAKE_EVERY == 0:
+        MISTAKES[seed // MISTAKE_EVERY % len(MISTAKES)](document, rng)
     return document
 
 

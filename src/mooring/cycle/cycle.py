@@ -29,6 +29,7 @@ from mooring.framework.handle import Nominator
 from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.state import CycleState
 from mooring.framework.status import Code, Status
+from mooring.observe.metrics import PRIORITIZING_EXTENDER
 
 #: Picks one of the positions of the best nodes; the last argument is the seed of the attempt.
 Choose = Callable[[Nodes, Rows, int], int]
@@ -269,7 +270,8 @@ class Cycle:
         ranking = rank(profile, state, decision.pod, feasible, keep_raw=examine)
         decision.skipped_score = state.skip_score_plugins
         if self._extenders_score and ranking.error is None:
-            await prioritize_by_extenders(self._extenders, decision.pod, feasible, ranking)
+            asking = profile.handle.metrics.goroutines[PRIORITIZING_EXTENDER]
+            await prioritize_by_extenders(self._extenders, decision.pod, feasible, ranking, asking)
         return ranking
 
     async def _give_up(

@@ -21,6 +21,7 @@ from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import MAX_NODE_SCORE
 from mooring.framework.status import Status
 from mooring.observe.logs import kv, vlog
+from mooring.observe.series import Gauge
 
 log = logging.getLogger(__name__)
 
@@ -69,20 +70,23 @@ def _refuse(statuses: NodeStatuses, nodes: Nodes, name: str, status: Status) -> 
 
 
 async def prioritize_by_extenders(
-    extenders: Sequence[Extender], pod: Pod, nodes: Nodes, ranking: Ranking
+    extenders: Sequence[Extender], pod: Pod, nodes: Nodes, ranking: Ranking, asking: Gauge
 ) -> None:
     """Ask the extenders, all at once, and add their weighted scores to a ranking.
 
-    One that fails adds nothing.
+    One that fails adds nothing. `asking` shows how many are being asked.
     """
     asked = [
         extender
         for extender in extenders
         if extender.is_prioritizer and extender.is_interested(pod)
     ]
-    for extender, raw in zip(
-        asked, await _all_at_once([_ask(extender, pod, nodes) for extender in asked]), strict=True
-    ):
+    asking.inc(len(asked))
+    try:
+        answers = await _all_at_once([_ask(extender, pod, nodes) for extender in asked])
+    finally:
+        asking.dec(len(asked))
+    for extender, raw in zip(asked, answers, strict=True):
         if raw is None:
             continue
         scaled = raw * _SCALE

@@ -9,11 +9,11 @@ pay nothing.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Any
 
+from mooring.framework.plugin import Nominate
 from mooring.framework.status import Code, Status
 from mooring.observe.families import Family
 from mooring.observe.metrics import Metrics
@@ -93,9 +93,12 @@ class Recorder:
             except Exception:
                 self._note(plugin, point, _ERROR, start)
                 raise
-            if inspect.isawaitable(answer):
+            if answer is None:
+                self._note(plugin, point, _SUCCESS, start)
+            elif hasattr(answer, "__await__"):
                 return self._finish(plugin, point, answer, start)
-            self._note(plugin, point, _label(answer), start)
+            else:
+                self._note(plugin, point, _label(answer), start)
             return answer
 
         return run
@@ -133,5 +136,6 @@ class Recorder:
 
 def _label(answer: Any) -> str:
     """Return the status label of what a plugin answered; whatever is no status is a success."""
-    status = answer if isinstance(answer, Status) else getattr(answer, "status", None)
-    return status.code.label if isinstance(status, Status) else _SUCCESS
+    if isinstance(answer, Nominate):
+        answer = answer.status
+    return answer.code.label if isinstance(answer, Status) else _SUCCESS

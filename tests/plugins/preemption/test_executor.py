@@ -104,3 +104,23 @@ def test_writes_are_for_one_pod_and_not_for_the_next_of_its_name() -> None:
     patched = [what["metadata"]["uid"] for verb, _, what in handle.sent if verb == "patch"]
     deleted = [what for verb, _, what in handle.sent if verb == "delete"]
     assert patched == deleted == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("failures", "result"),
+    [
+        pytest.param({}, "success", id="carried out"),
+        pytest.param({"delete_last": FAULT}, "error", id="the server failed"),
+    ],
+)
+def test_a_preemption_is_counted_with_its_victims_and_result(
+    failures: dict[str, ApiError], result: str
+) -> None:
+    handle = FakeHandle(**failures)
+    preempt(handle)
+    metrics = handle.metrics
+    assert (sum(metrics.preemption_victims.counts), metrics.preemption_victims.sum) == (1, 2)
+    assert {key: series.value for key, series in metrics.preemption_goroutines.items()} == {
+        result: 1
+    }
+    assert sum(metrics.preemption_goroutines_duration[result].counts) == 1
