@@ -10,12 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from tests.conformance import replay
-from tests.conformance.test_vectors import CLAIMS, SCENARIOS, differences
+from tests.conformance.test_vectors import SCENARIOS, differences
 
 SINGLE = [
-    (group, index, name)
-    for group, index, name in SCENARIOS
-    if group != CLAIMS and not group.startswith("sequence")
+    (group, index, name) for group, index, name in SCENARIOS if not group.startswith("sequence")
 ]
 #: Where single nodes are asked about: dry runs, and pods nominated to nodes.
 DRY_RUNS = ("preemption", "preemption-choice", "nominated")

@@ -9,7 +9,7 @@ import pytest
 from mooring.simulate.memory import MemoryScheduler
 from mooring.testing import make_pod
 from tests.conformance import replay
-from tests.conformance.test_vectors import CLAIMS, SCENARIOS, differences
+from tests.conformance.test_vectors import SCENARIOS, differences
 
 #: What is not worked out where one node is left: nothing remains to be chosen.
 OF_SCORING = ("scores", "skippedScore", "total")
@@ -55,7 +55,7 @@ def decide_twice(run: replay.Replay) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("group", "index"),
-    [pytest.param(group, index, id=name) for group, index, name in SCENARIOS if group != CLAIMS],
+    [pytest.param(group, index, id=name) for group, index, name in SCENARIOS],
 )
 def test_decides_as_recorded_when_an_identical_pod_came_before(group: str, index: int) -> None:
     scenario, expected = replay.record(group, index)
