@@ -18,6 +18,7 @@ from mooring.local.refusals import Refusal
 from mooring.local.resources import Served
 from mooring.local.reviews import Reviews
 from mooring.local.tokens import Signer
+from mooring.local.validation.warnings import kind_warning
 
 log = logging.getLogger(__name__)
 
@@ -89,8 +90,21 @@ class Api:
         info = read(request)
         self._authorize(request, info)
         if info.is_resource:
-            return self._resource(request, info)
+            return self._warned(request, info)
         return self._path(request, info)
+
+    def _warned(self, request: Request, info: RequestInfo) -> Response:
+        """Answer for a resource, with a warning where its kind is deprecated."""
+        served = self.cluster.catalogue.get(info.group, info.version, info.resource)
+        notice = kind_warning(served.group_version, served.kind) if served is not None else None
+        if notice is None:
+            return self._resource(request, info)
+        try:
+            response = self._resource(request, info)
+        except Refusal as refusal:
+            response = refuse(refusal)
+        response.warnings = [notice, *response.warnings]
+        return response
 
     def _authorize(self, request: Request, info: RequestInfo) -> None:
         first = info.path.strip("/").partition("/")[0]

@@ -27,6 +27,7 @@ from mooring.local.resources import Served
 from mooring.local.schema import canonical
 from mooring.local.schema.structural import decode_custom
 from mooring.local.store import Stored, key_of
+from mooring.local.validation.warnings import custom_warnings, warnings
 
 Object = dict[str, Any]
 
@@ -79,6 +80,15 @@ class Write:
             reset=strategies.reset_fields(served, self.subresource),
         )
         obj["metadata"] = shown["metadata"]
+
+    def warn(self, obj: Object, old: Object | None = None) -> None:
+        """Collect what there is to warn about in an object that is valid."""
+        if self.subresource:
+            return
+        if self.served.custom is not None:
+            self.options.warnings += custom_warnings(obj, old)
+        else:
+            self.options.warnings += warnings(obj["apiVersion"], obj["kind"], obj, old)
 
     def respond(self, obj: Object, code: int) -> Response:
         """Answer with the object."""
@@ -135,6 +145,7 @@ def insert(write: Write, obj: Object) -> Stored:
     admission.admit_create(write, obj)
     strategies.prepare_create(cluster, served, obj)
     strategies.check_create(cluster, served, obj)
+    write.warn(obj)
     for attempt in range(ATTEMPTS):
         key = key_of(metadata.get("namespace", ""), metadata["name"])
         there = cluster.store.get(served.store, key)
@@ -205,6 +216,7 @@ def replace(write: Write, live: Stored, obj: Object) -> Object:
     admission.admit_update(write, old, obj)
     strategies.prepare_update(cluster, served, obj, old, write.subresource)
     strategies.check_update(cluster, served, obj, old, write.subresource)
+    write.warn(obj, old)
     if _same(old, obj):
         return old
     if write.options.dry_run:
@@ -245,10 +257,10 @@ def patch_one(cluster: Cluster, request: Request, info: RequestInfo, served: Ser
     shown = conversion.to_served(served, live.object)
     custom = served.custom
     decoder = (lambda value: decode_custom(custom, value)) if custom is not None else None
-    patched, warnings = patching.patch_object(
+    patched, errors = patching.patch_object(
         served.type, shown, request.body, media, write.options.validation, decoder
     )
-    write.options.warnings += warnings
+    write.options.warnings += errors
     return write.respond(_patched(write, live, conversion.to_stored(served, patched)), 200)
 
 
