@@ -15,7 +15,7 @@ SCHEDULER_FLAGS     := --config={config} --secure-port={port} --bind-address=127
   --authentication-kubeconfig={kubeconfig} --authorization-kubeconfig={kubeconfig}
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test soak testenv testenv-env behave kubectl-judge lint format bench clean
+.PHONY: help venv test soak testenv testenv-env behave kubectl-judge lint format bench bench-live clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -68,8 +68,12 @@ format: venv ## sort imports and format
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-bench: venv ## run the benchmarks
+bench: venv ## run the benchmarks of the scheduling core
 	$(BIN)/python -m benchmarks $(ARGS)
+
+bench-live: venv ## run Mooring and kube-scheduler in turn on one API server
+	@$(TESTENV)
+	$(BIN)/python -m benchmarks.live $(ARGS)
 
 clean: ## remove .venv and every cache
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -161,9 +161,7 @@ class CacheMachine(RuleBasedStateMachine):
                 self.cache.forget_pod(uid)
 
     @rule(namespaces=namespaces, selector=selectors, terminating=st.booleans())
-    def ask(
-        self, namespaces: frozenset[str] | None, selector: Selector, terminating: bool
-    ) -> None:
+    def ask(self, namespaces: frozenset[str] | None, selector: Selector, terminating: bool) -> None:
         self.cache.nodes.pods_matching(namespaces, selector, terminating=terminating)
 
     @invariant()
