@@ -1,30 +1,46 @@
 from __future__ import annotations
 
 import asyncio
+from random import Random
 from typing import Any
 
-from mooring.api import Condition
+from mooring.api import Condition, Pod, decode_as
 from mooring.binding.status_writer import StatusChange, StatusWriter
+from mooring.errors import ApiError, NoAnswerError
 from mooring.observe.clock import VirtualClock
+from mooring.simulate.virtual_loop import LoopClock, run_virtually
 from tests.plugins.cluster import make_pod
 
 REFUSED = Condition(type="PodScheduled", status="False", reason="Unschedulable", message="no")
 
 
 class PatchingClient:
-    """Answers with the pod unchanged."""
+    """Does as it is told to a pod, and fails as often as there are failures."""
 
-    def __init__(self) -> None:
+    def __init__(self, *failures: ApiError | None) -> None:
         self.patches: list[Any] = []
+        self.failures = list(failures)
 
     async def patch(self, kind, name, namespace, patch, *, subresource):
         assert subresource == "status"
         self.patches.append(patch)
-        return make_pod(name, uid="1")
+        failure = self.failures.pop(0) if self.failures else None
+        if failure is not None:
+            raise failure
+        return decode_as(
+            {
+                "metadata": {"name": name, "uid": "1", "resourceVersion": "9"},
+                "status": patch["status"],
+            },
+            Pod,
+        )
+
+    def nominations(self) -> list[str | None]:
+        return [patch["status"].get("nominatedNodeName") for patch in self.patches]
 
 
-def write(*changes: StatusChange) -> list[Any]:
-    client, work = PatchingClient(), []
+def write(*changes: StatusChange, client: PatchingClient | None = None) -> list[Any]:
+    client, work = client or PatchingClient(), []
     writer = StatusWriter(client, VirtualClock(), work.append)
     for change in changes:
         writer.write(make_pod("p", uid="1"), change)
@@ -50,3 +66,77 @@ def test_changes_that_come_while_one_is_written_are_written_as_one() -> None:
         StatusChange(REFUSED, "c"),
     )
     assert [patch["status"]["nominatedNodeName"] for patch in patches] == ["a", "c"]
+
+
+FAULT, REFUSED_FOR_EVER = ApiError(500, "etcdserver: request timed out"), ApiError(403, "no")
+
+
+def test_a_write_that_met_a_fault_is_made_again() -> None:
+    client = PatchingClient(NoAnswerError("cut", sent=True), FAULT, ApiError(429, ""))
+    write(StatusChange(nominated_node_name="a"), client=client)
+    assert client.nominations() == ["a"] * 4
+
+
+def test_one_that_can_never_succeed_is_not() -> None:
+    for failure in (ApiError(404, "gone"), REFUSED_FOR_EVER, ApiError(422, "another pod")):
+        client = PatchingClient(failure)
+        write(StatusChange(nominated_node_name="a"), client=client)
+        assert client.nominations() == ["a"]
+
+
+def test_what_came_meanwhile_is_written_in_its_place() -> None:
+    client = PatchingClient(FAULT)
+    write(
+        StatusChange(REFUSED, "a"),
+        StatusChange(nominated_node_name="b"),
+        client=client,
+    )
+    assert client.nominations() == ["a", "b"]
+    assert all("conditions" in patch["status"] for patch in client.patches)
+
+
+def play(scenario, *failures: ApiError | None) -> list[str | None]:
+    """Run a scenario on virtual time; return the nominations that were written."""
+    client = PatchingClient(*failures)
+
+    async def run() -> None:
+        clock = LoopClock()
+        spawn = asyncio.get_running_loop().create_task
+        await scenario(StatusWriter(client, clock, spawn))
+        await clock.sleep(100.0)
+
+    run_virtually(run(), Random(0))
+    return client.nominations()
+
+
+def test_a_change_is_compared_with_the_servers_answer_where_the_informer_is_behind() -> None:
+    async def clear_soon(writer: StatusWriter) -> None:
+        behind = make_pod("p", uid="1")
+        writer.write(behind, StatusChange(nominated_node_name="a"))
+        await asyncio.sleep(1.0)
+        writer.write(behind, StatusChange(nominated_node_name="a"))
+        await asyncio.sleep(1.0)
+        writer.write(behind, StatusChange(nominated_node_name=""))
+
+    assert play(clear_soon) == ["a", None]
+
+
+def test_a_pod_that_is_being_bound_is_no_longer_told_what_failed() -> None:
+    async def bind_soon(writer: StatusWriter) -> None:
+        pod = make_pod("p", uid="1")
+        writer.write(pod, StatusChange(nominated_node_name="a"))
+        writer.write(pod, StatusChange(nominated_node_name="b"))
+        await writer.settle("1")
+        await writer.settle("2")
+
+    assert play(bind_soon, FAULT) == ["a"]
+
+
+def test_but_what_is_said_after_a_failed_bind_is_written() -> None:
+    async def fail_to_bind(writer: StatusWriter) -> None:
+        pod = make_pod("p", uid="1")
+        writer.write(pod, StatusChange(nominated_node_name="a"))
+        await writer.settle("1")
+        writer.write(pod, StatusChange(nominated_node_name="b"))
+
+    assert play(fail_to_bind, FAULT) == ["a", "b"]

@@ -168,6 +168,7 @@ class BindingCycles:
 
     async def _bind(self, placement: Placement) -> Status | None:
         pod, node_name = placement.pod, placement.node_name
+        await self._status_writer.settle(pod.metadata.uid)
         for extender in self._extenders:
             if not extender.is_binder or not extender.is_interested(pod):
                 continue

@@ -3,6 +3,10 @@
 The scheduling loop does not wait for these writes. For one pod they are made one after the other,
 and of those that pile up while one is under way only the sum is sent.
 
+A nomination that stays on the server by mistake keeps room from others. So a write that fails for a
+passing reason is made again, and what is written is compared with the server's last answer where
+the informer is behind it. kube-scheduler does neither; its flush after 5 minutes mends what it can.
+
 # kube-scheduler: schedule_one.go (updatePod), pkg/api/v1/pod/util.go (UpdatePodCondition),
 # util/utils.go (PatchPodStatus)
 """
@@ -27,6 +31,12 @@ log = logging.getLogger(__name__)
 
 
 UPDATING = "Updating pod condition and nominated node name"
+#: Seconds between two attempts at a write; they double up to the longest.
+FIRST_WAIT = 1.0
+LONGEST_WAIT = 30.0
+#: How many pods' last answers are kept.
+MAX_ANSWERS = 10_000
+
 #: A nomination that is set or cleared, and one that is left alone. # kube-scheduler: framework
 _MODE_NO_OP, _MODE_OVERRIDE = 0, 1
 
@@ -53,7 +63,12 @@ class _Writing:
     def __init__(self) -> None:
         #: What is to be written next; None while there is nothing beyond the write under way.
         self.next: StatusChange | None = None
+        #: Whether what failed is not to be written again.
+        self.dropped = False
+        #: Set once all was written, or something failed.
         self.done = asyncio.Event()
+        #: Set while no write is on its way.
+        self.idle = asyncio.Event()
 
 
 class StatusWriter:
@@ -67,6 +82,8 @@ class StatusWriter:
         self._spawn = spawn
         #: By uid.
         self._under_way: dict[str, _Writing] = {}
+        #: By uid, the pod as the server last answered; None where its last answer was lost.
+        self._answers: dict[str, Pod | None] = {}
 
     def write(self, pod: Pod, change: StatusChange) -> None:
         """Have a change written soon, against the status that `pod` shows."""
@@ -76,11 +93,10 @@ class StatusWriter:
         if writing is not None:
             writing.next = change if writing.next is None else writing.next.then(change)
             return
-        patch = self._patch(pod, change)
-        if patch is None:
+        if self._patch(pod, change) is None:
             return
         writing = self._under_way[uid] = _Writing()
-        self._spawn(self._send(pod, patch, writing))
+        self._spawn(self._send(pod, change, writing))
 
     async def write_first(self, pod: Pod, change: StatusChange) -> None:
         """Have a change written, and go on when that was tried, with or without success."""
@@ -89,30 +105,87 @@ class StatusWriter:
         if writing is not None:
             await writing.done.wait()
 
-    async def _send(self, pod: Pod, patch: dict[str, Any] | None, writing: _Writing) -> None:
-        meta = pod.metadata
+    async def settle(self, uid: str) -> None:
+        """Wait for a write that is on its way, and make none again that failed.
+
+        A pod that is being bound has no more use for what was said of it before, and it must not
+        come after the bind.
+        """
+        writing = self._under_way.get(uid)
+        if writing is not None:
+            writing.dropped, writing.next = True, None
+            await writing.idle.wait()
+
+    async def _send(self, pod: Pod, change: StatusChange, writing: _Writing) -> None:
+        wanted: StatusChange | None = change
+        wait = FIRST_WAIT
         try:
-            while patch is not None:
-                pod = await self._client.patch(
-                    Pod, meta.name, meta.namespace, patch, subresource="status"
-                )
-                change, writing.next = writing.next, None
-                patch = None if change is None else self._patch(pod, change)
+            while wanted is not None:
+                writing.idle.clear()
+                failure = await self._try(pod, wanted)
+                if failure is not None:
+                    writing.done.set()
+                    writing.idle.set()
+                    if not _is_passing(failure):
+                        return
+                    await self._clock.sleep(wait)
+                    wait = min(wait * 2, LONGEST_WAIT)
+                if failure is None or writing.dropped:
+                    wanted = writing.next
+                elif writing.next is not None:
+                    wanted = wanted.then(writing.next)
+                writing.next, writing.dropped = None, False
+        finally:
+            del self._under_way[pod.metadata.uid]
+            writing.done.set()
+            writing.idle.set()
+
+    async def _try(self, pod: Pod, change: StatusChange) -> ApiError | None:
+        """Write a change, and return why that failed."""
+        patch, meta = self._patch(pod, change), pod.metadata
+        if patch is None:
+            return None
+        try:
+            answer = await self._client.patch(
+                Pod, meta.name, meta.namespace, patch, subresource="status"
+            )
         except ApiError as error:
             if not error.is_not_found:
                 log_error(log, error, "Error updating pod", pod=pod)
-        finally:
-            del self._under_way[meta.uid]
-            writing.done.set()
+            self._learn(meta.uid, None)
+            return error
+        self._learn(meta.uid, answer)
+        return None
+
+    def _learn(self, uid: str, answer: Pod | None) -> None:
+        """Keep what the server has of a pod; None where that is not known."""
+        self._answers.pop(uid, None)
+        self._answers[uid] = answer
+        if len(self._answers) > MAX_ANSWERS:
+            del self._answers[next(iter(self._answers))]
+
+    def _latest(self, pod: Pod) -> Pod | None:
+        """Return the later of what the informer and the server's last answer show of a pod."""
+        uid = pod.metadata.uid
+        if uid not in self._answers:
+            return pod
+        answer = self._answers[uid]
+        if answer is None or _version(answer) > _version(pod):
+            return answer
+        del self._answers[uid]
+        return pod
 
     def _patch(self, pod: Pod, change: StatusChange) -> dict[str, Any] | None:
         status: dict[str, Any] = {}
+        latest = self._latest(pod)
         if change.condition is not None:
-            condition = self._changed(pod, change.condition)
+            condition = self._changed(latest or pod, change.condition, certain=latest is not None)
             if condition is not None:
                 status["conditions"] = [condition]
         nominated = change.nominated_node_name
-        if nominated is not None and nominated != pod.status.nominated_node_name:
+        if nominated is not None and (
+            latest is None or nominated != latest.status.nominated_node_name
+        ):
             status["nominatedNodeName"] = nominated or None
         if not status:
             return None
@@ -120,14 +193,15 @@ class StatusWriter:
         # sends none, and may nominate the new pod where the old one was.
         return {"metadata": {"uid": pod.metadata.uid}, "status": status}
 
-    def _changed(self, pod: Pod, wanted: Condition) -> dict[str, Any] | None:
-        """Return the condition as it is to be written; None where the pod has it already."""
+    def _changed(self, pod: Pod, wanted: Condition, *, certain: bool) -> dict[str, Any] | None:
+        """Return the condition as it is to be written; None where the pod certainly has it."""
         changed_at = _rfc3339(self._clock.now())
         for condition in pod.status.conditions:
             if condition.type != wanted.type:
                 continue
             if condition.status == wanted.status:
-                if (condition.reason, condition.message) == (wanted.reason, wanted.message):
+                said = (condition.reason, condition.message)
+                if certain and said == (wanted.reason, wanted.message):
                     return None
                 changed_at = condition.last_transition_time or changed_at
         return {
@@ -139,6 +213,16 @@ class StatusWriter:
             "lastTransitionTime": changed_at,
             "observedGeneration": pod.metadata.generation,
         }
+
+
+def _is_passing(error: ApiError) -> bool:
+    """Tell whether the same write may succeed later."""
+    return error.status == 0 or error.status >= 500 or error.status in (409, 429)
+
+
+def _version(pod: Pod) -> int:
+    text = pod.metadata.resource_version
+    return int(text) if text.isdecimal() else 0
 
 
 def _rfc3339(seconds: float) -> str:

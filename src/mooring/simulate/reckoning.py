@@ -7,7 +7,7 @@ from typing import Any
 
 from mooring.api import KubeObject, Node, Pod
 from mooring.api.kinds import decode_as
-from mooring.app.scheduler import Scheduler
+from mooring.app.scheduler import POD_SCHEDULED, Scheduler
 from mooring.framework.decision import Outcome
 from mooring.queue.queued_pod_info import Place
 from mooring.simulate.ledger import FINISHED
@@ -29,6 +29,7 @@ async def reckon(scheduler: Scheduler, store: ObjectStore) -> list[str]:
         *_left_over(scheduler),
         *_cache(scheduler, pods, store.list(NODES)),
         *_queue(scheduler, pods),
+        *_statuses(pods),
         *[text async for text in _forgotten(scheduler, pods, store.list(NODES))],
     ]
 
@@ -85,6 +86,19 @@ def _queue(scheduler: Scheduler, pods: list[Json]) -> Iterator[str]:
     }
     pending = [pod for pod in pods if not pod["spec"].get("nodeName")]
     yield from _differences("pods in the queue", queued, _versions(pending))
+
+
+def _statuses(pods: list[Json]) -> Iterator[str]:
+    """Say which bound pods are said to be pending."""
+    for pod in pods:
+        if not pod["spec"].get("nodeName"):
+            continue
+        name, status = pod["metadata"]["name"], pod["status"]
+        for condition in status.get("conditions", ()):
+            if condition["type"] == POD_SCHEDULED and condition["status"] != "True":
+                yield f"{name} is bound, and is said to be {condition['reason']}"
+        if status.get("nominatedNodeName"):
+            yield f"{name} is bound, and nominated to {status['nominatedNodeName']}"
 
 
 def _versions(objects: list[Json]) -> dict[str, str]:
