@@ -19,6 +19,7 @@ from mooring.errors import ApiError
 from mooring.informers.factory import InformerFactory
 from mooring.informers.store import Handler, Store
 from mooring.local.controllers.controllers import Controllers
+from mooring.local.controllers.daemon_pods import target_of
 from mooring.local.controllers.writer import Writer
 from mooring.local.nodes.fake_nodes import FakeNodes
 
@@ -90,7 +91,7 @@ class Workbench:
                 lambda: next(iter(self.store(Node).list()), None), "a node to bind to"
             )
             try:
-                await self.client.bind(pod, node.metadata.name)
+                await self.client.bind(pod, target_of(pod) or node.metadata.name)
             except ApiError as error:
                 if not error.is_conflict and not error.is_not_found:
                     raise

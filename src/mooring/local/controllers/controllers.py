@@ -7,19 +7,25 @@ import random as random_module
 from mooring.client.client import Client
 from mooring.informers.factory import InformerFactory
 from mooring.local.controllers.controller import Controller, ControllerContext
+from mooring.local.controllers.daemon_set import DaemonSetController
 from mooring.local.controllers.deployment import DeploymentController
+from mooring.local.controllers.disruption import DisruptionController
 from mooring.local.controllers.garbage_collector import GarbageCollector
 from mooring.local.controllers.job import JobController
 from mooring.local.controllers.node_lifecycle import NodeLifecycleController
 from mooring.local.controllers.pod_collector import PodCollector
 from mooring.local.controllers.replica_set import ReplicaSetController
+from mooring.local.controllers.stateful_set import StatefulSetController
 from mooring.local.controllers.taint_eviction import TaintEvictionController
 from mooring.observe.clock import Clock, SystemClock
 
 KINDS: tuple[type[Controller], ...] = (
     DeploymentController,
     ReplicaSetController,
+    StatefulSetController,
+    DaemonSetController,
     JobController,
+    DisruptionController,
     NodeLifecycleController,
     TaintEvictionController,
     PodCollector,

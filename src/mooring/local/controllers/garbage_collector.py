@@ -38,6 +38,7 @@ from mooring.local.controllers.kinds import (
     REPLICA_SETS,
     STATEFUL_SETS,
 )
+from mooring.local.controllers.places import Places
 from mooring.local.controllers.work_queue import Key
 from mooring.local.controllers.writer import BACKGROUND, FOREGROUND, ORPHAN
 
@@ -76,7 +77,7 @@ class GarbageCollector(Controller):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
         self._graph = DependencyGraph()
-        self._places: dict[tuple[str, str], tuple[Resource, bool]] = {}
+        self._places = Places(context.client)
         self._custom: dict[str, InformerFactory] = {}
         for kind in WATCHED:
             resource = find_resource(kind)
@@ -205,7 +206,7 @@ class GarbageCollector(Controller):
 
     async def _is_absent(self, reference: OwnerReference, namespace: str) -> bool:
         """Ask the server about an owner that is not in the graph."""
-        place = await self._place(reference)
+        place = await self._places.find(reference.api_version, reference.kind)
         if place is None:
             # A kind that the server does not serve now may be back: nothing is certain.
             return False
@@ -220,25 +221,6 @@ class GarbageCollector(Controller):
                 return True
             raise
         return bool(found["metadata"]["uid"] != reference.uid)
-
-    async def _place(self, reference: OwnerReference) -> tuple[Resource, bool] | None:
-        version = reference.api_version
-        known = self._places.get((version, reference.kind))
-        if known is not None:
-            return known
-        path = f"/apis/{version}" if "/" in version else f"/api/{version}"
-        try:
-            answer = msgspec.json.decode(await self.context.client.request("GET", path))
-        except ApiError as error:
-            if error.is_not_found:
-                return None
-            raise
-        group, _, number = version.rpartition("/")
-        for one in answer.get("resources", ()):
-            if "/" not in one["name"]:
-                resource = Resource(group, number, one["name"], CustomResource)
-                self._places[version, one["kind"]] = (resource, one["namespaced"])
-        return self._places.get((version, reference.kind))
 
     async def _drop_references(self, item: Item, uids: set[str]) -> None:
         kept = [

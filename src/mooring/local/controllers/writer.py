@@ -36,9 +36,11 @@ class Writer:
         path = resource.path(obj["metadata"].get("namespace", ""))
         return await self._send("POST", path, obj)
 
-    async def get(self, resource: Resource, namespace: str, name: str) -> Object:
-        """Read an object from the server."""
-        return await self._send("GET", resource.path(namespace, name), None)
+    async def get(
+        self, resource: Resource, namespace: str, name: str, subresource: str = ""
+    ) -> Object:
+        """Read an object, or a subresource of it, from the server."""
+        return await self._send("GET", resource.path(namespace, name, subresource), None)
 
     async def replace(self, resource: Resource, obj: Object, subresource: str = "") -> Object:
         """Replace an object, or its status; refused where it has changed meanwhile."""
