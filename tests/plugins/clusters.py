@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import random
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from mooring.framework.pod_info import PodInfo, PodInfos
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.informers.store import Store
+from mooring.observe.clock import VirtualClock
 from mooring.observe.metrics import Metrics
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -59,6 +61,9 @@ class Cluster:
     ) -> None:
         self.features = FeatureGates(gates)
         self.metrics = Metrics()
+        self.clock = VirtualClock()
+        self.random = random.Random(0)
+        self._shared: dict[str, Any] = {}
         self._infos = PodInfos(self.features)
         self.cache = Cache(self._infos)
         self._stores: dict[Any, Store[Any]] = {}
@@ -81,6 +86,10 @@ class Cluster:
     def lister(self, kind: Any) -> Store[Any]:
         """Return the objects of a kind."""
         return self._stores.setdefault(kind, Store())
+
+    def shared(self, key: str, make: Callable[[], Any]) -> Any:
+        """Return what is kept under a key."""
+        return self._shared.setdefault(key, make())
 
 
 def refusals(plugin: Any, state: CycleState, pod: Pod, nodes: Nodes) -> dict[str, Status]:

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.api import DeviceClass, Pod, PodResourceClaimStatus, ResourceClaim
+from mooring.framework.status import Status
 from mooring.informers.store import Store
 from mooring.plugins.dynamic_resources.claims import find_claims, missing_class
 from tests.plugins.clusters import make, make_pod
@@ -109,4 +110,5 @@ CLASSES: Store[DeviceClass] = Store([make(DeviceClass, "gpu")])
 )
 def test_device_classes(request_of: dict[str, Any], text: str) -> None:
     spec = {"devices": {"requests": [{"name": "r", **request_of}]}}
-    assert missing_class(make(ResourceClaim, "c", "default", spec=spec), CLASSES) == text
+    expected = Status.unresolvable(text) if text else None
+    assert missing_class(make(ResourceClaim, "c", "default", spec=spec), CLASSES) == expected

@@ -4,89 +4,104 @@ from typing import Any
 
 import pytest
 
-from mooring.api import DeviceClass, Pod, ResourceClaim
+from mooring.api import DeviceClass, ResourceClaim
 from mooring.framework.decision import NodeStatuses
 from mooring.framework.events import QueueingHint
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.plugins.dynamic_resources import DynamicResources
 from mooring.plugins.dynamic_resources.dynamic_resources import (
+    CANNOT_ALLOCATE,
     NO_NEW_CLAIMS,
-    NOT_SUPPORTED,
+    NOT_AVAILABLE,
     STILL_NOT_SCHEDULABLE,
 )
-from tests.plugins.clusters import Cluster, make, make_node, make_pod, raw_scores, refusals
+from tests.plugins.clusters import Cluster, make_pod, raw_scores, refusals
+from tests.plugins.dynamic_resources.devices import (
+    GPU,
+    allocated_on,
+    asks_for,
+    claim,
+    device_class,
+    device_slice,
+    node,
+    pod,
+)
 
-NODES = [make_node("a"), make_node("b")]
-GPU = "example.com/gpu"
-
-
-def _claim(
-    name: str = "c", device_class: str = "gpu", status: Any = None, **metadata: Any
-) -> ResourceClaim:
-    request = {"name": "r", "exactly": {"deviceClassName": device_class}}
-    found = make(
-        ResourceClaim,
-        name,
-        "default",
-        metadata={"uid": f"uid-{name}", **metadata},
-        spec={"devices": {"requests": [request]}},
-        status=status or {},
-    )
-    assert isinstance(found, ResourceClaim)
-    return found
-
-
-CLASS = make(DeviceClass, "gpu", spec={"extendedResourceName": GPU})
-POD = make_pod("pod", resourceClaims=[{"name": "g", "resourceClaimName": "c"}])
-ALLOCATED = {"allocation": {"devices": {}}}
-
-
-def _asks_for(resource: str) -> Pod:
-    return make_pod("pod", containers=[{"name": "x", "resources": {"requests": {resource: "1"}}}])
+POD = pod("pod", "c")
+CLASS = device_class(extendedResourceName=GPU)
+IMPLICIT = "deviceclass.resource.kubernetes.io/gpu"
 
 
 def _plugin(*objects: Any, gates: Any = None) -> tuple[DynamicResources, Cluster]:
-    offers = make(type(NODES[0]), "offers", status={"allocatable": {GPU: "2"}})
-    cluster = Cluster([*NODES, offers], objects=objects, gates=gates)
-    plugin = DynamicResources(handle=cluster)
+    nodes = [node("a"), node("b"), node("offers", {GPU: "2"})]
+    cluster = Cluster(nodes, objects=objects, gates=gates)
+    handle: Any = cluster
+    plugin = DynamicResources(handle=handle)
     plugin.start()
     return plugin, cluster
 
 
 def test_pods_without_claims_are_none_of_its_business() -> None:
     plugin, cluster = _plugin()
-    state, pod = CycleState(), make_pod("pod")
-    assert plugin.pre_enqueue(pod) is None
-    assert plugin.pre_filter(state, pod, cluster.snapshot) == Status.skip()
-    assert refusals(plugin, state, pod, cluster.snapshot) == {}
-    assert set(raw_scores(plugin, state, pod, cluster.snapshot).values()) == {0}
-    assert plugin.post_filter(state, pod, NodeStatuses(Cluster().snapshot)) == NO_NEW_CLAIMS
-    assert plugin.reserve(state, pod, "a") is None
-    assert plugin.sign_pod(pod) == ()
+    state, plain = CycleState(), make_pod("pod")
+    assert plugin.pre_enqueue(plain) is None
+    assert plugin.pre_filter(state, plain, cluster.snapshot) == Status.skip()
+    assert refusals(plugin, state, plain, cluster.snapshot) == {}
+    assert set(raw_scores(plugin, state, plain, cluster.snapshot).values()) == {0}
+    assert plugin.post_filter(state, plain, NodeStatuses(Cluster().snapshot)) == NO_NEW_CLAIMS
+    assert plugin.reserve(state, plain, "a") is None
+    assert plugin.pre_bind_pre_flight(state, plain, "a") == Status.skip()
+    assert plugin.sign_pod(plain) == ()
 
 
 @pytest.mark.parametrize(
-    "claim",
+    ("one", "objects", "refused"),
     [
-        pytest.param(_claim(), id="to be allocated"),
-        pytest.param(_claim(status=ALLOCATED), id="allocated already"),
+        pytest.param(
+            claim(),
+            [device_slice("a", "d0")],
+            dict.fromkeys(("b", "offers"), CANNOT_ALLOCATE),
+            id="a device is free on one node",
+        ),
+        pytest.param(
+            claim(),
+            [device_slice("a", "d0"), claim("other", status=allocated_on("a"))],
+            dict.fromkeys(("a", "b", "offers"), CANNOT_ALLOCATE),
+            id="the only device is taken",
+        ),
+        pytest.param(
+            claim(status=allocated_on("b")),
+            [],
+            dict.fromkeys(("a", "offers"), NOT_AVAILABLE),
+            id="allocated already",
+        ),
     ],
 )
-def test_a_pod_with_claims_is_refused_on_every_node(claim: ResourceClaim) -> None:
-    plugin, cluster = _plugin(claim, CLASS)
+def test_a_pod_goes_where_its_claim_can_be_had(
+    one: ResourceClaim, objects: list[Any], refused: dict[str, Status]
+) -> None:
+    plugin, cluster = _plugin(one, CLASS, *objects)
     state = CycleState()
     assert plugin.pre_enqueue(POD) is None
     assert plugin.pre_filter(state, POD, cluster.snapshot) is None
-    answers = refusals(plugin, state, POD, cluster.snapshot)
-    assert answers == dict.fromkeys(("a", "b", "offers"), NOT_SUPPORTED)
+    assert refusals(plugin, state, POD, cluster.snapshot) == refused
     assert plugin.post_filter(state, POD, NodeStatuses(Cluster().snapshot)) == STILL_NOT_SCHEDULABLE
-    assert plugin.reserve(state, POD, "a") == NOT_SUPPORTED
     assert plugin.sign_pod(POD) is None
 
 
+def test_a_selector_that_fails_ends_the_attempt() -> None:
+    wrong = {"cel": {"expression": 'device.attributes["x"].missing'}}
+    plugin, cluster = _plugin(claim(), device_class(selectors=[wrong]), device_slice("a", "d0"))
+    state = CycleState()
+    assert plugin.pre_filter(state, POD, cluster.snapshot) is None
+    assert refusals(plugin, state, POD, cluster.snapshot)["a"] == Status.error(
+        "class gpu: selector #0: CEL runtime error: no such key: missing"
+    )
+
+
 def test_a_missing_class_is_refused_in_kube_schedulers_words() -> None:
-    plugin, cluster = _plugin(_claim(device_class="no"))
+    plugin, cluster = _plugin(claim(device_class="no"))
     state = CycleState()
     answer = plugin.pre_filter(state, POD, cluster.snapshot)
     assert answer == Status.unresolvable("request r: device class no does not exist")
@@ -107,19 +122,39 @@ def test_a_pod_waits_outside_the_queue_for_its_claims() -> None:
     assert plugin.pre_filter(CycleState(), POD, cluster.snapshot) == refusal
 
 
+def test_nodes_that_serve_a_better_alternative_score_higher() -> None:
+    big = {"cel": {"expression": 'device.attributes["gpu.example.com"].size == "big"'}}
+    small = {"cel": {"expression": 'device.attributes["gpu.example.com"].size == "small"'}}
+    plugin, cluster = _plugin(
+        claim(alternatives=["big", "small"]),
+        device_class("big", selectors=[big]),
+        device_class("small", selectors=[small]),
+        device_slice("a", "d0", attributes={"size": {"string": "big"}}),
+        device_slice("b", "d0", attributes={"size": {"string": "small"}}),
+    )
+    state = CycleState()
+    assert plugin.pre_filter(state, POD, cluster.snapshot) is None
+    assert set(refusals(plugin, state, POD, cluster.snapshot)) == {"offers"}
+    scores = raw_scores(plugin, state, POD, cluster.snapshot)
+    assert scores == {"a": 8, "b": 7, "offers": 0}
+
+
 @pytest.mark.parametrize(
-    "resource",
+    ("resource", "refused"),
     [
-        pytest.param(GPU, id="by the name a class gives"),
-        pytest.param("deviceclass.resource.kubernetes.io/gpu", id="by the name of a class"),
+        pytest.param(GPU, {"b"}, id="by the name a class gives"),
+        pytest.param(IMPLICIT, {"b", "offers"}, id="by the name of a class"),
     ],
 )
-def test_extended_resources_of_a_class_need_a_node_that_has_them(resource: str) -> None:
-    plugin, cluster = _plugin(CLASS)
-    state, pod = CycleState(), _asks_for(resource)
-    assert plugin.pre_filter(state, pod, cluster.snapshot) is None
-    refused = {"a", "b"} if resource == GPU else {"a", "b", "offers"}
-    assert set(refusals(plugin, state, pod, cluster.snapshot)) == refused
+def test_extended_resources_of_a_class_come_from_the_node_or_from_devices(
+    resource: str, refused: set[str]
+) -> None:
+    plugin, cluster = _plugin(CLASS, device_slice("a", "d0"))
+    state, asking = CycleState(), asks_for(resource)
+    assert plugin.pre_filter(state, asking, cluster.snapshot) is None
+    answers = refusals(plugin, state, asking, cluster.snapshot)
+    assert answers == dict.fromkeys(refused, CANNOT_ALLOCATE)
+    assert plugin.sign_pod(asking) is None
 
 
 @pytest.mark.parametrize(
@@ -131,35 +166,54 @@ def test_extended_resources_of_a_class_need_a_node_that_has_them(resource: str) 
 )
 def test_other_extended_resources(resource: str, gates: dict[str, bool]) -> None:
     plugin, cluster = _plugin(CLASS, gates=gates)
-    answer = plugin.pre_filter(CycleState(), _asks_for(resource), cluster.snapshot)
+    answer = plugin.pre_filter(CycleState(), asks_for(resource), cluster.snapshot)
     assert answer == Status.skip()
+
+
+def test_the_newest_class_stands_for_a_resource() -> None:
+    def aged(name: str, year: int) -> DeviceClass:
+        made = device_class(name, extendedResourceName=GPU)
+        metadata = {"name": name, "creationTimestamp": f"{year}-01-01T00:00:00Z"}
+        return type(made)(metadata=type(made.metadata)(**_snake(metadata)), spec=made.spec)
+
+    plugin, _ = _plugin(aged("new", 2026), aged("old", 2024), aged("also-new", 2026))
+    found = plugin._class_of(GPU)
+    assert found is not None and found.metadata.name == "also-new"
+
+
+def _snake(metadata: dict[str, str]) -> dict[str, str]:
+    return {"name": metadata["name"], "creation_timestamp": metadata["creationTimestamp"]}
 
 
 @pytest.mark.parametrize(
     ("old", "new", "queue"),
     [
-        pytest.param(None, _claim(), True, id="the pod's claim comes"),
-        pytest.param(None, _claim("d"), False, id="another claim comes"),
-        pytest.param(_claim("d", status=ALLOCATED), _claim("d"), True, id="devices come free"),
-        pytest.param(_claim(), _claim(status=ALLOCATED), True, id="the pod's claim changes state"),
-        pytest.param(_claim(), _claim(labels={"a": "b"}), False, id="its labels change"),
+        pytest.param(None, claim(), True, id="the pod's claim comes"),
+        pytest.param(None, claim("d"), False, id="another claim comes"),
+        pytest.param(
+            claim("d", status=allocated_on("a")), claim("d"), True, id="devices come free"
+        ),
+        pytest.param(
+            claim(), claim(status=allocated_on("a")), True, id="the pod's claim changes state"
+        ),
+        pytest.param(claim(), claim(labels={"a": "b"}), False, id="its labels change"),
     ],
 )
 def test_claim_hints(old: ResourceClaim | None, new: ResourceClaim, queue: bool) -> None:
-    plugin, _ = _plugin(_claim())
+    plugin, _ = _plugin(claim())
     expected = QueueingHint.QUEUE if queue else QueueingHint.SKIP
     assert plugin.after_claim_changed(POD, old, new) is expected
 
 
 def test_no_claim_helps_while_one_is_missing() -> None:
     plugin, _ = _plugin()
-    hint = plugin.after_claim_changed(POD, _claim("d", status=ALLOCATED), _claim("d"))
+    hint = plugin.after_claim_changed(POD, claim("d", status=allocated_on("a")), claim("d"))
     assert hint is QueueingHint.SKIP
 
 
 def test_pod_hints() -> None:
-    plugin, _ = _plugin(_claim())
-    other = make_pod("other", resourceClaims=[{"name": "g", "resourceClaimName": "c"}])
+    plugin, _ = _plugin(claim())
+    other = pod("other", "c")
     waiting = make_pod("pod", resourceClaims=[{"name": "g", "resourceClaimTemplateName": "t"}])
     assert plugin.after_pod_changed(POD, None, POD) is QueueingHint.QUEUE
     assert plugin.after_pod_changed(POD, None, other) is QueueingHint.SKIP
