@@ -65,6 +65,36 @@ def test_families_have_the_same_help_type_labels_and_buckets(
         assert ours[name] == reference[name], name
 
 
+def values(text: str, name: str, *labels: str) -> set[tuple[str, ...]]:
+    """Return the combinations of label values that a metric has."""
+    found = set()
+    for line in text.splitlines():
+        match = SERIES.match(line)
+        if match and match["name"] == name:
+            given = dict(LABEL.findall(match["labels"]))
+            found.add(tuple(given[label] for label in labels))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("scheduler_plugin_evaluation_total", ["plugin", "extension_point", "profile"]),
+        ("scheduler_framework_extension_point_duration_seconds_count", ["extension_point"]),
+        ("scheduler_schedule_attempts_total", ["result", "profile"]),
+        ("scheduler_pending_pods", ["queue"]),
+        ("scheduler_cache_size", ["type"]),
+        ("scheduler_event_handling_duration_seconds_count", ["event"]),
+    ],
+)
+def test_the_same_things_are_counted(
+    observed: tuple[Observed, Observed], name: str, labels: list[str]
+) -> None:
+    reference, ours = (values(side.metrics, name, *labels) for side in observed)
+    assert reference
+    assert ours == reference
+
+
 def test_the_feature_gates_are_shown_alike(observed: tuple[Observed, Observed]) -> None:
     shown = [
         {line for line in side.metrics.splitlines() if line.startswith(FEATURE)}
