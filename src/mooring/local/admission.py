@@ -117,7 +117,7 @@ def _service_account(cluster: Cluster, pod: Object) -> None:
         _mount_token(cluster, spec)
     secrets = account.get("imagePullSecrets")
     if not spec.get("imagePullSecrets") and secrets:
-        spec["imagePullSecrets"] = [{"name": one["name"]} for one in secrets]
+        spec["imagePullSecrets"] = [{"name": one.get("name", "")} for one in secrets]
 
 
 def _mount_token(cluster: Cluster, spec: Object) -> None:

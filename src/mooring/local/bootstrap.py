@@ -63,7 +63,14 @@ def fill(cluster: Cluster, authority: bytes = b"") -> None:
     ensure(cluster, "", "v1", "services", _service())
     trust = {
         "metadata": {"name": "extension-apiserver-authentication", "namespace": "kube-system"},
-        "data": {"client-ca-file": authority.decode()},
+        "data": {
+            "client-ca-file": authority.decode(),
+            "requestheader-client-ca-file": authority.decode(),
+            "requestheader-allowed-names": '["front-proxy-client"]',
+            "requestheader-username-headers": '["X-Remote-User"]',
+            "requestheader-group-headers": '["X-Remote-Group"]',
+            "requestheader-extra-headers-prefix": '["X-Remote-Extra-"]',
+        },
     }
     ensure(cluster, "", "v1", "configmaps", trust)
 

@@ -110,7 +110,8 @@ def _job(cluster: Cluster, obj: Object) -> None:
         return
     template = spec.setdefault("template", {}).setdefault("metadata", {})
     labels = template.setdefault("labels", {})
-    for name, value in (("job-name", metadata["name"]), ("controller-uid", metadata["uid"])):
+    named = (("job-name", metadata.get("name", "")), ("controller-uid", metadata["uid"]))
+    for name, value in named:
         labels.setdefault(name, value)
         labels.setdefault(f"batch.kubernetes.io/{name}", value)
     selector = spec.setdefault("selector", {}).setdefault("matchLabels", {})

@@ -17,18 +17,19 @@ from mooring.local.validation.metadata import (
     name_check,
 )
 from mooring.local.validation.problems import Object, Problem
+from mooring.local.validation.texts import path_segment_problems
 
 __all__ = ["Problem", "check_create", "check_update"]
 
 
 def check_create(group_version: str, kind: str, obj: Object) -> list[Problem]:
     """Say what is wrong with a new object of a built-in kind."""
-    problems: list[Problem] = []
-    # Events as they were before events.k8s.io are hardly checked.
-    if kind != "Event" or obj.get("eventTime"):
-        check = NAMES.get(kind) or name_check(kind)
-        problems += check_metadata(obj["metadata"], _is_namespaced(group_version, kind), check)
-        problems += check_kube_finalizers(obj["metadata"])
+    check = NAMES.get(kind) or name_check(kind)
+    if kind == "Event" and not obj.get("eventTime"):
+        # Events as they were before events.k8s.io are hardly checked.
+        check = path_segment_problems
+    problems = check_metadata(obj["metadata"], _is_namespaced(group_version, kind), check)
+    problems += check_kube_finalizers(obj["metadata"])
     more = CREATES.get((group_version, kind))
     return problems + (more(obj) if more is not None else [])
 
