@@ -6,7 +6,6 @@ import pytest
 
 from mooring.api import DeviceClass, ResourceClaim
 from mooring.framework.decision import NodeStatuses
-from mooring.framework.events import QueueingHint
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.plugins.dynamic_resources import DynamicResources
@@ -183,38 +182,3 @@ def test_the_newest_class_stands_for_a_resource() -> None:
 
 def _snake(metadata: dict[str, str]) -> dict[str, str]:
     return {"name": metadata["name"], "creation_timestamp": metadata["creationTimestamp"]}
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "queue"),
-    [
-        pytest.param(None, claim(), True, id="the pod's claim comes"),
-        pytest.param(None, claim("d"), False, id="another claim comes"),
-        pytest.param(
-            claim("d", status=allocated_on("a")), claim("d"), True, id="devices come free"
-        ),
-        pytest.param(
-            claim(), claim(status=allocated_on("a")), True, id="the pod's claim changes state"
-        ),
-        pytest.param(claim(), claim(labels={"a": "b"}), False, id="its labels change"),
-    ],
-)
-def test_claim_hints(old: ResourceClaim | None, new: ResourceClaim, queue: bool) -> None:
-    plugin, _ = _plugin(claim())
-    expected = QueueingHint.QUEUE if queue else QueueingHint.SKIP
-    assert plugin.after_claim_changed(POD, old, new) is expected
-
-
-def test_no_claim_helps_while_one_is_missing() -> None:
-    plugin, _ = _plugin()
-    hint = plugin.after_claim_changed(POD, claim("d", status=allocated_on("a")), claim("d"))
-    assert hint is QueueingHint.SKIP
-
-
-def test_pod_hints() -> None:
-    plugin, _ = _plugin(claim())
-    other = pod("other", "c")
-    waiting = make_pod("pod", resourceClaims=[{"name": "g", "resourceClaimTemplateName": "t"}])
-    assert plugin.after_pod_changed(POD, None, POD) is QueueingHint.QUEUE
-    assert plugin.after_pod_changed(POD, None, other) is QueueingHint.SKIP
-    assert plugin.after_pod_changed(POD, None, waiting) is QueueingHint.SKIP

@@ -7,10 +7,80 @@ from __future__ import annotations
 from mooring.api import ResourceClaim
 from mooring.api.meta import Condition, parse_time
 from mooring.api.resource import AllocatedDeviceStatus, DeviceRequestAllocationResult
+from mooring.framework.handle import Handle
+from mooring.framework.status import Status
+from mooring.plugins.dynamic_resources.tracker import ClaimTracker
+
+#: Seconds between two looks at devices that are being prepared.
+_POLL_INTERVAL = 5.0
 
 
 class DeviceBindingError(Exception):
-    """Say that a device will not be ready."""
+    """Say that a device will not be ready; `label` is the metrics' word for it."""
+
+    def __init__(self, text: str, label: str) -> None:
+        super().__init__(text)
+        self.label = label
+
+
+class Preparation:
+    """Wait for devices. Owned by one plugin."""
+
+    def __init__(self, handle: Handle, claims: ClaimTracker, seconds: float) -> None:
+        self._handle = handle
+        self._claims = claims
+        self._seconds = seconds
+
+    def is_hopeless(self, claim: ResourceClaim) -> bool:
+        """Tell whether an allocated claim will not get ready: other devices should be tried."""
+        if claim.status.allocation is None:
+            return False
+        try:
+            return not is_ready(claim) and self._is_overdue(claim)
+        except DeviceBindingError:
+            return True
+
+    async def wait(self, claims: list[ResourceClaim]) -> Status | None:
+        """Wait until all devices are ready; the latest state of the claims takes their places."""
+        clock = self._handle.clock
+        start = clock.now()
+        label, failure = "success", None
+        try:
+            while not self._all_ready(claims):
+                if clock.now() >= start + self._seconds:
+                    text = "device binding timeout: context deadline exceeded"
+                    raise DeviceBindingError(text, "timeout")
+                await clock.sleep(_POLL_INTERVAL)
+        except DeviceBindingError as error:
+            label, failure = error.label, Status.error(str(error))
+        self._count(claims, label, clock.now() - start)
+        return failure
+
+    def _all_ready(self, claims: list[ResourceClaim]) -> bool:
+        for index, claim in enumerate(claims):
+            current = self._claims.get(claim.metadata.name, claim.metadata.namespace)
+            if current is None:
+                raise DeviceBindingError(f'could not find ResourceClaim "{claim.key}"', "error")
+            claims[index] = current
+            if not is_ready(current):
+                if self._is_overdue(current):
+                    text = f"device binding timeout: claim={claim.metadata.name}"
+                    raise DeviceBindingError(text, "timeout")
+                return False
+        return True
+
+    def _is_overdue(self, claim: ResourceClaim) -> bool:
+        return is_overdue(claim, self._handle.clock.now(), self._seconds)
+
+    def _count(self, claims: list[ResourceClaim], label: str, seconds: float) -> None:
+        metrics, profile = self._handle.metrics, self._handle.profile_name
+        for claim in claims:
+            allocation = claim.status.allocation
+            for result in () if allocation is None else allocation.devices.results:
+                key = (profile, result.driver, label)
+                metrics.binding_conditions_wait_duration[key].observe(seconds)
+                if result.binding_conditions:
+                    metrics.binding_conditions_allocations[key].inc()
 
 
 def has_binding_conditions(claim: ResourceClaim) -> bool:
@@ -37,7 +107,8 @@ def is_ready(claim: ResourceClaim) -> bool:
             if failed is not None and failed.status == "True":
                 raise DeviceBindingError(
                     f"device binding failed: claim={claim.metadata.name}, "
-                    f'reason={failed.reason}, message="{failed.message}"'
+                    f'reason={failed.reason}, message="{failed.message}"',
+                    "failure",
                 )
         for name in result.binding_conditions:
             condition = _find(status, name)

@@ -14,7 +14,7 @@ from mooring.api.resource import CLAIM_FINALIZER
 from mooring.errors import ObjectError
 from mooring.framework.columns import Ints, Mask
 from mooring.framework.decision import NodeStatuses
-from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.framework.events import ClusterEvent
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
@@ -22,7 +22,6 @@ from mooring.framework.plugin import Plugin, PreFlight
 from mooring.framework.state import CycleState, StateNotFoundError
 from mooring.framework.status import Status
 from mooring.plugins.args import BINDING_TIMEOUT, DynamicResourcesArgs
-from mooring.plugins.dynamic_resources import extended
 from mooring.plugins.dynamic_resources.allocator import (
     Allocator,
     AllocatorFeatures,
@@ -31,12 +30,15 @@ from mooring.plugins.dynamic_resources.allocator import (
 from mooring.plugins.dynamic_resources.binder import BindError, ClaimBinder
 from mooring.plugins.dynamic_resources.cel import SelectorCache
 from mooring.plugins.dynamic_resources.claims import find_claims, is_reserved_for, missing_class
-from mooring.plugins.dynamic_resources.conditions import (
-    DeviceBindingError,
-    has_binding_conditions,
-    is_overdue,
-    is_ready,
+from mooring.plugins.dynamic_resources.conditions import Preparation, has_binding_conditions
+from mooring.plugins.dynamic_resources.extended import (
+    Mappings,
+    is_in_memory,
+    may_be_backed,
+    special_claim,
+    with_requests,
 )
+from mooring.plugins.dynamic_resources.hints import ClaimHints
 from mooring.plugins.dynamic_resources.pod_claims import NodeAllocation, PodClaims
 from mooring.plugins.dynamic_resources.pools import PoolError, SlicePools, parse_selector
 from mooring.plugins.dynamic_resources.requests import AllocationError
@@ -57,9 +59,6 @@ CANNOT_ALLOCATE = Status.unresolvable("cannot allocate all claims")
 NOT_AVAILABLE = Status.unresolvable("resourceclaim not available on the node")
 STALE_EXTENDED_CLAIM = Status.unresolvable("cannot schedule extended resource claim")
 CANNOT_FIT = Status.unresolvable("cannot fit resource")
-
-#: Seconds between two looks at devices that are being prepared.
-_POLL_INTERVAL = 5.0
 
 
 class DynamicResources(Plugin):
@@ -93,7 +92,6 @@ class DynamicResources(Plugin):
         self._filter_seconds = 0.0
         if args.filter_timeout is not None and enabled("DRASchedulerFilterTimeout"):
             self._filter_seconds = args.filter_timeout.seconds
-        self._binding_seconds = (args.binding_timeout or BINDING_TIMEOUT).seconds
         self._classes = handle.lister(DeviceClass)
         self._backed = backed_resources(handle)
         claims = handle.lister(ResourceClaim)
@@ -102,6 +100,10 @@ class DynamicResources(Plugin):
             handle.lister(ResourceSlice), partitions=self._features.partitionable_devices
         )
         self._selectors = SelectorCache()
+        #: What a pod without claims leaves in the state.
+        self._no_claims = PodClaims()
+        seconds = (args.binding_timeout or BINDING_TIMEOUT).seconds
+        self._preparation = Preparation(handle, self._claims, seconds)
         self._binder = ClaimBinder(handle, self._claims, timestamps=self._waits)
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
@@ -116,14 +118,18 @@ class DynamicResources(Plugin):
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         """Look at the pod's claims; step aside where it needs no devices."""
         # Written even where a refusal follows: PostFilter reads it, and finds no claims.
-        state.write(self.name, PodClaims())
+        state.write(self.name, self._no_claims)
         found = find_claims(pod, self._claims) if pod.spec.resource_claims else []
         if isinstance(found, str):
             return Status.unresolvable(found)
-        kept = PodClaims()
-        kept.fill(found, self._special_claim(pod, kept))
-        if not kept:
+        special = self._special_claim(pod)
+        if not found and special is None:
             return Status.skip()
+        kept = PodClaims()
+        kept.fill(found, special)
+        if special is not None:
+            requests = self.handle.pod_info(pod).requests
+            kept.resources = [one for one in requests if requests[one] and may_be_backed(one)]
         for index, claim in enumerate(kept.claims):
             refusal = self._check(kept, index, claim)
             if refusal is not None:
@@ -136,17 +142,12 @@ class DynamicResources(Plugin):
         state.write(self.name, kept)
         return None
 
-    def _special_claim(self, pod: Pod, kept: PodClaims) -> ResourceClaim | None:
+    def _special_claim(self, pod: Pod) -> ResourceClaim | None:
         """Return the claim for extended resources that a class stands for, where there are any."""
         requests = self.handle.pod_info(pod).requests
         if not any_backed((name for name, amount in requests.items() if amount), self._backed):
             return None
-        kept.resources = {
-            name: amount
-            for name, amount in requests.items()
-            if amount and extended.may_be_backed(name)
-        }
-        return self._claims.extended_claim(pod.metadata.uid) or extended.special_claim(pod)
+        return self._claims.extended_claim(pod.metadata.uid) or special_claim(pod)
 
     def _check(self, kept: PodClaims, index: int, claim: ResourceClaim) -> Status | None:
         """Refuse a claim that can be allocated nowhere; note where an allocated one is usable."""
@@ -237,7 +238,7 @@ class DynamicResources(Plugin):
 
     def _extended_on(
         self, kept: PodClaims, pod: Pod, node: NodeInfo
-    ) -> tuple[ResourceClaim | None, extended.Mappings] | Status:
+    ) -> tuple[ResourceClaim | None, Mappings] | Status:
         """Return the special claim as it has to be on a node; None where it is not needed."""
         special = kept.extended
         if special is None:
@@ -255,7 +256,7 @@ class DynamicResources(Plugin):
             return None, ()
         key = frozenset(needed)
         if key not in kept.variants:
-            kept.variants[key] = extended.with_requests(special, pod, needed, self._class_of)
+            kept.variants[key] = with_requests(special, pod, needed, self._class_of)
         return kept.variants[key]
 
     def _class_of(self, resource: str) -> DeviceClass | None:
@@ -267,14 +268,7 @@ class DynamicResources(Plugin):
         terms, claim = kept.terms[index], kept.claims[index]
         if terms is not None and not terms.matches(node.node):
             return True
-        if claim.status.allocation is None or not self._waits:
-            return False
-        try:
-            return not is_ready(claim) and is_overdue(
-                claim, self.handle.clock.now(), self._binding_seconds
-            )
-        except DeviceBindingError:
-            return True
+        return self._waits and self._preparation.is_hopeless(claim)
 
     def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> Status:
         """Give back the devices of one claim that kept the pod from a node.
@@ -290,7 +284,7 @@ class DynamicResources(Plugin):
         if not kept:
             return NO_NEW_CLAIMS
         special = kept.extended
-        is_stale = special is not None and not extended.is_in_memory(special)
+        is_stale = special is not None and not is_in_memory(special)
         for index in sorted(self._unavailable(kept, statuses)):
             if index == kept.own_count:
                 continue
@@ -379,7 +373,7 @@ class DynamicResources(Plugin):
         if special is not None:
             if self._claims.finish(kept.extended_key):
                 self._claims.restore(special)
-            if not extended.is_in_memory(special):
+            if not is_in_memory(special):
                 self.handle.spawn(self._binder.delete(special), pod)
 
     def pre_bind_pre_flight(
@@ -406,31 +400,7 @@ class DynamicResources(Plugin):
             return None
         note = f"waiting for binding conditions for device on node {node_name}"
         self.handle.events.event(pod, "Normal", "BindingConditionsPending", "Scheduling", note)
-        return await self._until_ready(kept)
-
-    async def _until_ready(self, kept: PodClaims) -> Status | None:
-        clock = self.handle.clock
-        deadline = clock.now() + self._binding_seconds
-        try:
-            while not self._all_ready(kept):
-                if clock.now() >= deadline:
-                    return Status.error("device binding timeout: context deadline exceeded")
-                await clock.sleep(_POLL_INTERVAL)
-        except DeviceBindingError as error:
-            return Status.error(str(error))
-        return None
-
-    def _all_ready(self, kept: PodClaims) -> bool:
-        for index, claim in enumerate(kept.claims):
-            current = self._claims.get(claim.metadata.name, claim.metadata.namespace)
-            if current is None:
-                raise DeviceBindingError(f'could not find ResourceClaim "{claim.key}"')
-            kept.claims[index] = current
-            if not is_ready(current):
-                if is_overdue(current, self.handle.clock.now(), self._binding_seconds):
-                    raise DeviceBindingError(f"device binding timeout: claim={claim.metadata.name}")
-                return False
-        return True
+        return await self._preparation.wait(kept.claims)
 
     # Coming back.
 
@@ -441,39 +411,4 @@ class DynamicResources(Plugin):
 
     def events_to_register(self) -> list[ClusterEvent]:
         """Ask for claims, classes, devices, and nodes."""
-        changed = ActionType.ADD | ActionType.UPDATE
-        node_actions = (
-            ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
-        )
-        return [
-            ClusterEvent(EventResource.NODE, node_actions),
-            ClusterEvent(EventResource.RESOURCE_CLAIM, changed, self.after_claim_changed),
-            ClusterEvent(
-                EventResource.POD,
-                ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM,
-                self.after_pod_changed,
-            ),
-            ClusterEvent(EventResource.DEVICE_CLASS, changed),
-            ClusterEvent(EventResource.RESOURCE_SLICE, changed),
-        ]
-
-    def after_claim_changed(
-        self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim
-    ) -> QueueingHint:
-        """Retry where devices were given back, or the status of one of the pod's claims changed."""
-        found = find_claims(pod, self._claims)
-        if isinstance(found, str):
-            return QueueingHint.SKIP
-        if old is not None and old.status.allocation and not new.status.allocation:
-            return QueueingHint.QUEUE
-        if all(claim.metadata.uid != new.metadata.uid for claim in found):
-            return QueueingHint.SKIP
-        if old is None or old.status != new.status:
-            return QueueingHint.QUEUE
-        return QueueingHint.SKIP
-
-    def after_pod_changed(self, pod: Pod, old: Pod | None, new: Pod) -> QueueingHint:
-        """Retry where the pod's own claims have all been made."""
-        if pod.metadata.uid != new.metadata.uid or isinstance(find_claims(new, self._claims), str):
-            return QueueingHint.SKIP
-        return QueueingHint.QUEUE
+        return ClaimHints(self._claims).events()

@@ -38,7 +38,7 @@ class PodClaims:
         #: The special claim's key among allocations in flight.
         self.extended_key = ""
         #: Extended resources that the pod asks for.
-        self.resources: dict[str, int] = {}
+        self.resources: list[str] = []
         #: For each claim: where it can be used, if that is limited.
         self.terms: list[NodeTerms | None] = []
         #: For each claim: what Reserve allocated.

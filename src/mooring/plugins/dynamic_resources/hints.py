@@ -1,0 +1,54 @@
+"""What may bring a pod back that waits for devices."""
+
+# kube-scheduler: plugins/dynamicresources/dynamicresources.go (EventsToRegister)
+
+from __future__ import annotations
+
+from mooring.api import Pod, ResourceClaim
+from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.plugins.dynamic_resources.claims import Claims, find_claims
+
+_CHANGED = ActionType.ADD | ActionType.UPDATE
+_NODE = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
+
+
+class ClaimHints:
+    """Tell which changes help a pod."""
+
+    def __init__(self, claims: Claims) -> None:
+        self._claims = claims
+
+    def events(self) -> list[ClusterEvent]:
+        """Return the changes to be told of: claims, classes, devices, and nodes."""
+        return [
+            ClusterEvent(EventResource.NODE, _NODE),
+            ClusterEvent(EventResource.RESOURCE_CLAIM, _CHANGED, self.after_claim_changed),
+            ClusterEvent(
+                EventResource.POD,
+                ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM,
+                self.after_pod_changed,
+            ),
+            ClusterEvent(EventResource.DEVICE_CLASS, _CHANGED),
+            ClusterEvent(EventResource.RESOURCE_SLICE, _CHANGED),
+        ]
+
+    def after_claim_changed(
+        self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim
+    ) -> QueueingHint:
+        """Retry where devices were given back, or the status of one of the pod's claims changed."""
+        found = find_claims(pod, self._claims)
+        if isinstance(found, str):
+            return QueueingHint.SKIP
+        if old is not None and old.status.allocation and not new.status.allocation:
+            return QueueingHint.QUEUE
+        if all(claim.metadata.uid != new.metadata.uid for claim in found):
+            return QueueingHint.SKIP
+        if old is None or old.status != new.status:
+            return QueueingHint.QUEUE
+        return QueueingHint.SKIP
+
+    def after_pod_changed(self, pod: Pod, old: Pod | None, new: Pod) -> QueueingHint:
+        """Retry where the pod's own claims have all been made."""
+        if pod.metadata.uid != new.metadata.uid or isinstance(find_claims(new, self._claims), str):
+            return QueueingHint.SKIP
+        return QueueingHint.QUEUE
