@@ -8,6 +8,7 @@ where the rest then finds nothing, the next candidate is tried. The first comple
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -32,6 +33,9 @@ from mooring.plugins.dynamic_resources.requests import (
 from mooring.plugins.dynamic_resources.results import ClaimDevices
 from mooring.plugins.dynamic_resources.search import Search
 from mooring.plugins.dynamic_resources.tracker import AllocatedDevices, Amounts
+
+#: Answers of selectors; each takes about 200 bytes.
+_REMEMBERED = 1_000_000
 
 INVALID_POOLS = "invalid resource pools were encountered"
 
@@ -68,8 +72,7 @@ class Allocator:
         self._classes = classes
         self._pools = pools
         self._selectors = selectors
-        #: What selectors said of devices, by expression and device: the same on every node.
-        self._selected: dict[tuple[str, int], bool | EvaluationError] = {}
+        self._wanted: dict[tuple[int, int], list[Wanted]] = {}
         self._variables: dict[int, dict[str, object]] = {}
         self._counters: dict[tuple[str, str], dict[str, Amounts]] = {}
         #: Answers for nodes that reach the same devices, by what they reach and what is asked.
@@ -103,8 +106,8 @@ class Allocator:
         search = Search(self, node, reached.devices, expired)
         for claim in claims:
             wanted = [
-                self._wanted(claim, request, reached, search)
-                for request in claim.spec.devices.requests
+                self._alternatives(claim, index, request, reached, search)
+                for index, request in enumerate(claim.spec.devices.requests)
             ]
             least = sum(min(one.count for one in alternatives) for alternatives in wanted)
             if least > MAX_RESULTS:
@@ -119,10 +122,27 @@ class Allocator:
             raise NodeAllocationError(INVALID_POOLS)
         return None
 
-    def _wanted(
-        self, claim: ResourceClaim, request: DeviceRequest, reached: NodePools, search: Search
+    def _alternatives(
+        self,
+        claim: ResourceClaim,
+        index: int,
+        request: DeviceRequest,
+        reached: NodePools,
+        search: Search,
     ) -> list[Wanted]:
-        """Return the alternatives of a request, or the one it is."""
+        """Return the alternatives of a request, or the one it is, as they are on a node."""
+        found = self._wanted.get((id(claim), index))
+        if found is None:
+            found = self._wanted[id(claim), index] = self._read(claim, request)
+        if not any(wanted.wants_all for wanted in found):
+            return found
+        found = [copy.copy(wanted) for wanted in found]
+        for wanted in found:
+            if wanted.wants_all:
+                self._want_all(wanted, reached, search)
+        return found
+
+    def _read(self, claim: ResourceClaim, request: DeviceRequest) -> list[Wanted]:
         where = f"claim {claim.key}, request {request.name}"
         parts: list[tuple[str, ExactDeviceRequest]]
         if request.first_available:
@@ -159,10 +179,7 @@ class Allocator:
                     f"{where}: admin access is requested, but the feature is disabled"
                 )
             device_class = self._classes.get(exactly.device_class_name)
-            wanted = make_wanted(claim, request.name, name, exactly, device_class)
-            if wanted.wants_all:
-                self._want_all(wanted, reached, search)
-            found.append(wanted)
+            found.append(make_wanted(claim, request.name, name, exactly, device_class))
         return found
 
     def _want_all(self, wanted: Wanted, reached: NodePools, search: Search) -> None:
@@ -190,23 +207,21 @@ class Allocator:
 
     def selects(self, wanted: Wanted, candidate: Candidate) -> bool:
         """Tell whether the selectors of the class and of the request choose a device."""
+        selected = self._pools.selected
         for device_class, i, expression in wanted.selectors:
             key = (expression, id(candidate.device))
-            answer = self._selected.get(key)
+            answer = selected.get(key)
             if answer is None:
+                where = f"{_owner(wanted, device_class)}: selector #{i}"
                 try:
                     answer = self._evaluate(expression, candidate.id[0], candidate.device)
                 except CompileError as error:
-                    where = _owner(wanted, device_class)
-                    raise AllocationError(
-                        f"{where}: selector #{i}: CEL compile error: {error}"
-                    ) from None
+                    raise AllocationError(f"{where}: CEL compile error: {error}") from None
                 except EvaluationError as error:
-                    answer = error
-                self._selected[key] = answer
-            if isinstance(answer, EvaluationError):
-                where = _owner(wanted, device_class)
-                raise AllocationError(f"{where}: selector #{i}: CEL runtime error: {answer}")
+                    raise AllocationError(f"{where}: CEL runtime error: {error}") from None
+                if len(selected) >= _REMEMBERED:
+                    selected.clear()
+                selected[key] = answer
             if not answer:
                 return False
         return True

@@ -63,18 +63,10 @@ class NodePools(msgspec.Struct):
     """What some nodes can reach."""
 
     pools: list[Pool]
+    #: Every device that may be allocated, in order.
+    devices: list[Candidate]
     #: Devices of these pools choose their nodes one by one.
     per_device: bool
-
-    @property
-    def devices(self) -> list[Candidate]:
-        """Return every device that may be allocated, in order."""
-        return [
-            candidate
-            for pool in self.pools
-            if not pool.is_incomplete and not pool.invalid
-            for candidate in pool.devices
-        ]
 
 
 @lru_cache(maxsize=1024)
@@ -118,6 +110,8 @@ class SlicePools:
         self._lister = lister
         self._partitions = partitions
         self._version = -1
+        #: What selectors said of devices, by expression and device; gone when a slice changes.
+        self.selected: dict[tuple[str, int], bool] = {}
         self._by_node: dict[str, tuple[Node, NodePools]] = {}
         self._by_slices: dict[tuple[int, ...], NodePools] = {}
         lister.add_index(_BY_NODE, _node_keys)
@@ -129,6 +123,7 @@ class SlicePools:
             self._version = self._lister.version
             self._by_node.clear()
             self._by_slices.clear()
+            self.selected.clear()
         known = self._by_node.get(node.metadata.name)
         if known is not None and known[0] is node:
             return known[1]
@@ -182,7 +177,8 @@ class SlicePools:
         # Pools whose devices have to be prepared first come last.
         pools.sort(key=lambda pool: (_has_binding_conditions(pool), pool.id))
         per_device = any(one.spec.per_device_node_selection for one in reached)
-        return NodePools(pools, per_device)
+        devices = [candidate for pool in pools for candidate in pool.devices]
+        return NodePools(pools, devices, per_device)
 
     def _pool(self, key: PoolID, slices: list[ResourceSlice]) -> Pool | None:
         about = slices[0].spec.pool
