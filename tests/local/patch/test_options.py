@@ -25,7 +25,7 @@ START = 'PatchOptions.meta.k8s.io "" is invalid: '
             {"field_manager": "m\n"},
             'fieldManager: Invalid value: "m\\n": invalid character U+000A (at position 1)',
         ),
-        ({"dry_run": ["x"]}, 'dryRun: Unsupported value: "x": supported values: "All"'),
+        ({"dry_run": ["x"]}, 'dryRun: Unsupported value: ["x"]: supported values: "All"'),
         (
             {"field_validation": "x"},
             'fieldValidation: Unsupported value: "x": supported values: "", "Ignore", "Strict", '

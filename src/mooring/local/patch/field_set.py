@@ -18,7 +18,10 @@ Path = tuple[str, ...]
 
 
 class FieldSet:
-    """Hold a set of paths. Operations return new sets; only `insert` changes one."""
+    """Hold a set of paths. No child is empty.
+
+    Operations return sets that may share parts with their arguments; only `insert` changes one.
+    """
 
     __slots__ = ("children", "members")
 
@@ -71,7 +74,7 @@ class FieldSet:
 
     def empty(self) -> bool:
         """Tell whether the set has no path."""
-        return not self.members and all(child.empty() for child in self.children.values())
+        return not self.members and not self.children
 
     def has(self, path: Path) -> bool:
         """Tell whether a path is a member."""
@@ -92,6 +95,10 @@ class FieldSet:
 
     def union(self, other: FieldSet) -> FieldSet:
         """Return the paths of either."""
+        if self.empty():
+            return other
+        if other.empty():
+            return self
         return self._with(
             self.members | other.members,
             (
@@ -102,6 +109,8 @@ class FieldSet:
 
     def intersection(self, other: FieldSet) -> FieldSet:
         """Return the paths of both."""
+        if self.empty() or other.empty():
+            return FieldSet()
         return self._with(
             self.members & other.members,
             (
@@ -113,6 +122,8 @@ class FieldSet:
 
     def difference(self, other: FieldSet) -> FieldSet:
         """Return the paths that the other has not."""
+        if self.empty() or other.empty():
+            return self
         return self._with(
             self.members - other.members,
             (
@@ -123,6 +134,8 @@ class FieldSet:
 
     def without(self, other: FieldSet) -> FieldSet:
         """Return the paths that are neither in the other nor below one of its paths."""
+        if self.empty() or other.empty():
+            return self
         return self._with(
             self.members - other.members,
             (
