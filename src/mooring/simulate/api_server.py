@@ -177,16 +177,15 @@ class ApiServer:
             uid = body.get("preconditions", {}).get("uid", "")
             return self.delete(collection, target.name, target.namespace, uid=uid)
         old = store.get(collection, target.name, target.namespace)
+        meta = body.get("metadata", {})
+        if meta.get("resourceVersion") not in (None, old["metadata"]["resourceVersion"]):
+            raise Refusal(409, "Conflict", "the object has been modified; please try again")
         if method == "PATCH":
-            uid = old["metadata"]["uid"]
-            if body.get("metadata", {}).get("uid", uid) != uid:
+            if meta.get("uid") not in (None, old["metadata"]["uid"]):
                 raise Refusal(422, "Invalid", "metadata.uid: field is immutable")
             if target.subresource:
                 body = {target.subresource: body.get(target.subresource, {})}
             return store.replace(collection, merge(old, body))
-        version = body["metadata"].get("resourceVersion")
-        if version and version != old["metadata"]["resourceVersion"]:
-            raise Refusal(409, "Conflict", "the object has been modified; please try again")
         return store.replace(collection, body)
 
     def _list(self, target: Target) -> Json:

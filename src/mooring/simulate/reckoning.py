@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from mooring.api import KubeObject, Node, Pod
+from mooring.api import (
+    KubeObject,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    StorageClass,
+)
 from mooring.api.kinds import decode_as
 from mooring.app.scheduler import POD_SCHEDULED, Scheduler
 from mooring.framework.decision import Outcome
@@ -13,12 +20,22 @@ from mooring.queue.queued_pod_info import Place
 from mooring.simulate.ledger import FINISHED
 from mooring.simulate.memory import MemoryScheduler
 from mooring.simulate.object_store import NODES, PODS, Json, ObjectStore
+from mooring.simulate.provisioner import CLAIMS, CLASSES, VOLUMES
 
 #: Plugins whose hints, as kube-scheduler has them, do not tell of every event that may help: a pod
 #: that the anti-affinity of others refused is not tried again for a new node, nor for a node's new
 #: label. In kube-scheduler the flush after 5 minutes finds such pods; here there is none.
 # kube-scheduler: plugins/interpodaffinity/plugin.go (isSchedulableAfterNodeChange)
 FORGETFUL = frozenset(("InterPodAffinity",))
+
+
+#: What the judge is shown beside pods.
+KINDS: dict[type[KubeObject], str] = {
+    Node: NODES,
+    PersistentVolumeClaim: CLAIMS,
+    PersistentVolume: VOLUMES,
+    StorageClass: CLASSES,
+}
 
 
 async def reckon(scheduler: Scheduler, store: ObjectStore) -> list[str]:
@@ -30,7 +47,7 @@ async def reckon(scheduler: Scheduler, store: ObjectStore) -> list[str]:
         *_cache(scheduler, pods, store.list(NODES)),
         *_queue(scheduler, pods),
         *_statuses(pods),
-        *[text async for text in _forgotten(scheduler, pods, store.list(NODES))],
+        *[text async for text in _forgotten(scheduler, pods, store)],
     ]
 
 
@@ -116,13 +133,15 @@ def _differences(what: str, found: dict[str, Any], truth: dict[str, Any]) -> Ite
 
 
 async def _forgotten(
-    scheduler: Scheduler, pods: list[Json], nodes: list[Json]
+    scheduler: Scheduler, pods: list[Json], store: ObjectStore
 ) -> AsyncIterator[str]:
     """Say which pods are pending although there is room for them, or could be made."""
     pending = [pod for pod in pods if not pod["spec"].get("nodeName")]
     if not pending:
         return
-    objects: list[KubeObject] = [decode_as(node, Node) for node in nodes]
+    objects: list[KubeObject] = [
+        decode_as(obj, kind) for kind, path in KINDS.items() for obj in store.list(path)
+    ]
     waiting = []
     for pod in pods:
         # Nobody has a claim on room: those who had one have got it, or have lost it.

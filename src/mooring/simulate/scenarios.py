@@ -7,11 +7,11 @@ import random as random_module
 from typing import Any
 
 from mooring.simulate.api_server import ApiServer
-from mooring.simulate.approver import LABEL
+from mooring.simulate.approver import CALM_FROM, LABEL
 from mooring.simulate.client import merge
 from mooring.simulate.object_store import NODES, PODS, Json
+from mooring.simulate.provisioner import HOSTNAME, Provisioner
 
-HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 NAMESPACE = "default"
 SCHEDULER = "default-scheduler"
@@ -32,6 +32,9 @@ class Workload:
         self._crowded = random.random() < 0.6
         self._sociable = random.random() < 0.4
         self._approved = random.random() < 0.4
+        self._provisioner: Provisioner | None = None
+        if random.random() < 0.3:
+            self._provisioner = Provisioner(self._store, random, CALM_FROM)
         self._actions: list[Any] = []
         for action, most in (
             (self._add_pod, 12),
@@ -90,7 +93,9 @@ class Workload:
             spec["tolerations"] = [{"key": "dedicated", "operator": "Exists"}]
         if random.random() < 0.1:
             spec["schedulingGates"] = [{"name": "later"}]
-        if random.random() < 0.1:
+        # A pod that is nominated before it waits, and never preempts, keeps its nomination where
+        # the scheduler dies meanwhile: kube-scheduler leaves it to whoever set it.
+        if random.random() < 0.1 and not (self._approved or self._provisioner):
             spec["preemptionPolicy"] = "Never"
         if self._sociable and random.random() < 0.4:
             spec["affinity"] = self._make_affinity(app)
@@ -103,6 +108,9 @@ class Workload:
                     "labelSelector": {"matchLabels": {"app": app}},
                 }
             ]
+        if self._provisioner is not None and random.random() < 0.4:
+            claim = {"claimName": self._provisioner.add_claim(NAMESPACE)}
+            spec["volumes"] = [{"name": "data", "persistentVolumeClaim": claim}]
         labels = {"app": app}
         if self._approved and random.random() < 0.5:
             labels[LABEL] = "yes"
@@ -181,6 +189,8 @@ class Workload:
                 "status": {"allocatable": offer, "capacity": offer},
             },
         )
+        if self._provisioner is not None:
+            self._provisioner.add_local_volume(name)
 
     def _some_node(self) -> Json | None:
         nodes = self._store.list(NODES)
