@@ -243,8 +243,7 @@ class Scheduler:
             handle.profile = profile
             profiles[profile.name] = profile
         for profile in profiles.values():
-            for plugin in profile.plugins.values():
-                plugin.start()
+            profile.start()
         return profiles
 
     # Work beside the loop.
