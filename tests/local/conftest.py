@@ -8,11 +8,20 @@ from pathlib import Path
 import pytest
 
 from mooring.local.local_cluster import LocalCluster, Settings
+from mooring.observe.clock import Clock, SystemClock
 from tests.local.workbench import Workbench
 
 
+@pytest.fixture
+def clock() -> Clock:
+    """Give the clock of controllers and fake nodes; a test module may have its own."""
+    return SystemClock()
+
+
 @pytest.fixture(params=["local", "kube-apiserver"])
-async def workbench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Workbench]:
+async def workbench(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: Clock
+) -> AsyncIterator[Workbench]:
     """Give controllers and fake nodes on an API server."""
     local = None
     if request.param == "local":
@@ -21,7 +30,7 @@ async def workbench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
         await local.start()
     else:
         kubeconfig = request.getfixturevalue("control_plane").admin_kubeconfig
-    bench = Workbench(kubeconfig)
+    bench = Workbench(kubeconfig, clock=clock)
     try:
         await bench.start()
         yield bench

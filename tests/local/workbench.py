@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from mooring.api import CustomResource, Namespace, Node, ObjectMeta, Pod
+from mooring.api import CustomResource, Lease, Namespace, Node, ObjectMeta, Pod
 from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.client import MERGE, STRATEGIC, Client
 from mooring.client.kubeconfig import load_kubeconfig
@@ -22,22 +23,47 @@ from mooring.local.controllers.controllers import Controllers
 from mooring.local.controllers.daemon_pods import target_of
 from mooring.local.controllers.writer import Writer
 from mooring.local.nodes.fake_nodes import FakeNodes
+from mooring.observe.clock import Clock
 
 SECONDS = 30
 T = TypeVar("T")
 Object = dict[str, Any]
 
 
+class ManualClock:
+    """A clock that stands still until it is advanced, and lets sleepers sleep."""
+
+    def __init__(self) -> None:
+        self._now = time.time()
+        self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
+
+    def now(self) -> float:
+        return self._now
+
+    async def sleep(self, seconds: float) -> None:
+        woken = asyncio.get_running_loop().create_future()
+        self._sleepers.append((self._now + seconds, woken))
+        await woken
+
+    def advance(self, seconds: float) -> None:
+        self._now += seconds
+        due = [one for when, one in self._sleepers if when <= self._now]
+        self._sleepers = [one for one in self._sleepers if one[0] > self._now]
+        for woken in due:
+            if not woken.done():
+                woken.set_result(None)
+
+
 class Workbench:
     """What a test has: verbs on objects, and waiting for what comes of them."""
 
-    def __init__(self, kubeconfig: Path, *, nodes: int = 2, manifests: Any = ()) -> None:
+    def __init__(self, kubeconfig: Path, *, nodes: int = 2, clock: Clock | None = None) -> None:
         self.client = Client(AiohttpTransport(load_kubeconfig(kubeconfig)))
         self.informers = InformerFactory(self.client, selections={})
         self.namespace = f"test-{uuid.uuid4().hex[:10]}"
         self.writer = Writer(self.client)
-        self.controllers = Controllers(self.client, self.informers)
-        self.fake_nodes = FakeNodes(self.client, self.informers, count=nodes, manifests=manifests)
+        self.controllers = Controllers(self.client, self.informers, clock)
+        self.fake_nodes = FakeNodes(self.client, self.informers, clock, count=nodes)
         self._changed = asyncio.Event()
         self._binding: set[asyncio.Task[None]] = set()
         self._made: list[tuple[Any, Object]] = []
@@ -64,14 +90,15 @@ class Workbench:
             await self._remove(resource, made["metadata"]["name"])
         for node in await self._nodes():
             await self._remove(raw_resource(Node), node)
+            await self._remove(raw_resource(Lease), node, "kube-node-lease")
         await self.client.close()
 
     async def _nodes(self) -> list[str]:
         return [node.metadata.name for node in (await self.client.list(Node)).items]
 
-    async def _remove(self, resource: Any, name: str) -> None:
+    async def _remove(self, resource: Any, name: str, namespace: str = "") -> None:
         try:
-            await self.client.request("DELETE", resource.path("", name))
+            await self.client.request("DELETE", resource.path(namespace, name))
         except ApiError as error:
             if not error.is_not_found:
                 raise

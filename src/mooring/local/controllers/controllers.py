@@ -17,6 +17,8 @@ from mooring.local.controllers.pod_collector import PodCollector
 from mooring.local.controllers.replica_set import ReplicaSetController
 from mooring.local.controllers.stateful_set import StatefulSetController
 from mooring.local.controllers.taint_eviction import TaintEvictionController
+from mooring.local.controllers.volume_binder import VolumeBinder
+from mooring.local.controllers.volume_protection import EphemeralVolumes, VolumeProtection
 from mooring.observe.clock import Clock, SystemClock
 
 KINDS: tuple[type[Controller], ...] = (
@@ -26,6 +28,9 @@ KINDS: tuple[type[Controller], ...] = (
     DaemonSetController,
     JobController,
     DisruptionController,
+    VolumeBinder,
+    VolumeProtection,
+    EphemeralVolumes,
     NodeLifecycleController,
     TaintEvictionController,
     PodCollector,

@@ -202,7 +202,7 @@ class GarbageCollector(Controller):
             policy = FOREGROUND
         else:
             policy = BACKGROUND
-        await self.writer.delete(item.resource, item, policy=policy)
+        await self.writer.delete(item.resource, item, policy=policy, unchanged=True)
 
     async def _is_absent(self, reference: OwnerReference, namespace: str) -> bool:
         """Ask the server about an owner that is not in the graph."""

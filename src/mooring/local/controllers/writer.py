@@ -78,14 +78,20 @@ class Writer:
         *,
         policy: str = "",
         grace: int | None = None,
+        unchanged: bool = False,
     ) -> None:
-        """Delete this very object; one that is gone already is no failure."""
+        """Delete this very object; one that is gone already is no failure.
+
+        With `unchanged`, only as it was read: the server refuses otherwise.
+        """
         metadata = obj.metadata
         options: Object = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
             "preconditions": {"uid": metadata.uid},
         }
+        if unchanged:
+            options["preconditions"]["resourceVersion"] = metadata.resource_version
         if policy:
             options["propagationPolicy"] = policy
         if grace is not None:
@@ -95,7 +101,7 @@ class Writer:
             await self._send("DELETE", path, options)
         except ApiError as error:
             # Conflict: another object of that name, so this one is gone too.
-            if not error.is_not_found and not error.is_conflict:
+            if not error.is_not_found and (unchanged or not error.is_conflict):
                 raise
 
     async def _send(

@@ -57,7 +57,7 @@ class NodeReporter(Controller):
             return due - now
         await self._renew(node)
         self._renewed[name] = now
-        return RENEW_SECONDS
+        return now + RENEW_SECONDS - self.context.clock.now()
 
     async def _report(self, node: Node) -> None:
         now = self.context.clock.now()
@@ -93,17 +93,15 @@ class NodeReporter(Controller):
             "leaseDurationSeconds": LEASE_SECONDS,
             "renewTime": micro_time(self.context.clock.now()),
         }
+        owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node.metadata.uid}
+        metadata = {"ownerReferences": [owner]}
         try:
-            await self.writer.patch(LEASES, LEASE_NAMESPACE, name, {"spec": spec})
+            # A lease of an earlier node of this name would be collected: it changes hands.
+            patch = {"metadata": metadata, "spec": spec}
+            await self.writer.patch(LEASES, LEASE_NAMESPACE, name, patch)
         except ApiError as error:
             if not error.is_not_found:
                 raise
-            owner = {
-                "apiVersion": "v1",
-                "kind": "Node",
-                "name": name,
-                "uid": node.metadata.uid,
-            }
-            metadata = {"name": name, "namespace": LEASE_NAMESPACE, "ownerReferences": [owner]}
-            lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
-            await self.writer.create(LEASES, {**lease, "metadata": metadata, "spec": spec})
+            lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": spec}
+            named = {"name": name, "namespace": LEASE_NAMESPACE, **metadata}
+            await self.writer.create(LEASES, {**lease, "metadata": named})
