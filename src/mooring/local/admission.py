@@ -92,6 +92,7 @@ def _admit_pod(cluster: Cluster, pod: Object) -> None:
         _service_account(cluster, pod)
     _tolerate(pod["spec"])
     _priority(cluster, pod)
+    _runtime_class(cluster, pod)
     limits.check_quota(cluster, pod)
 
 
@@ -207,6 +208,35 @@ def _priority(cluster: Cluster, pod: Object) -> None:
         )
         raise _forbidden(pod, why)
     spec["preemptionPolicy"] = policy
+
+
+def _runtime_class(cluster: Cluster, pod: Object) -> None:
+    """Give a pod the overhead and the place of its runtime class."""
+    # kube-apiserver: plugin/pkg/admission/runtimeclass/admission.go
+    spec = pod["spec"]
+    name = spec.get("runtimeClassName") or ""
+    found = cluster.lookup("node.k8s.io/runtimeclasses", "", name) if name else None
+    if name and found is None:
+        raise _forbidden(pod, f'pod rejected: RuntimeClass "{name}" not found')
+    overhead = ((found or {}).get("overhead") or {}).get("podFixed")
+    given = spec.get("overhead")
+    if overhead:
+        if given and given != overhead:
+            why = "Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+            raise _forbidden(pod, f"pod rejected: {why}")
+        spec["overhead"] = dict(overhead)
+    elif given:
+        why = "Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        raise _forbidden(pod, f"pod rejected: {why}")
+    place = (found or {}).get("scheduling") or {}
+    for key, value in (place.get("nodeSelector") or {}).items():
+        there = spec.setdefault("nodeSelector", {}).setdefault(key, value)
+        if there != value:
+            why = f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}"
+            raise _forbidden(pod, f"{why}; pod.spec.nodeSelector[{key}] = {there}")
+    if tolerations := place.get("tolerations"):
+        have = spec.get("tolerations") or []
+        spec["tolerations"] = [*have, *(one for one in tolerations if one not in have)]
 
 
 def _priority_class(cluster: Cluster, name: str) -> Object | None:

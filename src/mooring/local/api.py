@@ -96,11 +96,13 @@ class Api:
     def _warned(self, request: Request, info: RequestInfo) -> Response:
         """Answer for a resource, with a warning where its kind is deprecated."""
         served = self.cluster.catalogue.get(info.group, info.version, info.resource)
-        notice = kind_warning(served.group_version, served.kind) if served is not None else None
-        if notice is None:
-            return self._resource(request, info)
+        if served is None:
+            return _not_found()
+        notice = served.warning or kind_warning(served.group_version, served.kind)
+        if not notice:
+            return self._resource(request, info, served)
         try:
-            response = self._resource(request, info)
+            response = self._resource(request, info, served)
         except Refusal as refusal:
             response = refuse(refusal)
         response.warnings = [notice, *response.warnings]
@@ -124,10 +126,7 @@ class Api:
         if not self.authorizer.allows(asked):
             raise self.authorizer.refusal(asked)
 
-    def _resource(self, request: Request, info: RequestInfo) -> Response:
-        served = self.cluster.catalogue.get(info.group, info.version, info.resource)
-        if served is None:
-            return _not_found()
+    def _resource(self, request: Request, info: RequestInfo, served: Served) -> Response:
         if served.store == "/namespaces":
             info.namespace = ""
         elif info.namespace and not served.namespaced:
@@ -153,6 +152,8 @@ class Api:
 
     def _part(self, request: Request, info: RequestInfo, served: Served) -> Response:
         part = served.subresources.get(info.subresource)
+        if part is None and served.custom is not None:
+            raise refusals.not_found(served.name, served.group, info.name)
         if part is None:
             raise refusals.no_such_resource()
         if info.verb not in part.verbs:

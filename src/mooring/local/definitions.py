@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mooring.local.cluster import Cluster
-from mooring.local.resources import custom_resource
+from mooring.local.resources import custom_resource, version_rank
 from mooring.local.schema.custom import CustomKind, custom_kinds
 from mooring.local.validation.problems import Problem, invalid
 
@@ -72,7 +72,30 @@ def serve(cluster: Cluster, definition: Object) -> None:
     spec = definition["spec"]
     cluster.catalogue.remove(spec["group"], spec["names"]["plural"])
     for custom in custom_kinds(definition):
-        cluster.catalogue.add(custom_resource(custom))
+        served = custom_resource(custom)
+        served.warning = _warning(spec, custom)
+        cluster.catalogue.add(served)
+
+
+def _warning(spec: Object, custom: CustomKind) -> str:
+    """Return what clients of a deprecated version are told."""
+    # apiextensions-apiserver: pkg/apiserver/customresource_handler.go
+    version = next(one for one in spec["versions"] if one["name"] == custom.version)
+    if not version.get("deprecated"):
+        return ""
+    if version.get("deprecationWarning"):
+        return str(version["deprecationWarning"])
+    text = f"{custom.group_version} {custom.kind} is deprecated"
+    better = [
+        one["name"]
+        for one in spec["versions"]
+        if one.get("served")
+        and not one.get("deprecated")
+        and version_rank(one["name"]) < version_rank(custom.version)
+    ]
+    if better:
+        text += f"; use {custom.group}/{min(better, key=version_rank)} {custom.kind}"
+    return text
 
 
 def withdraw(cluster: Cluster, definition: Object) -> None:

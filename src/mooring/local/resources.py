@@ -50,6 +50,8 @@ class Served:
     custom: CustomKind | None = None
     """What its definition says, None for a built-in kind."""
     list_kind: str = ""
+    warning: str = ""
+    """What a custom resource's clients are told, where its version is deprecated."""
 
     @property
     def group_version(self) -> str:

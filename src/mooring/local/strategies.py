@@ -20,6 +20,7 @@ from mooring.local.validation.custom import check_custom
 
 Object = dict[str, Any]
 
+_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _TRACKED = ("managedFields", "resourceVersion")
 _KEEPS_STATUS = frozenset({"/nodes", "/events"})
 _GENERATION = frozenset(
@@ -164,12 +165,24 @@ def prepare_update(
         services.prepare(cluster, obj, old)
     elif served.store == definitions.RESOURCE:
         definitions.prepare(cluster, obj)
+    elif served.store == "apps/daemonsets":
+        _count_template(obj, old)
     if served.store in _GENERATION or served.custom is not None:
         ignored = ("metadata", "status")
         before = {key: value for key, value in old.items() if key not in ignored}
         after = {key: value for key, value in obj.items() if key not in ignored}
         if before != after:
             obj["metadata"]["generation"] = int(old["metadata"].get("generation") or 0) + 1
+
+
+def _count_template(obj: Object, old: Object) -> None:
+    """Count the changes of a daemon set's template, as its annotation shows them."""
+    # kube-apiserver: pkg/registry/apps/daemonset/strategy.go, pkg/apis/apps/v1/conversion.go
+    count = int((old["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION) or 0)
+    if obj["spec"].get("template") != old["spec"].get("template"):
+        count += 1
+    annotations = obj["metadata"].get("annotations") or {}
+    obj["metadata"]["annotations"] = annotations | {_TEMPLATE_GENERATION: str(count)}
 
 
 def _keep_metadata(served: Served, obj: Object, old: Object) -> None:

@@ -36,6 +36,9 @@ def read(
     container = _container(pod, request.parameter("container"))
     if not pod["spec"].get("nodeName"):
         raise refusals.bad_request(f"pod {info.name} does not have a host assigned")
+    node = pod["spec"]["nodeName"]
+    if cluster.store.get("/nodes", node) is None:
+        raise refusals.not_found("pods", "", node)
     tail = request.parameter("tailLines")
     lines = int(tail) if tail.isdigit() else None
     found = source.log(pod, container, request.flag("follow"), lines) if source else None
