@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from mooring.api import DeviceClass, Node, ResourceClaim, ResourceSlice, decode_as
 from mooring.informers.store import Store
@@ -61,7 +62,7 @@ def _answer(scenario: dict[str, Any]) -> dict[str, Any]:
         return {}
     results = [
         msgspec.to_builtins(allocation_of(one, "n1", random.Random(0), binding_conditions=True))
-        for one in found
+        for one in found.claims()
     ]
     for result in results:
         for device in result["devices"]["results"]:
@@ -75,6 +76,38 @@ def test_devices_are_allocated_as_recorded(number: int) -> None:
     recorded = RECORDED[number]
     ours = msgspec.json.decode(msgspec.json.encode(_answer(recorded["scenario"])))
     assert ours == recorded["expected"]
+
+
+def _twin(scenario: dict[str, Any]) -> dict[str, Any]:
+    """Add a node n2 that has what n1 has, in pools of its own."""
+    twins = []
+    for one in scenario["slices"]:
+        spec = one["spec"]
+        if spec.get("nodeName") == "n1":
+            pool = {**spec["pool"], "name": f"twin-{spec['pool']['name']}"}
+            name = {"name": f"twin-{one['metadata']['name']}"}
+            twins.append({"metadata": name, "spec": {**spec, "nodeName": "n2", "pool": pool}})
+    kept = [one for one in scenario["slices"] if one["spec"].get("nodeName") != "n2"]
+    return {**scenario, "slices": [*kept, *twins]}
+
+
+@pytest.mark.parametrize("number", range(0, len(RECORDED), 2))
+def test_what_is_known_of_a_node_that_looks_the_same_is_true_of_another(number: int) -> None:
+    scenario = _twin(RECORDED[number]["scenario"])
+    claims = [decode_as(claim, ResourceClaim) for claim in scenario["claims"]]
+    first = decode_as(scenario["node"], Node)
+    second = replace(first, metadata=replace(first.metadata, name="n2"))
+    shared = _allocator(scenario, AllocatorFeatures())
+
+    def ask(allocator: Allocator, node: Node) -> Any:
+        try:
+            found = allocator.allocate(node, claims, lambda: False)
+        except (AllocationError, NodeAllocationError) as error:
+            return str(error)
+        return found and [[device.candidate.id for device in one.chosen] for one in found.claims()]
+
+    for node in (first, second):
+        assert ask(shared, node) == ask(_allocator(scenario, AllocatorFeatures()), node)
 
 
 # One class, one device; what is asked for varies.
@@ -109,7 +142,8 @@ ONE = {"exactly": {"deviceClassName": "c"}}
 def _ask(scenario: dict[str, Any], **features: bool) -> list[Any]:
     allocator = _allocator(scenario, AllocatorFeatures(**features))
     claims = [decode_as(claim, ResourceClaim) for claim in scenario["claims"]]
-    return [allocator.allocate(node, claims, lambda: False) for node in NODES]
+    found = [allocator.allocate(node, claims, lambda: False) for node in NODES]
+    return [one and one.claims() for one in found]
 
 
 def test_a_request_without_a_mode_is_for_one_device() -> None:
@@ -117,6 +151,20 @@ def test_a_request_without_a_mode_is_for_one_device() -> None:
     assert [one.candidate.id for one in found.chosen] == [("d", "p", "x")]
     # Both nodes reach the same devices: the search is done once.
     assert other is found
+
+
+def test_one_search_serves_nodes_that_look_the_same() -> None:
+    scenario = _scenario(ONE, where={"nodeName": "a"})
+    (one,) = scenario["slices"]
+    spec = {**one["spec"], "nodeName": "b", "pool": {**one["spec"]["pool"], "name": "q"}}
+    scenario["slices"].append({"metadata": {"name": "t"}, "spec": spec})
+    allocator = _allocator(scenario, AllocatorFeatures())
+    claims = [decode_as(claim, ResourceClaim) for claim in scenario["claims"]]
+    here, there = (allocator.allocate(node, claims, lambda: False) for node in NODES)
+    assert here is not None and there is not None
+    assert there.answer is here.answer
+    (found,) = there.claims()
+    assert [device.candidate.id for device in found.chosen] == [("d", "q", "x")]
 
 
 def test_devices_of_one_node_are_not_another_ones() -> None:

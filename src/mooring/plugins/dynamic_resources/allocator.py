@@ -12,6 +12,7 @@ import copy
 from collections.abc import Callable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from mooring.api import DeviceClass, Node, ResourceClaim
 from mooring.api.quantity import parse_nanos
@@ -34,8 +35,8 @@ from mooring.plugins.dynamic_resources.results import ClaimDevices
 from mooring.plugins.dynamic_resources.search import Search
 from mooring.plugins.dynamic_resources.tracker import AllocatedDevices, Amounts
 
-#: Answers of selectors; each takes about 200 bytes.
-_REMEMBERED = 1_000_000
+#: Answers of selectors about the devices of a pool.
+_REMEMBERED = 4096
 
 INVALID_POOLS = "invalid resource pools were encountered"
 
@@ -50,6 +51,30 @@ class AllocatorFeatures(msgspec.Struct, frozen=True):
     binding_conditions: bool = True
     consumable_capacity: bool = True
     list_attributes: bool = False
+
+
+class FoundDevices(msgspec.Struct, frozen=True):
+    """What was found for a node, there or on another that looks the same."""
+
+    answer: list[ClaimDevices]
+    source: NodePools
+    here: NodePools
+
+    def claims(self) -> list[ClaimDevices]:
+        """Return the devices of the node itself, claim by claim."""
+        if self.source is self.here:
+            return self.answer
+        places = {candidate.id: i for i, candidate in enumerate(self.source.devices)}
+        return [
+            replace(
+                one,
+                chosen=tuple(
+                    replace(device, candidate=self.here.devices[places[device.candidate.id]])
+                    for device in one.chosen
+                ),
+            )
+            for one in self.answer
+        ]
 
 
 class NodeAllocationError(Exception):
@@ -75,26 +100,39 @@ class Allocator:
         self._wanted: dict[tuple[int, int], list[Wanted]] = {}
         self._variables: dict[int, dict[str, object]] = {}
         self._counters: dict[tuple[str, str], dict[str, Amounts]] = {}
-        #: Answers for nodes that reach the same devices, by what they reach and what is asked.
-        self._answers: dict[tuple[int, ...], tuple[NodePools, list[ClaimDevices] | None]] = {}
+        #: Answers by what is asked, and what a node reaches or what that looks like.
+        self._answers: dict[tuple[object, ...], tuple[NodePools, list[ClaimDevices] | None]] = {}
 
     def allocate(
         self, node: Node, claims: Sequence[ResourceClaim], expired: Callable[[], bool]
-    ) -> list[ClaimDevices] | None:
+    ) -> FoundDevices | None:
         """Return devices for every claim, or None. The claims must outlive the allocator.
 
         AllocationError where claims or classes are at fault, NodeAllocationError where the node's
         pools are; TimeoutError once `expired`.
         """
         reached = self._pools.of(node)
-        key = (id(reached), *map(id, claims))
+        key = (self._likeness(reached), *map(id, claims))
         known = self._answers.get(key)
-        if known is not None:
-            return known[1]
-        answer = self._search(node, reached, claims, expired)
-        if not reached.per_device:
-            self._answers[key] = (reached, answer)
-        return answer
+        if known is None:
+            known = (reached, self._search(node, reached, claims, expired))
+            if not reached.per_device:
+                self._answers[key] = known
+        source, answer = known
+        return None if answer is None else FoundDevices(answer, source, reached)
+
+    def _likeness(self, reached: NodePools) -> object:
+        """Return what is equal for nodes on which a search finds the same."""
+        if not reached.shape:
+            return id(reached)
+        allocated = self.allocated
+        if not any(allocated.touches(pool.id) for pool in reached.pools):
+            return reached.shape
+        # What is left of shared devices is too much to compare.
+        if any(allocated.consumed(candidate.id) for candidate in reached.devices):
+            return id(reached)
+        taken = tuple(allocated.is_taken(candidate.id) for candidate in reached.devices)
+        return (reached.shape, taken)
 
     def _search(
         self,
@@ -207,9 +245,9 @@ class Allocator:
 
     def selects(self, wanted: Wanted, candidate: Candidate) -> bool:
         """Tell whether the selectors of the class and of the request choose a device."""
-        selected = self._pools.selected
+        selected = candidate.pool.selected
         for device_class, i, expression in wanted.selectors:
-            key = (expression, id(candidate.device))
+            key = (expression, candidate.device.name)
             answer = selected.get(key)
             if answer is None:
                 where = f"{_owner(wanted, device_class)}: selector #{i}"

@@ -54,6 +54,10 @@ class ClaimBinder:
             # The node itself provides the resources.
             return
         key = claim.metadata.uid
+        if is_special and is_in_memory(claim) and not _asks(kept, node_name):
+            # So here, while other claims had to be allocated.
+            self._tracker.finish(key)
+            return
         try:
             if is_special and is_in_memory(claim):
                 kept.claims[index] = claim = await self._create(kept, node_name)
@@ -216,6 +220,14 @@ class ClaimBinder:
             patch = {"metadata": {"$deleteFromPrimitiveList/finalizers": [CLAIM_FINALIZER]}}
             await self._handle.client.patch(ResourceClaim, name, namespace, patch)
         await self._handle.client.delete(ResourceClaim, name, namespace)
+
+
+def _asks(kept: PodClaims, node_name: str) -> bool:
+    """Tell whether the special claim asks for devices on a node."""
+    found = kept.nodes.get(node_name)
+    if found is None or found.extended_claim is None:
+        return True
+    return bool(found.extended_claim.spec.devices.requests)
 
 
 def _precondition(claim: ResourceClaim) -> dict[str, str]:

@@ -228,7 +228,7 @@ class DynamicResources(Plugin):
                 return Status.error(str(error))
             if found is None:
                 return CANNOT_ALLOCATE
-            planned = NodeAllocation(tuple(found), claim, mappings)
+            planned = NodeAllocation(found, claim, mappings)
         if unavailable:
             kept.unavailable[name] = unavailable
             return NOT_AVAILABLE
@@ -334,12 +334,12 @@ class DynamicResources(Plugin):
         if not places:
             return None
         planned = kept.nodes.get(node_name)
-        if planned is None or not planned.found:
+        if planned is None:
             if all(index == kept.own_count for index in places):
                 # The node itself provides the extended resources.
                 return None
             return Status.error("claim allocation not found for node")
-        for index, found in zip(places, planned.found, strict=True):
+        for index, found in zip(places, planned.found.claims(), strict=True):
             try:
                 allocation = allocation_of(
                     found, node_name, self.handle.random, binding_conditions=self._waits

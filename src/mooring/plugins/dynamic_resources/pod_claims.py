@@ -10,9 +10,8 @@ import msgspec
 
 from mooring.api import NodeTerms, ResourceClaim
 from mooring.api.resource import AllocationResult
-from mooring.plugins.dynamic_resources.allocator import Allocator
+from mooring.plugins.dynamic_resources.allocator import Allocator, FoundDevices
 from mooring.plugins.dynamic_resources.extended import Mappings
-from mooring.plugins.dynamic_resources.results import ClaimDevices
 
 #: The best alternative counts this much. # api: FirstAvailableDeviceRequestMaxSize
 _MOST_ALTERNATIVES = 8
@@ -22,7 +21,7 @@ class NodeAllocation(msgspec.Struct, frozen=True):
     """What Filter found for a node."""
 
     #: For each claim that has to be allocated.
-    found: tuple[ClaimDevices, ...] = ()
+    found: FoundDevices
     #: The special claim as it has to be on this node, and what serves the containers.
     extended_claim: ResourceClaim | None = None
     mappings: Mappings = ()
@@ -80,7 +79,7 @@ class PodClaims:
         found = self.nodes.get(node_name)
         if found is None:
             return 0
-        left = iter(found.found)
+        left = iter(found.found.answer)
         score = 0
         for claim in self.claims:
             allocation = claim.status.allocation

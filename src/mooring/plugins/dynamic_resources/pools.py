@@ -7,7 +7,6 @@ Nodes that reach the same slices share one NodePools, so that a search among the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 
 import msgspec
@@ -52,6 +51,8 @@ class Pool(msgspec.Struct):
     #: Every device of the pool, also those out of the node's reach: they consume counters too.
     all_devices: list[tuple[DeviceID, Device]] = []
     counter_sets: dict[str, CounterSet] = {}
+    #: What selectors said of the devices, by expression and name.
+    selected: dict[tuple[str, str], bool] = {}
 
     @property
     def name(self) -> str:
@@ -62,11 +63,17 @@ class Pool(msgspec.Struct):
 class NodePools(msgspec.Struct):
     """What some nodes can reach."""
 
+    slices: list[ResourceSlice]
     pools: list[Pool]
     #: Every device that may be allocated, in order.
     devices: list[Candidate]
     #: Devices of these pools choose their nodes one by one.
     per_device: bool
+    #: The same for pools with the same devices under other names; empty where one search cannot
+    #: answer for another.
+    shape: bytes
+    #: Nothing but these slices went into it.
+    is_whole: bool
 
 
 @lru_cache(maxsize=1024)
@@ -110,10 +117,10 @@ class SlicePools:
         self._lister = lister
         self._partitions = partitions
         self._version = -1
-        #: What selectors said of devices, by expression and device; gone when a slice changes.
-        self.selected: dict[tuple[str, int], bool] = {}
         self._by_node: dict[str, tuple[Node, NodePools]] = {}
         self._by_slices: dict[tuple[int, ...], NodePools] = {}
+        #: What was known before the last change of a slice, of which most is still true.
+        self._before: dict[tuple[int, ...], NodePools] = {}
         lister.add_index(_BY_NODE, _node_keys)
         lister.add_index(_BY_POOL, _pool_keys)
 
@@ -122,8 +129,7 @@ class SlicePools:
         if self._lister.version != self._version:
             self._version = self._lister.version
             self._by_node.clear()
-            self._by_slices.clear()
-            self.selected.clear()
+            self._before, self._by_slices = self._by_slices, {}
         known = self._by_node.get(node.metadata.name)
         if known is not None and known[0] is node:
             return known[1]
@@ -131,7 +137,10 @@ class SlicePools:
         key = tuple(map(id, reached))
         found = self._by_slices.get(key)
         if found is None:
-            found = self._by_slices[key] = self._gather(reached)
+            found = self._before.get(key)
+            if found is None or not found.is_whole:
+                found = self._gather(reached)
+            self._by_slices[key] = found
         self._by_node[node.metadata.name] = (node, found)
         return found
 
@@ -158,7 +167,7 @@ class SlicePools:
                 ) from None
         return reached
 
-    def _gather(self, reached: Iterable[ResourceSlice]) -> NodePools:
+    def _gather(self, reached: list[ResourceSlice]) -> NodePools:
         by_pool: dict[PoolID, list[ResourceSlice]] = {}
         for one in reached:
             (key,) = _pool_keys(one)
@@ -178,7 +187,12 @@ class SlicePools:
         pools.sort(key=lambda pool: (_has_binding_conditions(pool), pool.id))
         per_device = any(one.spec.per_device_node_selection for one in reached)
         devices = [candidate for pool in pools for candidate in pool.devices]
-        return NodePools(pools, devices, per_device)
+        is_whole = all(
+            len(slices) == slices[0].spec.pool.resource_slice_count for slices in by_pool.values()
+        )
+        return NodePools(
+            reached, pools, devices, per_device, b"" if per_device else _shape(pools), is_whole
+        )
 
     def _pool(self, key: PoolID, slices: list[ResourceSlice]) -> Pool | None:
         about = slices[0].spec.pool
@@ -203,6 +217,14 @@ def _reaches(one: ResourceSlice, node: Node) -> bool:
     return bool(spec.per_device_node_selection) and any(
         node_matches(node, device.node_name, device.all_nodes, device.node_selector)
         for device in spec.devices
+    )
+
+
+def _shape(pools: list[Pool]) -> bytes:
+    if any(pool.is_incomplete or pool.invalid or pool.counter_sets for pool in pools):
+        return b""
+    return msgspec.json.encode(
+        [(pool.id[0], [candidate.device for candidate in pool.devices]) for pool in pools]
     )
 
 

@@ -22,6 +22,7 @@ Amounts = dict[str, int]
 """Amounts in billionths, by name of the capacity or counter."""
 
 _DEVICES = "allocated-devices"
+_POOLS = "pools-of-allocated-devices"
 _EXTENDED = "extended-resource-owner"
 
 _Key = tuple[str, str]
@@ -41,6 +42,10 @@ def _device_keys(claim: ResourceClaim) -> set[DeviceID]:
     return {device for device, _ in taken_devices(claim)}
 
 
+def _pool_keys(claim: ResourceClaim) -> set[tuple[str, str]]:
+    return {device[:2] for device, _ in taken_devices(claim)}
+
+
 def _extended_keys(claim: ResourceClaim) -> list[str]:
     if claim.metadata.annotations.get(EXTENDED_RESOURCE_CLAIM) != "true":
         return []
@@ -55,6 +60,7 @@ class ClaimTracker:
         self._in_flight: dict[str, ResourceClaim] = {}
         self._assumed: dict[_Key, ResourceClaim] = {}
         lister.add_index(_DEVICES, _device_keys)
+        lister.add_index(_POOLS, _pool_keys)
         lister.add_index(_EXTENDED, _extended_keys)
 
     def get(self, name: str, namespace: str = "") -> ResourceClaim | None:
@@ -142,7 +148,12 @@ class AllocatedDevices:
         self._extra = extra
         self._hidden = hidden
         self._shares = shares
+        self._extra_pools = {device[:2] for device in extra}
         self._known: dict[DeviceID, tuple[bool, Amounts | None, bool]] = {}
+
+    def touches(self, pool: tuple[str, str]) -> bool:
+        """Tell whether any device of a pool may be taken."""
+        return pool in self._extra_pools or any(True for _ in self._lister.by_index(_POOLS, pool))
 
     def is_taken(self, device: DeviceID) -> bool:
         """Tell whether a device as a whole is somebody's."""
