@@ -41,6 +41,8 @@ class ManualClock:
         return self._now
 
     async def sleep(self, seconds: float) -> None:
+        if seconds <= 0:
+            return
         woken = asyncio.get_running_loop().create_future()
         self._sleepers.append((self._now + seconds, woken))
         await woken

@@ -82,11 +82,11 @@ class WorkQueue:
             if known[0] <= due:
                 return
             known[1].cancel()
-        task = asyncio.get_running_loop().create_task(self._wait(key, seconds))
+        task = asyncio.get_running_loop().create_task(self._wait(key, due))
         self._timers[key] = (due, task)
 
-    async def _wait(self, key: Key, seconds: float) -> None:
-        await self._clock.sleep(max(0.0, seconds))
+    async def _wait(self, key: Key, due: float) -> None:
+        await self._clock.sleep(max(0.0, due - self._clock.now()))
         del self._timers[key]
         self.add(key)
 
