@@ -50,7 +50,7 @@ def admit_update(write: Write, old: Object, obj: Object) -> None:
         for name in ("priority", "preemptionPolicy"):
             if spec.get(name) is None and before.get(name) is not None:
                 spec[name] = before[name]
-        if not write.subresource:
+        if not write.subresource and "DefaultTolerationSeconds" not in write.cluster.disabled:
             _tolerate(spec)
     elif write.served.store == "scheduling.k8s.io/priorityclasses":
         _check_default_priority(write.cluster, obj)
@@ -88,10 +88,13 @@ def _check_namespace(write: Write, namespace: str, obj: Object) -> None:
 
 def _admit_pod(cluster: Cluster, pod: Object) -> None:
     limits.apply(cluster, pod)
-    if _MIRROR not in (pod["metadata"].get("annotations") or {}):
+    mirrored = _MIRROR in (pod["metadata"].get("annotations") or {})
+    if "ServiceAccount" not in cluster.disabled and not mirrored:
         _service_account(cluster, pod)
-    _tolerate(pod["spec"])
-    _priority(cluster, pod)
+    if "DefaultTolerationSeconds" not in cluster.disabled:
+        _tolerate(pod["spec"])
+    if "Priority" not in cluster.disabled:
+        _priority(cluster, pod)
     _runtime_class(cluster, pod)
     limits.check_quota(cluster, pod)
 

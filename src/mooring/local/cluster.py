@@ -31,6 +31,8 @@ class Cluster:
     catalogue: Catalogue
     now: Callable[[], datetime.datetime] = _now
     random: random.Random = field(default_factory=random.Random)
+    disabled: frozenset[str] = frozenset()
+    """The admission plugins that are off, by kube-apiserver's names."""
 
     def timestamp(self) -> str:
         """Return the time as objects carry it."""

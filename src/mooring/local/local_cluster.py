@@ -13,7 +13,7 @@ from mooring.local.journal import SqliteJournal
 from mooring.local.namespaces import NamespaceLifecycle
 from mooring.local.resources import Catalogue
 from mooring.local.schema.table import types
-from mooring.local.server import Server
+from mooring.local.server import Server, tls
 from mooring.local.store import Store
 from mooring.local.tokens import Signer
 
@@ -45,7 +45,7 @@ class LocalCluster:
         # Pods read the authority's certificate from their namespace; without nodes none do.
         trust = self.authority.pem if settings.nodes else b""
         self._namespaces = NamespaceLifecycle(self.cluster, trust)
-        self._server = Server(self.api.handle, self.authority)
+        self._server = Server(self.api.handle)
         self.url = ""
 
     async def start(self) -> None:
@@ -54,7 +54,9 @@ class LocalCluster:
         definitions.load(self.cluster)
         bootstrap.fill(self.cluster, self.authority.pem)
         self._namespaces.start()
-        port = await self._server.start(settings.host, settings.port)
+        port = await self._server.start(
+            settings.host, settings.port, tls(self.authority, settings.host)
+        )
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         self.url = f"https://{host}:{port}"
         admin = self.authority.client("kubernetes-admin", ("system:masters",))

@@ -27,15 +27,20 @@ _WORTH_PACKING = 128 * 1024
 
 def tls(authority: Authority, host: str) -> ssl.SSLContext:
     """Return a context that serves with a certificate of ours and takes those of clients."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
     pair = authority.server(host)
     with tempfile.TemporaryDirectory(prefix="mooring-") as folder:
         file = Path(folder, "server.pem")
         file.touch(mode=0o600)
         file.write_bytes(pair.key + pair.certificate)
-        context.load_cert_chain(file)
-    context.load_verify_locations(cadata=authority.pem.decode())
+        return tls_from_files(file, None, authority.pem.decode())
+
+
+def tls_from_files(certificate: Path, key: Path | None, authority: str) -> ssl.SSLContext:
+    """Return a context with a certificate of files; clients' are checked with an authority."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(certificate, key)
+    context.load_verify_locations(cadata=authority)
     context.verify_mode = ssl.CERT_OPTIONAL
     return context
 
@@ -43,19 +48,16 @@ def tls(authority: Authority, host: str) -> ssl.SSLContext:
 class Server:
     """Serve a handler on one address. `start` returns the port."""
 
-    def __init__(self, handler: Handler, authority: Authority) -> None:
+    def __init__(self, handler: Handler) -> None:
         self._handler = handler
-        self._authority = authority
         self._stop: Callable[[], Awaitable[None]] | None = None
 
-    async def start(self, host: str, port: int) -> int:
+    async def start(self, host: str, port: int, context: ssl.SSLContext) -> int:
         """Listen; port 0 takes a free one."""
         server = web.Server(self._serve, handler_cancellation=True)
         runner = web.ServerRunner(server, access_log=None, shutdown_timeout=1.0)
         await runner.setup()
-        site = web.TCPSite(
-            runner, host, port, ssl_context=tls(self._authority, host), reuse_address=True
-        )
+        site = web.TCPSite(runner, host, port, ssl_context=context, reuse_address=True)
         await site.start()
         self._stop = runner.cleanup
         address: Any = runner.addresses[0]

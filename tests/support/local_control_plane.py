@@ -1,0 +1,111 @@
+"""The local API server under the names of kube-apiserver and etcd.
+
+A harness that starts those two by their flags gets ours: `python local_control_plane.py etcd …` and
+`… kube-apiserver …`. The objects are kept beside the harness's etcd, so that a server that was
+killed comes back with them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import csv
+import signal
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import gettempdir
+from urllib.parse import urlsplit
+
+from cryptography.hazmat.primitives import serialization
+
+from mooring.local import bootstrap, definitions
+from mooring.local.api import Api
+from mooring.local.certificates import new_key
+from mooring.local.cluster import Cluster
+from mooring.local.exchange import User
+from mooring.local.journal import SqliteJournal
+from mooring.local.namespaces import NamespaceLifecycle
+from mooring.local.resources import Catalogue
+from mooring.local.schema.table import types
+from mooring.local.server import Server, tls_from_files
+from mooring.local.store import Store
+from mooring.local.tokens import Signer
+
+
+class _Health(BaseHTTPRequestHandler):
+    """Say what etcd says when it is well."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"health":"true"}')
+
+    def log_message(self, *_: object) -> None:
+        """Be quiet."""
+
+
+def etcd(arguments: list[str]) -> int:
+    """Be healthy; the objects are elsewhere."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--listen-client-urls", required=True)
+    options, _ = parser.parse_known_args(arguments)
+    address = urlsplit(options.listen_client_urls)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    ThreadingHTTPServer((str(address.hostname), int(address.port or 0)), _Health).serve_forever()
+    return 0
+
+
+def kube_apiserver(arguments: list[str]) -> int:
+    """Serve with kube-apiserver's flags."""
+    parser = argparse.ArgumentParser()
+    for name in ("etcd-servers", "tls-cert-file", "tls-private-key-file", "client-ca-file"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--secure-port", type=int, required=True)
+    parser.add_argument("--token-auth-file")
+    parser.add_argument("--service-account-signing-key-file")
+    parser.add_argument("--disable-admission-plugins", default="")
+    parser.add_argument("--runtime-config", default="")
+    options, _ = parser.parse_known_args(arguments)
+    asyncio.run(_serve(options))
+    return 0
+
+
+def _signer(path: str | None) -> Signer:
+    key = serialization.load_pem_private_key(Path(path).read_bytes(), None) if path else None
+    # A key of another kind signs nothing here; tokens are then of this process alone.
+    return Signer(key if hasattr(key, "curve") else new_key())  # type: ignore[arg-type]
+
+
+async def _serve(options: argparse.Namespace) -> None:
+    ended = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
+    folder = Path(gettempdir()) / f"mooring-etcd-{urlsplit(options.etcd_servers).port}"
+    enabled = [one.partition("=")[0] for one in options.runtime_config.split(",") if one]
+    cluster = Cluster(Store(SqliteJournal(folder)), Catalogue(types(), enabled))
+    cluster.disabled = frozenset(options.disable_admission_plugins.split(","))
+    api = Api(cluster, _signer(options.service_account_signing_key_file))
+    if options.token_auth_file:
+        with open(options.token_auth_file, newline="") as file:
+            for token, name, uid, *groups in csv.reader(file):
+                listed = tuple(one for group in groups for one in group.split(","))
+                api.authenticator.static[token] = User(name, listed, uid)
+    authority = Path(options.client_ca_file).read_text()
+    definitions.load(cluster)
+    bootstrap.fill(cluster, authority.encode())
+    namespaces = NamespaceLifecycle(cluster)
+    namespaces.start()
+    server = Server(api.handle)
+    context = tls_from_files(
+        Path(options.tls_cert_file), Path(options.tls_private_key_file), authority
+    )
+    await server.start("127.0.0.1", options.secure_port, context)
+    await ended.wait()
+    await server.stop()
+    await namespaces.stop()
+    cluster.store.close()
+
+
+if __name__ == "__main__":
+    role, *rest = sys.argv[1:]
+    sys.exit({"etcd": etcd, "kube-apiserver": kube_apiserver}[role](rest))
