@@ -60,6 +60,7 @@ class Workbench:
     """What a test has: verbs on objects, and waiting for what comes of them."""
 
     def __init__(self, kubeconfig: Path, *, nodes: int = 2, clock: Clock | None = None) -> None:
+        self.kubeconfig = kubeconfig
         self.client = Client(AiohttpTransport(load_kubeconfig(kubeconfig)))
         self.informers = InformerFactory(self.client, selections={})
         self.namespace = f"test-{uuid.uuid4().hex[:10]}"
