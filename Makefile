@@ -14,6 +14,9 @@ SCHEDULER_reference := $$KUBE_SCHEDULER
 SCHEDULER_FLAGS     := --config={config} --secure-port={port} --bind-address=127.0.0.1 \
   --authentication-kubeconfig={kubeconfig} --authorization-kubeconfig={kubeconfig}
 
+API       ?= real
+API_local := export KUBE_APISERVER=$(abspath tests/support)/local-kube-apiserver ETCD=$(abspath tests/support)/local-etcd;
+
 .DEFAULT_GOAL := help
 .PHONY: help venv test soak testenv testenv-env behave kubectl-judge lint format bench bench-live clean
 
@@ -48,8 +51,8 @@ testenv-env: ## print the export lines of what testenv built
 	@$(TESTENV) --env
 
 # The suite knows a scheduler by its command line alone; SCHEDULER=reference tries the suite itself.
-behave: venv ## run the behaviour suite with Mooring, or with SCHEDULER=reference
-	@set -e; parts=$$($(TESTENV) --env); eval "$$parts"; \
+behave: venv ## run the behaviour suite with Mooring, or with SCHEDULER=reference; API=local on our server
+	@set -e; parts=$$($(TESTENV) --env); eval "$$parts"; $(API_$(API)) \
 	export SCHEDULER_CMD="$(SCHEDULER_$(SCHEDULER)) $(SCHEDULER_FLAGS)"; \
 	cd tests/behaviour && $(abspath $(BIN))/python -m pytest $(ARGS)
 
