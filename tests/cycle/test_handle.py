@@ -143,3 +143,11 @@ def test_the_handle_offers_the_parts_of_the_scheduler() -> None:
     assert handle.pre_binding_pod("a") is None
     handle.activate([FULL[0]])
     assert scheduler.activated == [FULL[0]]
+
+
+def test_plugins_of_all_profiles_share_what_one_made() -> None:
+    _, handle, _ = dry_run(NodeForm, *FULL)
+    made = handle.shared("mine", list)
+    other = ProfileHandle("other", handle._around)
+    assert other.shared("mine", list) is made
+    assert other.shared("another", list) is not made

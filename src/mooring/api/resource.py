@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from mooring.api.meta import Condition, TypedObject
+from mooring.api.meta import Condition, ObjectMeta, TypedObject
 from mooring.api.quantity import QuantityText, ResourceList
 from mooring.api.scheduling import NodeSelector
 from mooring.api.wire import Wire
@@ -17,6 +17,9 @@ from mooring.api.wire import Wire
 CLAIM_FINALIZER = "resource.kubernetes.io/delete-protection"
 #: Marks the claim that the scheduler made for a pod's extended resources.
 EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
+
+#: Names the pod's entry that a claim was made for from a template.
+POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 
 EXACT_COUNT = "ExactCount"
 ALL = "All"
@@ -310,13 +313,20 @@ class ResourceClaim(TypedObject, frozen=True, kw_only=True):
     status: ResourceClaimStatus = ResourceClaimStatus()
 
 
+class ResourceClaimTemplateSpec(Wire, frozen=True, kw_only=True):
+    """Say what claims are made of: labels, annotations and spec."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ResourceClaimSpec = ResourceClaimSpec()
+
+
 class ResourceClaimTemplate(TypedObject, frozen=True, kw_only=True):
     """Be a template that claims are made from."""
 
     api_version: ClassVar[str] = "resource.k8s.io/v1"
     kind: ClassVar[str] = "ResourceClaimTemplate"
 
-    spec: dict[str, Any] = {}
+    spec: ResourceClaimTemplateSpec = ResourceClaimTemplateSpec()
 
 
 class DeviceClassConfiguration(Wire, frozen=True, kw_only=True):

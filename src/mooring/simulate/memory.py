@@ -41,6 +41,7 @@ from mooring.framework.state import CycleState
 from mooring.framework.status import Code, Status
 from mooring.observe.clock import VirtualClock
 from mooring.registry import Registry, default_registry
+from mooring.simulate.claims import ClaimController
 from mooring.simulate.client import MemoryClient
 from mooring.simulate.cluster import MemoryCluster
 from mooring.simulate.events import MemoryEvents
@@ -100,6 +101,7 @@ class MemoryScheduler:
         self.cluster = MemoryCluster(pod_infos, objects)
         self.client = MemoryClient(self.cluster)
         VolumeController(self.cluster)
+        ClaimController(self.cluster)
         self.events = MemoryEvents(self.clock)
         self.on_the_way = PodsOnTheWay()
         #: Pods that plugins asked to try again soon.
