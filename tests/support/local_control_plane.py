@@ -1,8 +1,8 @@
 """The local API server under the names of kube-apiserver and etcd.
 
-A harness that starts those two by their flags gets ours: `python local_control_plane.py etcd …` and
-`… kube-apiserver …`. The objects are kept beside the harness's etcd, so that a server that was
-killed comes back with them.
+A harness that starts those two by their flags gets ours: `python local_control_plane.py etcd …`
+and `… kube-apiserver …`. The objects are kept in the folder of the harness's etcd, so that a server
+that was killed comes back with them.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import csv
+import json
 import signal
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from tempfile import gettempdir
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 from cryptography.hazmat.primitives import serialization
 
@@ -34,12 +35,14 @@ from mooring.local.tokens import Signer
 
 
 class _Health(BaseHTTPRequestHandler):
-    """Say what etcd says when it is well."""
+    """Say what etcd says when it is well, and where its folder is."""
+
+    folder = ""
 
     def do_GET(self) -> None:
         self.send_response(200)
         self.end_headers()
-        self.wfile.write(b'{"health":"true"}')
+        self.wfile.write(json.dumps({"health": "true", "folder": self.folder}).encode())
 
     def log_message(self, *_: object) -> None:
         """Be quiet."""
@@ -49,7 +52,9 @@ def etcd(arguments: list[str]) -> int:
     """Be healthy; the objects are elsewhere."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--listen-client-urls", required=True)
+    parser.add_argument("--data-dir", required=True)
     options, _ = parser.parse_known_args(arguments)
+    _Health.folder = str(Path(options.data_dir).absolute())
     address = urlsplit(options.listen_client_urls)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     ThreadingHTTPServer((str(address.hostname), int(address.port or 0)), _Health).serve_forever()
@@ -80,7 +85,8 @@ def _signer(path: str | None) -> Signer:
 async def _serve(options: argparse.Namespace) -> None:
     ended = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
-    folder = Path(gettempdir()) / f"mooring-etcd-{urlsplit(options.etcd_servers).port}"
+    with urlopen(f"{options.etcd_servers}/health") as answer:
+        folder = Path(json.load(answer)["folder"])
     enabled = [one.partition("=")[0] for one in options.runtime_config.split(",") if one]
     cluster = Cluster(Store(SqliteJournal(folder)), Catalogue(types(), enabled))
     cluster.disabled = frozenset(options.disable_admission_plugins.split(","))
