@@ -9,6 +9,7 @@ from mooring.local import bootstrap, definitions, kubeconfig
 from mooring.local.api import Api
 from mooring.local.certificates import Authority, load_key, new_key
 from mooring.local.cluster import Cluster
+from mooring.local.expiry import EventExpiry
 from mooring.local.journal import SqliteJournal
 from mooring.local.namespaces import NamespaceLifecycle
 from mooring.local.resources import Catalogue
@@ -45,6 +46,7 @@ class LocalCluster:
         # Pods read the authority's certificate from their namespace; without nodes none do.
         trust = self.authority.pem if settings.nodes else b""
         self._namespaces = NamespaceLifecycle(self.cluster, trust)
+        self._expiry = EventExpiry(self.cluster)
         self._server = Server(self.api.handle)
         self.url = ""
 
@@ -54,6 +56,7 @@ class LocalCluster:
         definitions.load(self.cluster)
         bootstrap.fill(self.cluster, self.authority.pem)
         self._namespaces.start()
+        self._expiry.start()
         port = await self._server.start(
             settings.host, settings.port, tls(self.authority, settings.host)
         )
@@ -66,4 +69,5 @@ class LocalCluster:
         """End, with everything that was acknowledged kept where a folder was given."""
         await self._server.stop()
         await self._namespaces.stop()
+        await self._expiry.stop()
         self.cluster.store.close()
