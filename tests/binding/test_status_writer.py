@@ -4,6 +4,8 @@ import asyncio
 from random import Random
 from typing import Any
 
+from msgspec.structs import replace
+
 from mooring.api import Condition, Pod, decode_as
 from mooring.binding.status_writer import StatusChange, StatusWriter
 from mooring.errors import ApiError, NoAnswerError
@@ -140,3 +142,34 @@ def test_but_what_is_said_after_a_failed_bind_is_written() -> None:
         writer.write(pod, StatusChange(nominated_node_name="b"))
 
     assert play(fail_to_bind, FAULT) == ["a", "b"]
+
+
+def test_who_waits_for_a_write_goes_on_when_it_was_tried() -> None:
+    async def nominate_first(writer: StatusWriter) -> None:
+        pod = make_pod("p", uid="1")
+        loop = asyncio.get_running_loop()
+        before = loop.time()
+        await writer.write_first(pod, StatusChange(nominated_node_name="a"))
+        assert loop.time() == before, "what failed is tried again beside"
+        await writer.settle("1")
+
+    assert play(nominate_first, FAULT) == ["a"]
+
+
+def test_a_condition_keeps_the_time_of_its_last_change_of_status() -> None:
+    earlier = replace(REFUSED, last_transition_time="2020-01-01T00:00:00Z")
+    pod = make_pod("p", uid="1")
+    pod = replace(pod, status=replace(pod.status, conditions=(earlier,)))
+    client, work = PatchingClient(), []
+    writer = StatusWriter(client, VirtualClock(1_700_000_000.9), work.append)
+    writer.write(pod, StatusChange(REFUSED))
+    assert work == []
+    writer.write(pod, StatusChange(replace(REFUSED, message="still no")))
+    asyncio.run(work[0])
+    (condition,) = client.patches[0]["status"]["conditions"]
+    assert condition["lastTransitionTime"] == "2020-01-01T00:00:00Z"
+    writer = StatusWriter(client, VirtualClock(1_700_000_000.9), work.append)
+    writer.write(make_pod("p", uid="1"), StatusChange(REFUSED))
+    asyncio.run(work[1])
+    (condition,) = client.patches[1]["status"]["conditions"]
+    assert condition["lastTransitionTime"] == "2023-11-14T22:13:20Z"

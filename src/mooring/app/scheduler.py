@@ -15,8 +15,6 @@ import random as random_module
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from mooring.api import Condition, Pod
 from mooring.app.events import ClusterEvents, Informers
 from mooring.app.inbox import Inbox
@@ -70,7 +68,7 @@ GRACE = 5.0
 class Failure:
     """Why an attempt failed, in the terms the queue and the API server want."""
 
-    __slots__ = ("message", "no_fit", "nominated", "pending", "rejected", "told", "unschedulable")
+    __slots__ = ("message", "no_fit", "nominated", "pending", "rejected", "unschedulable")
 
     def __init__(
         self,
@@ -81,7 +79,6 @@ class Failure:
         unschedulable: Iterable[str] = (),
         pending: Iterable[str] = (),
         nominated: str | None = "",
-        told: str = "",
     ) -> None:
         self.message = message
         #: A refusal, not a fault.
@@ -93,21 +90,18 @@ class Failure:
         self.pending = pending
         #: Where the pod is nominated to now; "" clears it, None leaves it.
         self.nominated = nominated
-        #: The node that the API server was told the pod is going to.
-        self.told = told
 
     @classmethod
-    def on_node(cls, status: Status, told: str = "") -> Failure:
+    def on_node(cls, status: Status) -> Failure:
         """Make the failure of a pod whose node was lost again before binding began."""
         if not status.is_rejected:
-            return cls(status.message, rejected=False, told=told)
+            return cls(status.message, rejected=False)
         return cls(
             refused_on_node(status.reasons),
             rejected=True,
             no_fit=True,
             unschedulable=(status.plugin,),
             pending=(status.plugin,) if status.code is Code.PENDING else (),
-            told=told,
         )
 
     @classmethod
@@ -455,12 +449,11 @@ class Scheduler:
         if self._stopping:
             # Whoever schedules next says what there is to say.
             return
-        told = placement.node_name if placement.nominated else ""
         if permitted:
             # From PreBind on a refusal no longer means that the pod does not fit: it is retried.
-            failure = Failure(status.message, rejected=status.is_rejected, told=told)
+            failure = Failure(status.message, rejected=status.is_rejected)
         else:
-            failure = Failure.on_node(status, told)
+            failure = Failure.on_node(status)
         uid = pod.metadata.uid
         if given_back and not status.is_rejected:
             self.queue.move_all(events.ASSIGNED_POD_DELETE, pod, None)
@@ -510,10 +503,6 @@ class Scheduler:
             reason=UNSCHEDULABLE if failure.rejected else SCHEDULER_ERROR,
             message=failure.message,
         )
-        if failure.told and not current.status.nominated_node_name:
-            # What was written a moment ago may not have come back yet.
-            status = replace(current.status, nominated_node_name=failure.told)
-            current = replace(current, status=status)
         self.status_writer.write(current, StatusChange(condition, failure.nominated))
 
     def _requeue(self, info: QueuedPodInfo, pod: Pod, failure: Failure) -> Pod | None:

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 _WAITING = "waiting on permit for pod: {}"
 
 
-class Placement(msgspec.Struct):
+class Placement(msgspec.Struct, frozen=True):
     """A pod that has a node and a reservation there."""
 
     #: As assumed: with the node's name.
@@ -47,8 +47,6 @@ class Placement(msgspec.Struct):
     profile: Profile
     #: Where the pod waits at Permit.
     wait: PermitWait | None = None
-    #: The API server was told where the pod is going.
-    nominated: bool = False
 
 
 class BindingCycles:
@@ -89,7 +87,6 @@ class BindingCycles:
                 return flights
             has_work = flights is None
             if has_work or placement.wait is not None:
-                placement.nominated = True
                 # Before the bind, which ends the nomination: afterwards the server refuses it.
                 await self._status_writer.write_first(
                     pod, StatusChange(nominated_node_name=node_name)

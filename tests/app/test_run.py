@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mooring.app.command import Command, run_command
+from mooring.app.run import _Process, run_scheduler
+from tests.support.processes import LOOPBACK, free_port
+
+# Nobody listens there.
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+clusters: [{name: a, cluster: {server: "https://127.0.0.1:1"}}]
+users: [{name: a, user: {}}]
+contexts: [{name: a, context: {cluster: a, user: a}}]
+current-context: a
+"""
+
+Run = Callable[..., int]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    """Give a call that runs a scheduler, and does something with it as soon as it runs."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    file = tmp_path / "kubeconfig"
+    file.write_text(KUBECONFIG)
+
+    def run(then: Callable[[_Process], object], *flags: str) -> int:
+        async def both(command: Command) -> int:
+            process = _Process(command)
+            asyncio.get_running_loop().call_later(0.05, then, process)
+            return await asyncio.wait_for(process.run(), 30)
+
+        return run_command(
+            [
+                f"--kubeconfig={file}",
+                f"--bind-address={LOOPBACK}",
+                f"--secure-port={free_port()}",
+                *flags,
+            ],
+            lambda command: asyncio.run(both(command)),
+            program="mooring run",
+        )
+
+    yield run
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+@pytest.mark.parametrize(
+    ("flags", "status", "line"),
+    [
+        (["--leader-elect=false"], 1, 'err="finished without leader elect"'),
+        (["--leader-elect=true"], 0, "Requested to terminate, exiting"),
+    ],
+    ids=["without election", "with election"],
+)
+def test_a_scheduler_that_never_saw_its_server_ends_when_it_is_asked_to(
+    run: Run, flags: list[str], status: int, line: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(lambda process: process._stop.set(), *flags) == status
+    assert line in capfd.readouterr().err.splitlines()[-1]
+
+
+def test_a_lost_lease_is_an_error(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(lambda process: process._end_without_lease(), "--leader-elect=true") == 1
+    assert "Leaderelection lost" in capfd.readouterr().err.splitlines()[-1]
+
+
+def test_what_cannot_be_built_is_told_in_one_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    flags = [f"--kubeconfig={tmp_path / 'none'}", "--leader-elect=false"]
+    assert run_command(flags, run_scheduler, program="mooring run") == 1
+    (line,) = capfd.readouterr().err.splitlines()
+    assert '"command failed"' in line
+    root.handlers[:] = handlers
+    root.setLevel(level)
