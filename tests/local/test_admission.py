@@ -1,0 +1,123 @@
+"""What admission adds to pods, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.local.api_server import PODS, ApiServer, pod
+
+
+async def make(server: ApiServer, path: str, kind: str, version: str, **parts: Any) -> None:
+    made = {"apiVersion": version, "kind": kind, **parts}
+    response = await server.send("POST", path, made)
+    assert response.code == 201, response.body
+
+
+async def message(server: ApiServer, made: dict[str, Any]) -> str:
+    response = await server.send("POST", PODS, made)
+    assert response.code == 403
+    return str(json.loads(response.body)["message"])
+
+
+async def test_a_class_gives_priority_and_policy() -> None:
+    server = ApiServer()
+    await make(
+        server,
+        "/apis/scheduling.k8s.io/v1/priorityclasses",
+        "PriorityClass",
+        "scheduling.k8s.io/v1",
+        metadata={"name": "high"},
+        value=9,
+        preemptionPolicy="Never",
+        globalDefault=True,
+    )
+    spec = (await server.ask("POST", PODS, pod("p")))["spec"]
+    assert (spec["priorityClassName"], spec["priority"]) == ("high", 9)
+    assert spec["preemptionPolicy"] == "Never"
+    assert "computed 9" in await message(server, pod("q", priority=1))
+    assert "no PriorityClass" in await message(server, pod("q", priorityClassName="none"))
+
+
+async def test_a_pod_needs_its_service_account() -> None:
+    text = await message(ApiServer(), pod("p", serviceAccountName="ghost"))
+    assert text.endswith('default/ghost: serviceaccount "ghost" not found')
+
+
+async def test_tolerations_are_added_once() -> None:
+    server = ApiServer()
+    everything = [{"operator": "Exists"}]
+    made = await server.ask("POST", PODS, pod("p", tolerations=everything))
+    assert made["spec"]["tolerations"] == everything
+    made = await server.ask("POST", PODS, pod("q"))
+    assert [one["tolerationSeconds"] for one in made["spec"]["tolerations"]] == [300, 300]
+
+
+async def test_limit_ranges_fill_and_bound() -> None:
+    server = ApiServer()
+    limit = {"type": "Container", "default": {"cpu": "2"}, "max": {"cpu": "3"}}
+    await make(
+        server,
+        "/api/v1/namespaces/default/limitranges",
+        "LimitRange",
+        "v1",
+        metadata={"name": "l"},
+        spec={"limits": [limit]},
+    )
+    made = await server.ask("POST", PODS, pod("p"))
+    assert made["spec"]["containers"][0]["resources"]["limits"] == {"cpu": "2"}
+    big = {"name": "c", "image": "i", "resources": {"limits": {"cpu": "4"}}}
+    assert "maximum cpu usage per Container is 3" in await message(
+        server, pod("q", containers=[big])
+    )
+
+
+async def test_a_quota_ends() -> None:
+    server = ApiServer()
+    await make(
+        server,
+        "/api/v1/namespaces/default/resourcequotas",
+        "ResourceQuota",
+        "v1",
+        metadata={"name": "q"},
+        spec={"hard": {"pods": "1"}},
+    )
+    await server.ask("POST", PODS, pod("a"))
+    assert "exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1" in await message(
+        server, pod("b")
+    )
+
+
+@pytest.mark.parametrize(
+    ("resources", "expected"),
+    [
+        ({}, "BestEffort"),
+        ({"requests": {"cpu": "1"}}, "Burstable"),
+        ({"limits": {"cpu": "1", "memory": "1Gi"}}, "Guaranteed"),
+    ],
+)
+async def test_a_pod_has_its_quality_of_service(resources: dict[str, Any], expected: str) -> None:
+    container = {"name": "c", "image": "i", "resources": resources}
+    made = await ApiServer().ask("POST", PODS, pod("p", containers=[container]))
+    assert made["status"]["qosClass"] == expected
+
+
+async def test_services_get_addresses_and_ports() -> None:
+    server = ApiServer()
+    services = "/api/v1/namespaces/default/services"
+    body = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "s"},
+        "spec": {"type": "NodePort", "ports": [{"port": 80}]},
+    }
+    made = await server.ask("POST", services, body)
+    assert made["spec"]["clusterIP"].startswith("10.0.0.")
+    port = made["spec"]["ports"][0]["nodePort"]
+    assert 30000 <= port < 32768
+    body["metadata"] = {"name": "t"}
+    body["spec"] = {"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]}
+    response = await server.send("POST", services, body)
+    assert "provided port is already allocated" in json.loads(response.body)["message"]
