@@ -300,7 +300,7 @@ class Scheduler:
         self.inbox.wake()
         for waiting in self.on_the_way.waiting():
             waiting.reject("", "the scheduler is shutting down")
-        if self._tasks and grace > 0:
+        if self._tasks:
             await asyncio.wait(self._tasks, timeout=grace)
         left = tuple(self._tasks)
         for task in left:
