@@ -121,3 +121,22 @@ async def test_services_get_addresses_and_ports() -> None:
     body["spec"] = {"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]}
     response = await server.send("POST", services, body)
     assert "provided port is already allocated" in json.loads(response.body)["message"]
+
+
+async def test_label_keys_become_part_of_selectors() -> None:
+    term = {
+        "topologyKey": "zone",
+        "labelSelector": {"matchLabels": {"a": "b"}},
+        "matchLabelKeys": ["app", "absent"],
+        "mismatchLabelKeys": ["tier"],
+    }
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    body = pod("p", affinity=affinity)
+    body["metadata"]["labels"]["tier"] = "x"
+    made = await ApiServer().ask("POST", PODS, body)
+    stored = made["spec"]["affinity"]["podAntiAffinity"]
+    selector = stored["requiredDuringSchedulingIgnoredDuringExecution"][0]["labelSelector"]
+    assert selector["matchExpressions"] == [
+        {"key": "app", "operator": "In", "values": ["p"]},
+        {"key": "tier", "operator": "NotIn", "values": ["x"]},
+    ]

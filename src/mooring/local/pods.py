@@ -20,6 +20,7 @@ def prepare_create(cluster: Cluster, pod: Object) -> None:
     """Give a new pod its status."""
     status: Object = {"phase": "Pending", "qosClass": qos_class(pod["spec"])}
     pod["status"] = status
+    _merge_label_keys(pod)
     if pod["spec"].get("schedulingGates"):
         set_condition(
             cluster,
@@ -31,6 +32,32 @@ def prepare_create(cluster: Cluster, pod: Object) -> None:
                 "message": GATED,
             },
         )
+
+
+def _merge_label_keys(pod: Object) -> None:
+    """Write the label keys that affinity and spreading must match into their selectors."""
+    labels = pod["metadata"].get("labels") or {}
+    spec = pod["spec"]
+    for name in ("podAffinity", "podAntiAffinity"):
+        affinity = (spec.get("affinity") or {}).get(name) or {}
+        required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+        weighted = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        preferred = (one.get("podAffinityTerm") or {} for one in weighted)
+        for term in (*required, *preferred):
+            _merge(term, "matchLabelKeys", "In", labels)
+            _merge(term, "mismatchLabelKeys", "NotIn", labels)
+    for constraint in spec.get("topologySpreadConstraints") or ():
+        _merge(constraint, "matchLabelKeys", "In", labels)
+
+
+def _merge(term: Object, name: str, operator: str, labels: Object) -> None:
+    selector = term.get("labelSelector")
+    if selector is None:
+        return
+    for key in term.get(name) or ():
+        if key in labels:
+            wanted = {"key": key, "operator": operator, "values": [labels[key]]}
+            selector.setdefault("matchExpressions", []).append(wanted)
 
 
 def prepare_status(pod: Object, old: Object) -> None:

@@ -31,12 +31,15 @@ async def test_a_binding_places_a_pod_and_tells_so() -> None:
     }
     await server.ask("POST", "/api/v1/nodes", node)
     await server.ask("POST", PODS, pod("p"))
+    nominated = b'{"status":{"nominatedNodeName":"m"}}'
+    await server.send("PATCH", f"{PODS}/p/status", nominated, content_type=MERGE)
     response = await server.send(
         "POST", f"{PODS}/p/binding", binding("p", "n", annotations={"a": "b"})
     )
     assert response.code == 201
     bound = await server.ask("GET", f"{PODS}/p")
     assert bound["spec"]["nodeName"] == "n"
+    assert "nominatedNodeName" not in bound["status"]
     assert bound["metadata"]["annotations"] == {"a": "b"}
     assert bound["metadata"]["labels"]["topology.kubernetes.io/zone"] == "z"
     assert bound["metadata"]["generation"] == 1

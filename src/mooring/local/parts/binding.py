@@ -42,7 +42,9 @@ def bind(cluster: Cluster, request: Request, info: RequestInfo, served: Served) 
     pod = copy_of(live.object)
     pod["spec"]["nodeName"] = target
     _copy_metadata(cluster, pod, metadata, target)
-    set_condition(cluster, pod.setdefault("status", {}), {"type": "PodScheduled", "status": "True"})
+    status = pod.setdefault("status", {})
+    status.pop("nominatedNodeName", None)
+    set_condition(cluster, status, {"type": "PodScheduled", "status": "True"})
     if not how.dry_run:
         cluster.store.put(pods.store, live.key, pod)
     return answer(success(201), 201)
