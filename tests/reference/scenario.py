@@ -69,12 +69,26 @@ def _live(cluster: Cluster) -> None:
     cluster.wait_for("Pod", LARGE, lambda pod: _condition(pod) == "False")
     cluster.create(_priority_class("high", 1000))
     for name in ("node-1", "node-2"):
-        cluster.create(_pod(f"filler-{name}", cpu="60", spec={"nodeSelector": {"name": name}}))
+        spec = {"nodeSelector": {"name": name}, "terminationGracePeriodSeconds": 600}
+        cluster.create(_pod(f"filler-{name}", cpu="60", spec=spec))
         _bound(cluster, f"filler-{name}")
     cluster.create(_pod(URGENT, cpu="60", spec={"priorityClassName": "high"}))
+    _end_victim(cluster)
     _bound(cluster, URGENT)
     cluster.create(_pod("apart", spec={"affinity": _apart()}))
     _bound(cluster, "apart")
+
+
+def _end_victim(cluster: Cluster) -> None:
+    """Let the victim end only once the nomination is written: both sides then see it first."""
+    nominated = cluster.wait_for("Pod", URGENT, lambda pod: bool(_nominated(pod)))
+    victim = f"filler-{_nominated(nominated)}"
+    cluster.wait_for("Pod", victim, lambda pod: "deletionTimestamp" in pod["metadata"])
+    cluster.api.delete("Pod", victim, cluster.namespace, gracePeriodSeconds=0)
+
+
+def _nominated(pod: Object) -> str:
+    return str(pod.get("status", {}).get("nominatedNodeName", ""))
 
 
 def _bring_out_late_metrics(running: Running, cluster: Cluster) -> None:
