@@ -21,6 +21,7 @@ from mooring.informers.factory import InformerFactory
 from mooring.informers.store import Handler, Store
 from mooring.local.controllers.controllers import Controllers
 from mooring.local.controllers.daemon_pods import target_of
+from mooring.local.controllers.kinds import PODS
 from mooring.local.controllers.writer import Writer
 from mooring.local.nodes.fake_nodes import FakeNodes
 from mooring.observe.clock import Clock
@@ -89,12 +90,25 @@ class Workbench:
         for task in self._binding:
             task.cancel()
         await self.informers.close()
+        await self._wipe()
         for resource, made in self._made:
             await self._remove(resource, made["metadata"]["name"])
         for node in await self._nodes():
             await self._remove(raw_resource(Node), node)
             await self._remove(raw_resource(Lease), node, "kube-node-lease")
         await self.client.close()
+
+    async def _wipe(self) -> None:
+        """Delete what the controllers work on: no namespace controller need run."""
+        now = msgspec.json.encode({"gracePeriodSeconds": 0, "propagationPolicy": "Background"})
+        for informer in self.informers:
+            plural, version, group = informer.name.split(".", 2)
+            resource = raw_resource(f"{plural}.{version}.{group}")
+            if any(one.metadata.namespace == self.namespace for one in informer.store):
+                await self.client.request("DELETE", resource.path(self.namespace), now)
+        for pod in (await self.client.list(Pod, self.namespace)).items:
+            gone = {"metadata": {"finalizers": None}}
+            await self.writer.patch_if_there(PODS, self.namespace, pod.metadata.name, gone)
 
     async def _nodes(self) -> list[str]:
         return [node.metadata.name for node in (await self.client.list(Node)).items]

@@ -14,10 +14,9 @@ from mooring.local.controllers import conditions, owners
 from mooring.local.controllers import deployment_sets as sets_of
 from mooring.local.controllers import deployment_status as status_of
 from mooring.local.controllers.controller import Controller, ControllerContext, itself
-from mooring.local.controllers.deployment_sets import HASH_LABEL, REVISION, replicas
+from mooring.local.controllers.deployment_sets import REVISION, replicas
 from mooring.local.controllers.events import NORMAL, WARNING
 from mooring.local.controllers.kinds import DEPLOYMENTS, REPLICA_SETS
-from mooring.local.controllers.template_hash import template_hash
 from mooring.local.controllers.work_queue import Key
 from mooring.local.controllers.writer import BACKGROUND, Object
 
@@ -119,31 +118,10 @@ class DeploymentController(Controller):
 
     async def _create_new(self, rollout: _Rollout) -> CustomResource:
         deployment = rollout.deployment
-        spec = deployment.raw["spec"]
-        digest = template_hash(spec["template"], rollout.status.get("collisionCount"))
-        metadata = spec["template"].get("metadata") or {}
-        labels = {**metadata.get("labels", {}), HASH_LABEL: digest}
-        selector = spec["selector"]
-        match_labels = {**selector.get("matchLabels", {}), HASH_LABEL: digest}
         newest = max(map(sets_of.revision, rollout.old), default=0) + 1
         size = sets_of.new_size(deployment, rollout.old, None)
-        made = {
-            "apiVersion": "apps/v1",
-            "kind": "ReplicaSet",
-            "metadata": {
-                "name": f"{deployment.metadata.name[: 252 - len(digest)]}-{digest}",
-                "namespace": deployment.metadata.namespace,
-                "labels": labels,
-                "annotations": sets_of.new_annotations(deployment, {}, newest),
-                "ownerReferences": [owners.reference_to(deployment)],
-            },
-            "spec": {
-                "replicas": size,
-                "minReadySeconds": spec.get("minReadySeconds", 0),
-                "selector": {**selector, "matchLabels": match_labels},
-                "template": {**spec["template"], "metadata": {**metadata, "labels": labels}},
-            },
-        }
+        collisions = rollout.status.get("collisionCount")
+        made = sets_of.new_set(deployment, newest, size, collisions)
         new = await self._create(rollout, made)
         if size:
             text = f"Scaled up replica set {new.metadata.name} from 0 to {size}"

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mooring.api import CustomResource
+from mooring.local.controllers.owners import reference_to
+from mooring.local.controllers.template_hash import template_hash
 from mooring.local.controllers.writer import Object
 
 REVISION = "deployment.kubernetes.io/revision"
@@ -129,6 +131,33 @@ def new_annotations(
     if not known:
         made |= size_annotations(deployment)
     return made
+
+
+def new_set(deployment: CustomResource, newest: int, size: int, collisions: int | None) -> Object:
+    """Return the ReplicaSet of a Deployment's template, to be created."""
+    # sync.go, getNewReplicaSet
+    spec = deployment.raw["spec"]
+    digest = template_hash(spec["template"], collisions)
+    metadata = spec["template"].get("metadata") or {}
+    labels = {**metadata.get("labels", {}), HASH_LABEL: digest}
+    match_labels = {**spec["selector"].get("matchLabels", {}), HASH_LABEL: digest}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": f"{deployment.metadata.name[: 252 - len(digest)]}-{digest}",
+            "namespace": deployment.metadata.namespace,
+            "labels": labels,
+            "annotations": new_annotations(deployment, {}, newest),
+            "ownerReferences": [reference_to(deployment)],
+        },
+        "spec": {
+            "replicas": size,
+            "minReadySeconds": spec.get("minReadySeconds", 0),
+            "selector": {**spec["selector"], "matchLabels": match_labels},
+            "template": {**spec["template"], "metadata": {**metadata, "labels": labels}},
+        },
+    }
 
 
 def size_annotations(deployment: CustomResource) -> dict[str, str]:

@@ -11,7 +11,8 @@ from mooring.local.controllers import conditions, job_status, owners, pods
 from mooring.local.controllers.controller import Controller, ControllerContext, itself
 from mooring.local.controllers.events import NORMAL, WARNING
 from mooring.local.controllers.expectations import Expectations, in_batches
-from mooring.local.controllers.job_status import COMPLETE, FAILED, FINALIZER, INDEX, SUSPENDED
+from mooring.local.controllers.job_pods import ended_at, numbered
+from mooring.local.controllers.job_status import COMPLETE, FAILED, FINALIZER, SUSPENDED
 from mooring.local.controllers.kinds import JOBS, PODS
 from mooring.local.controllers.work_queue import Key
 from mooring.local.controllers.writer import FOREGROUND, Object
@@ -172,8 +173,8 @@ class JobController(Controller):
 
     def _backoff(self, status: Object, mine: list[Pod]) -> float:
         """Return for how long no pod is started, since the last ones failed."""
-        ends = sorted(_ended_at(pod) for pod in mine if pod.status.phase == "Succeeded")
-        failures = sorted(_ended_at(pod) for pod in mine if pod.status.phase == "Failed")
+        ends = sorted(ended_at(pod) for pod in mine if pod.status.phase == "Succeeded")
+        failures = sorted(ended_at(pod) for pod in mine if pod.status.phase == "Failed")
         since = [one for one in failures if not ends or one > ends[-1]]
         if not since:
             return 0.0
@@ -185,7 +186,7 @@ class JobController(Controller):
         prefix = f"{job.metadata.name}-"
         if number is not None:
             prefix = f"{job.metadata.name}-{number}-"
-            template = _numbered(template, job.metadata.name, number)
+            template = numbered(template, job.metadata.name, number)
         name = pods.generate_name(prefix, self.context.random)
         pod = pods.pod_of(template, job, name, generateName=prefix)
         pod["metadata"]["finalizers"] = [*pod["metadata"].get("finalizers", ()), FINALIZER]
@@ -271,31 +272,3 @@ class JobController(Controller):
             return float(left)
         await self.writer.delete(JOBS, job, policy=FOREGROUND)
         return None
-
-
-def _ended_at(pod: Pod) -> float:
-    times = [
-        (status.state.get("terminated") or {}).get("finishedAt")
-        for status in pod.status.container_statuses
-    ]
-    known = [parse_time(text) for text in times if text]
-    return max(known, default=parse_time(pod.metadata.creation_timestamp or "1970-01-01T00:00:00Z"))
-
-
-def _numbered(template: Object, job: str, number: int) -> Object:
-    """Return a template for one completion, which its containers can read off the environment."""
-    metadata = template.get("metadata") or {}
-    spec = dict(template["spec"])
-    source = {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX}']"}}
-    variable = {"name": "JOB_COMPLETION_INDEX", "valueFrom": source}
-    for field in ("containers", "initContainers"):
-        if spec.get(field):
-            spec[field] = [{**one, "env": [*one.get("env", ()), variable]} for one in spec[field]]
-    spec.setdefault("hostname", f"{job}-{number}"[:63].rstrip("-"))
-    marks = {INDEX: str(number)}
-    changed = {
-        **metadata,
-        "annotations": {**metadata.get("annotations", {}), **marks},
-        "labels": {**metadata.get("labels", {}), **marks},
-    }
-    return {"metadata": changed, "spec": spec}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 
-from mooring.api import parse_time
-
 
 def timestamp(seconds: float) -> str:
     """Write a moment as metav1.Time does.
@@ -14,8 +12,3 @@ def timestamp(seconds: float) -> str:
     '2023-11-14T22:13:20Z'
     """
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-
-
-def seconds_since(text: str | None, now: float) -> float:
-    """Return how long ago a moment was; one that is absent was just now."""
-    return now - parse_time(text) if text else 0.0
