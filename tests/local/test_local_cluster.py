@@ -19,7 +19,6 @@ from mooring.local.exchange import BODY_LIMIT
 from mooring.local.local_cluster import LocalCluster, Settings
 from tests.local.api_server import MAPS, config_map
 
-
 PATIENCE = aiohttp.ClientTimeout(total=10)
 
 
