@@ -1,10 +1,18 @@
-"""Approver: a Permit plugin for soaks, which lets pods wait, and answers late, no, or never."""
+"""Approver: a Permit plugin for soaks, which lets pods wait, and answers late, no, or never.
+
+It asks for new nodes. A pod that is refused must therefore be tried again if a node has come since
+it began to wait: that event happened while the pod was in flight, and the queue must not lose it.
+Where none has come, the plugin has the pod activated.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
-from mooring.api import Pod
+from mooring.api import Node, Pod
+from mooring.framework.events import ActionType, ClusterEvent, EventResource
+from mooring.framework.handle import Handle
 from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
@@ -22,6 +30,15 @@ class Approver(Plugin):
 
     name = "Approver"
 
+    def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
+        super().__init__(args, handle)
+        #: The nodes there were when a pod began to wait.
+        self._nodes: dict[str, set[str]] = {}
+
+    def events_to_register(self) -> list[ClusterEvent]:
+        """Ask for new nodes, whatever they are."""
+        return [ClusterEvent(EventResource.NODE, ActionType.ADD)]
+
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Have a pod wait, and answer on the loop's time."""
         if LABEL not in pod.metadata.labels:
@@ -30,9 +47,11 @@ class Approver(Plugin):
         if loop.time() >= CALM_FROM:
             seconds, yes = 0.5, True
         else:
-            # One in three comes too late.
+            # One in three never comes.
             seconds, yes = random.uniform(0.0, PATIENCE * 1.5), random.random() < 0.7
-        loop.call_later(seconds, self._answer, pod.metadata.uid, yes)
+        self._nodes[pod.metadata.uid] = self._names()
+        if seconds < PATIENCE:
+            loop.call_later(seconds, self._answer, pod.metadata.uid, yes)
         return Status.wait(PATIENCE)
 
     def _answer(self, uid: str, yes: bool) -> None:
@@ -49,6 +68,10 @@ class Approver(Plugin):
         return None
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """Try a pod again that was refused: nothing that happens in the cluster would."""
-        if LABEL in pod.metadata.labels:
+        """Have a pod tried again for which no new node will do so."""
+        before = self._nodes.pop(pod.metadata.uid, None)
+        if before is not None and self._names() <= before:
             asyncio.get_running_loop().call_later(2.0, self.handle.activate, (pod,))
+
+    def _names(self) -> set[str]:
+        return {node.metadata.name for node in self.handle.lister(Node).list()}
