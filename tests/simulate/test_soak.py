@@ -25,7 +25,6 @@ from mooring.informers.reflector import Reflector
 from mooring.informers.store import Store
 from mooring.plugins.default_binder import DefaultBinder
 from mooring.plugins.preemption.executor import Executor
-from mooring.plugins.volumes.volume_binding import VolumeBinding
 from mooring.queue.in_flight import InFlight
 from mooring.queue.nominator import PodNominator
 from mooring.queue.scheduling_queue import SchedulingQueue
@@ -249,11 +248,6 @@ def break_permit_timeouts(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PermitWait, "expire", lambda self, now: None)
 
 
-def break_unreserve_of_volumes(patch: pytest.MonkeyPatch) -> None:
-    """Keep volumes for a pod that did not get its node."""
-    patch.setattr(VolumeBinding, "unreserve", lambda self, state, pod, node_name: None)
-
-
 @pytest.mark.parametrize(
     ("break_it", "seeds"),
     [
@@ -280,7 +274,6 @@ def break_unreserve_of_volumes(patch: pytest.MonkeyPatch) -> None:
         pytest.param(break_deleted_pods, 200, id="a pod deleted while it is bound stays assumed"),
         pytest.param(break_requeue, 40, id="a pod whose binding failed is lost"),
         pytest.param(break_permit_timeouts, 60, id="nobody's patience at Permit ends"),
-        pytest.param(break_unreserve_of_volumes, 200, id="volumes are kept for a pod that failed"),
     ],
 )
 def test_a_deliberate_bug_is_caught(

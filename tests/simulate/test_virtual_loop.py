@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from mooring.simulate.virtual_loop import LoopClock, Process, VirtualLoop, run_virtually
+from mooring.simulate.virtual_loop import (
+    LoopClock,
+    Process,
+    StandstillError,
+    VirtualLoop,
+    run_virtually,
+)
 
 
 def run(work: Coroutine[Any, Any, Any], seed: int = 0) -> Any:
@@ -71,8 +77,17 @@ def test_other_callbacks_keep_their_order() -> None:
 
 
 def test_a_loop_where_nothing_will_ever_happen_says_so() -> None:
-    with pytest.raises(RuntimeError, match="nothing will ever happen"):
+    with pytest.raises(StandstillError, match="nothing will ever happen"):
         run(asyncio.Event().wait())
+
+
+def test_a_loop_where_something_spins_says_so() -> None:
+    async def spin() -> None:
+        while True:
+            await asyncio.sleep(0)
+
+    with pytest.raises(StandstillError, match=r"something spins at 0\.000 s"):
+        run(spin())
 
 
 def test_a_killed_process_dies_with_everything_it_started() -> None:

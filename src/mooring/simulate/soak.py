@@ -48,7 +48,13 @@ from mooring.simulate.ledger import Ledger
 from mooring.simulate.object_store import Json, ObjectStore
 from mooring.simulate.reckoning import check_inside, reckon
 from mooring.simulate.scenarios import Workload
-from mooring.simulate.virtual_loop import LoopClock, Process, VirtualLoop, run_virtually
+from mooring.simulate.virtual_loop import (
+    LoopClock,
+    Process,
+    StandstillError,
+    VirtualLoop,
+    run_virtually,
+)
 
 #: Virtual seconds of faults.
 STORM_SECONDS = CALM_FROM
@@ -96,7 +102,10 @@ def run_seed(seed: int, v: int | None = None) -> Report:
     faults = _Bugs(v)
     with faults:
         soak = _Soak(seed)
-        run_virtually(soak.run(), Random(f"{seed}/order"))
+        try:
+            run_virtually(soak.run(), Random(f"{seed}/order"))
+        except StandstillError as error:
+            faults.found.append(str(error))
     return soak.report(faults.found)
 
 

@@ -22,6 +22,14 @@ T = TypeVar("T")
 _process: contextvars.ContextVar[Process | None] = contextvars.ContextVar("process", default=None)
 
 
+#: Turns of the loop within one moment after which nothing but spinning can be going on.
+MAX_TURNS = 100_000
+
+
+class StandstillError(RuntimeError):
+    """Report that virtual time has stopped: everything waits for ever, or something spins."""
+
+
 class Process:
     """Tasks that live and die together."""
 
@@ -58,6 +66,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         super().__init__()
         self._random = random
         self._passed = 0.0
+        self._turns = 0
         self._selector = self
         #: What the loop was told of exceptions that nobody caught.
         self.failures: list[dict[str, Any]] = []
@@ -71,7 +80,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def select(self, timeout: float | None = None) -> list[Any]:
         """Let time pass, where a selector would wait for sockets."""
         if timeout is None:
-            raise RuntimeError("everything waits, and nothing will ever happen")
+            raise StandstillError("everything waits, and nothing will ever happen")
+        self._turns = 0 if timeout else self._turns + 1
+        if self._turns > MAX_TURNS:
+            self._turns = 0
+            raise StandstillError(f"something spins at {self._passed:.3f} s")
         self._passed += timeout
         ready = self._ready
         if len(ready) > 1:
@@ -98,9 +111,10 @@ def run_virtually(work: Coroutine[Any, Any, T], random: random_module.Random) ->
     """Run a coroutine to its end on a loop of its own; what it leaves behind is ended."""
     loop = VirtualLoop(random)
     try:
-        result = loop.run_until_complete(work)
-        loop.run_until_complete(_end_all())
-        return result
+        try:
+            return loop.run_until_complete(work)
+        finally:
+            loop.run_until_complete(_end_all())
     finally:
         loop.close()
 
