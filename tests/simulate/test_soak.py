@@ -30,7 +30,7 @@ from mooring.queue.nominator import PodNominator
 from mooring.queue.scheduling_queue import SchedulingQueue
 from mooring.simulate.soak import main, run_seed
 
-SEEDS = 1500 if os.environ.get("CI") else 300
+SEEDS = 1200 if os.environ.get("CI") else 300
 CHUNK = 50
 
 
