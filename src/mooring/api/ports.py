@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mooring.api.pod import Pod
 
+#: The address that stands for every address of a node.
 ANY_ADDRESS = "0.0.0.0"
 DEFAULT_PROTOCOL = "TCP"
 

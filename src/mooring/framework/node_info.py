@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from mooring.api import Node, Taint
+from mooring.api.ports import ANY_ADDRESS
 from mooring.api.quantity import milli_value, value
 from mooring.framework.pod_info import HostPort, PodInfo
-
-#: The address that stands for every address of a node.
-ANY_ADDRESS = "0.0.0.0"
 
 
 def node_allocatable(node: Node) -> dict[str, int]:

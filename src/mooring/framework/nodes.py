@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from mooring.api import Pod, Taint
 from mooring.api.labels import Requirement, Selector
+from mooring.api.ports import ANY_ADDRESS
 from mooring.framework.columns import (
     Codes,
     Columns,
@@ -26,7 +27,7 @@ from mooring.framework.columns import (
     ValueColumn,
     requirement_table,
 )
-from mooring.framework.node_info import ANY_ADDRESS, NodeInfo, image_name
+from mooring.framework.node_info import NodeInfo, image_name
 from mooring.framework.pod_info import AffinityTerm, HostPort
 
 V = TypeVar("V", bound=Hashable)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
@@ -186,7 +186,3 @@ class PodInfos:
     def placed(self, pod: Pod, node_name: str) -> PodInfo:
         """Return the PodInfo of a copy of the pod that has a node; nothing is worked out again."""
         return self.of(pod).on(replace(pod, spec=replace(pod.spec, node_name=node_name)))
-
-    def all_of(self, pods: Iterable[Pod]) -> list[PodInfo]:
-        """Return the PodInfos of several pods."""
-        return [self.of(pod) for pod in pods]

@@ -9,9 +9,10 @@ from collections.abc import Hashable, Iterator
 import numpy as np
 
 from mooring.api import Pod, host_ports
+from mooring.api.ports import ANY_ADDRESS
 from mooring.framework.columns import Mask
 from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
-from mooring.framework.node_info import ANY_ADDRESS, NodeInfo
+from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import Plugin
 from mooring.framework.pod_info import HostPort

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random as random_module
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,7 +43,7 @@ class ControllerContext:
         return timestamp(self.clock.now())
 
 
-class Controller:
+class Controller(ABC):
     """Bring objects to what they ask for, one key at a time.
 
     A subclass names itself, registers in `__init__` what it watches, and reconciles.
@@ -58,9 +59,9 @@ class Controller:
         self._tasks: set[asyncio.Task[None]] = set()
         self.queue = WorkQueue(self.name, self.reconcile, context.clock, limit=self.workers)
 
+    @abstractmethod
     async def reconcile(self, key: Key) -> float | None:
         """Look at an object; return after how many seconds to look again."""
-        raise NotImplementedError
 
     def watch(self, kind: KindLike, keys: Callable[[Any], Iterable[Key]]) -> Store[Any]:
         """Look at `keys(object)` whenever an object of a kind changes; returns the objects."""
