@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import requests
 import urllib3
@@ -16,8 +15,7 @@ import yaml
 from tests.support.api import Object
 from tests.support.cluster import Cluster
 from tests.support.processes import LOOPBACK, Process, free_port
-
-T = TypeVar("T")
+from tests.support.waiting import eventually
 
 MOORING = Path(sys.executable).with_name("mooring")
 #: A leader that notices within seconds that it no longer is.
@@ -27,15 +25,6 @@ QUICK_ELECTION = {
     "renewDeadline": "2s",
     "retryPeriod": "500ms",
 }
-
-
-def eventually(ask: Callable[[], T], what: str, seconds: float = 20) -> T:
-    """Ask until the answer is true, and return it."""
-    deadline = time.monotonic() + seconds
-    while not (answer := ask()):
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
-        time.sleep(0.02)
-    return answer
 
 
 def configuration(kubeconfig: Path, **more: Any) -> Object:

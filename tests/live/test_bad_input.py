@@ -20,7 +20,6 @@ from tests.live.running import (
     Mooring,
     condition,
     configuration,
-    eventually,
     is_bound,
     node,
     pod,
@@ -29,6 +28,7 @@ from tests.support.api import Api, Object
 from tests.support.cluster import Cluster, turn_on
 from tests.support.control_plane import ControlPlane, GivenCluster
 from tests.support.processes import LOOPBACK, free_port
+from tests.support.waiting import eventually
 
 # Mistakes on the command line and in files: nothing is ever asked of a server.
 

@@ -17,7 +17,6 @@ from tests.live.running import (
     condition,
     configuration,
     events,
-    eventually,
     is_bound,
     node,
     pod,
@@ -25,6 +24,7 @@ from tests.live.running import (
 from tests.support.api import Api, Object
 from tests.support.cluster import Cluster, turn_on
 from tests.support.control_plane import ControlPlane, GivenCluster
+from tests.support.waiting import eventually
 
 PLUGINS = Path(__file__).with_name("recording.py")
 BEFORE = ("b", "a", "c")

@@ -18,12 +18,12 @@ from tests.live.running import (
     Mooring,
     configuration,
     events,
-    eventually,
     is_bound,
     node,
     pod,
 )
 from tests.support.cluster import Cluster
+from tests.support.waiting import eventually
 
 SLOW = """
 import asyncio

@@ -32,7 +32,15 @@ def free_port() -> int:
 class Process:
     """A program that runs beside the tests and writes a log."""
 
-    def __init__(self, program: Path, arguments: list[str], log: Path) -> None:
+    def __init__(
+        self,
+        program: Path,
+        arguments: list[str],
+        log: Path,
+        *,
+        cwd: Path | None = None,
+        env: dict[str, str] | None = None,
+    ) -> None:
         self.name = program.name
         self._log = log
         with log.open("ab") as output:
@@ -41,6 +49,8 @@ class Process:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
+                cwd=cwd,
+                env=env,
                 preexec_fn=_die_with_parent if _LIBC else None,
             )
 

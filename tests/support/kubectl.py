@@ -1,0 +1,78 @@
+"""The real kubectl, run as a person runs it: a command line, and what it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import time
+from pathlib import Path
+
+from tests.support.processes import Process
+
+#: What kubectl shows of a moment, which no two runs share.
+_AGE = re.compile(r"\b\d+(d\d+h|h\d+m|m\d+s|[smhd])\b")
+
+
+class Kubectl:
+    """Run kubectl on one cluster, in a folder that relative paths begin at."""
+
+    def __init__(self, program: Path, kubeconfig: Path, folder: Path) -> None:
+        self._program = program
+        self.folder = folder
+        # The home folder keeps kubectl's cache of what a server serves: one for each cluster.
+        self.environment = {
+            **os.environ,
+            "KUBECONFIG": str(kubeconfig),
+            "HOME": str(kubeconfig.parent),
+        }
+
+    def __call__(self, command: str, *, stdin: str | None = None) -> str:
+        """Run a command line, given without the word kubectl; return what it prints."""
+        ended = self._run(command, stdin)
+        if ended.returncode != 0:
+            raise AssertionError(f"kubectl {command}: {ended.stdout}{ended.stderr}")
+        return ended.stdout
+
+    def refused(self, command: str, *, stdin: str | None = None) -> str:
+        """Run a command line that must fail; return what it says of it."""
+        ended = self._run(command, stdin)
+        assert ended.returncode != 0, f"kubectl {command} did not fail: {ended.stdout}"
+        return ended.stderr
+
+    def until(self, command: str, part: str, seconds: float = 20) -> str:
+        """Run a command line again and again until it prints a text; return all it prints then."""
+        deadline = time.monotonic() + seconds
+        while True:
+            ended = self._run(command, None)
+            if ended.returncode == 0 and part in ended.stdout:
+                return ended.stdout
+            if time.monotonic() > deadline:
+                said = ended.stdout + ended.stderr
+                raise AssertionError(f"kubectl {command} never showed {part!r}: {said}")
+            time.sleep(0.05)
+
+    def start(self, command: str, log: Path) -> Process:
+        """Start a command line that does not end by itself, such as `logs -f`."""
+        return Process(
+            self._program, shlex.split(command), log, cwd=self.folder, env=self.environment
+        )
+
+    def _run(self, command: str, stdin: str | None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [self._program, *shlex.split(command)],
+            cwd=self.folder,
+            env=self.environment,
+            # Without an input kubectl must not wait for the terminal's.
+            input=stdin or "",
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+
+def table(printed: str) -> list[list[str]]:
+    """Return the cells of a printed table, line by line; ages become AGE."""
+    lines = (re.split(r"\s{2,}", line.strip()) for line in printed.splitlines())
+    return [[_AGE.sub("AGE", cell) for cell in cells] for cells in lines]
