@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.local.local_cluster import LocalCluster, Settings
+from mooring.local.api_server import ApiServer, ServerSettings
 from mooring.observe.clock import Clock, SystemClock
 from tests.local.workbench import Workbench
 
@@ -26,8 +26,9 @@ async def workbench(
     local = None
     if request.param == "local":
         kubeconfig = tmp_path / "kubeconfig"
-        local = LocalCluster(Settings(kubeconfig=kubeconfig))
+        local = ApiServer(ServerSettings(kubeconfig=kubeconfig))
         await local.start()
+        local.write_kubeconfig()
     else:
         kubeconfig = request.getfixturevalue("control_plane").admin_kubeconfig
     bench = Workbench(kubeconfig, clock=clock)

@@ -73,7 +73,7 @@ def effective_config(
     plugins = tuple(plugins)
     if options.config_file:
         result = _from_file(options, registry, read_config_map, current_only)
-        result = _warn_unused(result, plugins, options.config_file)
+        result = warn_unused(result, plugins, options.config_file)
     else:
         result = _from_flags(options, registry, plugins, read_config_map)
         result = replace(result, config=_apply_deprecated(flags, result.config))
@@ -132,7 +132,7 @@ def _from_flags(
 ) -> LoadResult:
     old = _from_old_document(options, registry, read_config_map)
     if old is not None:
-        return _warn_unused(old, plugins, FLAGS)
+        return warn_unused(old, plugins, FLAGS)
     enabled = dict.fromkeys(plugin.name for plugin in plugins)
     result = default_config(registry=registry, feature_gates=options.feature_gates, enabled=enabled)
     name = options.flags["scheduler-name"]
@@ -190,7 +190,8 @@ def _check_again(config: KubeSchedulerConfiguration, options: Options) -> None:
         raise ConfigError("\n".join(f"{FLAGS}: {error.path}: {error.message}" for error in errors))
 
 
-def _warn_unused(result: LoadResult, plugins: tuple[type[Plugin], ...], file: str) -> LoadResult:
+def warn_unused(result: LoadResult, plugins: Iterable[type[Plugin]], file: str) -> LoadResult:
+    """Return a configuration with a warning for each plugin that none of its profiles uses."""
     used = {name for profile in result.profiles for name in profile.plugins}
     unused = (
         f"{file}: no profile uses plugin {plugin.name}: name it in `plugins`, or leave --config out"

@@ -11,11 +11,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
 import signal
-import socket
 from concurrent.futures import Future
-from functools import cache
 
 from mooring.api import Pod
 from mooring.app.command import Command
@@ -23,15 +20,14 @@ from mooring.app.debugger import Debugger
 from mooring.app.leader import LeaderElector
 from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
 from mooring.app.options import KUBERNETES_VERSION
+from mooring.app.running import RunningScheduler
 from mooring.app.scheduler import GRACE, Scheduler
-from mooring.binding.broadcaster import EventBroadcaster
 from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.kubeconfig import connection_from_flags
 from mooring.client.rate_limit import rate_limit
 from mooring.config import to_v1
-from mooring.extenders.extenders import Extenders
 from mooring.framework.features import FEATURES
 from mooring.informers.factory import InformerFactory
 from mooring.observe.clock import Clock, SystemClock
@@ -125,39 +121,29 @@ class _Process:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
-        broadcaster = EventBroadcaster(
-            self._event_client, self._clock, random=random.Random(), hostname=socket.gethostname()
-        )
-        extenders = Extenders(self._settings.extenders, clock=self._clock)
-        informers = InformerFactory(self._client, clock=self._clock)
-        scheduler = Scheduler(
+        running = RunningScheduler(
             self._config,
             client=self._client,
-            informers=informers,
+            event_client=self._event_client,
             registry=self._command.registry,
             features=self._command.options.feature_gates,
             clock=self._clock,
-            random=random.Random(),
             metrics=self._metrics,
-            events_of=cache(broadcaster.recorder),
-            extenders=extenders,
             max_in_unschedulable=self._command.options.pod_max_in_unschedulable_pods.seconds,
         )
-        serving = Serving(self._serving_settings(), self._sources(informers), self._clock)
+        serving = Serving(self._serving_settings(), self._sources(running.informers), self._clock)
         serving.listen()
-        loop.add_signal_handler(signal.SIGUSR2, Debugger(scheduler, informers).dump)
+        debugger = Debugger(running.scheduler, running.informers)
+        loop.add_signal_handler(signal.SIGUSR2, debugger.dump)
         self._side.start()
         try:
             await asyncio.wrap_future(self._side.submit(serving.start()))
-            broadcaster.start()
-            await self._schedule(scheduler, informers)
+            running.start()
+            await self._schedule(running)
         finally:
             self._health.begin_shutdown()
             # Without the lease another scheduler may be at work already.
-            await scheduler.stop(0.0 if self._lost_lease else GRACE)
-            await informers.close()
-            await broadcaster.close()
-            await extenders.close()
+            await running.close(0.0 if self._lost_lease else GRACE)
             await self._release()
             with contextlib.suppress(Exception):
                 await asyncio.wrap_future(self._side.submit(serving.stop()))
@@ -166,19 +152,19 @@ class _Process:
             await self._event_client.close()
         return self._exit_status()
 
-    async def _schedule(self, scheduler: Scheduler, informers: InformerFactory) -> None:
+    async def _schedule(self, running: RunningScheduler) -> None:
         """Bring the caches up, become the leader where that is asked for, and schedule."""
         late = self._elector is not None and self._settings.delay_cache_until_active
-        if not late and not await self._sync(scheduler, informers):
+        if not late and not await self._sync(running):
             return
         if self._elector is not None:
             self._start_election(self._elector)
             if not await self._until(self._lead):
                 return
-        if late and not await self._sync(scheduler, informers):
+        if late and not await self._sync(running):
             return
-        turning = asyncio.create_task(scheduler.run())
-        beating = asyncio.create_task(self._beat(scheduler))
+        turning = asyncio.create_task(running.scheduler.run())
+        beating = asyncio.create_task(self._beat(running.scheduler))
         stopped = asyncio.create_task(self._stop.wait())
         await asyncio.wait((turning, stopped), return_when=asyncio.FIRST_COMPLETED)
         for task in (beating, stopped):
@@ -190,14 +176,12 @@ class _Process:
             turning.cancel()
             await asyncio.wait((turning,))
 
-    async def _sync(self, scheduler: Scheduler, informers: InformerFactory) -> bool:
+    async def _sync(self, running: RunningScheduler) -> bool:
         """Start the informers and wait for them; False where the process is to end first."""
-        informers.start()
         synced = asyncio.Event()
 
         async def wait() -> None:
-            await informers.wait_synced()
-            scheduler.inbox.drain()
+            await running.sync()
             synced.set()
 
         waiting = asyncio.create_task(wait())

@@ -6,9 +6,12 @@ import argparse
 import asyncio
 import signal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mooring.errors import ConfigError
-from mooring.local.local_cluster import LocalCluster, Settings
+
+if TYPE_CHECKING:
+    from mooring.local.local_cluster import Settings
 
 _DESCRIPTION = """Run a local Kubernetes cluster in this process: an API server that kubectl and
 other clients can use, without Docker, etcd or Go. Ctrl-C ends it."""
@@ -20,7 +23,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "up", help="run a local cluster that kubectl can use", description=_DESCRIPTION
     )
     parser.add_argument(
-        "--nodes", type=int, default=0, metavar="N", help="how many fake nodes to run"
+        "--nodes", type=int, default=3, metavar="N", help="how many fake nodes to run"
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="a KubeSchedulerConfiguration")
+    parser.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        metavar="FILE.py:Class",
+        help="register a plugin, and without --config enable it; may be repeated",
     )
     parser.add_argument(
         "--port", type=int, default=0, metavar="P", help="the port; 0 takes a free one"
@@ -53,18 +64,30 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _run(args: argparse.Namespace) -> int:
     wanted = (one.partition("=") for one in args.runtime_config.split(","))
-    settings = Settings(
+    # Imported here: the other commands do without the half second that these take.
+    from mooring.framework.features import FeatureGates
+    from mooring.local.api_server import ServerSettings
+    from mooring.local.local_cluster import Settings
+    from mooring.local.scheduling import make_plan
+    from mooring.registry import load_plugin
+
+    plugins = [*args.plugins, *(load_plugin(reference) for reference in args.plugin)]
+    server = ServerSettings(
         host=args.bind_address,
         port=args.port,
         kubeconfig=args.kubeconfig,
         data_dir=args.data_dir,
-        nodes=args.nodes,
         enabled=tuple(name for name, _, value in wanted if name and value != "false"),
+        publishes_authority=args.nodes > 0,
     )
-    return asyncio.run(_serve(settings))
+    plan = make_plan(args.config, plugins, FeatureGates())
+    return asyncio.run(_serve(Settings(server, plan, args.nodes)))
 
 
 async def _serve(settings: Settings) -> int:
+    from mooring.local.local_cluster import LocalCluster
+
+    server = settings.server
     done = asyncio.Event()
     loop = asyncio.get_running_loop()
     for one in (signal.SIGINT, signal.SIGTERM):
@@ -73,9 +96,9 @@ async def _serve(settings: Settings) -> int:
     try:
         await cluster.start()
     except OSError as error:
-        raise ConfigError(f"cannot listen on {settings.host}:{settings.port}: {error}") from None
-    print(f"The local cluster runs at {cluster.url}", flush=True)
-    print(f"Try: kubectl --kubeconfig {settings.kubeconfig} get namespaces", flush=True)
+        raise ConfigError(f"cannot listen on {server.host}:{server.port}: {error}") from None
+    print(f"The local cluster runs at {cluster.server.url}", flush=True)
+    print(f"Try: kubectl --kubeconfig {server.kubeconfig} get namespaces", flush=True)
     await done.wait()
     await cluster.stop()
     return 0

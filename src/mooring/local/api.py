@@ -60,6 +60,7 @@ VERSION: dict[str, Any] = {
     "platform": "",
 }
 _HEALTH = ("healthz", "livez", "readyz")
+_NOT_READY = "[+]ping ok\n[-]cluster failed: reason withheld\nreadyz check failed\n"
 
 
 class Api:
@@ -71,6 +72,8 @@ class Api:
         self.authorizer = Authorizer(cluster)
         self.authenticator = Authenticator(cluster, signer, self.authorizer)
         self.log_source: logs.LogSource | None = None
+        #: Whether all that belongs to the server is up; /readyz tells.
+        self.ready = True
         self._reviews = Reviews(cluster, self.authenticator, self.authorizer)
         self._documents = Documents(cluster.catalogue)
         usage.serve(cluster.catalogue)
@@ -174,7 +177,7 @@ class Api:
         if not parts:
             return answer({"paths": ["/api", "/apis", "/healthz", "/openapi/v3", "/version"]})
         if parts[0] in _HEALTH:
-            return _health(request, parts)
+            return _health(request, parts, self.ready or parts[0] != "readyz")
         if parts == ["version"]:
             return answer(VERSION)
         found = None
@@ -185,10 +188,12 @@ class Api:
         return found or _not_found()
 
 
-def _health(request: Request, parts: list[str]) -> Response:
+def _health(request: Request, parts: list[str], ready: bool) -> Response:
     # apiserver: pkg/server/healthz/healthz.go
     if parts[1:] not in ([], ["ping"]):
         return _not_found()
+    if not ready:
+        return text(_NOT_READY, 500)
     if "verbose" in request.query and len(parts) == 1:
         return text(f"[+]ping ok\n{parts[0]} check passed\n")
     return text("ok")

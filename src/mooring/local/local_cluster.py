@@ -1,73 +1,77 @@
-"""A local cluster: the API server with its certificates, started and ended as one."""
+"""A local cluster: API server, controllers, fake nodes and scheduler, started and ended as one."""
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from pathlib import Path
 
-from mooring.local import bootstrap, definitions, kubeconfig
-from mooring.local.api import Api
-from mooring.local.certificates import Authority, load_key, new_key
-from mooring.local.cluster import Cluster
-from mooring.local.expiry import EventExpiry
-from mooring.local.journal import SqliteJournal
-from mooring.local.namespaces import NamespaceLifecycle
-from mooring.local.resources import Catalogue
-from mooring.local.schema.table import types
-from mooring.local.server import Server, tls
-from mooring.local.store import Store
-from mooring.local.tokens import Signer
+from mooring.client.client import Client
+from mooring.informers.factory import InformerFactory
+from mooring.local.api_server import ApiServer, ServerSettings
+from mooring.local.authorization import MASTERS
+from mooring.local.controllers.controllers import Controllers
+from mooring.local.exchange import User
+from mooring.local.nodes.fake_nodes import FakeNodes
+from mooring.local.scheduling import LocalScheduler, Plan
+from mooring.local.transport import LocalTransport
+from mooring.observe.clock import Clock, SystemClock
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Hold how a local cluster is to be run."""
+    """Hold what a local cluster consists of."""
 
-    host: str = "127.0.0.1"
-    port: int = 0
-    kubeconfig: Path = Path(".mooring/kubeconfig")
-    data_dir: Path | None = None
+    server: ServerSettings
+    plan: Plan
     nodes: int = 0
-    enabled: tuple[str, ...] = ()
-    """Group versions to serve beyond the default ones, `scheduling.k8s.io/v1alpha2`."""
 
 
 class LocalCluster:
-    """Run an API server in this process."""
+    """Run a cluster in this process. It is ready when `start` returns."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
         self._settings = settings
-        folder = settings.data_dir
-        journal = SqliteJournal(folder) if folder is not None else None
-        self.authority = Authority(folder)
-        self.cluster = Cluster(Store(journal), Catalogue(types(), settings.enabled))
-        key = load_key(folder / "sa.key") if folder is not None else new_key()
-        self.api = Api(self.cluster, Signer(key))
-        # Pods read the authority's certificate from their namespace; without nodes none do.
-        trust = self.authority.pem if settings.nodes else b""
-        self._namespaces = NamespaceLifecycle(self.cluster, trust)
-        self._expiry = EventExpiry(self.cluster)
-        self._server = Server(self.api.handle)
-        self.url = ""
+        self._clock = SystemClock() if clock is None else clock
+        self._parts = AsyncExitStack()
+        self.server = ApiServer(settings.server)
 
     async def start(self) -> None:
-        """Serve, and write the kubeconfig once it works."""
-        settings = self._settings
-        definitions.load(self.cluster)
-        bootstrap.fill(self.cluster, self.authority.pem)
-        self._namespaces.start()
-        self._expiry.start()
-        port = await self._server.start(
-            settings.host, settings.port, tls(self.authority, settings.host)
-        )
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        self.url = f"https://{host}:{port}"
-        admin = self.authority.client("kubernetes-admin", ("system:masters",))
-        kubeconfig.write(settings.kubeconfig, self.url, self.authority.pem, admin)
+        """Start everything, and write the kubeconfig once it works.
+
+        Where a part cannot start, those that have are ended.
+        """
+        async with AsyncExitStack() as parts:
+            await self._start(parts)
+            self._parts = parts.pop_all()
+
+    async def _start(self, parts: AsyncExitStack) -> None:
+        server, clock = self.server, self._clock
+        server.api.ready = False
+        parts.push_async_callback(server.stop)
+        await server.start()
+        manager = self._client("kube-controller-manager", "system:kube-controller-manager")
+        kubelet = self._client("kubelet", "system:node")
+        # Controllers and kubelets look at all pods, those that have ended too.
+        informers = InformerFactory(manager, clock=clock, selections={})
+        controllers = Controllers(manager, informers, clock)
+        nodes = FakeNodes(kubelet, informers, clock, count=self._settings.nodes)
+        informers.start()
+        parts.push_async_callback(informers.close)
+        parts.push_async_callback(controllers.close)
+        await controllers.start()
+        parts.push_async_callback(nodes.close)
+        await nodes.start()
+        scheduler = LocalScheduler(server.api, self._settings.plan, clock)
+        parts.push_async_callback(scheduler.close)
+        await scheduler.start()
+        server.api.ready = True
+        server.write_kubeconfig()
+
+    def _client(self, agent: str, name: str) -> Client:
+        user = User(name, (MASTERS,))
+        transport = LocalTransport(self.server.api, user, user_agent=agent)
+        return Client(transport, clock=self._clock)
 
     async def stop(self) -> None:
         """End, with everything that was acknowledged kept where a folder was given."""
-        await self._server.stop()
-        await self._namespaces.stop()
-        await self._expiry.stop()
-        self.cluster.store.close()
+        await self._parts.aclose()

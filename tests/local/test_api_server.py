@@ -1,4 +1,4 @@
-"""The local cluster on its socket: TLS, client certificates, limits, files, a restart."""
+"""The API server on its socket: TLS, client certificates, limits, files, a restart."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import aiohttp
 import pytest
 import yaml
 
+from mooring.local.api_server import ApiServer, ServerSettings
 from mooring.local.exchange import BODY_LIMIT
-from mooring.local.local_cluster import LocalCluster, Settings
 from tests.local.api_server import MAPS, config_map
 
 PATIENCE = aiohttp.ClientTimeout(total=10)
@@ -55,16 +55,17 @@ class Client:
 
 
 @pytest.fixture
-async def running(tmp_path: Path) -> AsyncIterator[tuple[LocalCluster, Client]]:
-    cluster = LocalCluster(Settings(kubeconfig=tmp_path / "kubeconfig"))
+async def running(tmp_path: Path) -> AsyncIterator[tuple[ApiServer, Client]]:
+    cluster = ApiServer(ServerSettings(kubeconfig=tmp_path / "kubeconfig"))
     await cluster.start()
+    cluster.write_kubeconfig()
     try:
         yield cluster, Client(tmp_path / "kubeconfig", tmp_path)
     finally:
         await cluster.stop()
 
 
-Running = tuple[LocalCluster, Client]
+Running = tuple[ApiServer, Client]
 
 
 async def test_the_administrator_comes_with_a_certificate(running: Running) -> None:
@@ -124,14 +125,16 @@ async def test_a_watch_streams_and_ends_with_its_client(running: Running) -> Non
 
 
 async def test_a_folder_keeps_everything_over_a_restart(tmp_path: Path) -> None:
-    settings = Settings(kubeconfig=tmp_path / "kubeconfig", data_dir=tmp_path / "data")
-    cluster = LocalCluster(settings)
+    settings = ServerSettings(kubeconfig=tmp_path / "kubeconfig", data_dir=tmp_path / "data")
+    cluster = ApiServer(settings)
     await cluster.start()
+    cluster.write_kubeconfig()
     first = Client(tmp_path / "kubeconfig", tmp_path)
     await first.ask("POST", MAPS, json.dumps(config_map("kept", a="b")).encode())
     await cluster.stop()
-    again = LocalCluster(settings)
+    again = ApiServer(settings)
     await again.start()
+    again.write_kubeconfig()
     try:
         # The authority is the same, so the first kubeconfig's certificate still counts.
         first.url = again.url
