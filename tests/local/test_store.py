@@ -82,3 +82,30 @@ def test_kind_and_version_lead_the_bytes() -> None:
     store = Store()
     stored = store.put("things", "a", {"metadata": {}, "apiVersion": "v1", "kind": "Thing"})
     assert stored.data.startswith(b'{"kind":"Thing","apiVersion":"v1",')
+
+
+def test_only_the_objects_used_last_are_kept_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "RECENT", 2)
+    store = Store()
+    first = store.put("things", "a", thing("a", 7))
+    held = first.object
+    assert first.object is held
+    store.put("things", "b", thing("b"))
+    store.put("things", "c", thing("c"))
+    assert first.object is not held
+    assert first.object == held
+    store.put("things", "d", thing("d"))
+    store.put("things", "e", thing("e"))
+    assert first.object == held
+
+
+def test_a_resource_that_changes_much_does_not_cost_others_their_past(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(store_module, "RING", 3)
+    store = Store()
+    at = store.put("things", "a", thing("a")).version
+    store.put("things", "b", thing("b"))
+    for i in range(9):
+        store.put("leases", "x", thing("x", i))
+    assert [event.stored.key for event in store.since("things", at)] == ["b"]

@@ -101,10 +101,11 @@ class Authorizer:
         if role is None:
             return []
         found = list(role.get("rules") or ())
+        name = role["metadata"]["name"]
         for selector in (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or ():
             chosen = selector_of(selector)
             for stored in self._cluster.store.items(CLUSTER_ROLES):
-                if stored.object is not role and chosen.matches(stored.labels):
+                if stored.key != name and chosen.matches(stored.labels):
                     found += self.rules_of(stored.object)
         return found
 

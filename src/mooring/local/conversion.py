@@ -106,7 +106,7 @@ def _autoscaler_v1(obj: Object) -> Object:
 
 def data_of(served: Served, stored: Stored) -> bytes:
     """Return a stored object as JSON in the version of a request."""
-    if stored.object.get("apiVersion") == served.group_version:
+    if stored.api_version == served.group_version:
         return stored.data
     if stored.views is None:
         stored.views = {}

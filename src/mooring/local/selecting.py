@@ -77,13 +77,20 @@ class Selection:
         """Tell whether an object is selected."""
         if self._labels is not None and not self._labels.matches(stored.labels):
             return False
-        return self._fields is None or self._matches_fields(stored.object)
+        return self._fields is None or self._matches_fields(stored)
 
-    def _matches_fields(self, obj: Object) -> bool:
+    def _matches_fields(self, stored: Stored) -> bool:
         assert self._fields is not None
-        return all(
-            (_field(obj, one.path) == one.value) is one.equal for one in self._fields.requirements
-        )
+        if stored.fields is None:
+            stored.fields = {}
+        known = stored.fields
+        for one in self._fields.requirements:
+            found = known.get(one.path)
+            if found is None:
+                found = known[one.path] = _field(stored.object, one.path)
+            if (found == one.value) is not one.equal:
+                return False
+        return True
 
     def and_name(self, name: str) -> Selection:
         """Return this narrowed to one name."""

@@ -2,7 +2,8 @@
 
 Everything runs on one loop and no call here suspends, so a read followed by a write is atomic.
 Objects are never changed in place: a write stores a new dict with its encoded bytes, and lists and
-watches send those bytes as they are.
+watches send those bytes as they are. Only the objects that were used last are kept as dicts too: a
+dict takes several times the memory of its bytes, and the garbage collector visits it.
 """
 
 from __future__ import annotations
@@ -17,27 +18,57 @@ import msgspec
 
 Object = dict[str, Any]
 
-RING = 20_000
-"""How many events watches can go back; kube-apiserver's cache keeps up to 100 * 1024 a resource."""
+RING = 10_000
+"""How many events of a resource watches can go back; kube-apiserver keeps up to 100 * 1024."""
+RECENT = 2_000
+"""How many objects are kept decoded."""
 
 ADDED = "ADDED"
 MODIFIED = "MODIFIED"
 DELETED = "DELETED"
 
 encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
 
 
 class Stored:
-    """Hold one version of one object. `key` is `namespace/name`, or the name alone."""
+    """Hold one version of one object. `key` is `namespace/name`, or the name alone.
 
-    __slots__ = ("_data", "key", "object", "version", "views")
+    `labels` and `api_version` are the object's; `views` are its bytes in other versions, `fields`
+    what field selectors have asked for: both are filled by those who need them.
+    """
+
+    __slots__ = (
+        "_data",
+        "_keep",
+        "_object",
+        "api_version",
+        "fields",
+        "key",
+        "labels",
+        "version",
+        "views",
+    )
 
     def __init__(self, key: str, object: Object, version: int, data: bytes | None = None) -> None:
         self.key = key
-        self.object = object
         self.version = version
-        self._data = data
+        self.labels: dict[str, str] = object["metadata"].get("labels") or {}
+        self.api_version: str = object.get("apiVersion") or ""
         self.views: dict[str, bytes] | None = None
+        self.fields: dict[str, str] | None = None
+        self._object: Object | None = object
+        self._data = data
+        self._keep: Callable[[Stored], None] | None = None
+
+    @property
+    def object(self) -> Object:
+        """Return the object; nobody may change it."""
+        if self._object is None:
+            self._object = _decode(self.data)
+            if self._keep is not None:
+                self._keep(self)
+        return self._object
 
     @property
     def data(self) -> bytes:
@@ -49,11 +80,15 @@ class Stored:
             self._data = encode(head | obj)
         return self._data
 
-    @property
-    def labels(self) -> dict[str, str]:
-        """Return the object's labels."""
-        labels: dict[str, str] = self.object["metadata"].get("labels") or {}
-        return labels
+    def keep_by(self, keep: Callable[[Stored], None]) -> None:
+        """Tell `keep` whenever the object is decoded, now too: it says when to `fold` it."""
+        self._keep = keep
+        keep(self)
+
+    def fold(self) -> None:
+        """Keep the bytes alone, until somebody asks for the object."""
+        self._data = self.data
+        self._object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +138,17 @@ class Gone(Exception):
 
 
 class _Shelf:
-    """Hold the objects of one resource, with their keys in order."""
+    """Hold the objects of one resource, with their keys in order, and its last events."""
 
-    __slots__ = ("keys", "listeners", "objects")
+    __slots__ = ("first", "keys", "listeners", "objects", "ring")
 
-    def __init__(self) -> None:
+    def __init__(self, first: int) -> None:
         self.objects: dict[str, Stored] = {}
         self.keys: list[str] = []
         self.listeners: dict[Listener, None] = {}
+        self.ring: deque[Event] = deque()
+        self.first = first
+        """The version after which all events are in the ring."""
 
 
 def key_of(namespace: str, name: str) -> str:
@@ -123,24 +161,35 @@ class Store:
 
     def __init__(self, journal: Journal | None = None) -> None:
         self._shelves: dict[str, _Shelf] = {}
-        self._ring: deque[Event] = deque()
+        self._recent: deque[Stored] = deque()
         self._first = 1
         self._journal = journal
         self.version = 1
         if journal is not None:
             for resource, key, version, data in journal.load():
                 shelf = self._shelf(resource)
-                shelf.objects[key] = Stored(key, msgspec.json.decode(data), version, data)
-                bisect.insort(shelf.keys, key)
+                stored = Stored(key, _decode(data), version, data)
+                stored.keep_by(self._keep)
+                shelf.objects[key] = stored
+                shelf.keys.append(key)
                 self.version = max(self.version, version)
             self.version = max(self.version, journal.version())
         self._first = self.version
+        for shelf in self._shelves.values():
+            shelf.first = self.version
+            shelf.keys.sort()
 
     def _shelf(self, resource: str) -> _Shelf:
         shelf = self._shelves.get(resource)
         if shelf is None:
-            shelf = self._shelves[resource] = _Shelf()
+            shelf = self._shelves[resource] = _Shelf(self._first)
         return shelf
+
+    def _keep(self, stored: Stored) -> None:
+        """Note that an object is decoded; the one that has been so for longest is folded."""
+        self._recent.append(stored)
+        if len(self._recent) > RECENT:
+            self._recent.popleft().fold()
 
     def get(self, resource: str, key: str) -> Stored | None:
         """Return an object, or None."""
@@ -197,6 +246,7 @@ class Store:
         self.version += 1
         object["metadata"]["resourceVersion"] = str(self.version)
         stored = Stored(key, object, self.version)
+        stored.keep_by(self._keep)
         if self._journal is not None:
             self._journal.put(resource, key, self.version, stored.data)
         shelf.objects[key] = stored
@@ -214,29 +264,30 @@ class Store:
         seen = dict(last if last is not None else old.object)
         seen["metadata"] = seen["metadata"] | {"resourceVersion": str(self.version)}
         stored = Stored(key, seen, self.version)
+        stored.keep_by(self._keep)
         if self._journal is not None:
             self._journal.delete(resource, key, self.version)
         self._announce(Event(DELETED, resource, stored, old))
         return stored
 
     def _announce(self, event: Event) -> None:
-        ring = self._ring
-        ring.append(event)
-        if len(ring) > RING:
-            self._first = ring.popleft().version
-        for listener in tuple(self._shelf(event.resource).listeners):
+        shelf = self._shelf(event.resource)
+        shelf.ring.append(event)
+        if len(shelf.ring) > RING:
+            shelf.first = shelf.ring.popleft().version
+        for listener in tuple(shelf.listeners):
             listener(event)
 
     def since(self, resource: str, version: int) -> list[Event]:
         """Return the events of a resource after a version; raises Gone when they are lost."""
-        if version < self._first:
-            raise Gone(f"too old resource version: {version} ({self._first})")
+        shelf = self._shelf(resource)
+        if version < shelf.first:
+            raise Gone(f"too old resource version: {version} ({shelf.first})")
         found: list[Event] = []
-        for event in reversed(self._ring):
+        for event in reversed(shelf.ring):
             if event.version <= version:
                 break
-            if event.resource == resource:
-                found.append(event)
+            found.append(event)
         found.reverse()
         return found
 
