@@ -19,6 +19,7 @@ from typing import Any
 from mooring.errors import PluginError
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import METHODS, Method, Point, points_of
+from mooring.observe.files import locate
 
 #: Entry-point group of packages that bring plugins.
 ENTRY_POINT_GROUP = "mooring.plugins"
@@ -123,6 +124,8 @@ def load_plugin(reference: str) -> type[Plugin]:
 
 
 def _load_file(path: Path) -> Any:
+    # A plugin of the image is no file of the container.
+    path = inside if (inside := locate(path)).is_file() else path
     if not path.is_file():
         raise PluginError(f"--plugin: no such file: {path}", plugin=str(path))
     name = f"mooring_plugin_{path.stem}_{abs(hash(path.resolve())):x}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -18,6 +17,7 @@ from mooring.client.kubeconfig import connection_from_flags
 from mooring.config.load import ReadConfigMap
 from mooring.config.positions import parse
 from mooring.errors import ApiError
+from mooring.observe.files import locate
 
 _SECONDS = 30.0
 
@@ -40,7 +40,7 @@ def _kubeconfig(options: Options) -> str:
     """Return the kubeconfig; with --config that of the file counts, of any version."""
     if not options.config_file:
         return str(options.flags["kubeconfig"])
-    data = parse(Path(options.config_file).read_text(encoding="utf-8-sig")).data
+    data = parse(locate(options.config_file).read_text(encoding="utf-8-sig")).data
     section = data.get("clientConnection") if isinstance(data, dict) else None
     found = section.get("kubeconfig") if isinstance(section, dict) else None
     return found if isinstance(found, str) else ""

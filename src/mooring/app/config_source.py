@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
@@ -27,6 +26,7 @@ from mooring.config.load import ReadConfigMap
 from mooring.config.validate import validate
 from mooring.errors import ConfigError
 from mooring.framework.plugin import Plugin
+from mooring.observe.files import locate
 from mooring.registry import Registry
 
 #: What stands before a document in the warning about an older one.
@@ -89,7 +89,7 @@ def effective_config(
 def write_config(config: KubeSchedulerConfiguration, file: str) -> None:
     """Write a configuration with every default, as --write-config-to asks."""
     try:
-        Path(file).write_text(to_yaml(to_v1(config)), encoding="utf-8")
+        locate(file).write_text(to_yaml(to_v1(config)), encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"open {file}: {(error.strerror or str(error)).lower()}") from None
 

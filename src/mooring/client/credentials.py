@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import logging
-from pathlib import Path
 from typing import Protocol
 
 from mooring.client.tls import KeyPair
 from mooring.errors import ConfigError
 from mooring.observe.clock import Clock
+from mooring.observe.files import locate
 from mooring.observe.logs import log_error
 
 log = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ class TokenFile:
     def _read(self) -> None:
         self._read_at = self._clock.now()
         try:
-            token = Path(self._path).read_text(encoding="utf-8").strip()
+            token = locate(self._path).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             raise ConfigError(f"failed to read token file {self._path}: {reason}") from None

@@ -12,6 +12,7 @@ from mooring.client.connection import Connection
 from mooring.client.credentials import TokenFile
 from mooring.client.tls import Pem, TlsSettings
 from mooring.errors import ConfigError
+from mooring.observe.files import locate
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 NOT_IN_CLUSTER = (
@@ -32,13 +33,14 @@ def in_cluster_connection(
         raise ConfigError(NOT_IN_CLUSTER)
     token = folder / "token"
     try:
-        token.read_bytes()
+        locate(token).read_bytes()
     except OSError as error:
         raise ConfigError(f"failed to read token file {token}: {error.strerror}") from None
     authority = folder / "ca.crt"
+    trusted = Pem(file=str(authority)) if locate(authority).exists() else Pem()
     return Connection(
         server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
-        tls=TlsSettings(authority=Pem(file=str(authority)) if authority.exists() else Pem()),
+        tls=TlsSettings(authority=trusted),
         credentials=lambda clock: TokenFile(str(token), clock),
         namespace=_namespace(environment, folder),
     )
@@ -48,6 +50,6 @@ def _namespace(environment: Mapping[str, str], folder: Path) -> str:
     if named := environment.get("POD_NAMESPACE"):
         return named
     try:
-        return (folder / "namespace").read_text(encoding="utf-8").strip() or "default"
+        return locate(folder / "namespace").read_text(encoding="utf-8").strip() or "default"
     except OSError:
         return "default"

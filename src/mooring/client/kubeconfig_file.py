@@ -16,6 +16,7 @@ from mooring.client.exec_plugin import ExecConfig
 from mooring.config.decode import Decoder, UnknownField
 from mooring.config.positions import parse
 from mooring.errors import ConfigError, ConfigErrors
+from mooring.observe.files import locate
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -143,7 +144,7 @@ def read_file(path: Path) -> KubeconfigFile:
     """Read one file; raise ConfigErrors with everything that is wrong with its form."""
     file = str(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = locate(path).read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"cannot read the kubeconfig: {error.strerror}", file=file) from None
     except UnicodeError:

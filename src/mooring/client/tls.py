@@ -12,6 +12,7 @@ import msgspec
 
 from mooring.errors import ConfigError
 from mooring.observe.clock import Clock
+from mooring.observe.files import locate
 from mooring.observe.logs import log_error
 
 log = logging.getLogger(__name__)
@@ -39,7 +40,7 @@ class Pem(msgspec.Struct, frozen=True):
         if self.data:
             return self.data
         try:
-            return Path(self.file).read_bytes()
+            return locate(self.file).read_bytes()
         except OSError as error:
             raise ConfigError(f"cannot read {self.file}: {error.strerror}") from None
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
 
 import msgspec
 
@@ -31,6 +30,7 @@ from mooring.config.validate import validate
 from mooring.config.versions import ReadConfigMap, to_current
 from mooring.errors import ConfigError
 from mooring.framework.features import FeatureGates
+from mooring.observe.files import locate
 from mooring.registry import Registry
 
 
@@ -61,7 +61,7 @@ def load_config(
     than v1 are refused, as kube-scheduler refuses them.
     """
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
+        text = locate(path).read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise ConfigError(error.strerror or str(error), file=os.fspath(path)) from error
     except UnicodeDecodeError as error:

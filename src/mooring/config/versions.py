@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from mooring.config.decode import describe, suggest
 from mooring.config.defaults import API_VERSION, KIND
 from mooring.config.problems import Problems
 from mooring.framework.fields import FieldError
+from mooring.observe.files import locate
 
 #: Return the data of a ConfigMap by namespace and name; raises OSError or MooringError.
 ReadConfigMap = Callable[[str, str], Mapping[str, Any]]
@@ -69,4 +69,4 @@ def _wrong(field: str, found: object, expected: list[str]) -> FieldError:
 
 
 def _read_file(name: str) -> str:
-    return Path(name).read_text(encoding="utf-8-sig")
+    return locate(name).read_text(encoding="utf-8-sig")

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from mooring.errors import ConfigError
+from mooring.observe.files import locate
 
 log = logging.getLogger(__name__)
 
@@ -80,13 +81,16 @@ def find_or_make_pair(
 ) -> tuple[str, str]:
     """Return the files of a folder's pair, made where they are missing."""
     certificate, key = Path(folder) / f"{name}.crt", Path(folder) / f"{name}.key"
-    if not (certificate.is_file() and key.is_file()):
+    files = locate(certificate), locate(key)
+    if not all(file.is_file() for file in files):
         pair = self_signed_pair("localhost", names, addresses)
         try:
-            certificate.parent.mkdir(parents=True, exist_ok=True)
-            certificate.write_bytes(pair.certificate)
+            files[0].parent.mkdir(parents=True, exist_ok=True)
+            files[0].write_bytes(pair.certificate)
             # Never readable by others, not even while it is written.
-            with open(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            with open(
+                os.open(files[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb"
+            ) as file:
                 file.write(pair.key)
         except OSError as error:
             raise ConfigError(
@@ -114,7 +118,7 @@ class Authorities:
 def read_authorities(file: str) -> Authorities:
     """Read authorities from a file; raise ConfigError in Go's words where there are none."""
     try:
-        pem = Path(file).read_bytes()
+        pem = locate(file).read_bytes()
     except OSError as error:
         raise ConfigError(f"open {file}: {(error.strerror or str(error)).lower()}") from None
     return parse_authorities(pem, file)

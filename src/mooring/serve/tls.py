@@ -19,6 +19,7 @@ from typing import Any
 from cryptography import x509
 
 from mooring.errors import ConfigError
+from mooring.observe.files import locate
 from mooring.serve.certificates import (
     PemPair,
     common_name,
@@ -201,7 +202,7 @@ def _ciphers(names: tuple[str, ...]) -> str:
 
 def _read(file: str) -> bytes:
     try:
-        return Path(file).read_bytes()
+        return locate(file).read_bytes()
     except OSError as error:
         raise ConfigError(f"open {file}: {(error.strerror or str(error)).lower()}") from None
 

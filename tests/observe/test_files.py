@@ -1,0 +1,29 @@
+"""Where files are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mooring.observe.files import ROOT, locate
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        pytest.param("/etc/a.yaml", "{root}/etc/a.yaml", id="an absolute path is in the root"),
+        pytest.param("a.yaml", "a.yaml", id="a relative path stays"),
+        pytest.param("/../../etc/a", "{root}/etc/a", id="no path leads out of the root"),
+    ],
+)
+def test_paths_in_a_root(
+    path: str, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ROOT, str(tmp_path))
+    assert str(locate(path)) == found.format(root=tmp_path)
+
+
+def test_without_a_root_paths_are_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(ROOT, raising=False)
+    assert locate("/etc/a.yaml") == Path("/etc/a.yaml")
