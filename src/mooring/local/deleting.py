@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-import copy
 import datetime
 import re
 from typing import Any
+
+import msgspec
 
 from mooring.local import bodies, reading, refusals, rendering, strategies
 from mooring.local.cluster import Cluster
@@ -33,7 +34,8 @@ _RETURNED = frozenset(
 
 def copy_of(obj: Object) -> Object:
     """Return a copy of a stored object that may be changed."""
-    return copy.deepcopy(obj)
+    made: Object = msgspec.to_builtins(obj)
+    return made
 
 
 def is_finished(served: Served, obj: Object) -> bool:

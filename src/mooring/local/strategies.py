@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from mooring.local import admission, definitions, pods, refusals, services, validation
@@ -21,6 +21,7 @@ from mooring.local.validation.custom import check_custom
 Object = dict[str, Any]
 
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+_STATUS_PARTS = ("status", "approval")
 _TRACKED = ("managedFields", "resourceVersion")
 _KEEPS_STATUS = frozenset({"/nodes", "/events"})
 _GENERATION = frozenset(
@@ -61,6 +62,13 @@ _GENERATION = frozenset(
 def reset_fields(served: Served, subresource: str) -> FieldSet:
     """Return the fields that a request cannot set."""
     return managed.reset_fields(served.kind, "status" in served.subresources, subresource)
+
+
+def kept_fields(obj: Object, subresource: str) -> Collection[str]:
+    """Return the fields of an object that a write cannot change: `prepare_update` keeps them."""
+    if subresource in _STATUS_PARTS:
+        return obj.keys() - {"status", "metadata"}
+    return ()
 
 
 def default(served: Served, obj: Object) -> None:
@@ -152,7 +160,7 @@ def prepare_update(
     cluster: Cluster, served: Served, obj: Object, old: Object, subresource: str
 ) -> None:
     """Keep what a write must not change, and count the generation."""
-    if subresource in ("status", "approval"):
+    if subresource in _STATUS_PARTS:
         for name in (set(obj) | set(old)) - {"status", "metadata"}:
             _keep(obj, old, name)
         _keep_metadata(served, obj, old)

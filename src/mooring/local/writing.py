@@ -258,7 +258,13 @@ def patch_one(cluster: Cluster, request: Request, info: RequestInfo, served: Ser
     custom = served.custom
     decoder = (lambda value: decode_custom(custom, value)) if custom is not None else None
     patched, errors = patching.patch_object(
-        served.type, shown, request.body, media, write.options.validation, decoder
+        served.type,
+        shown,
+        request.body,
+        media,
+        write.options.validation,
+        decoder,
+        strategies.kept_fields(shown, info.subresource),
     )
     write.options.warnings += errors
     return write.respond(_patched(write, live, conversion.to_stored(served, patched)), 200)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from mooring.local.go_text import go_text
@@ -24,7 +24,8 @@ APPLY_PATCH: Final = "application/apply-patch+yaml"
 
 STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
 
-Decoder = Callable[[Object], tuple[Object, list[str]]]
+Decoded = tuple[Object, list[str]]
+Decoder = Callable[[Object], Decoded]
 """Turns a patched object into a canonical one and its strict errors; raises DecodeError."""
 
 
@@ -35,43 +36,56 @@ def patch_object(
     media_type: str,
     directive: str = WARN,
     decoder: Decoder | None = None,
+    kept: Collection[str] = (),
 ) -> tuple[Object, list[str]]:
     """Return a live object with a patch applied, canonical, and the warnings to give.
 
     `directive` is the request's fieldValidation. `decoder` replaces the decoding by `type`, for
-    custom resources, which know no strategic patches.
+    custom resources, which know no strategic patches. `kept` are the fields that the write cannot
+    change: where the patch leaves one alone, the result has it as it is in the live object, shared.
     """
-    shown: Any
+    patch: Any = None
     if media_type == JSON_PATCH:
         operations, errors = read_json_patch(data)
         patched = apply_json_patch(live, operations)
-        shown = patched
     elif media_type == STRATEGIC_PATCH:
         patch, errors = read_merge_patch(data, prefix="")
         patched = apply_strategic_patch(type, live, patch)
-        shown = go_text(patch)
     else:
         patch, errors = read_merge_patch(data)
         patched = apply_merge_patch(live, patch)
-        shown = patched
     if directive == IGNORE:
         errors = []
     if decoder is None:
         assert type is not None
         found = type
         reader = convert if media_type == STRATEGIC_PATCH else decode
-        decoder = lambda value: reader(found, value)  # noqa: E731
+        decoder = lambda value: _around(lambda rest: reader(found, rest), value, live, kept)  # noqa: E731
+
+    def refuse(why: str) -> Refusal:
+        return _refuse(go_text(patch) if media_type == STRATEGIC_PATCH else patched, why)
+
     try:
         if not isinstance(patched, dict):
             raise DecodeError("Object 'Kind' is missing")
         result, unknown = decoder(patched)
     except DecodeError as error:
-        raise _refuse(shown, str(error)) from None
+        raise refuse(str(error)) from None
     if directive != IGNORE:
         errors = errors + unknown
     if errors and directive == STRICT:
-        raise _refuse(shown, strict_error(errors))
+        raise refuse(strict_error(errors))
     return result, errors
+
+
+def _around(decoder: Decoder, value: Object, live: Object, kept: Collection[str]) -> Decoded:
+    """Decode all but the fields that are kept and still those of the live object."""
+    shared = {name: live[name] for name in kept if name in live and value.get(name) is live[name]}
+    if not shared:
+        return decoder(value)
+    decoded, errors = decoder({key: item for key, item in value.items() if key not in shared})
+    decoded |= shared
+    return {key: decoded[key] for key in value if key in decoded} | decoded, errors
 
 
 def _refuse(shown: Any, why: str) -> Refusal:

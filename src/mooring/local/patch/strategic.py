@@ -8,7 +8,6 @@ the map itself, `$retainKeys`, the lists that `$setElementOrder/…` names, then
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from mooring.local.go_text import go_text
@@ -32,8 +31,8 @@ MERGING_LISTS = "merging lists cannot yet be specified in the patch"
 
 
 def apply_strategic_patch(type: Type | None, document: Object, patch: Object) -> Object:
-    """Return a patched copy of an object of a type."""
-    return _merge_map(copy.deepcopy(document), plain(patch), type)
+    """Return a patched copy of an object of a type; it shares what the patch does not touch."""
+    return _merge_map(document, plain(patch), type)
 
 
 def _no_merge_key(item: Any, key: str) -> Refusal:
@@ -63,6 +62,7 @@ def _inner(field: Field | None) -> Type | None:
 def _merge_map(original: Object, patch: Object, type: Type | None) -> Object:
     if DIRECTIVE in patch:
         return _directive(patch)
+    original = dict(original)
     _retain_keys(original, patch)
     for key in [key for key in patch if key.startswith(SET_ORDER)]:
         _merge_ordered(original, patch, key, type)

@@ -24,6 +24,7 @@ _RAW = frozenset({"object", "fields", "json"})
 _UNTYPED = Kind(ANY)
 _NUMBERS = INTEGERS | FLOATS
 _TEXTS = frozenset({"string", "bytes"})
+_NESTED = frozenset({STRUCT, LIST, MAP})
 _LEAF, _LIST, _MAP = "leaf", "list", "map"
 
 
@@ -260,6 +261,8 @@ def compare(kind: Kind, old: Any, new: Any) -> Comparison:
 
 
 def _compare(kind: Kind, old: Any, new: Any, path: Path, result: Comparison) -> None:
+    if old is new or (kind.form in _NESTED and old == new):
+        return
     before, after = _shape(kind, old), _shape(kind, new)
     if new is MISSING:
         leaf = _compare_as(before, kind, old, new, path, result)
