@@ -301,6 +301,9 @@ def test_flags_name_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert connection_from_flags(str(file), "https://other").server == "https://other"
     assert connection_from_flags(master="localhost:8080").server == "http://localhost:8080"
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.delenv("KUBECONFIG", raising=False)
     with pytest.raises(ConfigError, match="--kubeconfig") as raised:
         connection_from_flags()
     assert "\n" not in str(raised.value)
+    monkeypatch.setenv("KUBECONFIG", str(file))
+    assert connection_from_flags().server == SERVER

@@ -47,9 +47,10 @@ _INTERACTIVE_MODES = ("Never", "IfAvailable", "Always")
 def connection_from_flags(kubeconfig: str = "", master: str = "") -> Connection:
     """Return the connection that --kubeconfig and --master describe.
 
-    Without either it is the one of a pod in its cluster.
+    Without either it is the one of a pod in its cluster, or outside one that of $KUBECONFIG.
     """
-    # client-go: tools/clientcmd/client_config.go, BuildConfigFromFlags
+    # client-go: tools/clientcmd/client_config.go, BuildConfigFromFlags; it ends where there is no
+    # cluster around.
     if kubeconfig:
         return load_kubeconfig(kubeconfig, server=master)
     if master:
@@ -57,6 +58,8 @@ def connection_from_flags(kubeconfig: str = "", master: str = "") -> Connection:
     try:
         return in_cluster_connection()
     except ConfigError as error:
+        if os.environ.get("KUBECONFIG"):
+            return load_kubeconfig()
         raise ConfigError(f"{NO_CONFIGURATION} ({error})") from None
 
 
