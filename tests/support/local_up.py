@@ -9,7 +9,7 @@ from tests.support import kubeconfigs
 from tests.support.api import Api
 from tests.support.kubeconfigs import Access
 from tests.support.kubectl import Kubectl
-from tests.support.processes import Process
+from tests.support.processes import LOOPBACK, Process, free_port
 from tests.support.waiting import eventually
 
 MOORING = Path(sys.executable).with_name("mooring")
@@ -27,6 +27,7 @@ class Up:
         self.workplace = workplace
         self.kubeconfig = folder / "kubeconfig"
         self.kubectl = Kubectl(kubectl, self.kubeconfig, workplace)
+        self._beside: list[Process] = []
         arguments = ["up", f"--kubeconfig={self.kubeconfig}", *flags]
         self.process = Process(MOORING, arguments, folder / "mooring.log", cwd=workplace)
 
@@ -41,12 +42,31 @@ class Up:
         with Api(self.access) as api:
             self.process.wait_until(api.is_ready, seconds)
 
-    def run(self, *flags: str, name: str = "scheduler") -> Process:
-        """Start `mooring run` as the tutorials do by hand: in the workplace, with flags alone."""
-        return Process(MOORING, ["run", *flags], self.folder / f"{name}.log", cwd=self.workplace)
+    def run(self, *flags: str, name: str = "scheduler", kubeconfig: Path | None = None) -> Process:
+        """Start `mooring run` by hand, in the workplace, with the kubeconfig in $KUBECONFIG.
+
+        It is the administrator's unless another is given. Only the port is not the usual one: a
+        machine may run several tests.
+        """
+        environment = {**self.kubectl.environment, "KUBECONFIG": str(kubeconfig or self.kubeconfig)}
+        serving = [f"--secure-port={free_port()}", f"--bind-address={LOOPBACK}"]
+        return self.start([str(MOORING), "run", *flags, *serving], name, environment)
+
+    def start(
+        self, command: list[str], name: str, environment: dict[str, str] | None = None
+    ) -> Process:
+        """Start a program in the workplace that ends with the cluster at the latest."""
+        program, *arguments = command
+        log = self.folder / f"{name}.log"
+        environment = environment or self.kubectl.environment
+        process = Process(Path(program), arguments, log, cwd=self.workplace, env=environment)
+        self._beside.append(process)
+        return process
 
     def stop(self) -> int:
-        """End the cluster, and return its exit status."""
+        """End the cluster and what runs beside it; return its exit status."""
+        for process in reversed(self._beside):
+            process.stop()
         return self.process.stop()
 
 

@@ -1,0 +1,153 @@
+"""Tutorial 002: several profiles, a webhook for every verb, and a Policy with the old flags."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.support.kubectl import table
+from tests.support.local_up import Up, wait_logged
+from tests.support.processes import LOOPBACK, Process, free_port
+from tests.support.waiting import eventually
+
+#: What the files say of the webhook's port.
+TUTORIAL_PORT = "10262"
+
+
+def nodes_of(cluster: Up, app: str, count: int) -> Counter[str]:
+    """Wait until all pods of an app have a node; count the pods of each."""
+    command = f"get pods -l app={app} -o jsonpath='{{.items[*].spec.nodeName}}'"
+    names = eventually(
+        lambda: (found := cluster.kubectl(command).split()) and len(found) == count and found,
+        f"{count} pods of {app} have nodes",
+    )
+    return Counter(names or [])
+
+
+def test_two_profiles_run_in_one_process(up: Callable[..., Up]) -> None:
+    cluster = up("-f", "cluster.yaml", "--config=scheduler-config.yaml", example="profiles")
+    kubectl = cluster.kubectl
+    kubectl("apply -f jobs.yaml")
+
+    # The scores of the one scheduler leave no choice; to the other all nodes are the same.
+    assert nodes_of(cluster, "scored", 20) == {"roomy": 20}
+    assert set(nodes_of(cluster, "unscored", 20)) == {"roomy", "small"}
+
+    columns = "custom-columns=REASON:.reason,FROM:.reportingComponent --no-headers"
+    reported = Counter(
+        kubectl(f"get events --field-selector reason=Scheduled -o {columns}").split()
+    )
+    assert reported == {"Scheduled": 40, "default-scheduler": 20, "no-scoring-scheduler": 20}
+
+
+def start_webhook(cluster: Up, kubectl: Path) -> Process:
+    """Start the webhook on a free port, and name that port in the files that name it."""
+    port = free_port()
+    for file in (cluster.workplace / "scheduler-config.yaml", cluster.workplace / "policy.cfg"):
+        file.write_text(file.read_text().replace(TUTORIAL_PORT, str(port)))
+    path = os.pathsep.join([str(kubectl.parent), os.environ["PATH"]])
+    webhook = cluster.start(
+        [sys.executable, "webhook.py", f"--port={port}"],
+        "webhook",
+        {**cluster.kubectl.environment, "PATH": path},
+    )
+
+    def listens() -> bool:
+        with socket.socket() as client:
+            return client.connect_ex((LOOPBACK, port)) == 0
+
+    webhook.wait_until(listens, seconds=20)
+    return webhook
+
+
+def test_a_webhook_filters_prioritizes_preempts_and_binds(
+    up: Callable[..., Up], kubectl: Path
+) -> None:
+    cluster = up("-f", "cluster.yaml", example="extender")
+    webhook = start_webhook(cluster, kubectl)
+    scheduler = cluster.run("--config=scheduler-config.yaml")
+    wait_logged(scheduler, '"Successfully acquired lease" lock="kube-system/my-scheduler"')
+
+    cluster.kubectl("apply -f pod.yaml")
+    (pod,) = table(cluster.kubectl.until("get pods -o wide", "Running"))[1:]
+    assert "cheap" in pod
+    assert webhook.log().splitlines() == [
+        "filter_nodes nginx: passed ['cheap', 'dear'], refused ['closed']",
+        "prioritize nginx: cheap 9, dear 1",
+        "bind nginx: done",
+    ]
+    described = cluster.kubectl.until("describe pod nginx", "Scheduled")
+    assert "my-scheduler  Successfully assigned default/nginx to cheap" in described
+
+    # The other scheduler does not ask the webhook, and is not in the way.
+    cluster.kubectl("delete pod nginx --now")
+    cluster.kubectl("run other --image=nginx")
+    described = cluster.kubectl.until("describe pod other", "Scheduled")
+    assert "default-scheduler  Successfully assigned default/other to " in described
+    assert "other" not in webhook.log()
+    cluster.kubectl("delete pod other --now")
+
+    # Two pods fill the nodes; a third is urgent, and the webhook spares one of the two.
+    cluster.kubectl("apply -f filling.yaml")
+    cluster.kubectl("wait --for=condition=PodScheduled pod/kept pod/moved")
+    cluster.kubectl("apply -f urgent.yaml")
+    cluster.kubectl("wait --for=condition=PodScheduled pod/urgent")
+    assert "preempt urgent: may make room on ['dear']" in webhook.log().splitlines()
+    placed = table(cluster.kubectl.until("get pods -o wide", "urgent"))[1:]
+    assert [(row[0], row[6]) for row in placed] == [("kept", "cheap"), ("urgent", "dear")]
+    preempted = cluster.kubectl("get events --field-selector reason=Preempted")
+    assert "pod/moved" in preempted
+
+    # Where every node is closed, the reason of the webhook is told.
+    cluster.kubectl("label nodes --all --overwrite example.com/maintenance=true")
+    cluster.kubectl("apply -f pod.yaml")
+    described = cluster.kubectl.until("describe pod nginx", "FailedScheduling")
+    assert "0/3 nodes are available: 3 node(s) were under maintenance." in described
+
+
+def test_a_policy_in_a_file_with_the_old_flags(up: Callable[..., Up], kubectl: Path) -> None:
+    cluster = up("-f", "cluster.yaml", example="extender")
+    webhook = start_webhook(cluster, kubectl)
+    cluster.kubectl("create namespace pingcap")
+    lock = [
+        "--leader-elect=true",
+        "--lock-object-namespace=pingcap",
+        "--lock-object-name=my-scheduler",
+        "--scheduler-name=my-scheduler",
+    ]
+    scheduler = cluster.run("--policy-config-file=policy.cfg", *lock)
+    wait_logged(scheduler, '"Successfully acquired lease" lock="pingcap/my-scheduler"')
+    log = scheduler.log()
+    assert "Flag --policy-config-file has been deprecated" in log
+    assert "Flag --scheduler-name has been deprecated" in log
+    assert "NodePreferAvoidPods no longer exists and is left out" in log
+
+    cluster.kubectl("apply -f pod.yaml")
+    described = cluster.kubectl.until("describe pod nginx", "Scheduled")
+    assert "my-scheduler  Successfully assigned default/nginx to " in described
+    # The Policy asks the webhook to filter, not to prioritize or bind.
+    assert webhook.log().splitlines() == [
+        "filter_nodes nginx: passed ['cheap', 'dear'], refused ['closed']"
+    ]
+    assert scheduler.stop() == 0
+
+    # The same Policy out of a ConfigMap, under the key where it was always kept.
+    cluster.kubectl("delete pod nginx --now")
+    cluster.kubectl("create configmap my-scheduler-policy -n pingcap --from-file=policy.cfg")
+    again = cluster.run(
+        f"--port={free_port()}",
+        *lock,
+        "--policy-configmap=my-scheduler-policy",
+        "--policy-configmap-namespace=pingcap",
+        name="again",
+    )
+    wait_logged(again, '"Successfully acquired lease" lock="pingcap/my-scheduler"')
+    cluster.kubectl("apply -f pod.yaml")
+    cluster.kubectl("wait --for=condition=PodScheduled pod/nginx")
+    assert len(webhook.log().splitlines()) == 2
+    holder = "jsonpath='{.spec.holderIdentity}'"
+    assert cluster.kubectl(f"get lease my-scheduler -n pingcap -o {holder}")
