@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -19,6 +19,7 @@ from mooring.cycle.filtering import (
 )
 from mooring.cycle.pre_filter import run_extension
 from mooring.cycle.profile import Profile
+from mooring.cycle.signature import Signer
 from mooring.framework.extender import Extender
 from mooring.framework.features import FeatureGates
 from mooring.framework.handle import Client, Events, Nominator, PreBindingPod, WaitingPod
@@ -90,6 +91,7 @@ class ProfileHandle:
         self.extenders = around.extenders
         self.metrics = around.metrics
         self._around = around
+        self._signer: Signer | None = None
         self.pod_info: Callable[[Pod], PodInfo] = around.pod_infos.of
 
     @property
@@ -190,3 +192,13 @@ class ProfileHandle:
     def precomputes(self, state: CycleState) -> bool:
         """Tell whether a Filter plugin that is asked in this cycle keeps state across nodes."""
         return precomputes(self.profile, state)
+
+    def sign(self, state: CycleState, pod: Pod) -> Hashable | None:
+        """Return what the Filter plugins' answers for a pod depend on besides the node; None where
+        they depend on more, or where identical pods are not to be told (OpportunisticBatching)."""
+        if not self.features.enabled("OpportunisticBatching"):
+            return None
+        if self._signer is None:
+            self._signer = Signer(self.profile)
+        signature = self._signer.sign(state, pod)
+        return None if signature is None else signature.key

@@ -7,7 +7,7 @@ a virtual clock and in a unit test.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from mooring.api import Pod
@@ -197,6 +197,14 @@ class Handle(Protocol):
 
         If not, what-if changes on different nodes cannot influence one another, and many nodes
         can be dry-run at once.
+        """
+        ...
+
+    def sign(self, state: CycleState, pod: Pod) -> Hashable | None:
+        """Return what the Filter plugins' answers for a pod depend on besides the node.
+
+        Pods with equal signatures get equal answers about a node, as long as neither the node, its
+        pods nor any node object changes. None where the answers depend on more.
         """
         ...
 

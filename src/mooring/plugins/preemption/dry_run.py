@@ -15,13 +15,12 @@ answer for another. Then each node is worked on by itself, with its own clone of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from mooring.api import Pod
-from mooring.framework.extender import Victims
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Rows
 from mooring.framework.pod_info import PodInfo
@@ -30,55 +29,18 @@ from mooring.framework.status import Status
 from mooring.framework.what_if import PodBatch, WhatIf, one_row
 from mooring.plugins.preemption.budgets import Budgets
 from mooring.plugins.preemption.importance import (
-    NO_COST,
     Cost,
     by_importance,
     cost,
     costs,
+    started,
 )
+from mooring.plugins.preemption.trials import Nominated, RememberedTrials, Trial
 
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
 
 #: Fewest nodes tried at a time: a round of asking costs as much for one node as for these.
 _SMALLEST_CHUNK = 32
-
-
-class Trial:
-    """What the dry run found on one node: a refusal, or victims and their cost."""
-
-    __slots__ = ("_gone", "_pods", "cost", "node_name", "refusal", "row")
-
-    def __init__(
-        self,
-        row: int,
-        node_name: str,
-        refusal: Status | None,
-        cost: Cost = NO_COST,
-        pods: Sequence[PodInfo] = (),
-        gone: Sequence[bool] = (),
-    ) -> None:
-        self.row = row
-        self.node_name = node_name
-        self.refusal = refusal
-        self.cost = cost
-        self._pods = pods
-        self._gone = gone
-
-    @classmethod
-    def of(cls, node_name: str, pods: Sequence[PodInfo], victims: Victims, now: float) -> Trial:
-        """Make a trial out of an extender's word."""
-        price = cost(pods, victims.pdb_violations, now)
-        return cls(-1, node_name, None, price, pods, [True] * len(pods))
-
-    @property
-    def violations(self) -> int:
-        """Return how many victims violate a disruption budget."""
-        return self.cost[0]
-
-    def victims(self, now: float) -> list[PodInfo]:
-        """Return who must leave, most important first."""
-        leaving = [pod for pod, gone in zip(self._pods, self._gone, strict=True) if gone]
-        return by_importance(leaving, now)
 
 
 class _Chunk:
@@ -110,12 +72,20 @@ class _Chunk:
 class DryRun:
     """Try the preemption of one pod on nodes, without changing anything."""
 
-    def __init__(self, handle: Handle, state: CycleState, pod: Pod, budgets: Budgets) -> None:
+    def __init__(
+        self,
+        handle: Handle,
+        state: CycleState,
+        pod: Pod,
+        budgets: Budgets,
+        remembered: RememberedTrials | None = None,
+    ) -> None:
+        """Try `pod`; what is `remembered` of pods like it is not tried again."""
         self._handle = handle
         self._state = state
         self._pod = pod
         self._budgets = budgets
-        self._now = handle.clock.now()
+        self._remembered = remembered
         self._priority = handle.pod_info(pod).priority
         self._snapshot = handle.snapshot
         self._names = handle.snapshot.names
@@ -126,13 +96,41 @@ class DryRun:
             for row in rows.tolist():
                 yield self._try_one(row)
             return
+        nominated = self._nominated() if self._remembered is not None else {}
         begin = found = 0
         while begin < len(rows):
             end = begin + max(wanted - found, _SMALLEST_CHUNK)
-            for trial in self._try_many(rows[begin:end]):
+            for trial in self._recall(rows[begin:end], nominated):
                 found += trial.refusal is None
                 yield trial
             begin = end
+
+    def _recall(self, rows: Rows, nominated: Nominated) -> Iterable[Trial]:
+        """Return the trial of each row; only what is not known any more is tried."""
+        remembered, nodes = self._remembered, self._snapshot
+        if remembered is None:
+            return self._try_many(rows)
+        remembered.follow(nodes)
+        missing = remembered.outdated(rows, nodes, nominated)
+        if len(missing):
+            remembered.keep(self._try_many(missing), nodes, nominated)
+        return remembered.of(rows)
+
+    def _nominated(self) -> Nominated:
+        """Return the pods that are counted as on the nodes they are nominated to."""
+        found: dict[int, tuple[PodInfo, ...]] = {}
+        nominator, row_of = self._handle.nominator, self._snapshot.row
+        uid, priority = self._pod.metadata.uid, self._priority
+        for name in nominator.nodes():
+            row = row_of(name)
+            others = tuple(
+                other
+                for other in nominator.nominated_on(name)
+                if other.priority >= priority and other.uid != uid
+            )
+            if others and row >= 0:
+                found[row] = others
+        return found
 
     def _potential_victims(self, row: int) -> list[PodInfo]:
         priority = self._priority
@@ -141,7 +139,7 @@ class DryRun:
 
     def _order_of_return(self, victims: list[PodInfo]) -> tuple[list[PodInfo], int]:
         """Return the order in which pods may come back, and how many violate a budget."""
-        ordered = by_importance(victims, self._now)
+        ordered = by_importance(victims)
         if not self._budgets:
             return ordered, 0
         violating, others = self._budgets.split(ordered)
@@ -186,7 +184,7 @@ class DryRun:
         leaving = [pod for pod, gone in zip(order, lost, strict=True) if gone]
         if not leaving:
             return self._no_victim_needed(row)
-        price = cost(leaving, sum(lost[:violating]), self._now)
+        price = cost(leaving, sum(lost[:violating]))
         return Trial(row, self._names[row], None, price, order, lost)
 
     def _remove(self, state: CycleState, node: WhatIf, victim: PodInfo) -> Status | None:
@@ -249,13 +247,11 @@ class DryRun:
         positions = np.repeat(np.arange(len(rows)), sizes)
         return _Chunk(rows, pods, positions, *self._columns(pods), np.array(violating))
 
-    def _columns(
-        self, pods: list[PodInfo]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        now = self._now
+    @staticmethod
+    def _columns(pods: list[PodInfo]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         return (
             np.array([pod.priority for pod in pods], dtype=np.int64),
-            np.array([now if pod.start_time is None else pod.start_time for pod in pods], float),
+            np.array([started(pod) for pod in pods], dtype=np.float64),
         )
 
     def _take_turns(self, chunk: _Chunk) -> Sequence[Status | None]:

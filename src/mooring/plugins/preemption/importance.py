@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,21 +23,24 @@ Cost = tuple[int, int, int, int, float]
 NO_COST: Cost = (0, 0, 0, 0, 0.0)
 
 
-def _started(pod: PodInfo, now: float) -> float:
-    """Return when a pod started; one that has not is taken to start now."""
-    return now if pod.start_time is None else pod.start_time
+def started(pod: PodInfo) -> float:
+    """Return when a pod started; one that has not comes after all that have.
+
+    kube-scheduler takes it to start now, which is the same unless a kubelet's clock is ahead.
+    """
+    return math.inf if pod.start_time is None else pod.start_time
 
 
-def by_importance(pods: Sequence[PodInfo], now: float) -> list[PodInfo]:
+def by_importance(pods: Sequence[PodInfo]) -> list[PodInfo]:
     """Return pods, most important first: higher priority, then earlier start."""
-    return sorted(pods, key=lambda pod: (-pod.priority, _started(pod, now)))
+    return sorted(pods, key=lambda pod: (-pod.priority, started(pod)))
 
 
-def cost(victims: Sequence[PodInfo], violations: int, now: float) -> Cost:
+def cost(victims: Sequence[PodInfo], violations: int) -> Cost:
     """Return what it costs to clear a node of `victims`."""
     positions = np.zeros(len(victims), dtype=np.intp)
     priorities = np.array([pod.priority for pod in victims], dtype=np.int64)
-    starts = np.array([_started(pod, now) for pod in victims])
+    starts = np.array([started(pod) for pod in victims])
     return costs(positions, priorities, starts, np.array([violations]))[0]
 
 

@@ -24,9 +24,10 @@ from mooring.framework.status import Code, Status, code_of
 from mooring.observe.logs import vlog
 from mooring.plugins.args import DefaultPreemptionArgs
 from mooring.plugins.preemption.budgets import Budgets
-from mooring.plugins.preemption.dry_run import DryRun, Trial
+from mooring.plugins.preemption.dry_run import DryRun
 from mooring.plugins.preemption.executor import Executor
 from mooring.plugins.preemption.importance import Cost
+from mooring.plugins.preemption.trials import RememberedTrials, Trial, TrialMemory
 
 log = logging.getLogger(__name__)
 
@@ -46,10 +47,9 @@ WITHOUT_VICTIMS = "Ignored node for which the extender didn't report victims"
 class Candidates(Sequence[Candidate]):
     """All nodes that could be cleared, written out only where somebody reads them."""
 
-    def __init__(self, trials: Sequence[Trial], cheapest: Cost, now: float) -> None:
+    def __init__(self, trials: Sequence[Trial], cheapest: Cost) -> None:
         self._trials = trials
         self._cheapest = cheapest
-        self._now = now
 
     def __len__(self) -> int:
         return len(self._trials)
@@ -64,7 +64,7 @@ class Candidates(Sequence[Candidate]):
         if isinstance(index, slice):
             return [self[position] for position in range(*index.indices(len(self)))]
         trial = self._trials[index]
-        victims = tuple(info.pod for info in trial.victims(self._now))
+        victims = tuple(info.pod for info in trial.victims())
         acceptable = trial.cost == self._cheapest
         return Candidate(trial.node_name, victims, trial.violations, acceptable)
 
@@ -79,6 +79,7 @@ class DefaultPreemption(Plugin):
     def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
         super().__init__(args, handle)
         self._executor = Executor(self.name, self.handle)
+        self._memory = TrialMemory()
 
     def start(self) -> None:
         """Have the budgets watched before the first preemption asks for them."""
@@ -147,7 +148,8 @@ class DefaultPreemption(Plugin):
         harmless: list[Trial] = []
         violating: list[Trial] = []
         in_vain: list[Trial] = []
-        for trial in DryRun(self.handle, state, pod, budgets).run(rows, wanted):
+        remembered = self._remembered(state, pod, budgets)
+        for trial in DryRun(self.handle, state, pod, budgets, remembered).run(rows, wanted):
             if trial.refusal is not None:
                 in_vain.append(trial)
                 continue
@@ -155,6 +157,15 @@ class DefaultPreemption(Plugin):
             if harmless and len(harmless) + len(violating) >= wanted:
                 break
         return harmless + violating, in_vain
+
+    def _remembered(self, state: CycleState, pod: Pod, budgets: Budgets) -> RememberedTrials | None:
+        """Return what is known of pods like this one; None where they cannot be told alike."""
+        if budgets:
+            return None
+        signature = self.handle.sign(state, pod)
+        if signature is None:
+            return None
+        return self._memory.of((signature, self.handle.pod_info(pod).priority))
 
     def _num_candidates(self, num_nodes: int) -> int:
         share = num_nodes * self.args.min_candidate_nodes_percentage // 100
@@ -168,11 +179,8 @@ class DefaultPreemption(Plugin):
         ]
         if not asked:
             return found
-        now = self.handle.clock.now()
         victims = {
-            trial.node_name: Victims(
-                tuple(info.pod for info in trial.victims(now)), trial.violations
-            )
+            trial.node_name: Victims(tuple(info.pod for info in trial.victims()), trial.violations)
             for trial in found
         }
         for extender in asked:
@@ -194,7 +202,7 @@ class DefaultPreemption(Plugin):
             if not victims:
                 break
         return [
-            Trial.of(name, [self.handle.pod_info(victim) for victim in those.pods], those, now)
+            Trial.of(name, [self.handle.pod_info(victim) for victim in those.pods], those)
             for name, those in victims.items()
         ]
 
@@ -206,8 +214,7 @@ class DefaultPreemption(Plugin):
         )
         chosen = self.handle.random.choice(best)
         vlog(log, 2, DETERMINED, node=chosen.node_name, pod=pod)
-        now = self.handle.clock.now()
-        victims = tuple(info.pod for info in chosen.victims(now))
+        victims = tuple(info.pod for info in chosen.victims())
         if self.handle.features.enabled("SchedulerAsyncPreemption"):
             self._executor.start(pod, chosen.node_name, victims)
         else:
@@ -215,7 +222,7 @@ class DefaultPreemption(Plugin):
                 await self._executor.run(pod, chosen.node_name, victims)
             except ApiError as error:
                 return Status.error(f"preemption: {error}")
-        candidates = Candidates(found, cheapest, now)
+        candidates = Candidates(found, cheapest)
         return Nominate(chosen.node_name, victims=victims, candidates=candidates)
 
     def events_to_register(self) -> list[ClusterEvent]:
