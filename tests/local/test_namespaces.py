@@ -12,8 +12,9 @@ NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
 
 async def test_a_namespace_has_an_account_and_ends_with_all_it_holds() -> None:
     server = ApiServer()
-    lifecycle = NamespaceLifecycle(server.cluster, b"certificate")
+    lifecycle = NamespaceLifecycle(server.cluster)
     lifecycle.start()
+    lifecycle.publish(b"certificate")
     await server.ask("POST", "/api/v1/namespaces", NAMESPACE)
     maps = "/api/v1/namespaces/n/configmaps"
     assert (await server.send("GET", "/api/v1/namespaces/n/serviceaccounts/default")).code == 200

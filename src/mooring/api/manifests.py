@@ -40,6 +40,35 @@ def read_manifests(text: str, file: str | None = None) -> list[tuple[KubeObject,
     return found
 
 
+def read_objects(text: str, file: str | None = None) -> list[tuple[dict[str, Any], Where]]:
+    """Read every object of a manifest as plain data, of any kind, in order.
+
+    Only what makes it an object is checked: the kind and a name.
+    """
+    found: list[tuple[dict[str, Any], Where]] = []
+    for document in _documents(text, file):
+        for raw, where in _raw_objects(document, file):
+            try:
+                _check_identity(raw)
+            except ObjectError as error:
+                raise _placed(error, where.path, document, file) from None
+            found.append((raw, where))
+    return found
+
+
+def _check_identity(raw: dict[str, Any]) -> None:
+    for name in ("apiVersion", "kind"):
+        if not isinstance(raw.get(name), str) or not raw[name]:
+            raise ObjectError(f"{name} is missing")
+    if raw["apiVersion"].startswith("kubescheduler.config.k8s.io/"):
+        raise ObjectError("a scheduler's configuration is no object of a cluster: use --config")
+    metadata = raw.get("metadata")
+    if not isinstance(metadata, dict):
+        metadata = {}
+    if not metadata.get("name") and not metadata.get("generateName"):
+        raise ObjectError(f"{raw['kind']}: metadata.name is missing", path="metadata.name")
+
+
 def _documents(text: str, file: str | None) -> Iterator[YamlDocument | _JsonDocument]:
     if text.lstrip().startswith("{"):
         # A single JSON document, as `kubectl get -o json` prints it, is read much faster so.
@@ -69,20 +98,28 @@ class _JsonDocument:
 def _read_document(
     document: YamlDocument | _JsonDocument, file: str | None
 ) -> Iterator[tuple[KubeObject, Where]]:
+    for raw, where in _raw_objects(document, file):
+        try:
+            obj = decode(raw)
+            _check(obj, raw)
+        except ObjectError as error:
+            raise _placed(error, where.path, document, file) from None
+        yield obj, where
+
+
+def _raw_objects(
+    document: YamlDocument | _JsonDocument, file: str | None
+) -> Iterator[tuple[dict[str, Any], Where]]:
     try:
         _check_depth(document.value)
         items = list(_items(document.value, ""))
     except ObjectError as error:
         raise _placed(error, "", document, file) from None
     for path, raw in items:
-        try:
-            if not isinstance(raw, dict):
-                raise ObjectError(f"an object must be a map, got {describe(raw)}")
-            obj = decode(raw)
-            _check(obj, raw)
-        except ObjectError as error:
-            raise _placed(error, path, document, file) from None
-        yield obj, Where(file, document.number, document.line_of(raw), path)
+        if not isinstance(raw, dict):
+            found = ObjectError(f"an object must be a map, got {describe(raw)}")
+            raise _placed(found, path, document, file)
+        yield raw, Where(file, document.number, document.line_of(raw), path)
 
 
 def _check_depth(value: Any) -> None:

@@ -35,7 +35,7 @@ def read_files(paths: Iterable[str], *, config: str | None = None) -> Manifests:
     """
     found: dict[tuple[str, str, str], tuple[KubeObject, Where]] = {}
     warnings = []
-    for file, text in _texts(paths, config):
+    for file, text in read_texts(paths, config):
         for obj, where in read_manifests(text, file):
             key = _key(obj, where)
             if key in found:
@@ -45,7 +45,8 @@ def read_files(paths: Iterable[str], *, config: str | None = None) -> Manifests:
     return Manifests(_complete(list(found.values())), warnings)
 
 
-def _texts(paths: Iterable[str], config: str | None) -> Iterator[tuple[str, str]]:
+def read_texts(paths: Iterable[str], config: str | None = None) -> Iterator[tuple[str, str]]:
+    """Yield name and text of every file; a folder's come by name, without `config`."""
     for path in paths:
         if path == STDIN:
             yield "<stdin>", _decoded(sys.stdin.buffer.read(), "<stdin>")

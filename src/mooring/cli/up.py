@@ -13,6 +13,9 @@ from mooring.errors import ConfigError
 if TYPE_CHECKING:
     from mooring.local.local_cluster import Settings
 
+#: Fake nodes where nothing is said about them.
+NODES = 3
+
 _DESCRIPTION = """Run a local Kubernetes cluster in this process: an API server that kubectl and
 other clients can use, without Docker, etcd or Go. Ctrl-C ends it."""
 
@@ -23,7 +26,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "up", help="run a local cluster that kubectl can use", description=_DESCRIPTION
     )
     parser.add_argument(
-        "--nodes", type=int, default=3, metavar="N", help="how many fake nodes to run"
+        "--nodes",
+        type=int,
+        metavar="N",
+        help=f"how many fake nodes to run (default: {NODES}; none where -f is given)",
+    )
+    parser.add_argument(
+        "-f",
+        "--filename",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="manifests to begin with, whose nodes become fake nodes: a file, a folder, or "
+        '"-" for standard input; may be repeated',
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="a KubeSchedulerConfiguration")
     parser.add_argument(
@@ -65,6 +80,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _run(args: argparse.Namespace) -> int:
     wanted = (one.partition("=") for one in args.runtime_config.split(","))
     # Imported here: the other commands do without the half second that these take.
+    from mooring.api.manifests import read_objects
+    from mooring.cli.manifest_files import read_texts
     from mooring.framework.features import FeatureGates
     from mooring.local.api_server import ServerSettings
     from mooring.local.local_cluster import Settings
@@ -78,10 +95,15 @@ def _run(args: argparse.Namespace) -> int:
         kubeconfig=args.kubeconfig,
         data_dir=args.data_dir,
         enabled=tuple(name for name, _, value in wanted if name and value != "false"),
-        publishes_authority=args.nodes > 0,
     )
     plan = make_plan(args.config, plugins, FeatureGates())
-    return asyncio.run(_serve(Settings(server, plan, args.nodes)))
+    objects = [
+        found
+        for file, text in read_texts(args.filename, args.config)
+        for found in read_objects(text, file)
+    ]
+    nodes = args.nodes if args.nodes is not None else 0 if args.filename else NODES
+    return asyncio.run(_serve(Settings(server, plan, nodes, tuple(objects))))
 
 
 async def _serve(settings: Settings) -> int:

@@ -29,8 +29,6 @@ class ServerSettings:
     data_dir: Path | None = None
     enabled: tuple[str, ...] = ()
     """Group versions to serve beyond the default ones, `scheduling.k8s.io/v1alpha2`."""
-    publishes_authority: bool = False
-    """Whether every namespace gets the authority's certificate, for pods that are to read it."""
 
 
 class ApiServer:
@@ -47,8 +45,7 @@ class ApiServer:
         self.cluster = Cluster(Store(journal), Catalogue(types(), settings.enabled))
         key = load_key(folder / "sa.key") if folder is not None else new_key()
         self.api = Api(self.cluster, Signer(key))
-        trust = self.authority.pem if settings.publishes_authority else b""
-        self._namespaces = NamespaceLifecycle(self.cluster, trust)
+        self._namespaces = NamespaceLifecycle(self.cluster)
         self._expiry = EventExpiry(self.cluster)
         self._server = Server(self.api.handle)
         self.url = ""
@@ -65,6 +62,10 @@ class ApiServer:
         )
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         self.url = f"https://{host}:{port}"
+
+    def publish_authority(self) -> None:
+        """Give every namespace what its pods need to trust the server."""
+        self._namespaces.publish(self.authority.pem)
 
     def write_kubeconfig(self) -> None:
         """Write the file with which an administrator reaches the server."""

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from typing import Any
 
+from mooring.api.manifests import Where
 from mooring.client.client import Client
-from mooring.informers.factory import InformerFactory
 from mooring.local.api_server import ApiServer, ServerSettings
 from mooring.local.authorization import MASTERS
-from mooring.local.controllers.controllers import Controllers
 from mooring.local.exchange import User
-from mooring.local.nodes.fake_nodes import FakeNodes
 from mooring.local.scheduling import LocalScheduler, Plan
+from mooring.local.seeding import seed
 from mooring.local.transport import LocalTransport
+from mooring.local.workers import Workers
 from mooring.observe.clock import Clock, SystemClock
+
+_ADMIN = User("kubernetes-admin", (MASTERS,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,8 @@ class Settings:
     server: ServerSettings
     plan: Plan
     nodes: int = 0
+    objects: tuple[tuple[dict[str, Any], Where], ...] = ()
+    """What it begins with, and where that was found; nodes become fake ones."""
 
 
 class LocalCluster:
@@ -45,32 +50,20 @@ class LocalCluster:
             self._parts = parts.pop_all()
 
     async def _start(self, parts: AsyncExitStack) -> None:
-        server, clock = self.server, self._clock
+        settings, server, clock = self._settings, self.server, self._clock
         server.api.ready = False
         parts.push_async_callback(server.stop)
         await server.start()
-        manager = self._client("kube-controller-manager", "system:kube-controller-manager")
-        kubelet = self._client("kubelet", "system:node")
-        # Controllers and kubelets look at all pods, those that have ended too.
-        informers = InformerFactory(manager, clock=clock, selections={})
-        controllers = Controllers(manager, informers, clock)
-        nodes = FakeNodes(kubelet, informers, clock, count=self._settings.nodes)
-        informers.start()
-        parts.push_async_callback(informers.close)
-        parts.push_async_callback(controllers.close)
-        await controllers.start()
-        parts.push_async_callback(nodes.close)
-        await nodes.start()
-        scheduler = LocalScheduler(server.api, self._settings.plan, clock)
+        admin = Client(LocalTransport(server.api, _ADMIN), clock=clock)
+        await seed(server.cluster, admin, settings.objects)
+        workers = Workers(server, clock, nodes=settings.nodes)
+        parts.push_async_callback(workers.close)
+        await workers.start()
+        scheduler = LocalScheduler(server.api, settings.plan, clock)
         parts.push_async_callback(scheduler.close)
         await scheduler.start()
         server.api.ready = True
         server.write_kubeconfig()
-
-    def _client(self, agent: str, name: str) -> Client:
-        user = User(name, (MASTERS,))
-        transport = LocalTransport(self.server.api, user, user_agent=agent)
-        return Client(transport, clock=self._clock)
 
     async def stop(self) -> None:
         """End, with everything that was acknowledged kept where a folder was given."""

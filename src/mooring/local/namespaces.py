@@ -22,10 +22,9 @@ _AGAIN = 1.0
 class NamespaceLifecycle:
     """Give new namespaces their service account, and empty those that are deleted."""
 
-    def __init__(self, cluster: Cluster, authority: bytes = b"") -> None:
-        """Publish an authority's certificate in every namespace, where one is given."""
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._authority = authority
+        self._authority = b""
         self._tasks: set[asyncio.Task[None]] = set()
         self._stop = cluster.store.listen(_PLACE, self._seen)
 
@@ -35,6 +34,13 @@ class NamespaceLifecycle:
             if stored.object["metadata"].get("deletionTimestamp"):
                 self._finish(stored.key)
             else:
+                self._furnish(stored.key)
+
+    def publish(self, authority: bytes) -> None:
+        """Give every namespace the authority's certificate, for pods to read."""
+        self._authority = authority
+        for stored in list(self._cluster.store.items(_PLACE)):
+            if not stored.object["metadata"].get("deletionTimestamp"):
                 self._furnish(stored.key)
 
     async def stop(self) -> None:

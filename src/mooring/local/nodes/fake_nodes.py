@@ -53,7 +53,7 @@ class FakeNodes:
         )
         size = dict(capacity)
         made = [node_status.manifest(f"{prefix}{place}", size) for place in range(count)]
-        self._manifests = [*made, *map(_fake, manifests)]
+        self._manifests = [*made, *map(as_fake_node, manifests)]
         self._reporter = NodeReporter(self._context, size)
         self._runner = PodRunner(self._context)
 
@@ -78,7 +78,8 @@ class FakeNodes:
                 raise
 
 
-def _fake(manifest: dict[str, Any]) -> dict[str, Any]:
+def as_fake_node(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a node of a manifest with what marks it as ours to serve."""
     metadata = manifest["metadata"]
     annotations = {node_status.ANNOTATION: node_status.FAKE, **metadata.get("annotations", {})}
     labels = node_status.manifest(metadata["name"], {})["metadata"]["labels"]

@@ -1,0 +1,69 @@
+"""Objects of another cluster, kept as they are: with their uid, their owners and their status.
+
+They do not go through the API: a server has checked them already, and what refers to an object by
+its uid (owners, a volume's claim, a Job's labels) must find it here too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mooring.local import conversion, strategies
+from mooring.local.cluster import Cluster
+from mooring.local.nodes.fake_nodes import as_fake_node
+from mooring.local.resources import Served
+from mooring.local.schema.canonical import canonical
+from mooring.local.store import key_of
+
+Object = dict[str, Any]
+
+#: What has a controller here that takes it off again.
+_FINALIZERS = frozenset({"kubernetes.io/pv-protection", "kubernetes.io/pvc-protection"})
+
+
+def is_dumped(obj: Object) -> bool:
+    """Tell whether an object was read from a server: nobody writes its version by hand."""
+    return bool(obj["metadata"].get("resourceVersion") and obj["metadata"].get("uid"))
+
+
+def keep(cluster: Cluster, served: Served, obj: Object) -> bool:
+    """Keep an object of another cluster; False where it is ending, or one of its name is there."""
+    metadata = obj["metadata"]
+    key = key_of(metadata.get("namespace", "") if served.namespaced else "", metadata["name"])
+    if metadata.get("deletionTimestamp") or cluster.store.get(served.store, key) is not None:
+        return False
+    full = {**obj, "apiVersion": served.group_version, "kind": served.kind}
+    if served.store == "/nodes":
+        full = as_fake_node(full)
+    elif served.kind == "CustomResourceDefinition":
+        # Webhooks that convert are not within reach.
+        full["spec"] = {**full["spec"], "conversion": {"strategy": "None"}}
+    if served.custom is None and served.type is not None:
+        full = canonical(served.type, full)
+    # Other finalizers wait for controllers that are not here.
+    finalizers = [one for one in metadata.get("finalizers") or () if one in _FINALIZERS]
+    full["metadata"] = {**full["metadata"], "finalizers": finalizers}
+    if not finalizers:
+        del full["metadata"]["finalizers"]
+    stored = cluster.store.put(served.store, key, conversion.to_stored(served, full))
+    strategies.after_write(cluster, served, stored.object, None)
+    return True
+
+
+def drop_lost_owners(cluster: Cluster) -> None:
+    """Take away references to owners that are not here; what they own would be collected."""
+    store = cluster.store
+    known = {
+        one.object["metadata"].get("uid") for place in store.resources for one in store.items(place)
+    }
+    for place in store.resources:
+        for stored in list(store.items(place)):
+            metadata = stored.object["metadata"]
+            owners = metadata.get("ownerReferences") or ()
+            left = [one for one in owners if one.get("uid") in known]
+            if len(left) == len(owners):
+                continue
+            changed = {name: value for name, value in metadata.items() if name != "ownerReferences"}
+            if left:
+                changed["ownerReferences"] = left
+            store.put(place, stored.key, {**stored.object, "metadata": changed})

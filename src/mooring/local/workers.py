@@ -1,0 +1,101 @@
+"""Workers: the controllers and the fake nodes of a local cluster, which share their informers."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+
+from mooring.api import Node
+from mooring.client.client import Client
+from mooring.informers.factory import InformerFactory
+from mooring.local.api_server import ApiServer
+from mooring.local.authorization import MASTERS
+from mooring.local.controllers.controllers import Controllers
+from mooring.local.exchange import User
+from mooring.local.nodes import node_status
+from mooring.local.nodes.fake_nodes import FakeNodes
+from mooring.local.store import Event
+from mooring.local.transport import LocalTransport
+from mooring.observe.clock import Clock
+
+_NODES = "/nodes"
+_NOT_READY = "node.kubernetes.io/not-ready"
+#: Seconds between two looks at the nodes that come up, and until their state is no concern.
+_LOOK = 0.01
+_PATIENCE = 10.0
+
+
+class Workers:
+    """Run controllers and fake nodes, from when there is a fake node.
+
+    A cluster that has none and was not asked for any is an API server and a scheduler alone: what
+    is created stays as it was created.
+    """
+
+    def __init__(self, server: ApiServer, clock: Clock, *, nodes: int) -> None:
+        self._server = server
+        self._clock = clock
+        self._count = nodes
+        self._parts = AsyncExitStack()
+        self._starting: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin, now or with the first fake node."""
+        store = self._server.cluster.store
+        if self._count or any(_is_fake(one.object) for one in store.items(_NODES)):
+            await self._begin()
+        else:
+            self._parts.callback(store.listen(_NODES, self._seen))
+
+    def _seen(self, event: Event) -> None:
+        if self._starting is None and _is_fake(event.stored.object):
+            self._starting = asyncio.get_running_loop().create_task(self._begin())
+
+    async def _begin(self) -> None:
+        self._server.publish_authority()
+        manager = self._client("kube-controller-manager", "system:kube-controller-manager")
+        kubelet = self._client("kubelet", "system:node")
+        # Controllers and kubelets look at all pods, those that have ended too.
+        informers = InformerFactory(manager, clock=self._clock, selections={})
+        controllers = Controllers(manager, informers, self._clock)
+        nodes = FakeNodes(kubelet, informers, self._clock, count=self._count)
+        informers.start()
+        self._parts.push_async_callback(informers.close)
+        self._parts.push_async_callback(controllers.close)
+        await controllers.start()
+        self._parts.push_async_callback(nodes.close)
+        await nodes.start()
+        await self._until_reported(informers)
+
+    async def _until_reported(self, informers: InformerFactory) -> None:
+        """Wait until the nodes are as they will be: Ready, unless they are said not to be."""
+        nodes = informers.lister(Node)
+        deadline = self._clock.now() + _PATIENCE
+        while self._clock.now() < deadline:
+            if all(_is_settled(node) for node in nodes.list() if node_status.is_fake(node)):
+                return
+            await asyncio.sleep(_LOOK)
+
+    def _client(self, agent: str, name: str) -> Client:
+        user = User(name, (MASTERS,))
+        transport = LocalTransport(self._server.api, user, user_agent=agent)
+        return Client(transport, clock=self._clock)
+
+    async def close(self) -> None:
+        """End; the nodes and what runs on them stay."""
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.gather(self._starting, return_exceptions=True)
+        await self._parts.aclose()
+
+
+def _is_fake(node: dict[str, object]) -> bool:
+    metadata = node["metadata"]
+    assert isinstance(metadata, dict)
+    annotations = metadata.get("annotations") or {}
+    return bool(annotations.get(node_status.ANNOTATION) == node_status.FAKE)
+
+
+def _is_settled(node: Node) -> bool:
+    tainted = any(taint.key == _NOT_READY for taint in node.spec.taints)
+    return tainted is not (node_status.ready_condition(node) == "True")
