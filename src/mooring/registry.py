@@ -91,9 +91,14 @@ def _load_entry(entry: importlib.metadata.EntryPoint) -> Any:
 
 
 def load_plugin(reference: str) -> type[Plugin]:
-    """Load a plugin class from `FILE.py:Class` or `package.module:Class`."""
+    """Load a plugin class from `FILE.py:Class` or `package.module:Class`.
+
+    `FILE.py` alone stands for the one plugin that the file defines.
+    """
     where, _, attribute = reference.rpartition(":")
-    if not where or not attribute.isidentifier():
+    if reference.endswith(".py"):
+        where, attribute = reference, ""
+    elif not where or not attribute.isidentifier():
         raise PluginError(
             f'--plugin {reference}: expected "FILE.py:Class" or "package.module:Class"',
             plugin=reference,
@@ -108,19 +113,34 @@ def load_plugin(reference: str) -> type[Plugin]:
         raise PluginError(
             f"--plugin {reference}: {where} does not load: {error!r}", plugin=reference
         ) from error
-    found = getattr(module, attribute, None)
+    found = getattr(module, attribute or _only_plugin(module, reference), None)
     if found is None:
-        classes = sorted(
-            name
-            for name, value in vars(module).items()
-            if inspect.isclass(value) and issubclass(value, Plugin) and value is not Plugin
-        )
         raise PluginError(
             f"--plugin {reference}: {where} has no {attribute}; its plugins: "
-            f"{', '.join(classes) or 'none'}",
+            f"{', '.join(_plugin_names(module)) or 'none'}",
             plugin=reference,
         )
     return _as_plugin(found, f"--plugin {reference}")
+
+
+def _plugin_names(module: Any) -> list[str]:
+    return sorted(
+        name
+        for name, value in vars(module).items()
+        if inspect.isclass(value) and issubclass(value, Plugin) and value is not Plugin
+    )
+
+
+def _only_plugin(module: Any, reference: str) -> str:
+    names = _plugin_names(module)
+    own = [name for name in names if getattr(module, name).__module__ == module.__name__]
+    if len(own) != 1:
+        raise PluginError(
+            f"--plugin {reference}: expected one plugin in the file, found "
+            f"{', '.join(own) or 'none'}; name one: {reference}:Class",
+            plugin=reference,
+        )
+    return own[0]
 
 
 def _load_file(path: Path) -> Any:

@@ -58,10 +58,15 @@ def to_v1(config: KubeSchedulerConfiguration) -> dict[str, Any]:
     return data
 
 
-def to_yaml(data: object) -> str:
+def to_yaml(data: object, *, sort_keys: bool = True) -> str:
     """Print plain data as Go's YAML printer does: keys sorted, lists not indented."""
     text: str = yaml.dump(
-        data, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=2**31
+        data,
+        Dumper=_Dumper,
+        default_flow_style=False,
+        allow_unicode=True,
+        width=2**31,
+        sort_keys=sort_keys,
     )
     return text
 

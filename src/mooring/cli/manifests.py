@@ -1,0 +1,204 @@
+"""`mooring manifests`: print what runs a scheduler in a cluster, for `kubectl apply -f -`."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import re
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mooring.cli.deployment import PLUGIN_FOLDER, Settings, objects
+from mooring.config import LoadResult, load_config_data, load_config_text, to_yaml
+from mooring.config.defaults import API_VERSION, KIND
+from mooring.config.positions import parse
+from mooring.config.problems import Problems
+from mooring.config.versions import to_current
+from mooring.errors import ConfigError, MooringError
+from mooring.framework.plugin import Plugin
+from mooring.registry import default_registry, load_plugin
+
+_DESCRIPTION = """Print the Kubernetes objects that run a scheduler: its account and rights, its
+configuration, the code of small plugins, and the Deployment. Pipe them into kubectl apply -f -"""
+
+_DEFAULT_NAME = "mooring"
+# A DNS label, as names of Deployments' pods and values of labels need it; room for suffixes.
+_LABEL = re.compile(r"[a-z]([-a-z0-9]{0,50}[a-z0-9])?")
+_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
+# apimachinery: pkg/api/validation/objectmeta.go (TotalAnnotationSizeLimitB)
+_ANNOTATIONS_LIMIT = 256 * 1024
+
+_TWICE = "--replicas={}: without leader election each replica would schedule every pod; set 1"
+_NO_KUBECONFIG = "clientConnection.kubeconfig is left out: the pod has its service account"
+_SERVER_SIDE = (
+    "the plugins' files are too large for the annotation that kubectl apply keeps; use "
+    "kubectl apply --server-side -f -"
+)
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `manifests`."""
+    parser = subparsers.add_parser(
+        "manifests",
+        help="print the Kubernetes objects that run a scheduler",
+        description=_DESCRIPTION,
+    )
+    parser.add_argument(
+        "--name",
+        default=_DEFAULT_NAME,
+        help=f"of the scheduler, its Lease and every object (default: {_DEFAULT_NAME})",
+    )
+    image = f"mooring:{version('mooring')}"
+    parser.add_argument("--image", default=image, help=f"to run (default: {image})")
+    parser.add_argument("--namespace", default="kube-system", help="(default: kube-system)")
+    parser.add_argument(
+        "--config", metavar="FILE", help="a scheduler configuration, of any version"
+    )
+    parser.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        metavar="FILE.py[:Class]",
+        help="put a plugin's file into a ConfigMap and load it; may be repeated",
+    )
+    parser.add_argument(
+        "--replicas", type=int, metavar="N", help="(default: 2, without leader election 1)"
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    for flag in ("name", "namespace"):
+        value = getattr(args, flag)
+        if not _LABEL.fullmatch(value):
+            raise ConfigError(
+                f"--{flag}={value}: must be a DNS label of at most 52 lower-case letters, digits "
+                "and '-', and begin with a letter"
+            )
+    settings, warnings = make_settings(args, args.plugins)
+    found = objects(settings)
+    if any(len(msgspec.json.encode(one)) > _ANNOTATIONS_LIMIT for one in found):
+        warnings.append(_SERVER_SIDE)
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    sys.stdout.write("---\n".join(to_yaml(one, sort_keys=False) for one in found))
+    return 0
+
+
+def make_settings(
+    args: argparse.Namespace, plugins: Sequence[type[Plugin]] = ()
+) -> tuple[Settings, list[str]]:
+    """Return what a command line asks for, and what to warn about."""
+    classes: list[type[Plugin]] = []
+    files: dict[str, str] = {}
+    references = []
+    for reference in args.plugin:
+        loaded = load_plugin(reference)
+        classes.append(loaded)
+        references.append(_place(reference, loaded, files))
+    more = (*plugins, *classes)
+    result, config, warnings = _configure(args, more)
+    election = result.config.leader_election
+    replicas = args.replicas
+    if replicas is None:
+        replicas = 2 if election.leader_elect else 1
+    if replicas < 0 or (replicas > 1 and not election.leader_elect):
+        raise ConfigError(_TWICE.format(replicas) if replicas > 1 else "--replicas: less than none")
+    lease = (election.resource_namespace, election.resource_name)
+    settings = Settings(
+        name=args.name,
+        namespace=args.namespace,
+        image=args.image,
+        replicas=replicas,
+        config=config,
+        lease=lease if election.leader_elect else None,
+        plugin_files=files,
+        plugins=tuple(references),
+        delays_cache=bool(result.config.delay_cache_until_active) and election.leader_elect,
+    )
+    return settings, warnings
+
+
+def _place(reference: str, plugin: type[Plugin], files: dict[str, str]) -> str:
+    """Add a plugin's file to those of the ConfigMap; return its reference in the container."""
+    file, _, attribute = reference.rpartition(":")
+    if reference.endswith(".py"):
+        file, attribute = reference, plugin.__name__
+    if not file.endswith(".py"):
+        # In the image, as it is here.
+        return reference
+    path = Path(file)
+    if not _KEY.fullmatch(path.name):
+        raise ConfigError(
+            f"--plugin {reference}: the name of the file must consist of letters, digits, '-', "
+            "'_' and '.'"
+        )
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"--plugin {reference}: not UTF-8 text: {error}") from None
+    if files.setdefault(path.name, text) != text:
+        raise ConfigError(f"--plugin {reference}: another file has the name {path.name} too")
+    return f"{PLUGIN_FOLDER}/{path.name}:{attribute}"
+
+
+def _configure(
+    args: argparse.Namespace, plugins: Sequence[type[Plugin]]
+) -> tuple[LoadResult, str, list[str]]:
+    """Return the configuration, checked and as the text of a v1 file, and what to warn about."""
+    registry = default_registry(plugins)
+    warnings: list[str] = []
+    if args.config is None:
+        enabled = [{"name": name} for name in dict.fromkeys(one.name for one in plugins)]
+        profile = {"plugins": {"multiPoint": {"enabled": enabled}}} if enabled else {}
+        data: dict[str, Any] = {"apiVersion": API_VERSION, "kind": KIND, "profiles": [profile]}
+    else:
+        text = _read(args.config)
+        # Mistakes are told with their places in the file as it is written.
+        read = load_config_text(text, file=args.config, registry=registry)
+        warnings += (one.partition("; its v1 form is:")[0] for one in read.warnings)
+        used = {name for profile in read.profiles for name in profile.plugins}
+        warnings += (
+            f"{args.config}: no profile uses plugin {plugin.name}: name it in `plugins`"
+            for plugin in plugins
+            if plugin.name not in used
+        )
+        data = _v1(text, args.config)
+    election = {**(data.get("leaderElection") or {})}
+    election.setdefault("leaderElect", True)
+    election.setdefault("resourceName", args.name)
+    election.setdefault("resourceNamespace", args.namespace)
+    data["leaderElection"] = election
+    profiles = data.get("profiles") or [{}]
+    if len(profiles) == 1:
+        data["profiles"] = [{"schedulerName": args.name, **profiles[0]}]
+    if (data.get("clientConnection") or {}).pop("kubeconfig", None):
+        warnings.append(f"{args.config}: {_NO_KUBECONFIG}")
+    try:
+        result = load_config_data(data, file=args.config or "<default>", registry=registry)
+    except MooringError as error:
+        raise ConfigError(f"the configuration for the cluster is not valid: {error}") from error
+    return result, to_yaml(data), warnings
+
+
+def _v1(text: str, file: str) -> dict[str, Any]:
+    """Return a document in its v1 form, with no more in it than was written."""
+    document = parse(text)
+    problems = Problems(file, document.positions)
+    data = to_current(copy.deepcopy(document.data), problems, None)
+    problems.raise_if_any()
+    return data
+
+
+def _read(file: str) -> str:
+    try:
+        return Path(file).read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(error.strerror or str(error), file=file) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"not UTF-8 text: {error}", file=file) from error
