@@ -14,6 +14,8 @@ from mooring.local.controllers.kinds import NODES
 from mooring.local.nodes import node_status
 from mooring.local.nodes.node_reporter import NodeReporter
 from mooring.local.nodes.pod_runner import PodRunner
+from mooring.local.nodes.real_pods import ContainerSettings
+from mooring.local.parts.logs import LogSource
 from mooring.observe.clock import Clock, SystemClock
 
 CAPACITY: Mapping[str, str] = {
@@ -43,6 +45,7 @@ class FakeNodes:
         capacity: Mapping[str, str] = CAPACITY,
         prefix: str = "node-",
         random: random_module.Random | None = None,
+        containers: ContainerSettings | None = None,
     ) -> None:
         self._informers = informers
         self._context = ControllerContext(
@@ -55,7 +58,12 @@ class FakeNodes:
         made = [node_status.manifest(f"{prefix}{place}", size) for place in range(count)]
         self._manifests = [*made, *map(as_fake_node, manifests)]
         self._reporter = NodeReporter(self._context, size)
-        self._runner = PodRunner(self._context)
+        self._runner = PodRunner(self._context, containers)
+
+    @property
+    def log_source(self) -> LogSource | None:
+        """Return who has the logs of containers that really run; without `containers`, none do."""
+        return self._runner.real
 
     async def start(self) -> None:
         """Create the nodes that are missing, wait for the informers, and serve."""

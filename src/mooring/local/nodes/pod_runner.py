@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from ipaddress import IPv4Address
 
 from mooring.api import Node, Pod, parse_time
@@ -14,6 +15,7 @@ from mooring.local.controllers.kinds import PODS
 from mooring.local.controllers.owners import controller_of
 from mooring.local.controllers.work_queue import Key
 from mooring.local.nodes import commands, node_status, pod_status
+from mooring.local.nodes.real_pods import ContainerSettings, RealPods
 
 _FIRST_ADDRESS = IPv4Address("10.244.0.2")
 #: Beyond so many pods nobody reads three Events for each.
@@ -28,8 +30,12 @@ class PodRunner(Controller):
     name = "kubelet"
     workers = 16
 
-    def __init__(self, context: ControllerContext) -> None:
+    def __init__(
+        self, context: ControllerContext, containers: ContainerSettings | None = None
+    ) -> None:
         super().__init__(context)
+        #: The pods that are more than simulated; None where all are.
+        self.real = RealPods(containers, context, self.queue.add) if containers else None
         self._pods = self.watch(Pod, itself)
         self._pods.add_index("node", lambda pod: (pod.spec.node_name,))
         self._nodes = self.watch(Node, self._pods_of)
@@ -46,6 +52,8 @@ class PodRunner(Controller):
     async def reconcile(self, key: Key) -> float | None:
         """Take a pod to what comes next in its life."""
         pod: Pod | None = self._pods.get(key[1], key[0])
+        if self.real is not None:
+            await self.real.forget(key, pod.metadata.uid if pod is not None else "")
         if pod is None or not pod.spec.node_name:
             return None
         node: Node | None = self._nodes.get(pod.spec.node_name)
@@ -57,25 +65,36 @@ class PodRunner(Controller):
             return await self._end(pod)
         if pod.is_finished:
             return None
+        if self.real is not None and self.real.runs(pod):
+            return await self._run_really(self.real, pod, node)
         if pod.status.phase != "Running":
             await self._run(pod, node)
             return None
         return await self._go_on(pod)
 
+    async def _run_really(self, real: RealPods, pod: Pod, node: Node) -> float | None:
+        tell = partial(self._events_of(pod.spec.node_name).record, pod)
+        status, again = await real.sync(pod, self._addresses_of(pod, node), tell)
+        if status is not None:
+            await self._patch(pod, status)
+        return again
+
     async def _run(self, pod: Pod, node: Node) -> None:
-        host = node_status.internal_ip(node)
-        address = host if pod.spec.host_network else self._address(pod)
+        host, address = self._addresses_of(pod, node)
         status = pod_status.running(pod, host, address, self.context.timestamp())
         await self._patch(pod, status)
         if len(self._pods) <= TELL_UP_TO:
-            self._tell(pod, node)
+            self._tell(pod)
 
-    def _tell(self, pod: Pod, node: Node) -> None:
-        name = node.metadata.name
-        events = self._told.get(name)
+    def _events_of(self, node: str) -> Events:
+        events = self._told.get(node)
         if events is None:
-            events = Events(self.name, self.writer, self.context.clock, host=name)
-            self._told[name] = events
+            events = Events(self.name, self.writer, self.context.clock, host=node)
+            self._told[node] = events
+        return events
+
+    def _tell(self, pod: Pod) -> None:
+        events = self._events_of(pod.spec.node_name)
         for container in (*pod.spec.init_containers, *pod.spec.containers):
             text = (
                 f'Container image "{container.image}" already present on machine '
@@ -113,8 +132,16 @@ class PodRunner(Controller):
         if not grace and metadata.finalizers and pod.is_finished:
             # It waits for others, who hold its finalizers.
             return None
-        asked = parse_time(metadata.deletion_timestamp) - (grace or 0)
-        left = asked + commands.stop_seconds(pod, grace) - self.context.clock.now()
+        ends = parse_time(metadata.deletion_timestamp)
+        left = ends - (grace or 0) + commands.stop_seconds(pod, grace) - self.context.clock.now()
+        if self.real is not None and self.real.runs(pod):
+            left = ends - self.context.clock.now()
+            tell = partial(self._events_of(pod.spec.node_name).record, pod)
+            if self.real.stop(pod, left, tell):
+                left = 0.0
+            elif left <= 0:
+                # They are being killed; their end is told.
+                return None
         if left > 0 and not pod.is_finished:
             return left
         if metadata.finalizers and not pod.is_finished:
@@ -138,6 +165,10 @@ class PodRunner(Controller):
         if self._addresses.get(pod.status.pod_ip) == pod.metadata.uid:
             del self._addresses[pod.status.pod_ip]
 
+    def _addresses_of(self, pod: Pod, node: Node) -> tuple[str, str]:
+        host = node_status.internal_ip(node)
+        return host, host if pod.spec.host_network else self._address(pod)
+
     def _address(self, pod: Pod) -> str:
         if pod.status.pod_ip:
             return pod.status.pod_ip
@@ -151,5 +182,7 @@ class PodRunner(Controller):
     async def close(self) -> None:
         """Stop."""
         await super().close()
+        if self.real is not None:
+            await self.real.close()
         for events in self._told.values():
             await events.close()

@@ -18,34 +18,33 @@ _RUNTIME = "containerd"
 def running(pod: Pod, host_ip: str, pod_ip: str, when: str) -> Object:
     """Return the status of a pod whose containers have just started."""
     ready = _gates_hold(pod)
+    reason = "" if ready else "ReadinessGatesNotReady"
     return {
         "phase": "Running",
         "observedGeneration": pod.metadata.generation,
         "conditions": [
-            _condition(pod, "PodReadyToStartContainers", True, when),
-            _condition(pod, "Initialized", True, when),
-            _condition(
-                pod, "Ready", ready, when, "" if ready else "ReadinessGatesNotReady", _gates(pod)
-            ),
-            _condition(pod, "ContainersReady", True, when),
+            condition(pod, "PodReadyToStartContainers", True, when),
+            condition(pod, "Initialized", True, when),
+            condition(pod, "Ready", ready, when, reason, closed_gates(pod)),
+            condition(pod, "ContainersReady", True, when),
         ],
         "hostIP": host_ip,
         "hostIPs": [{"ip": host_ip}],
         "podIP": pod_ip,
         "podIPs": [{"ip": pod_ip}],
         "startTime": when,
-        "initContainerStatuses": [_initial(pod, one, when) for one in pod.spec.init_containers],
-        "containerStatuses": [_running(pod, one, when) for one in pod.spec.containers],
+        "initContainerStatuses": [initial(pod, one, when) for one in pod.spec.init_containers],
+        "containerStatuses": [running_container(pod, one, when) for one in pod.spec.containers],
     }
 
 
 def ready(pod: Pod, when: str) -> Object | None:
     """Return what changes where readiness gates open or close; None where nothing does."""
     holds = _gates_hold(pod)
-    for condition in pod.status.conditions:
-        if condition.type == "Ready" and (condition.status == "True") != holds:
+    for known in pod.status.conditions:
+        if known.type == "Ready" and (known.status == "True") != holds:
             reason = "" if holds else "ReadinessGatesNotReady"
-            return {"conditions": [_condition(pod, "Ready", holds, when, reason, _gates(pod))]}
+            return {"conditions": [condition(pod, "Ready", holds, when, reason, closed_gates(pod))]}
     return None
 
 
@@ -64,26 +63,27 @@ def finished(pod: Pod, when: str, *, code: int | None = None) -> Object:
             "reason": "Error" if ended else "Completed",
             "startedAt": started or when,
             "finishedAt": when,
-            "containerID": _container_id(pod, container),
+            "containerID": container_id(pod, container),
         }
-        status = _container(pod, container, {"terminated": terminated}, ready=False)
+        status = container_status(pod, container, {"terminated": terminated}, ready=False)
         statuses.append({**status, "started": False})
     phase, reason = ("Failed", "PodFailed") if failed else ("Succeeded", "PodCompleted")
     return {
         "phase": phase,
         "conditions": [
-            _condition(pod, "PodReadyToStartContainers", False, when),
-            _condition(pod, "Initialized", True, when, "" if failed else reason),
-            _condition(pod, "Ready", False, when, reason),
-            _condition(pod, "ContainersReady", False, when, reason),
+            condition(pod, "PodReadyToStartContainers", False, when),
+            condition(pod, "Initialized", True, when, "" if failed else reason),
+            condition(pod, "Ready", False, when, reason),
+            condition(pod, "ContainersReady", False, when, reason),
         ],
         "containerStatuses": statuses,
     }
 
 
-def _condition(
+def condition(
     pod: Pod, type: str, holds: bool, when: str, reason: str = "", message: str = ""
 ) -> Object:
+    """Return a condition; where it holds as before, since when is kept."""
     made: Object = {
         "type": type,
         "status": "True" if holds else "False",
@@ -100,10 +100,10 @@ def _condition(
 
 
 def _gates_hold(pod: Pod) -> bool:
-    return not _gates(pod)
+    return not closed_gates(pod)
 
 
-def _gates(pod: Pod) -> str:
+def closed_gates(pod: Pod) -> str:
     """Say which readiness gates are closed."""
     states = {one.type: one.status for one in pod.status.conditions}
     texts = []
@@ -118,39 +118,46 @@ def _gates(pod: Pod) -> str:
     return ", ".join(texts)
 
 
-def _running(pod: Pod, container: Container, when: str) -> Object:
-    return _container(pod, container, {"running": {"startedAt": when}}, ready=True)
+def running_container(pod: Pod, container: Container, when: str) -> Object:
+    """Return the status of a container that runs for the first time."""
+    return container_status(pod, container, {"running": {"startedAt": when}}, ready=True)
 
 
-def _initial(pod: Pod, container: Container, when: str) -> Object:
+def initial(pod: Pod, container: Container, when: str) -> Object:
+    """Return the status of an init container that has done its work, or of a sidecar."""
     if container.is_sidecar:
-        return _running(pod, container, when)
+        return running_container(pod, container, when)
     terminated = {
         "exitCode": 0,
         "reason": "Completed",
         "startedAt": when,
         "finishedAt": when,
-        "containerID": _container_id(pod, container),
+        "containerID": container_id(pod, container),
     }
-    status = _container(pod, container, {"terminated": terminated}, ready=True)
+    status = container_status(pod, container, {"terminated": terminated}, ready=True)
     return {**status, "started": False}
 
 
-def _container(pod: Pod, container: Container, state: Object, *, ready: bool) -> Object:
+def container_status(
+    pod: Pod, container: Container, state: Object, *, ready: bool, restarts: int = 0
+) -> Object:
+    """Return the status of one container that has not ended before."""
     return {
         "name": container.name,
         "state": state,
         "lastState": {},
         "ready": ready,
         "started": True,
-        "restartCount": 0,
+        "restartCount": restarts,
         "image": container.image,
         "imageID": "",
-        "containerID": _container_id(pod, container),
+        "containerID": container_id(pod, container, restarts),
     }
 
 
-def _container_id(pod: Pod, container: Container) -> str:
-    made = uuid.uuid5(uuid.NAMESPACE_OID, f"{pod.metadata.uid}/{container.name}")
+def container_id(pod: Pod, container: Container, restarts: int = 0) -> str:
+    """Return the id of one run of a container: the same whenever it is asked for."""
+    run = f"#{restarts}" if restarts else ""
+    made = uuid.uuid5(uuid.NAMESPACE_OID, f"{pod.metadata.uid}/{container.name}{run}")
     again = uuid.uuid5(made, container.name)
     return f"{_RUNTIME}://{made.hex}{again.hex}"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Protocol
 
+from mooring.api import parse_time
+from mooring.errors import ObjectError
 from mooring.local import refusals
 from mooring.local.cluster import Cluster, Object
 from mooring.local.exchange import Request, Response, text
@@ -14,13 +17,28 @@ from mooring.local.resources import Served
 SIMULATED = "This container is simulated: it runs nothing and writes no log.\n"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogOptions:
+    """Hold which part of a log is asked for."""
+
+    follow: bool = False
+    previous: bool = False
+    """The run before the present one."""
+    timestamps: bool = False
+    tail: int | None = None
+    since_seconds: int | None = None
+    since_time: float | None = None
+    limit_bytes: int | None = None
+
+
 class LogSource(Protocol):
     """Know the logs of the containers that really run."""
 
-    def log(
-        self, pod: Object, container: str, follow: bool, tail: int | None
-    ) -> AsyncIterator[bytes] | None:
-        """Return a container's log as chunks, None where the container is simulated."""
+    def log(self, pod: Object, container: str, options: LogOptions) -> AsyncIterator[bytes] | None:
+        """Return a container's log as chunks, None where the container is simulated.
+
+        Raise a refusal where it has written none yet.
+        """
         ...
 
 
@@ -39,12 +57,43 @@ def read(
     node = pod["spec"]["nodeName"]
     if cluster.store.get("/nodes", node) is None:
         raise refusals.not_found("pods", "", node)
-    tail = request.parameter("tailLines")
-    lines = int(tail) if tail.isdigit() else None
-    found = source.log(pod, container, request.flag("follow"), lines) if source else None
-    if found is None:
-        return text(SIMULATED)
-    return Response(200, content_type="text/plain", stream=found)
+    options = _options(request)
+    found = source.log(pod, container, options) if source else None
+    if found is not None:
+        return Response(200, content_type="text/plain", stream=found)
+    if options.previous:
+        raise no_previous(info.name, container)
+    return text(SIMULATED)
+
+
+def no_previous(pod: str, container: str) -> refusals.Refusal:
+    """Refuse the log of a run before the first."""
+    # kubernetes: pkg/kubelet/kubelet_pods.go, validateContainerLogStatus
+    return refusals.bad_request(
+        f'previous terminated container "{container}" in pod "{pod}" not found'
+    )
+
+
+def _options(request: Request) -> LogOptions:
+    since = request.parameter("sinceTime")
+    try:
+        since_time = parse_time(since) if since else None
+    except ObjectError as error:
+        raise refusals.bad_request(str(error)) from None
+    return LogOptions(
+        follow=request.flag("follow"),
+        previous=request.flag("previous"),
+        timestamps=request.flag("timestamps"),
+        tail=_number(request, "tailLines"),
+        since_seconds=_number(request, "sinceSeconds"),
+        since_time=since_time,
+        limit_bytes=_number(request, "limitBytes"),
+    )
+
+
+def _number(request: Request, name: str) -> int | None:
+    given = request.parameter(name)
+    return int(given) if given.isascii() and given.isdigit() else None
 
 
 def _container(pod: Object, name: str) -> str:
