@@ -49,6 +49,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="register a plugin, and without --config enable it; may be repeated",
     )
     parser.add_argument(
+        "--image",
+        action="append",
+        default=[],
+        metavar="NAME=FILE.py:Class",
+        help="run containers of this image as schedulers with this plugin; may be repeated",
+    )
+    parser.add_argument(
         "--port", type=int, default=0, metavar="P", help="the port; 0 takes a free one"
     )
     parser.add_argument(
@@ -85,6 +92,7 @@ def _run(args: argparse.Namespace) -> int:
     from mooring.framework.features import FeatureGates
     from mooring.local.api_server import ServerSettings
     from mooring.local.local_cluster import Settings
+    from mooring.local.nodes.images import Images, parse_image
     from mooring.local.scheduling import make_plan
     from mooring.registry import load_plugin
 
@@ -103,7 +111,8 @@ def _run(args: argparse.Namespace) -> int:
         for found in read_objects(text, file)
     ]
     nodes = args.nodes if args.nodes is not None else 0 if args.filename else NODES
-    return asyncio.run(_serve(Settings(server, plan, nodes, tuple(objects))))
+    images = Images(map(parse_image, args.image))
+    return asyncio.run(_serve(Settings(server, plan, nodes, tuple(objects), images)))
 
 
 async def _serve(settings: Settings) -> int:

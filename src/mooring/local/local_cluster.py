@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mooring.api.manifests import Where
@@ -11,6 +11,7 @@ from mooring.client.client import Client
 from mooring.local.api_server import ApiServer, ServerSettings
 from mooring.local.authorization import MASTERS
 from mooring.local.exchange import User
+from mooring.local.nodes.images import Images
 from mooring.local.scheduling import LocalScheduler, Plan
 from mooring.local.seeding import seed
 from mooring.local.transport import LocalTransport
@@ -29,6 +30,8 @@ class Settings:
     nodes: int = 0
     objects: tuple[tuple[dict[str, Any], Where], ...] = ()
     """What it begins with, and where that was found; nodes become fake ones."""
+    images: Images = field(default_factory=Images)
+    """Which images of containers really run."""
 
 
 class LocalCluster:
@@ -56,7 +59,7 @@ class LocalCluster:
         await server.start()
         admin = Client(LocalTransport(server.api, _ADMIN), clock=clock)
         await seed(server.cluster, admin, settings.objects)
-        workers = Workers(server, clock, nodes=settings.nodes)
+        workers = Workers(server, clock, nodes=settings.nodes, images=settings.images)
         parts.push_async_callback(workers.close)
         await workers.start()
         scheduler = LocalScheduler(server.api, settings.plan, clock)

@@ -14,6 +14,8 @@ from mooring.local.controllers.controllers import Controllers
 from mooring.local.exchange import User
 from mooring.local.nodes import node_status
 from mooring.local.nodes.fake_nodes import FakeNodes
+from mooring.local.nodes.images import Images
+from mooring.local.nodes.real_pods import ContainerSettings
 from mooring.local.store import Event
 from mooring.local.transport import LocalTransport
 from mooring.observe.clock import Clock
@@ -32,10 +34,13 @@ class Workers:
     is created stays as it was created.
     """
 
-    def __init__(self, server: ApiServer, clock: Clock, *, nodes: int) -> None:
+    def __init__(
+        self, server: ApiServer, clock: Clock, *, nodes: int, images: Images | None = None
+    ) -> None:
         self._server = server
         self._clock = clock
         self._count = nodes
+        self._images = images or Images()
         self._parts = AsyncExitStack()
         self._starting: asyncio.Task[None] | None = None
 
@@ -58,7 +63,9 @@ class Workers:
         # Controllers and kubelets look at all pods, those that have ended too.
         informers = InformerFactory(manager, clock=self._clock, selections={})
         controllers = Controllers(manager, informers, self._clock)
-        nodes = FakeNodes(kubelet, informers, self._clock, count=self._count)
+        containers = ContainerSettings(self._server.url, self._images)
+        nodes = FakeNodes(kubelet, informers, self._clock, count=self._count, containers=containers)
+        self._server.api.log_source = nodes.log_source
         informers.start()
         self._parts.push_async_callback(informers.close)
         self._parts.push_async_callback(controllers.close)

@@ -133,6 +133,8 @@ def service_variables(server: str) -> dict[str, str]:
     """Return the variables by which a container finds the API server."""
     parts = urlsplit(server)
     host, port = parts.hostname or "", str(parts.port or 443)
+    if host in ("0.0.0.0", "::"):
+        host = "127.0.0.1"
     return {
         "KUBERNETES_SERVICE_HOST": host,
         "KUBERNETES_SERVICE_PORT": port,
