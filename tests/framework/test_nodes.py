@@ -62,22 +62,6 @@ def test_what_follows_survives_a_long_record_of_changes() -> None:
     assert cache.nodes.follow("pods", lambda nodes: nodes.pod_count).tolist() == [200]
 
 
-def test_most_of_the_nodes_are_worked_out_by_way_of_all() -> None:
-    cache = Cache(PodInfos(FeatureGates()))
-    for name in ("a", "b", "c"):
-        cache.add_node(make_node(name))
-    sizes: list[int] = []
-
-    def pods(nodes: Nodes) -> np.ndarray:
-        sizes.append(len(nodes))
-        return nodes.pod_count
-
-    cache.add_pod(make_pod("p", "c"))
-    assert cache.nodes.select(np.array([2, 0])).per_row(pods).tolist() == [1, 0]
-    assert cache.nodes.select(np.array([2])).per_row(pods).tolist() == [1]
-    assert sizes == [3, 1]
-
-
 def test_the_rows_that_changed_are_told_as_far_back_as_they_are_recorded() -> None:
     cache = Cache(PodInfos(FeatureGates()))
     for name in ("a", "b", "c"):

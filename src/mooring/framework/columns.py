@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from mooring.api import Taint
 from mooring.api.labels import Requirement
+from mooring.framework.kinds import KindIndex
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.pod_info import HostPort
 
@@ -166,6 +167,9 @@ class Columns:
         self._touched: list[int] = []
         self._touched_from = 0
         self._followed: dict[Hashable, tuple[npt.NDArray[Any], int]] = {}
+        self._kinds = KindIndex()
+        #: The generation that the kinds are up to date with.
+        self._kinds_at = -1
         self._capacity = _INITIAL_CAPACITY
         self._allocatable: dict[str, Ints] = {}
         self._requested: dict[str, Ints] = {}
@@ -286,6 +290,17 @@ class Columns:
         if generation < self._touched_from:
             return None
         return self._touched[generation - self._touched_from :]
+
+    @property
+    def kinds(self) -> KindIndex:
+        """Return which nodes are alike in amounts."""
+        if self._kinds_at != self.generation:
+            if self._kinds_at < self._touched_from or len(self._kinds.codes) != self.size:
+                self._kinds.rebuild(self.infos)
+            else:
+                self._kinds.update(self.infos, self._touched[self._kinds_at - self._touched_from :])
+            self._kinds_at = self.generation
+        return self._kinds
 
     # Writing.
 

@@ -27,6 +27,7 @@ from mooring.framework.columns import (
     ValueColumn,
     requirement_table,
 )
+from mooring.framework.kinds import Kinds
 from mooring.framework.node_info import NodeInfo, image_name
 from mooring.framework.pod_info import AffinityTerm, HostPort
 
@@ -161,6 +162,8 @@ class Nodes:
         self._images = images
         #: Row of each node in the full snapshot; None where this is the full snapshot.
         self.rows = rows
+        self._kinds: Kinds | None = None
+        self._kinds_at = -1
 
     def __len__(self) -> int:
         return self._columns.size if self.rows is None else len(self.rows)
@@ -243,15 +246,27 @@ class Nodes:
         )
         return self.gather(column)
 
-    def per_row(self, work_out: Callable[[Nodes], npt.NDArray[S]]) -> npt.NDArray[S]:
-        """Return `work_out` of these nodes, by way of all nodes where these are most of them.
+    def kinds(self) -> Kinds:
+        """Return one node of each kind by amounts: capacity, what pods ask for, number of pods.
 
-        Whole columns are read as they are, a part must be picked out first. Each entry must depend
-        on its node alone.
+        For questions whose answer depends on these alone. Where few nodes are alike, all are asked.
         """
-        if self.rows is None or 2 * len(self.rows) < self._columns.size:
-            return work_out(self)
-        return self.gather(work_out(self.all))
+        if self._kinds is None or self._kinds_at != self._columns.generation:
+            self._kinds = self._make_kinds()
+            self._kinds_at = self._columns.generation
+        return self._kinds
+
+    def _make_kinds(self) -> Kinds:
+        rows = self.rows
+        index = self._columns.kinds
+        examples = index.examples(len(self))
+        if examples is not None:
+            codes = index.codes if rows is None else index.codes.take(rows)
+            return Kinds(self.select(examples), codes)
+        if rows is None or 2 * len(rows) < self._columns.size:
+            return Kinds(self, None)
+        # Whole columns are read as they are, a part must be picked out first.
+        return Kinds(self.all, rows)
 
     def info(self, position: int) -> NodeInfo:
         """Return one node for node-form access, by its position in this object."""

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.framework.columns import Floats, Ints, Mask
+from mooring.framework.kinds import Kinds
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.pod_info import HostPort, PodInfo
@@ -173,9 +174,9 @@ class WhatIf(Nodes):
         """Work an array out of the nodes as they would be."""
         return work_out(self)
 
-    def per_row(self, work_out: Callable[[Nodes], npt.NDArray[S]]) -> npt.NDArray[S]:
-        """Return `work_out` of the nodes as they would be."""
-        return work_out(self)
+    def kinds(self) -> Kinds:
+        """Return these nodes: each is changed by itself."""
+        return Kinds(self, None)
 
     def requested(self, resource: str) -> Ints:
         """Return what the pods on each node would ask for."""

@@ -68,34 +68,47 @@ class BalancedAllocation(Plugin):
         shares = state.get(_STATE) or self._shares(pod)
         if shares is None:
             return 0
-        after = [
-            min(float(allocated + share.request) / float(whole), 1.0)
-            for share, whole, allocated in amounts_of(node, shares, non_zero=False)
-        ]
-        return _HALF + (_HALF + _balance(after) - _balance(_taken(node, shares))) // 2
+        return _score_one(node, shares)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | Status:
         """Score all nodes."""
         shares = state.get(_STATE) or self._shares(pod)
         if shares is None:
             return np.zeros(len(nodes), dtype=np.int64)
-        if all(capacity_of(nodes, share.resource).present is None for share in shares):
-            return nodes.per_row(lambda some: _score_alike(some, shares))
-        # Nodes differ in which of the resources they offer: those alike are scored together.
-        pattern = np.zeros(len(nodes), dtype=np.int64)
-        for bit, share in enumerate(shares):
-            pattern |= (nodes.allocatable(share.resource) != 0).astype(np.int64) << bit
-        scores = np.zeros(len(nodes), dtype=np.int64)
-        for found in np.unique(pattern).tolist():
-            alike = pattern == found
-            offered = [share for bit, share in enumerate(shares) if found >> bit & 1]
-            scores[alike] = _score_alike(nodes.where(alike), offered)
-        return scores
+        kinds = nodes.kinds()
+        few = kinds.few
+        if few is not None:
+            return kinds.spread(np.array([_score_one(node, shares) for node in few], np.int64))
+        return kinds.spread(_score(kinds.nodes, shares))
 
     def sign_pod(self, pod: Pod) -> Hashable:
         """Sign by requests; a pod whose resources a DeviceClass backs cannot be signed."""
         requests = self._requests.for_balance(pod)
         return None if any_backed(requests, self._backed) else frozenset(requests.items())
+
+
+def _score_one(node: NodeInfo, shares: Sequence[Share]) -> int:
+    before: list[float] = []
+    after: list[float] = []
+    for share, whole, allocated in amounts_of(node, shares, non_zero=False):
+        before.append(min(float(allocated) / float(whole), 1.0))
+        after.append(min(float(allocated + share.request) / float(whole), 1.0))
+    return _HALF + (_HALF + _balance(after) - _balance(before)) // 2
+
+
+def _score(nodes: Nodes, shares: Sequence[Share]) -> Ints:
+    if all(capacity_of(nodes, share.resource).present is None for share in shares):
+        return _score_alike(nodes, shares)
+    # Nodes differ in which of the resources they offer: those alike are scored together.
+    pattern = np.zeros(len(nodes), dtype=np.int64)
+    for bit, share in enumerate(shares):
+        pattern |= (nodes.allocatable(share.resource) != 0).astype(np.int64) << bit
+    scores = np.zeros(len(nodes), dtype=np.int64)
+    for found in np.unique(pattern).tolist():
+        alike = pattern == found
+        offered = [share for bit, share in enumerate(shares) if found >> bit & 1]
+        scores[alike] = _score_alike(nodes.where(alike), offered)
+    return scores
 
 
 def _balance(fractions: Sequence[float]) -> int:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterator, Mapping
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -139,17 +139,12 @@ class Fit(Plugin):
         if demands is None:
             yield NOT_PRE_FILTERED, np.ones(len(nodes), dtype=np.bool_)
             return
-        yield TOO_MANY_PODS, nodes.pod_count >= nodes.allocatable(PODS)
-        for demand in demands:
-            short = nodes.free(demand.resource) < demand.amount
-            if short.any():
-                offered = nodes.allocatable(demand.resource)
-                if demand.backed:
-                    short &= offered > 0
-                never = short & (offered < demand.amount)
-                now, ever = _insufficient(demand.resource)
-                yield now, short & ~never
-                yield ever, never
+        kinds = nodes.kinds()
+        few = kinds.few
+        if few is not None and not any(self.filter(state, pod, node) for node in few):
+            return
+        for status, mask in _refusals(kinds.nodes, demands):
+            yield status, kinds.spread(mask)
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         """Work out the shares."""
@@ -170,7 +165,12 @@ class Fit(Plugin):
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | Status:
         """Score all nodes."""
         shares = self._shares_of(state, pod)
-        return nodes.per_row(lambda some: self._strategy.score_nodes(some, shares))
+        kinds = nodes.kinds()
+        few = kinds.few
+        if few is not None:
+            score = self._strategy.score
+            return kinds.spread(np.array([score(node, shares) for node in few], np.int64))
+        return kinds.spread(self._strategy.score_nodes(kinds.nodes, shares))
 
     def events_to_register(self) -> list[ClusterEvent]:
         """Ask for pods that free resources and for nodes that gain some."""
@@ -236,6 +236,23 @@ class Fit(Plugin):
             return None
         scored = self._requests.for_fit_score(pod)
         return frozenset(requests.items()), frozenset(scored.items())
+
+
+def _refusals(nodes: Nodes, demands: Iterable[Demand]) -> Iterator[tuple[Status, Mask]]:
+    """Yield which nodes have no room, by what they lack."""
+    full = nodes.pod_count >= nodes.allocatable(PODS)
+    if full.any():
+        yield TOO_MANY_PODS, full
+    for demand in demands:
+        short = nodes.free(demand.resource) < demand.amount
+        if short.any():
+            offered = nodes.allocatable(demand.resource)
+            if demand.backed:
+                short &= offered > 0
+            never = short & (offered < demand.amount)
+            now, ever = _insufficient(demand.resource)
+            yield now, short & ~never
+            yield ever, never
 
 
 def _left_to_devices(demand: Demand, offered: Mapping[str, int]) -> bool:

@@ -1,0 +1,131 @@
+"""Kinds: nodes that are alike in amounts, so that one answer serves them all.
+
+A cluster of 5,000 nodes has a few sizes of nodes, and many of one size carry the same load. Whether
+a pod fits a node, and how the node scores by its resources, depends on these amounts alone: the
+question is put to one node of each kind, and the answers are spread over all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from mooring.framework.node_info import NodeInfo
+
+if TYPE_CHECKING:
+    from mooring.framework.nodes import Nodes
+
+S = TypeVar("S", bound=np.generic)
+
+Rows = npt.NDArray[np.intp]
+
+#: Kinds are of use where there are this many nodes to a kind.
+_NODES_PER_KIND = 4
+#: Up to this many nodes, one by one is quicker than all at once.
+_FEW = 6
+_INITIAL_CAPACITY = 16
+
+
+class Kinds:
+    """One node of each kind, and the way from answers about these to answers about all."""
+
+    __slots__ = ("_places", "nodes")
+
+    def __init__(self, nodes: Nodes, places: Rows | None) -> None:
+        #: Whom to ask.
+        self.nodes = nodes
+        self._places = places
+
+    @property
+    def few(self) -> Sequence[NodeInfo] | None:
+        """Return the nodes to ask one by one; None where asking all at once is quicker."""
+        if self._places is None or len(self.nodes) > _FEW:
+            return None
+        return self.nodes.infos()
+
+    def spread(self, answers: npt.NDArray[S]) -> npt.NDArray[S]:
+        """Return the answers, one for each of `nodes`, as answers about the nodes asked about."""
+        return answers if self._places is None else answers.take(self._places)
+
+
+class KindIndex:
+    """Know the kind of every row of the columns. Owned by the columns, which say what changed."""
+
+    def __init__(self) -> None:
+        #: Kind of each row.
+        self.codes: Rows = np.empty(0, dtype=np.intp)
+        self._index: dict[Hashable, int] = {}
+        self._keys: list[Hashable] = []
+        self._members: list[int] = []
+        #: A row of each kind; that of a kind without rows is any.
+        self._examples: Rows = np.zeros(_INITIAL_CAPACITY, dtype=np.intp)
+        #: Kinds without rows, for new ones to take.
+        self._unused: list[int] = []
+
+    def rebuild(self, infos: Sequence[NodeInfo]) -> None:
+        """Sort all rows anew."""
+        self._index.clear()
+        self._keys.clear()
+        self._members.clear()
+        self._unused.clear()
+        self.codes = np.empty(len(infos), dtype=np.intp)
+        for row, info in enumerate(infos):
+            self._enter(row, info)
+
+    def update(self, infos: Sequence[NodeInfo], rows: Iterable[int]) -> None:
+        """Sort the rows that changed."""
+        for row in rows:
+            info = infos[row]
+            code = int(self.codes[row])
+            if self._keys[code] == _key(info):
+                continue
+            self._members[code] -= 1
+            self._enter(row, info)
+            if not self._members[code]:
+                del self._index[self._keys[code]]
+                self._unused.append(code)
+            elif self._examples[code] == row:
+                self._examples[code] = (self.codes == code).argmax()
+
+    def _enter(self, row: int, info: NodeInfo) -> None:
+        key = _key(info)
+        code = self._index.get(key)
+        if code is None:
+            code = self._new_kind(key)
+            self._examples[code] = row
+        self._members[code] += 1
+        self.codes[row] = code
+
+    def _new_kind(self, key: Hashable) -> int:
+        if self._unused:
+            code = self._unused.pop()
+            self._keys[code] = key
+        else:
+            code = len(self._keys)
+            self._keys.append(key)
+            self._members.append(0)
+            if code == len(self._examples):
+                self._examples = cast(Rows, np.concatenate((self._examples, self._examples)))
+        self._index[key] = code
+        return code
+
+    def examples(self, asked: int) -> Rows | None:
+        """Return a row of each kind; None where asking these is no gain over asking `asked`."""
+        count = len(self._keys)
+        return self._examples[:count] if count * _NODES_PER_KIND <= asked else None
+
+
+def _key(info: NodeInfo) -> Hashable:
+    """Return what makes the kind of a node.
+
+    Equal amounts in another order make another kind: more to ask, the same answers.
+    """
+    return (
+        len(info.pods),
+        *info.non_zero_requested.values(),
+        tuple(info.requested.items()),
+        tuple(info.allocatable.items()),
+    )
