@@ -9,7 +9,7 @@ preemption's dry run) are asked in node form.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -275,21 +275,11 @@ def refused_by_nominations(
     profile: Profile, nominator: Nominator, state: CycleState, pod: PodInfo, nodes: Nodes
 ) -> list[tuple[int, Status]]:
     """Return the positions of nodes that refuse the pod for the pods nominated to them."""
-    found: list[tuple[int, list[PodInfo]]] = []
-    for node_name in nominator.nodes():
-        row = nodes.row(node_name)
-        if row < 0:
-            continue
-        if nodes.rows is None:
-            position = row
-        else:
-            positions = np.flatnonzero(nodes.rows == row)
-            if not len(positions):
-                continue
-            position = int(positions[0])
-        others = nominated_before(nominator, pod, node_name)
-        if others:
-            found.append((position, others))
+    found = [
+        (position, others)
+        for position, node_name in _nominated_nodes(nominator, nodes)
+        if (others := nominated_before(nominator, pod, node_name))
+    ]
     if not found:
         return []
     positions = np.array([position for position, _ in found], dtype=np.intp)
@@ -298,6 +288,21 @@ def refused_by_nominations(
         (found[index][0], status)
         for index, status in refused_with(profile, state, pod.pod, view, [o for _, o in found])
     ]
+
+
+def _nominated_nodes(nominator: Nominator, nodes: Nodes) -> Iterator[tuple[int, str]]:
+    """Yield position and name of the nodes among these that have nominated pods."""
+    if nodes.rows is None:
+        for name in nominator.nodes():
+            row = nodes.row(name)
+            if row >= 0:
+                yield row, name
+        return
+    taken = set(nominator.nodes())
+    if taken:
+        for position, name in enumerate(nodes.names):
+            if name in taken:
+                yield position, name
 
 
 def refused_with(
@@ -345,12 +350,14 @@ def filter_nodes_with_nominated(
     if not refused:
         return filter_nodes(profile, state, pod.pod, nodes)
     alive = np.ones(len(nodes), dtype=np.bool_)
+    groups: dict[Status, list[int]] = {}
     for position, status in refused:
         if not status.is_rejected:
             return Verdicts([], np.empty(0, dtype=np.intp), status)
         alive[position] = False
+        groups.setdefault(status, []).append(position)
     verdicts = filter_nodes(profile, state, pod.pod, nodes, alive)
     verdicts.refusals.extend(
-        (status, np.array([position], dtype=np.intp)) for position, status in refused
+        (status, np.array(positions, dtype=np.intp)) for status, positions in groups.items()
     )
     return verdicts

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum, IntFlag, StrEnum
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -94,12 +95,7 @@ class ClusterEvent(msgspec.Struct, frozen=True):
     @property
     def label(self) -> str:
         """Return the event's name as metrics carry it ("NodeUpdateNodeAllocatable")."""
-        if self.custom_label:
-            return self.custom_label
-        resource = (
-            self.resource.value if isinstance(self.resource, EventResource) else self.resource
-        )
-        return f"{resource}{self.actions.label}"
+        return self.custom_label or _label(self.resource, self.actions)
 
     @property
     def is_wildcard(self) -> bool:
@@ -123,6 +119,12 @@ class ClusterEvent(msgspec.Struct, frozen=True):
             and self.actions & happened.actions != 0
             and happened.actions <= self.actions
         )
+
+
+@lru_cache(maxsize=1024)
+def _label(resource: EventResource | str, actions: ActionType) -> str:
+    name = resource.value if isinstance(resource, EventResource) else resource
+    return f"{name}{actions.label}"
 
 
 _SORTS_OF_POD = frozenset((EventResource.ASSIGNED_POD, EventResource.UNSCHEDULABLE_POD))

@@ -87,6 +87,13 @@ class PreEnqueue:
             point = metrics.extension_point_duration[_POINT, _SUCCESS, info.profile]
             point.observe(self._now() - start)
 
+    def holds(self, info: QueuedPodInfo) -> bool:
+        """Tell whether the plugin that held a pod back still does."""
+        steps = self._steps.get(info.profile, ())
+        return any(
+            step.name == info.gating_plugin and not self._passes(info, step) for step in steps
+        )
+
     def _passes(self, info: QueuedPodInfo, step: PreEnqueueStep) -> bool:
         name, metrics = step.name, self._metrics
         sampled = metrics is not None and self._runs % _SAMPLE_EVERY == 0

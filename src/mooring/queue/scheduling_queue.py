@@ -269,6 +269,9 @@ class SchedulingQueue:
         Only the pods are asked about whose refusing plugins wait for such an event, and of those
         the ones that pass `check`. Pods in flight are asked about when they come back.
         """
+        if not len(self._places.unschedulable) and not len(self._in_flight):
+            # Nobody waits: so it is with each of the thousands of pods of the first list.
+            return
         if event.is_wildcard:
             found = list(self._places.unschedulable)
         else:
@@ -339,6 +342,11 @@ class SchedulingQueue:
     def _move(self, found: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any) -> None:
         label = event.label
         for info in found:
+            if info.is_gated and self._pre_enqueue.holds(info):
+                # Whatever the hints say, it stays where it is. Of a thousand preemptors each goes
+                # through here for every victim of all the others.
+                info.was_flushed = False
+                continue
             strategy = self._strategy(info, event, old, new)
             if strategy is Strategy.SKIP:
                 if verbose(log, 5):

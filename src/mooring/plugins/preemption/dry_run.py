@@ -15,7 +15,7 @@ answer for another. Then each node is worked on by itself, with its own clone of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -90,26 +90,29 @@ class DryRun:
         self._snapshot = handle.snapshot
         self._names = handle.snapshot.names
 
-    def run(self, rows: Rows, wanted: int) -> Iterator[Trial]:
-        """Yield the trial of each row in turn, until the caller has the `wanted` successes."""
+    def run(self, rows: Rows, wanted: int) -> Iterator[Sequence[Trial]]:
+        """Yield the trials of the rows in turn, some at a time.
+
+        So many at a time that the caller has the `wanted` successes early.
+        """
         if self._handle.precomputes(self._state):
             for row in rows.tolist():
-                yield self._try_one(row)
+                yield (self._try_one(row),)
             return
         nominated = self._nominated() if self._remembered is not None else {}
         begin = found = 0
         while begin < len(rows):
             end = begin + max(wanted - found, _SMALLEST_CHUNK)
-            for trial in self._recall(rows[begin:end], nominated):
-                found += trial.refusal is None
-                yield trial
+            trials = self._recall(rows[begin:end], nominated)
+            yield trials
+            found += sum(trial.refusal is None for trial in trials)
             begin = end
 
-    def _recall(self, rows: Rows, nominated: Nominated) -> Iterable[Trial]:
+    def _recall(self, rows: Rows, nominated: Nominated) -> Sequence[Trial]:
         """Return the trial of each row; only what is not known any more is tried."""
         remembered, nodes = self._remembered, self._snapshot
         if remembered is None:
-            return self._try_many(rows)
+            return list(self._try_many(rows))
         remembered.follow(nodes)
         missing = remembered.outdated(rows, nodes, nominated)
         if len(missing):

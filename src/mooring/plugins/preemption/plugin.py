@@ -149,13 +149,14 @@ class DefaultPreemption(Plugin):
         violating: list[Trial] = []
         in_vain: list[Trial] = []
         remembered = self._remembered(state, pod, budgets)
-        for trial in DryRun(self.handle, state, pod, budgets, remembered).run(rows, wanted):
-            if trial.refusal is not None:
-                in_vain.append(trial)
-                continue
-            (violating if trial.violations else harmless).append(trial)
-            if harmless and len(harmless) + len(violating) >= wanted:
-                break
+        for trials in DryRun(self.handle, state, pod, budgets, remembered).run(rows, wanted):
+            for trial in trials:
+                if trial.refusal is not None:
+                    in_vain.append(trial)
+                    continue
+                (violating if trial.cost[0] else harmless).append(trial)
+                if harmless and len(harmless) + len(violating) >= wanted:
+                    return harmless + violating, in_vain
         return harmless + violating, in_vain
 
     def _remembered(self, state: CycleState, pod: Pod, budgets: Budgets) -> RememberedTrials | None:
