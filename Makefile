@@ -18,7 +18,7 @@ API       ?= real
 API_local := export KUBE_APISERVER=$(abspath tests/support)/local-kube-apiserver ETCD=$(abspath tests/support)/local-etcd;
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test soak testenv testenv-env behave kubectl-judge lint format bench bench-live clean
+.PHONY: help venv test soak testenv testenv-env behave kubectl-judge lint format bench bench-live bench-local clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -77,6 +77,10 @@ bench: venv ## run the benchmarks of the scheduling core
 bench-live: venv ## run Mooring and kube-scheduler in turn on one API server
 	@$(TESTENV)
 	$(BIN)/python -m benchmarks.live $(ARGS)
+
+bench-local: venv ## measure the local cluster beside a real API server, and under load
+	@$(TESTENV)
+	$(BIN)/python -m benchmarks.local $(ARGS)
 
 clean: ## remove .venv and every cache
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -54,6 +54,11 @@ class Process:
                 preexec_fn=_die_with_parent if _LIBC else None,
             )
 
+    @property
+    def pid(self) -> int:
+        """Return the id of the process."""
+        return self._process.pid
+
     def wait_until(self, ready: Callable[[], bool], seconds: float) -> None:
         """Ask again and again until the program is ready; fail with its log when it is not."""
         deadline = time.monotonic() + seconds

@@ -1,0 +1,1 @@
+"""The local cluster beside a real kube-apiserver and etcd, and under load."""

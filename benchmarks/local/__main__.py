@@ -1,0 +1,75 @@
+"""Measure the local cluster beside a real one: `python -m benchmarks.local`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.local import fan_out, load, requests, scheduling
+from benchmarks.local.report import Figure, heading, lines
+from benchmarks.local.servers import LOCAL, REAL, Server, local, real
+
+_SECTIONS = ("requests", "watches", "scheduling", "load")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run what is asked for. Figures are for people: none of them fails the run."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.local", description=__doc__)
+    parser.add_argument("sections", nargs="*", help=f"of {', '.join(_SECTIONS)}; default: all")
+    parser.add_argument("--count", type=int, default=1000, help="requests of each kind")
+    parser.add_argument("--watches", type=int, default=50)
+    parser.add_argument("--events", type=int, default=400)
+    parser.add_argument("--nodes", type=int, default=1000, help="nodes of the load")
+    parser.add_argument("--pods", type=int, default=10_000, help="pods of the load")
+    args = parser.parse_args(argv)
+    unknown = sorted(set(args.sections) - set(_SECTIONS))
+    if unknown:
+        parser.error(f"no section {', '.join(unknown)}; there are {', '.join(_SECTIONS)}")
+    chosen = set(args.sections or _SECTIONS)
+    with tempfile.TemporaryDirectory(prefix="mooring-bench-") as name:
+        folder = Path(name)
+        if chosen - {"load"}:
+            _compare(folder, chosen, args)
+        if "load" in chosen:
+            print(flush=True)
+            asyncio.run(load.measure(folder, args.nodes, args.pods))
+    return 0
+
+
+def _compare(folder: Path, chosen: set[str], args: argparse.Namespace) -> None:
+    """Ask both servers the same, one after the other so that each has the machine."""
+    found: list[list[Figure]] = []
+    for start in (real, lambda folder: local(folder, 0)):
+        with start(folder) as server:
+            print(f"{server.name}: ready after {server.seconds_to_start:.2f} s", flush=True)
+            figures = asyncio.run(_figures(server, folder, chosen, args))
+            memory = server.peak_megabytes()
+            found.append([*figures, Figure("memory at most", "MiB", memory, lower=True)])
+    print(heading(REAL, LOCAL))
+    for line in lines(found[0], found[1]):
+        print(line, flush=True)
+    if "scheduling" in chosen:
+        with local(folder, scheduling.NODE_COUNT) as server:
+            for line in asyncio.run(scheduling.inside(server, args.count)):
+                print(line, flush=True)
+
+
+async def _figures(
+    server: Server, folder: Path, chosen: set[str], args: argparse.Namespace
+) -> list[Figure]:
+    found: list[Figure] = []
+    if "requests" in chosen:
+        for connections in (1, 16):
+            found += await requests.measure(server, connections, args.count)
+    if "watches" in chosen:
+        found += await fan_out.measure(server, args.watches, args.events)
+    if "scheduling" in chosen:
+        found += await scheduling.outside(server, folder, args.count)
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+"""Figures of two servers side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One thing that was measured. `cpu` is the server's, in milliseconds for one of it."""
+
+    name: str
+    unit: str
+    value: float
+    cpu: float = 0.0
+    lower: bool = False
+    """Whether less is better."""
+
+
+def heading(left: str, right: str) -> str:
+    """Return the first line of a table."""
+    return f"{'':<36}{'':<14}{left:>16}{right:>14}{'ratio':>8}   CPU ms each"
+
+
+def lines(left: list[Figure], right: list[Figure]) -> list[str]:
+    """Return the figures of two servers; a ratio above 1 speaks for the second."""
+    found = []
+    for one, other in zip(left, right, strict=True):
+        best, rest = (one.value, other.value) if one.lower else (other.value, one.value)
+        ratio = best / rest if rest else 0.0
+        cpu = f"   {one.cpu:.2f} {other.cpu:.2f}" if one.cpu or other.cpu else ""
+        found.append(
+            f"{one.name:<36}{one.unit:<14}{one.value:>16.1f}{other.value:>14.1f}{ratio:>8.2f}{cpu}"
+        )
+    return found

@@ -1,0 +1,115 @@
+"""The lean client that asks both servers: requests on warm connections, and watches that count."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from mooring.client.aiohttp_transport import AiohttpTransport
+from mooring.client.kubeconfig import load_kubeconfig
+from mooring.client.tls import TlsContexts
+from mooring.client.transport import Request, Response
+from mooring.observe.clock import SystemClock
+
+ADDED = b'{"type":"ADDED"'
+ANY_EVENT = b'{"type":"'
+
+
+class Wire:
+    """Requests to one server, without decoding what it answers."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        connection = load_kubeconfig(str(kubeconfig))
+        self._transport = AiohttpTransport(connection, user_agent="bench")
+        self._tls = TlsContexts(connection.tls, SystemClock())
+        parts = urlsplit(connection.server)
+        self._address = (parts.hostname or "", parts.port or 443)
+
+    async def send(self, request: Request) -> Response:
+        """Send a request; a refusal is an error."""
+        response = await self._transport.send(request)
+        if response.status >= 300:
+            raise RuntimeError(f"{request.method} {request.target}: {response.body[:300]!r}")
+        return response
+
+    async def send_all(self, requests: Iterable[Request], connections: int) -> float:
+        """Send requests over some connections; return the seconds that took."""
+        pending: Iterator[Request] = iter(requests)
+
+        async def work() -> None:
+            for request in pending:
+                await self.send(request)
+
+        begin = time.perf_counter()
+        await asyncio.gather(*(work() for _ in range(connections)))
+        return time.perf_counter() - begin
+
+    async def watch(self, target: str, pattern: bytes, changed: Callable[[], None]) -> Watch:
+        """Open a watch on a connection of its own; `changed` is called as events come."""
+        loop = asyncio.get_running_loop()
+        raw = await loop.run_in_executor(None, socket.create_connection, self._address)
+        context = self._tls.context()
+        secured = await loop.run_in_executor(None, lambda: _wrap(context, raw, self._address[0]))
+        head = f"GET {target} HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\n\r\n"
+        secured.sendall(head.encode())
+        return Watch(secured, pattern, changed)
+
+    async def close(self) -> None:
+        """End all connections."""
+        await self._transport.close()
+
+
+def _wrap(context: ssl.SSLContext, raw: socket.socket, host: str) -> ssl.SSLSocket:
+    return context.wrap_socket(raw, server_hostname=host)
+
+
+class Watch:
+    """One watch: how many events of a kind have come, and when the last did."""
+
+    def __init__(
+        self, connection: ssl.SSLSocket, pattern: bytes, changed: Callable[[], None]
+    ) -> None:
+        self.count = 0
+        self.last = 0.0
+        self.ended = False
+        self._connection = connection
+        self._pattern = pattern
+        self._changed = changed
+        self._tail = b""
+        connection.setblocking(False)
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(connection.fileno(), self._read)
+
+    def _read(self) -> None:
+        try:
+            while True:
+                data = self._connection.recv(2**18)
+                if not data:
+                    self.ended = True
+                    self.close()
+                    return
+                self._take(data)
+        except (ssl.SSLWantReadError, BlockingIOError):
+            return
+
+    def _take(self, data: bytes) -> None:
+        data = self._tail + data
+        found = data.count(self._pattern)
+        # A pattern may lie across two reads; one that is whole must not be counted twice.
+        keep = len(self._pattern) - 1
+        self._tail = data[-keep:]
+        if found:
+            self.count += found
+            self.last = time.perf_counter()
+            self._changed()
+
+    def close(self) -> None:
+        """End the watch."""
+        if self._connection.fileno() >= 0:
+            self._loop.remove_reader(self._connection.fileno())
+            self._connection.close()
