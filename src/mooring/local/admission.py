@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mooring.local import escalation, limits, refusals
+from mooring.local import escalation, limits, quota, refusals
 from mooring.local.cluster import Cluster
 from mooring.local.refusals import Refusal
 
@@ -56,6 +56,18 @@ def admit_update(write: Write, old: Object, obj: Object) -> None:
         _check_default_priority(write.cluster, obj)
 
 
+def validate(write: Write, obj: Object, old: Object | None = None) -> list[quota.Charge]:
+    """Refuse a valid object that its namespace does not allow; return what it costs quotas."""
+    if write.subresource:
+        return []
+    store = write.served.store
+    if store == "/pods" and old is None:
+        limits.check_pod(write.cluster, obj)
+    elif store == "/persistentvolumeclaims":
+        limits.check_claim(write.cluster, obj)
+    return quota.check(write.cluster, write.served, obj, old)
+
+
 def forbid_delete(resource: str, name: str) -> Refusal | None:
     """Return why a deletion must not be, None where it may."""
     if resource == "/namespaces" and name in _PERMANENT:
@@ -87,7 +99,7 @@ def _check_namespace(write: Write, namespace: str, obj: Object) -> None:
 
 
 def _admit_pod(cluster: Cluster, pod: Object) -> None:
-    limits.apply(cluster, pod)
+    limits.give_defaults(cluster, pod)
     mirrored = _MIRROR in (pod["metadata"].get("annotations") or {})
     if "ServiceAccount" not in cluster.disabled and not mirrored:
         _service_account(cluster, pod)
@@ -96,7 +108,6 @@ def _admit_pod(cluster: Cluster, pod: Object) -> None:
     if "Priority" not in cluster.disabled:
         _priority(cluster, pod)
     _runtime_class(cluster, pod)
-    limits.check_quota(cluster, pod)
 
 
 def _forbidden(pod: Object, why: str) -> Refusal:

@@ -1,11 +1,10 @@
-"""Limit ranges and resource quotas, as far as they concern pods."""
+"""Limit ranges: the defaults that they give, the bounds that they set."""
 
 # kube-apiserver: plugin/pkg/admission/limitranger/admission.go
-# apiserver: pkg/admission/plugin/resourcequota/controller.go
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from mooring.api.quantity import Quantity
@@ -13,28 +12,89 @@ from mooring.local import refusals
 from mooring.local.cluster import Cluster
 
 Object = dict[str, Any]
+Amounts = dict[str, Quantity]
 
 _NOTE = "kubernetes.io/limit-ranger"
-_COMPUTE = ("cpu", "memory", "ephemeral-storage")
+_POD_LEVEL = ("cpu", "memory")
 
 
-def apply(cluster: Cluster, pod: Object) -> None:
-    """Give containers the defaults of the namespace's limit ranges, and check the bounds."""
-    notes: list[str] = []
-    bounds: list[Object] = []
-    for stored in cluster.store.items("/limitranges", pod["metadata"]["namespace"]):
-        for limit in (stored.object.get("spec") or {}).get("limits") or ():
+def give_defaults(cluster: Cluster, pod: Object) -> None:
+    """Give containers what the namespace's limit ranges say where they say nothing."""
+    for limit_range in _ranges(cluster, pod):
+        limits = [one for one in _items(limit_range) if one.get("type") == "Container"]
+        notes = [
+            note
+            for container, what in _containers(pod)
+            for note in _default(container, limits, f"{what} {container.get('name', '')}")
+        ]
+        if notes:
+            annotations = pod["metadata"].get("annotations") or {}
+            text = f"LimitRanger plugin set: {'; '.join(notes)}"
+            pod["metadata"]["annotations"] = annotations | {_NOTE: text}
+
+
+def check_pod(cluster: Cluster, pod: Object) -> None:
+    """Refuse a pod that is beyond the bounds of its namespace."""
+    for limit_range in _ranges(cluster, pod):
+        problems: list[str] = []
+        for limit in _items(limit_range):
             if limit.get("type") == "Container":
-                bounds.append(limit)
-                for container, what in _containers(pod):
-                    notes += _default(container, limit, f"{what} {container.get('name', '')}")
-    if notes:
-        annotations = pod["metadata"].get("annotations") or {}
-        text = f"LimitRanger plugin set: {'; '.join(notes)}"
-        pod["metadata"]["annotations"] = annotations | {_NOTE: text}
-    for limit in bounds:
-        for container, _ in _containers(pod):
-            _check(pod, container, limit)
+                for container, _ in _containers(pod):
+                    resources = container.get("resources") or {}
+                    requests, limits = (
+                        _amounts(resources.get(name)) for name in ("requests", "limits")
+                    )
+                    problems += _bounds(limit, requests, limits)
+            elif limit.get("type") == "Pod":
+                requests, limits = (pod_amounts(pod, name) for name in ("requests", "limits"))
+                problems += _bounds(limit, requests, limits)
+        _refuse("pods", pod, problems)
+
+
+def check_claim(cluster: Cluster, claim: Object) -> None:
+    """Refuse a claim for more or less storage than its namespace allows."""
+    for limit_range in _ranges(cluster, claim):
+        asked = _amounts((claim["spec"].get("resources") or {}).get("requests"))
+        problems: list[str] = []
+        for limit in _items(limit_range):
+            if limit.get("type") == "PersistentVolumeClaim":
+                problems += _each(limit, "min", _least, asked, {})
+                problems += _each(limit, "max", _most_requested, asked, {})
+        _refuse("persistentvolumeclaims", claim, problems)
+
+
+def pod_amounts(pod: Object, kind: str) -> Amounts:
+    """Add up the requests or the limits of a pod's containers."""
+    spec = pod["spec"]
+    total: Amounts = {}
+    for container in spec.get("containers") or ():
+        _add(total, _of(container, kind))
+    sidecars: Amounts = {}
+    highest: Amounts = {}
+    for container in spec.get("initContainers") or ():
+        amounts = dict(_of(container, kind))
+        if container.get("restartPolicy") == "Always":
+            _add(total, amounts)
+            _add(sidecars, amounts)
+            amounts = dict(sidecars)
+        else:
+            _add(amounts, sidecars)
+        _raise_to(highest, amounts)
+    _raise_to(total, highest)
+    for name, amount in _amounts((spec.get("resources") or {}).get(kind)).items():
+        if name in _POD_LEVEL:
+            total[name] = amount
+    return total
+
+
+def _ranges(cluster: Cluster, obj: Object) -> Iterator[Object]:
+    for stored in cluster.store.items("/limitranges", obj["metadata"]["namespace"]):
+        yield stored.object
+
+
+def _items(limit_range: Object) -> list[Object]:
+    items: list[Object] = (limit_range.get("spec") or {}).get("limits") or []
+    return items
 
 
 def _containers(pod: Object) -> Iterator[tuple[Object, str]]:
@@ -42,12 +102,32 @@ def _containers(pod: Object) -> Iterator[tuple[Object, str]]:
     yield from ((one, "init container") for one in pod["spec"].get("initContainers") or ())
 
 
-def _default(container: Object, limit: Object, what: str) -> Iterator[str]:
+def _amounts(texts: Object | None) -> Amounts:
+    return {name: Quantity(text) for name, text in (texts or {}).items()}
+
+
+def _of(container: Object, kind: str) -> Amounts:
+    return _amounts((container.get("resources") or {}).get(kind))
+
+
+def _add(total: Amounts, more: Amounts) -> None:
+    for name, amount in more.items():
+        total[name] = total[name] + amount if name in total else amount
+
+
+def _raise_to(total: Amounts, least: Amounts) -> None:
+    for name, amount in least.items():
+        if name not in total or total[name] < amount:
+            total[name] = amount
+
+
+def _default(container: Object, limits: list[Object], what: str) -> Iterator[str]:
     """Set what a container does not say; yields what was set."""
     resources = container.setdefault("resources", {})
     for kind, name in (("defaultRequest", "requests"), ("default", "limits")):
         added = []
-        for resource, amount in sorted((limit.get(kind) or {}).items()):
+        amounts = {key: text for limit in limits for key, text in (limit.get(kind) or {}).items()}
+        for resource, amount in sorted(amounts.items()):
             there = resources.setdefault(name, {})
             if resource not in there:
                 there[resource] = amount
@@ -56,85 +136,63 @@ def _default(container: Object, limit: Object, what: str) -> Iterator[str]:
             yield f"{', '.join(added)} {name[:-1]} for {what}"
 
 
-def _check(pod: Object, container: Object, limit: Object) -> None:
-    resources = container.get("resources") or {}
-    requests, bounds = resources.get("requests") or {}, resources.get("limits") or {}
-    problems = []
-    for resource, least in (limit.get("min") or {}).items():
-        found = requests.get(resource)
-        where = f"{least}, but request is {found}"
-        if found is None:
-            problems.append(
-                f"minimum {resource} usage per Container is {least}.  No request is specified"
-            )
-        elif Quantity(found) < Quantity(least):
-            problems.append(f"minimum {resource} usage per Container is {where}")
-    for resource, most in (limit.get("max") or {}).items():
-        found = bounds.get(resource)
-        if found is None:
-            problems.append(
-                f"maximum {resource} usage per Container is {most}.  No limit is specified"
-            )
-        elif Quantity(most) < Quantity(found):
-            problems.append(
-                f"maximum {resource} usage per Container is {most}, but limit is {found}"
-            )
+def _bounds(limit: Object, requests: Amounts, limits: Amounts) -> Iterator[str]:
+    for field, check in (("min", _least), ("max", _most), ("maxLimitRequestRatio", _ratio)):
+        yield from _each(limit, field, check, requests, limits)
+
+
+Check = Callable[[str, str, Quantity, Amounts, Amounts], str]
+
+
+def _each(
+    limit: Object, field: str, check: Check, requests: Amounts, limits: Amounts
+) -> Iterator[str]:
+    for name, text in sorted((limit.get(field) or {}).items()):
+        if problem := check(limit["type"], name, Quantity(text), requests, limits):
+            yield problem
+
+
+def _least(kind: str, name: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str:
+    told = f"minimum {name} usage per {kind} is {bound}"
+    if name not in requests:
+        return f"{told}.  No request is specified"
+    if requests[name] < bound:
+        return f"{told}, but request is {requests[name]}"
+    if name in limits and limits[name] < bound:
+        return f"{told}, but limit is {limits[name]}"
+    return ""
+
+
+def _most_requested(kind: str, name: str, bound: Quantity, requests: Amounts, _: Amounts) -> str:
+    told = f"maximum {name} usage per {kind} is {bound}"
+    if name not in requests:
+        return f"{told}.  No request is specified"
+    return f"{told}, but request is {requests[name]}" if bound < requests[name] else ""
+
+
+def _most(kind: str, name: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str:
+    told = f"maximum {name} usage per {kind} is {bound}"
+    if name not in limits:
+        return f"{told}.  No limit is specified"
+    if bound < limits[name]:
+        return f"{told}, but limit is {limits[name]}"
+    if name in requests and bound < requests[name]:
+        return f"{told}, but request is {requests[name]}"
+    return ""
+
+
+def _ratio(kind: str, name: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str:
+    told = f"{name} max limit to request ratio per {kind} is {bound}"
+    for amounts, what in ((requests, "request"), (limits, "limit")):
+        if name not in amounts or amounts[name].is_zero():
+            return f"{told}, but no {what} is specified or {what} is 0"
+    ratio = limits[name].nanos / requests[name].nanos
+    if ratio * 1000 > bound.milli_value():
+        return f"{told}, but provided ratio is {ratio:f}"
+    return ""
+
+
+def _refuse(resource: str, obj: Object, problems: list[str]) -> None:
     if problems:
         text = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
-        raise refusals.forbidden("pods", "", pod["metadata"].get("name") or "", text)
-
-
-def check_quota(cluster: Cluster, pod: Object) -> None:
-    """Refuse a pod that a quota of its namespace has no room for."""
-    namespace = pod["metadata"]["namespace"]
-    for stored in cluster.store.items("/resourcequotas", namespace):
-        spec = stored.object.get("spec") or {}
-        if spec.get("scopes") or spec.get("scopeSelector"):
-            continue
-        hard = {name: Quantity(text) for name, text in (spec.get("hard") or {}).items()}
-        wanted = {name: one for name, one in _usage(pod).items() if name in hard}
-        if not wanted:
-            continue
-        used = _used(cluster, namespace)
-        over = [
-            name
-            for name, one in sorted(wanted.items())
-            if hard[name] < used.get(name, Quantity(0)) + one
-        ]
-        if over:
-            told = (
-                ",".join(f"{name}={amounts.get(name, Quantity(0))}" for name in over)
-                for amounts in (wanted, used, hard)
-            )
-            requested, have, limited = told
-            why = (
-                f"exceeded quota: {stored.object['metadata']['name']}, requested: {requested}, "
-                f"used: {have}, limited: {limited}"
-            )
-            name = pod["metadata"].get("name") or ""
-            raise refusals.forbidden("pods", "", name, why)
-
-
-def _used(cluster: Cluster, namespace: str) -> dict[str, Quantity]:
-    total: dict[str, Quantity] = {}
-    for stored in cluster.store.items("/pods", namespace):
-        if (stored.object.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
-            continue
-        for name, one in _usage(stored.object).items():
-            total[name] = total.get(name, Quantity(0)) + one
-    return total
-
-
-def _usage(pod: Object) -> dict[str, Quantity]:
-    """Return what a pod takes of a quota."""
-    usage = {"pods": Quantity(1), "count/pods": Quantity(1)}
-    for container in pod["spec"].get("containers") or ():
-        resources = container.get("resources") or {}
-        for kind in ("requests", "limits"):
-            for name, text in (resources.get(kind) or {}).items():
-                names = [f"{kind}.{name}"]
-                if kind == "requests" and name in _COMPUTE:
-                    names.append(name)
-                for one in names:
-                    usage[one] = usage.get(one, Quantity(0)) + Quantity(text)
-    return usage
+        raise refusals.forbidden(resource, "", obj["metadata"].get("name") or "", text)

@@ -13,6 +13,7 @@ from mooring.local import (
     bodies,
     conversion,
     deleting,
+    quota,
     refusals,
     rendering,
     strategies,
@@ -146,6 +147,7 @@ def insert(write: Write, obj: Object) -> Stored:
     strategies.prepare_create(cluster, served, obj)
     strategies.check_create(cluster, served, obj)
     write.warn(obj)
+    charges = admission.validate(write, obj)
     for attempt in range(ATTEMPTS):
         key = key_of(metadata.get("namespace", ""), metadata["name"])
         there = cluster.store.get(served.store, key)
@@ -158,6 +160,7 @@ def insert(write: Write, obj: Object) -> Stored:
         metadata["name"] = _generate(cluster, str(metadata["generateName"]))
     if write.options.dry_run:
         return Stored(key, obj, 0)
+    quota.charge(cluster, charges)
     stored = cluster.store.put(served.store, key, obj)
     strategies.after_write(cluster, served, stored.object, None)
     return stored
@@ -217,12 +220,14 @@ def replace(write: Write, live: Stored, obj: Object) -> Object:
     strategies.prepare_update(cluster, served, obj, old, write.subresource)
     strategies.check_update(cluster, served, obj, old, write.subresource)
     write.warn(obj, old)
+    charges = admission.validate(write, obj, old)
     if _same(old, obj):
         return old
     if write.options.dry_run:
         return obj
     if deleting.is_finished(served, obj):
         return deleting.remove(cluster, served, live, obj)
+    quota.charge(cluster, charges)
     stored = cluster.store.put(served.store, live.key, obj)
     strategies.after_write(cluster, served, stored.object, old)
     return stored.object
