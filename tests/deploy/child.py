@@ -1,0 +1,20 @@
+"""What a forked process does: run the scheduler's command. Imports little, as it is preloaded."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+#: Imported once, before anything is forked.
+PRELOAD = ["tests.deploy.child", "mooring.app.command", "mooring.app.run", "mooring.plugins"]
+
+
+def run(argv: list[str], environment: dict[str, str], log: str) -> None:
+    """Run `mooring-kube-scheduler` with a command line; write its output to a file."""
+    from mooring.cli.run import main
+
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for number in (1, 2):
+        os.dup2(output, number)
+    os.environ.update(environment)
+    sys.exit(main(argv))
