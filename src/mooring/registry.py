@@ -8,12 +8,14 @@ here: every extension point's signature, and that no public method looks like a 
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import importlib.metadata
 import importlib.util
 import inspect
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from mooring.errors import PluginError
@@ -149,17 +151,28 @@ def _load_file(path: Path) -> Any:
     if not path.is_file():
         raise PluginError(f"--plugin: no such file: {path}", plugin=str(path))
     name = f"mooring_plugin_{path.stem}_{abs(hash(path.resolve())):x}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    loader = _SourceLoader(name, str(path))
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    assert spec is not None
     module = importlib.util.module_from_spec(spec)
     # Registered before it runs: dataclasses and msgspec look their module up there.
+    before = sys.modules.get(name)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
+        if before is not None:
+            sys.modules[name] = before
         raise
     return module
+
+
+class _SourceLoader(importlib.machinery.SourceFileLoader):
+    """Load what the file says now: bytecode is told apart by whole seconds and the size alone."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
 
 
 def _as_plugin(found: object, origin: str) -> type[Plugin]:

@@ -2,7 +2,8 @@
 
 Every module beside this one is a subcommand. Its `add_parser(subparsers)` adds a parser whose
 default `run` is a function from the parsed arguments to the exit status. `args.plugins` holds the
-plugin classes that were handed to `main`.
+plugin classes that were handed to `main`, `args.command_line` what makes this interpreter run the
+same again.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ import mooring.cli
 from mooring.errors import MooringError
 from mooring.framework.plugin import Plugin
 
+_AGAIN = "import sys; from mooring.cli.main import main; sys.exit(main())"
+
 
 def main(argv: Sequence[str] | None = None, *, plugins: Iterable[type[Plugin]] = ()) -> int:
     """Run the command line and return the exit status: 1 for bad input, 2 for wrong usage.
@@ -36,6 +39,7 @@ def main(argv: Sequence[str] | None = None, *, plugins: Iterable[type[Plugin]] =
         command.add_parser(subparsers)
     args = parser.parse_args(argv)
     args.plugins = tuple(plugins)
+    args.command_line = sys.orig_argv[1:] if argv is None else ["-c", _AGAIN, *argv]
     try:
         status: int = args.run(args)
         sys.stdout.flush()

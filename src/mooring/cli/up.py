@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import signal
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mooring.errors import ConfigError
+from mooring.cli import background
+from mooring.cli.pid_file import KUBECONFIG, PidFile, beside
+from mooring.errors import ConfigError, PluginError
 
 if TYPE_CHECKING:
     from mooring.local.local_cluster import Settings
+    from mooring.local.scheduling import Plan
 
 #: Fake nodes where nothing is said about them.
 NODES = 3
 
-_DESCRIPTION = """Run a local Kubernetes cluster in this process: an API server that kubectl and
-other clients can use, without Docker, etcd or Go. Ctrl-C ends it."""
+_DESCRIPTION = """Run a local Kubernetes cluster in this process, without Docker, etcd or Go: an API
+server that kubectl and other clients can use, controllers, fake nodes that run pods, and the
+scheduler. Ctrl-C ends it."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -25,11 +32,18 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "up", help="run a local cluster that kubectl can use", description=_DESCRIPTION
     )
+    _add_contents(parser.add_argument_group("what is in it"))
+    _add_scheduling(parser.add_argument_group("how it schedules"))
+    _add_running(parser.add_argument_group("how it runs"))
+    parser.set_defaults(run=_run)
+
+
+def _add_contents(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument(
         "--nodes",
-        type=int,
+        type=_count,
         metavar="N",
-        help=f"how many fake nodes to run (default: {NODES}; none where -f is given)",
+        help=f"how many fake nodes to make (default: {NODES}; none with -f or --from-kubeconfig)",
     )
     parser.add_argument(
         "-f",
@@ -40,13 +54,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="manifests to begin with, whose nodes become fake nodes: a file, a folder, or "
         '"-" for standard input; may be repeated',
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="a KubeSchedulerConfiguration")
     parser.add_argument(
-        "--plugin",
-        action="append",
-        default=[],
-        metavar="FILE.py:Class",
-        help="register a plugin, and without --config enable it; may be repeated",
+        "--from-kubeconfig",
+        metavar="PATH",
+        help="copy the nodes, pods, workloads and policies of the cluster of this kubeconfig, "
+        "which is only read",
+    )
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="DIR", help="keep the objects in a folder over restarts"
     )
     parser.add_argument(
         "--image",
@@ -55,6 +70,42 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="NAME=FILE.py:Class",
         help="run containers of this image as schedulers with this plugin; may be repeated",
     )
+    parser.add_argument(
+        "--runtime-config",
+        default="",
+        metavar="VERSIONS",
+        help="group versions to serve beyond the default ones, such as "
+        "scheduling.k8s.io/v1alpha2=true, separated by commas",
+    )
+
+
+def _add_scheduling(parser: argparse._ArgumentGroup) -> None:
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="a KubeSchedulerConfiguration; default-scheduler is served in any case",
+    )
+    parser.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        metavar="FILE.py:Class",
+        help="register a plugin, and without --config enable it; may be repeated",
+    )
+    parser.add_argument(
+        "--watch",
+        action="store_true",
+        help="load the plugins' files and the configuration again when they change",
+    )
+    parser.add_argument(
+        "--feature-gates", default="", metavar="A=true,B=false", help="gates to change"
+    )
+    parser.add_argument(
+        "-v", "--v", type=_count, default=0, metavar="N", help="how much to log (default: 0)"
+    )
+
+
+def _add_running(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument(
         "--port", type=int, default=0, metavar="P", help="the port; 0 takes a free one"
     )
@@ -67,36 +118,53 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--kubeconfig",
         type=Path,
-        default=Path(".mooring/kubeconfig"),
+        default=KUBECONFIG,
         metavar="PATH",
-        help="where to write the kubeconfig (default: .mooring/kubeconfig)",
+        help="where to write the kubeconfig (default: %(default)s)",
     )
     parser.add_argument(
-        "--data-dir", type=Path, metavar="DIR", help="keep the objects in a folder over restarts"
+        "--detach",
+        action="store_true",
+        help="return when the cluster is ready; it goes on in the background until `mooring down`",
     )
-    parser.add_argument(
-        "--runtime-config",
-        default="",
-        metavar="VERSIONS",
-        help="group versions to serve beyond the default ones, such as "
-        "scheduling.k8s.io/v1alpha2=true, separated by commas",
-    )
-    parser.set_defaults(run=_run)
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError("must not be negative")
+    return number
 
 
 def _run(args: argparse.Namespace) -> int:
-    wanted = (one.partition("=") for one in args.runtime_config.split(","))
-    # Imported here: the other commands do without the half second that these take.
+    if args.detach and not background.is_background():
+        log = beside(args.kubeconfig, ".log")
+        return background.start(args.command_line, log, reads="-" in args.filename)
+    # Imported here and below: the other commands do without the half second that these take.
+    from mooring.observe.logs import configure
+
+    verbosity = configure(v=args.v)
+    settings = _settings(args)
+    # Plugins bring loggers of their own.
+    verbosity.apply()
+    _warn(settings.plan.config.warnings)
+    file = PidFile(args.kubeconfig)
+    file.take()
+    try:
+        return asyncio.run(_Up(args, settings).run())
+    finally:
+        file.release()
+
+
+def _settings(args: argparse.Namespace) -> Settings:
     from mooring.api.manifests import read_objects
     from mooring.cli.manifest_files import read_texts
-    from mooring.framework.features import FeatureGates
+    from mooring.client.kubeconfig import load_kubeconfig
     from mooring.local.api_server import ServerSettings
     from mooring.local.local_cluster import Settings
     from mooring.local.nodes.images import Images, parse_image
-    from mooring.local.scheduling import make_plan
-    from mooring.registry import load_plugin
 
-    plugins = [*args.plugins, *(load_plugin(reference) for reference in args.plugin)]
+    wanted = (one.partition("=") for one in args.runtime_config.split(","))
     server = ServerSettings(
         host=args.bind_address,
         port=args.port,
@@ -104,32 +172,110 @@ def _run(args: argparse.Namespace) -> int:
         data_dir=args.data_dir,
         enabled=tuple(name for name, _, value in wanted if name and value != "false"),
     )
-    plan = make_plan(args.config, plugins, FeatureGates())
     objects = [
         found
         for file, text in read_texts(args.filename, args.config)
         for found in read_objects(text, file)
     ]
-    nodes = args.nodes if args.nodes is not None else 0 if args.filename else NODES
-    images = Images(map(parse_image, args.image))
-    return asyncio.run(_serve(Settings(server, plan, nodes, tuple(objects), images)))
+    given = args.filename or args.from_kubeconfig is not None
+    source = args.from_kubeconfig
+    return Settings(
+        server=server,
+        plan=_plan(args),
+        nodes=args.nodes if args.nodes is not None else 0 if given else NODES,
+        objects=tuple(objects),
+        images=Images(map(parse_image, args.image)),
+        source=load_kubeconfig(source) if source is not None else None,
+    )
 
 
-async def _serve(settings: Settings) -> int:
-    from mooring.local.local_cluster import LocalCluster
+def _plan(args: argparse.Namespace) -> Plan:
+    """Load the plugins and the configuration, now and whenever they change."""
+    from mooring.framework.features import FeatureGates
+    from mooring.local.reloading import describe
+    from mooring.local.scheduling import make_plan
+    from mooring.registry import load_plugin
 
-    server = settings.server
-    done = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for one in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(one, done.set)
-    cluster = LocalCluster(settings)
     try:
-        await cluster.start()
-    except OSError as error:
-        raise ConfigError(f"cannot listen on {server.host}:{server.port}: {error}") from None
-    print(f"The local cluster runs at {cluster.server.url}", flush=True)
-    print(f"Try: kubectl --kubeconfig {server.kubeconfig} get namespaces", flush=True)
-    await done.wait()
-    await cluster.stop()
-    return 0
+        plugins = [*args.plugins, *(load_plugin(reference) for reference in args.plugin)]
+        return make_plan(args.config, plugins, FeatureGates.from_text(args.feature_gates))
+    except PluginError as error:
+        raise ConfigError(describe(error, _plugin_files(args))) from error
+
+
+def _plugin_files(args: argparse.Namespace) -> list[Path]:
+    places = (reference.rpartition(":")[0] for reference in args.plugin)
+    return [Path(place) for place in places if place.endswith(".py")]
+
+
+class _Up:
+    """A local cluster that runs until a signal ends it."""
+
+    def __init__(self, args: argparse.Namespace, settings: Settings) -> None:
+        from mooring.local.local_cluster import LocalCluster
+
+        self._args = args
+        self._settings = settings
+        self._cluster = LocalCluster(settings)
+
+    async def run(self) -> int:
+        """Run, and return the exit status."""
+        done = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for one in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(one, done.set)
+        starting = loop.create_task(self._cluster.start())
+        stopped = loop.create_task(done.wait())
+        await asyncio.wait((starting, stopped), return_when=asyncio.FIRST_COMPLETED)
+        if not starting.done():
+            starting.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await starting
+            return 0
+        try:
+            starting.result()
+            self._say_ready()
+            await self._until(stopped)
+        finally:
+            stopped.cancel()
+            await self._cluster.stop()
+        return 0
+
+    async def _until(self, stopped: asyncio.Task[bool]) -> None:
+        watching = asyncio.create_task(self._watch()) if self._args.watch else None
+        await stopped
+        if watching is not None:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+
+    async def _watch(self) -> None:
+        from mooring.local.reloading import Reloader
+
+        async def reload() -> None:
+            await self._cluster.replace_scheduler(_plan(self._args))
+
+        files = _plugin_files(self._args)
+        if self._args.config is not None:
+            files.append(Path(self._args.config))
+        await Reloader(files, reload, _say).run()
+
+    def _say_ready(self) -> None:
+        from mooring.cli.up_summary import summary
+
+        detached = background.is_background()
+        text = "".join(
+            f"{line}\n" for line in summary(self._cluster, self._settings, detached=detached)
+        )
+        print(text, end="", flush=True)
+        _warn(f"not copied: {why}" for why in self._cluster.copied.left_out)
+        if detached:
+            background.say_ready(text)
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def _warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr, flush=True)

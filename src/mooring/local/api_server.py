@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from mooring.errors import ConfigError
 from mooring.local import bootstrap, definitions, kubeconfig
 from mooring.local.api import Api
 from mooring.local.certificates import Authority, load_key, new_key
@@ -38,10 +39,14 @@ class ApiServer:
     """
 
     def __init__(self, settings: ServerSettings) -> None:
+        """Raise ConfigError where the folder cannot be used."""
         self._settings = settings
         folder = settings.data_dir
-        journal = SqliteJournal(folder) if folder is not None else None
-        self.authority = Authority(folder)
+        try:
+            journal = SqliteJournal(folder) if folder is not None else None
+            self.authority = Authority(folder)
+        except OSError as error:
+            raise ConfigError(error.strerror or str(error), file=str(folder)) from None
         self.cluster = Cluster(Store(journal), Catalogue(types(), settings.enabled))
         key = load_key(folder / "sa.key") if folder is not None else new_key()
         self.api = Api(self.cluster, Signer(key))
@@ -57,9 +62,12 @@ class ApiServer:
         bootstrap.fill(self.cluster, self.authority.pem)
         self._namespaces.start()
         self._expiry.start()
-        port = await self._server.start(
-            settings.host, settings.port, tls(self.authority, settings.host)
-        )
+        context = tls(self.authority, settings.host)
+        try:
+            port = await self._server.start(settings.host, settings.port, context)
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise ConfigError(f"cannot listen on {settings.host}:{settings.port}: {why}") from None
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         self.url = f"https://{host}:{port}"
 

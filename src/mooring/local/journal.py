@@ -12,6 +12,8 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from mooring.errors import ConfigError
+
 _TABLES = """
 CREATE TABLE IF NOT EXISTS objects (
   resource TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, data BLOB NOT NULL,
@@ -29,10 +31,18 @@ class SqliteJournal:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = folder / "objects.db"
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        self._db = sqlite3.connect(path, isolation_level=None)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=NORMAL")
-        self._db.executescript(_TABLES)
+        self._db = sqlite3.connect(path, isolation_level=None, timeout=0)
+        try:
+            # What one process has in memory another must not change.
+            self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.executescript(_TABLES)
+        except sqlite3.DatabaseError as error:
+            self._db.close()
+            locked = "locked" in str(error)
+            why = "another local cluster keeps its objects here" if locked else str(error)
+            raise ConfigError(why, file=str(path)) from None
 
     def load(self) -> Iterator[tuple[str, str, int, bytes]]:
         """Yield resource, key, version and JSON of every object."""

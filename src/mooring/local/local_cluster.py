@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mooring.api.manifests import Where
+from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.client import Client
+from mooring.client.connection import Connection
 from mooring.local.api_server import ApiServer, ServerSettings
 from mooring.local.authorization import MASTERS
 from mooring.local.exchange import User
 from mooring.local.nodes.images import Images
 from mooring.local.scheduling import LocalScheduler, Plan
 from mooring.local.seeding import seed
+from mooring.local.source_cluster import Copied, SourceCluster
 from mooring.local.transport import LocalTransport
 from mooring.local.workers import Workers
 from mooring.observe.clock import Clock, SystemClock
@@ -30,6 +33,8 @@ class Settings:
     nodes: int = 0
     objects: tuple[tuple[dict[str, Any], Where], ...] = ()
     """What it begins with, and where that was found; nodes become fake ones."""
+    source: Connection | None = None
+    """A cluster whose objects are copied first."""
     images: Images = field(default_factory=Images)
     """Which images of containers really run."""
 
@@ -42,6 +47,8 @@ class LocalCluster:
         self._clock = SystemClock() if clock is None else clock
         self._parts = AsyncExitStack()
         self.server = ApiServer(settings.server)
+        self.copied = Copied()
+        self._scheduler: LocalScheduler | None = None
 
     async def start(self) -> None:
         """Start everything, and write the kubeconfig once it works.
@@ -57,16 +64,30 @@ class LocalCluster:
         server.api.ready = False
         parts.push_async_callback(server.stop)
         await server.start()
+        if settings.source is not None:
+            await self._copy(settings.source)
         admin = Client(LocalTransport(server.api, _ADMIN), clock=clock)
         await seed(server.cluster, admin, settings.objects)
         workers = Workers(server, clock, nodes=settings.nodes, images=settings.images)
         parts.push_async_callback(workers.close)
         await workers.start()
-        scheduler = LocalScheduler(server.api, settings.plan, clock)
+        scheduler = self._scheduler = LocalScheduler(server.api, settings.plan, clock)
         parts.push_async_callback(scheduler.close)
         await scheduler.start()
         server.api.ready = True
         server.write_kubeconfig()
+
+    async def _copy(self, source: Connection) -> None:
+        client = Client(AiohttpTransport(source, clock=self._clock), clock=self._clock)
+        try:
+            self.copied = await SourceCluster(client).copy_into(self.server.cluster)
+        finally:
+            await client.close()
+
+    async def replace_scheduler(self, plan: Plan) -> None:
+        """Schedule with another plan; where its plugins cannot be made, the old one goes on."""
+        assert self._scheduler is not None
+        await self._scheduler.replace(plan)
 
     async def stop(self) -> None:
         """End, with everything that was acknowledged kept where a folder was given."""

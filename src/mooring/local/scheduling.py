@@ -108,6 +108,16 @@ class LocalScheduler:
         await running.sync()
         self._turning = asyncio.create_task(running.scheduler.run(), name="scheduler")
 
+    async def replace(self, plan: Plan) -> None:
+        """Schedule with another plan; where its plugins cannot be made, the old one goes on.
+
+        No pod is lost: those that wait are in the cluster, where the new scheduler finds them.
+        """
+        fresh = self._make(plan)
+        await self._end()
+        self._running = fresh
+        await self.start()
+
     async def close(self) -> None:
         """End; pods that are being bound get there."""
         await self._end()

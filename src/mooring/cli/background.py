@@ -1,0 +1,66 @@
+"""Running a command in the background: until it says that it is ready, it is waited for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from mooring.errors import ConfigError
+
+#: Names the pipe on which the process in the background says that it is ready.
+_PIPE = "MOORING_READY_PIPE"
+
+
+def is_background() -> bool:
+    """Tell whether this is the process in the background."""
+    return _PIPE in os.environ
+
+
+def say_ready(text: str) -> None:
+    """Tell whoever waits, once, what there is to print."""
+    pipe = int(os.environ.pop(_PIPE))
+    os.write(pipe, text.encode())
+    os.close(pipe)
+
+
+def start(command_line: Sequence[str], log: Path, *, reads: bool) -> int:
+    """Start this interpreter in the background and return its exit status once it is ready.
+
+    Its output goes to `log`. Where it ends before it is ready, that is printed. With `reads`, it
+    reads our standard input.
+    """
+    ready, says = os.pipe()
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    except OSError as error:
+        raise ConfigError(error.strerror or str(error), file=str(log)) from None
+    process = subprocess.Popen(
+        [sys.executable, *command_line],
+        stdin=None if reads else subprocess.DEVNULL,
+        stdout=file,
+        stderr=file,
+        start_new_session=True,
+        pass_fds=(says,),
+        env={**os.environ, _PIPE: str(says)},
+    )
+    os.close(says)
+    os.close(file)
+    try:
+        with os.fdopen(ready) as pipe:
+            text = pipe.read()
+    except KeyboardInterrupt:
+        process.terminate()
+        process.wait()
+        raise
+    if text:
+        # It goes on without us.
+        process.returncode = 0
+        sys.stdout.write(text)
+        return 0
+    status = process.wait()
+    sys.stderr.write(log.read_text(errors="replace"))
+    return status or 1

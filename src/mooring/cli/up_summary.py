@@ -1,0 +1,56 @@
+"""What `mooring up` says once it is ready: what runs, and what to try next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+
+from mooring.cli.pid_file import KUBECONFIG
+from mooring.config import ResolvedProfile
+from mooring.local.api import VERSION
+from mooring.local.local_cluster import LocalCluster, Settings
+from mooring.local.nodes.node_status import ANNOTATION, FAKE
+from mooring.plugins import BUILT_INS
+
+#: More nodes than this are not named one by one.
+_NAMED = 5
+
+
+def summary(cluster: LocalCluster, settings: Settings, *, detached: bool) -> Iterator[str]:
+    """Yield the lines for a cluster that has just come up."""
+    nodes = [one.key for one in cluster.server.cluster.store.items("/nodes")]
+    kubeconfig = settings.server.kubeconfig
+    yield f"The local cluster runs at {cluster.server.url}"
+    yield f"  version     Mooring {version('mooring')}, Kubernetes {VERSION['gitVersion']}"
+    yield f"  nodes       {_nodes(nodes)}"
+    if cluster.copied.counts:
+        counts = ((count, name) for name, count in cluster.copied.counts.items() if count)
+        yield f"  copied      {', '.join(f'{count} {name}' for count, name in counts)}"
+    for place, profile in enumerate(settings.plan.config.profiles):
+        yield f"  {'' if place else 'scheduler':11} {_profile(profile)}"
+    yield f"  kubeconfig  {kubeconfig}"
+    tries = [f"export KUBECONFIG={shlex.quote(str(kubeconfig))}", "kubectl get nodes"]
+    if nodes:
+        tries[1] = "kubectl run web --image=nginx && kubectl get pods -o wide"
+    if detached:
+        flag = [] if kubeconfig == KUBECONFIG else ["--kubeconfig", str(kubeconfig)]
+        tries.append(shlex.join(["mooring", "down", *flag]))
+    for place, command in enumerate(tries):
+        yield f"{'' if place else 'Try:':4} {command}"
+    if not detached:
+        yield "Ctrl-C ends it."
+
+
+def _nodes(names: Sequence[str]) -> str:
+    if not names:
+        return f"none; controllers start with the first that is annotated {ANNOTATION}={FAKE}"
+    shown = ", ".join(names[:_NAMED])
+    rest = len(names) - _NAMED
+    return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+def _profile(profile: ResolvedProfile) -> str:
+    own = {plugin.name for plugin in BUILT_INS}
+    added = [name for name in profile.plugins if name not in own]
+    return profile.scheduler_name + (f", with {', '.join(added)}" if added else "")

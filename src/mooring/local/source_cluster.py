@@ -1,0 +1,129 @@
+"""SourceCluster: the objects of a cluster that is there already, to be copied. It only reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+
+from mooring.client.client import Client
+from mooring.errors import ApiError
+from mooring.local import copying
+from mooring.local.cluster import Cluster
+from mooring.local.resources import Served
+
+Object = dict[str, Any]
+
+PAGE = 500
+"""kubectl: --chunk-size"""
+
+#: What a scheduler looks at, and the workloads that make pods. Secrets stay where they are.
+KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("", ("namespaces", "nodes", "serviceaccounts", "limitranges", "resourcequotas")),
+    ("scheduling.k8s.io", ("priorityclasses", "workloads", "podgroups")),
+    ("node.k8s.io", ("runtimeclasses",)),
+    (
+        "storage.k8s.io",
+        (
+            "storageclasses",
+            "csidrivers",
+            "csinodes",
+            "csistoragecapacities",
+            "volumeattachments",
+            "volumeattributesclasses",
+        ),
+    ),
+    ("", ("persistentvolumes", "persistentvolumeclaims", "services", "podtemplates")),
+    (
+        "resource.k8s.io",
+        ("deviceclasses", "resourceslices", "resourceclaimtemplates", "resourceclaims"),
+    ),
+    ("policy", ("poddisruptionbudgets",)),
+    ("networking.k8s.io", ("networkpolicies",)),
+    ("apps", ("deployments", "replicasets", "statefulsets", "daemonsets", "controllerrevisions")),
+    ("batch", ("cronjobs", "jobs")),
+    ("", ("replicationcontrollers", "pods")),
+    ("autoscaling", ("horizontalpodautoscalers",)),
+)
+_DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
+
+
+@dataclass(slots=True)
+class Copied:
+    """Count what was copied, by resource; `left_out` says what could not be read, and why."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    left_out: list[str] = field(default_factory=list)
+
+
+class SourceCluster:
+    """Read a cluster through a client."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def copy_into(self, cluster: Cluster) -> Copied:
+        """Copy what matters to scheduling; raise ApiError where there is no cluster to read."""
+        # Whoever may not even list namespaces gets an answer to this, and no server none.
+        await self._client.request("GET", "/version")
+        copied = Copied()
+        await self._copy_custom(cluster, copied)
+        for group, names in KINDS:
+            for name in names:
+                await self._copy(cluster, _versions(cluster, group, name), copied)
+        copying.drop_lost_owners(cluster)
+        return copied
+
+    async def _copy_custom(self, cluster: Cluster, copied: Copied) -> None:
+        await self._copy(cluster, _versions(cluster, *_DEFINITIONS), copied)
+        for stored in list(cluster.store.items("/".join(_DEFINITIONS))):
+            spec = stored.object["spec"]
+            kept = (one["name"] for one in spec["versions"] if one.get("storage"))
+            served = cluster.catalogue.get(spec["group"], next(kept), spec["names"]["plural"])
+            if served is not None:
+                await self._copy(cluster, [served], copied)
+
+    async def _copy(self, cluster: Cluster, versions: Iterable[Served], copied: Copied) -> None:
+        """Copy a resource in the first of our versions that the source serves."""
+        for served in versions:
+            root = f"/apis/{served.group_version}" if served.group else f"/api/{served.version}"
+            path = f"{root}/{served.name}"
+            try:
+                async for obj in self._list(path):
+                    copied.counts[served.name] += copying.keep(cluster, served, obj)
+                return
+            except ApiError as error:
+                if error.status == 0:
+                    raise
+                if not error.is_not_found:
+                    copied.left_out.append(f"{served.name}: {error.message}")
+                    return
+
+    async def _list(self, path: str) -> AsyncIterator[Object]:
+        """Yield what a list has, page by page; where the pages expire, all of it at once."""
+        query: dict[str, str] = {"limit": str(PAGE)}
+        while True:
+            target = f"{path}?{urlencode(query)}" if query else path
+            try:
+                found = msgspec.json.decode(await self._client.request("GET", target))
+            except ApiError as error:
+                if not error.is_gone or not query:
+                    raise
+                query = {}
+                continue
+            for obj in found.get("items") or ():
+                yield obj
+            rest = found["metadata"].get("continue")
+            if not rest:
+                return
+            query["continue"] = rest
+
+
+def _versions(cluster: Cluster, group: str, name: str) -> list[Served]:
+    catalogue = cluster.catalogue
+    found = (catalogue.get(group, one, name) for one in catalogue.groups.get(group, ()))
+    return [one for one in found if one is not None]
