@@ -1,11 +1,14 @@
 """The workloads of scheduler_perf, by their public names, for a cluster of any size.
 
+Two are our own: MixedSizes, where no two nodes are alike, and ManyOwners.
+
 A workload says which objects exist before and which pods are scheduled; numbers follow the public
 ones at 5,000 nodes and shrink with the cluster.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -68,6 +71,24 @@ def basic(nodes: int, before: int) -> Workload:
     template = PodTemplate()
     objects = [*make_nodes(nodes, 3), *_spread(template, before or _scaled(1000, nodes), nodes)]
     return Workload(objects, _pending(template, 10_000), 4000)
+
+
+def mixed_sizes(nodes: int, before: int) -> Workload:
+    """MixedSizes: pods of 400 sizes on nodes that are, soon, no two alike."""
+    chance = random.Random(1)
+    templates = [
+        PodTemplate(cpu=f"{chance.randint(10, 150)}m", memory=f"{chance.randint(64, 512)}Mi")
+        for _ in range(400)
+    ]
+    objects = [
+        *make_nodes(nodes, 3),
+        *(
+            chance.choice(templates).make(f"before-{i}", "sched-0", f"node-{i % nodes}")
+            for i in range(before or 4 * nodes)
+        ),
+    ]
+    pods = (chance.choice(templates).make(f"pod-{i}", "sched-1") for i in range(10_000))
+    return Workload(objects, pods, 4000)
 
 
 def node_affinity(nodes: int, before: int) -> Workload:
@@ -283,6 +304,7 @@ def many_owners(nodes: int, before: int) -> Workload:
 #: Every workload, with the most loops over the nodes a pod may cost at 5,000 nodes.
 WORKLOADS: dict[str, tuple[Make, float]] = {
     "SchedulingBasic": (basic, 1.5),
+    "MixedSizes": (mixed_sizes, 2.0),
     "SchedulingNodeAffinity": (node_affinity, 1.5),
     "TopologySpreading": (topology_spreading, 2.5),
     "PreferredTopologySpreading": (preferred_topology_spreading, 2.5),

@@ -73,25 +73,24 @@ class KindIndex:
         self._unused.clear()
         self.codes = np.empty(len(infos), dtype=np.intp)
         for row, info in enumerate(infos):
-            self._enter(row, info)
+            self._enter(row, _key(info))
 
     def update(self, infos: Sequence[NodeInfo], rows: Iterable[int]) -> None:
         """Sort the rows that changed."""
         for row in rows:
-            info = infos[row]
+            key = _key(infos[row])
             code = int(self.codes[row])
-            if self._keys[code] == _key(info):
+            if self._keys[code] == key:
                 continue
             self._members[code] -= 1
-            self._enter(row, info)
+            self._enter(row, key)
             if not self._members[code]:
                 del self._index[self._keys[code]]
                 self._unused.append(code)
             elif self._examples[code] == row:
                 self._examples[code] = (self.codes == code).argmax()
 
-    def _enter(self, row: int, info: NodeInfo) -> None:
-        key = _key(info)
+    def _enter(self, row: int, key: Hashable) -> None:
         code = self._index.get(key)
         if code is None:
             code = self._new_kind(key)
