@@ -66,7 +66,7 @@ class Deployed:
         self.plane = plane
         self.api = api
         self.objects = found
-        self._kubectl = kubectl
+        self.kubectl_program = kubectl
         self._folder = folder
         self._pods = 0
         self.deployment = self.find("Deployment")
@@ -81,7 +81,7 @@ class Deployed:
     def kubectl(self, *arguments: str) -> str:
         """Run kubectl as administrator on the manifests; fail where it fails."""
         ended = subprocess.run(
-            [self._kubectl, f"--kubeconfig={self.plane.admin_kubeconfig}", *arguments],
+            [self.kubectl_program, f"--kubeconfig={self.plane.admin_kubeconfig}", *arguments],
             input=yaml.safe_dump_all(self.objects),
             capture_output=True,
             text=True,
