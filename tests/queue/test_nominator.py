@@ -83,3 +83,20 @@ def test_an_update(
     assert [info.pod for node in nominator.nodes() for info in nominator.nominated_on(node)] == (
         [after] if expected else []
     )
+
+
+def test_it_tells_on_which_nodes_nominations_have_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mooring.queue.nominator.MAX_CHANGES", 2)
+    nominator = PodNominator(PodInfos(FeatureGates()))
+    nominator.add(make_pod("a"), "n1")
+    seen = nominator.version
+    assert nominator.changed_since(seen) == []
+    nominator.add(make_pod("a"), "n2")
+    nominator.delete("b")
+    assert nominator.changed_since(seen) == ["n1", "n2"]
+    for name in ("c", "d"):
+        nominator.add(make_pod(name), "n3")
+    assert nominator.changed_since(seen) is None
+    assert nominator.changed_since(nominator.version - 1) == ["n3"]

@@ -107,12 +107,24 @@ class PreBindingPod(Protocol):
 class Nominator(Protocol):
     """Know which pending pods are nominated to which nodes."""
 
+    #: Grows with every change.
+    version: int
+
     def nominated_on(self, node_name: str) -> Sequence[PodInfo]:
         """Return the pods nominated to a node."""
         ...
 
     def nodes(self) -> Iterable[str]:
         """Return the names of the nodes that have nominated pods."""
+        ...
+
+    def node_of(self, uid: str) -> str:
+        """Return the node a pod is nominated to, or ""."""
+        ...
+
+    def changed_since(self, version: int) -> Sequence[str] | None:
+        """Return the nodes whose nominations changed after a version; None where that is not known
+        any more."""
         ...
 
     def add(self, pod: Pod, node_name: str = "") -> None:

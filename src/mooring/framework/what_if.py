@@ -116,9 +116,10 @@ class WhatIf(Nodes):
         """Return a view of some of these nodes as they would be, to be changed by itself."""
         assert self.rows is not None
         other = WhatIf(self.all, self.rows[positions])
-        for index, position in enumerate(positions.tolist()):
-            if self._is_changed(position):
-                other._begin[index] = self.info(position).clone()
+        if self._changes or self._begin:
+            for index, position in enumerate(positions.tolist()):
+                if self._is_changed(position):
+                    other._begin[index] = self.info(position).clone()
         return other
 
     def alone(self, position: int) -> WhatIf:

@@ -14,6 +14,9 @@ from mooring.api import Pod
 from mooring.framework.listers import Lister
 from mooring.framework.pod_info import PodInfo, PodInfos
 
+#: At least so many changes are remembered.
+MAX_CHANGES = 4096
+
 
 class PodNominator:
     """Keep nominations by node and by pod. What is here counts, not what a pod's status says."""
@@ -24,6 +27,10 @@ class PodNominator:
         self._pods = pods
         self._by_node: dict[str, dict[str, PodInfo]] = {}
         self._node_of: dict[str, str] = {}
+        #: Grows with every change.
+        self.version = 0
+        #: The nodes of the latest changes, oldest first.
+        self._changed: list[str] = []
 
     def nominated_on(self, node_name: str) -> Sequence[PodInfo]:
         """Return the pods nominated to a node, in the order they were."""
@@ -36,6 +43,16 @@ class PodNominator:
     def node_of(self, uid: str) -> str:
         """Return the node a pod is nominated to, or ""."""
         return self._node_of.get(uid, "")
+
+    def changed_since(self, version: int) -> Sequence[str] | None:
+        """Return the nodes whose nominations changed after a version; a node may be there twice.
+
+        None where that is not known any more.
+        """
+        changes = self.version - version
+        if changes > len(self._changed):
+            return None
+        return self._changed[len(self._changed) - changes :]
 
     def add(self, pod: Pod, node_name: str = "") -> None:
         """Nominate a pod to a node, or to the one its status names."""
@@ -50,6 +67,7 @@ class PodNominator:
                 return
         self._node_of[uid] = node_name
         self._by_node.setdefault(node_name, {})[uid] = self._pod_infos.of(pod)
+        self._note(node_name)
 
     def update(self, old: Pod, new: Pod) -> None:
         """Replace a pod object.
@@ -71,3 +89,10 @@ class PodNominator:
         del pods[uid]
         if not pods:
             del self._by_node[node_name]
+        self._note(node_name)
+
+    def _note(self, node_name: str) -> None:
+        self.version += 1
+        self._changed.append(node_name)
+        if len(self._changed) > 2 * MAX_CHANGES:
+            del self._changed[:MAX_CHANGES]

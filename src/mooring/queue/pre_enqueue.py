@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import Point
 from mooring.framework.status import Code, Status
-from mooring.observe.logs import kv, vlog
+from mooring.observe.logs import kv, verbose, vlog
 from mooring.observe.metrics import PLUGIN_METRICS_SAMPLE_PERCENT, Metrics
 from mooring.queue.queued_pod_info import QueuedPodInfo
 
@@ -89,10 +89,14 @@ class PreEnqueue:
 
     def holds(self, info: QueuedPodInfo) -> bool:
         """Tell whether the plugin that held a pod back still does."""
-        steps = self._steps.get(info.profile, ())
-        return any(
-            step.name == info.gating_plugin and not self._passes(info, step) for step in steps
-        )
+        for step in self._steps.get(info.profile, ()):
+            if step.name == info.gating_plugin:
+                status = self._call(info, step)
+                if status is None or status.is_success:
+                    return False
+                self._tell(info, step, status)
+                return True
+        return False
 
     def _passes(self, info: QueuedPodInfo, step: PreEnqueueStep) -> bool:
         name, metrics = step.name, self._metrics
@@ -109,16 +113,19 @@ class PreEnqueue:
             metrics.unschedulable_pods[name, info.profile].inc()
         info.unschedulable_plugins |= {name}
         info.gating_plugin = name
-        if not status.is_error:
+        self._tell(info, step, status)
+        return False
+
+    def _tell(self, info: QueuedPodInfo, step: PreEnqueueStep, status: Status) -> None:
+        if verbose(log, 4) and not status.is_error:
             vlog(
                 log,
                 4,
                 "Status after running PreEnqueue plugin",
                 pod=info.pod,
-                plugin=name,
+                plugin=step.name,
                 status=status.message,
             )
-        return False
 
     def _call(self, info: QueuedPodInfo, step: PreEnqueueStep) -> Status | None:
         try:

@@ -35,7 +35,7 @@ from mooring.plugins.preemption.importance import (
     costs,
     started,
 )
-from mooring.plugins.preemption.trials import Nominated, RememberedTrials, Trial
+from mooring.plugins.preemption.trials import RememberedTrials, Trial
 
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
 
@@ -99,41 +99,29 @@ class DryRun:
             for row in rows.tolist():
                 yield (self._try_one(row),)
             return
-        nominated = self._nominated() if self._remembered is not None else {}
+        if self._remembered is not None:
+            self._remembered.follow(self._snapshot, self._handle.nominator)
         begin = found = 0
         while begin < len(rows):
             end = begin + max(wanted - found, _SMALLEST_CHUNK)
-            trials = self._recall(rows[begin:end], nominated)
+            trials = self._recall(rows[begin:end])
             yield trials
             found += sum(trial.refusal is None for trial in trials)
             begin = end
 
-    def _recall(self, rows: Rows, nominated: Nominated) -> Sequence[Trial]:
+    def _recall(self, rows: Rows) -> Sequence[Trial]:
         """Return the trial of each row; only what is not known any more is tried."""
         remembered, nodes = self._remembered, self._snapshot
         if remembered is None:
             return list(self._try_many(rows))
-        remembered.follow(nodes)
-        missing = remembered.outdated(rows, nodes, nominated)
+        # Its own nomination does not count for a pod, but for all others like it.
+        own = nodes.row(self._handle.nominator.node_of(self._pod.metadata.uid))
+        missing = remembered.outdated(rows, nodes, own)
         if len(missing):
-            remembered.keep(self._try_many(missing), nodes, nominated)
-        return remembered.of(rows)
-
-    def _nominated(self) -> Nominated:
-        """Return the pods that are counted as on the nodes they are nominated to."""
-        found: dict[int, tuple[PodInfo, ...]] = {}
-        nominator, row_of = self._handle.nominator, self._snapshot.row
-        uid, priority = self._pod.metadata.uid, self._priority
-        for name in nominator.nodes():
-            row = row_of(name)
-            others = tuple(
-                other
-                for other in nominator.nominated_on(name)
-                if other.priority >= priority and other.uid != uid
-            )
-            if others and row >= 0:
-                found[row] = others
-        return found
+            remembered.keep(self._try_many(missing), nodes)
+        trials = remembered.of(rows)
+        remembered.forget(own)
+        return trials
 
     def _potential_victims(self, row: int) -> list[PodInfo]:
         priority = self._priority

@@ -37,6 +37,8 @@ NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_CANDIDATE = "preemption: no candidate node for preemption"
 STILL_PREEMPTING = "waiting for the preemption for this pod to be finished"
 
+_STILL_PREEMPTING = Status.unresolvable(STILL_PREEMPTING)
+
 NO_CANDIDATE_FOUND = "No preemption candidate is found; preemption is not helpful for scheduling"
 WILL_NOT_HELP = "Preemption will not help schedule pod on any node"
 DETERMINED = "the target node for the preemption is determined"
@@ -88,7 +90,7 @@ class DefaultPreemption(Plugin):
     def pre_enqueue(self, pod: Pod) -> Status | None:
         """Keep a pod out of the queue while its own victims are being removed."""
         if self._executor.is_preempting(pod.metadata.uid):
-            return Status.unresolvable(STILL_PREEMPTING)
+            return _STILL_PREEMPTING
         return None
 
     async def post_filter(

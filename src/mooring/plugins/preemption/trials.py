@@ -7,12 +7,13 @@ pods nor the pods nominated to it have changed: only the rest is tried.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from mooring.framework.extender import Victims
+from mooring.framework.handle import Nominator
 from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.pod_info import PodInfo
 from mooring.framework.status import Status
@@ -20,9 +21,6 @@ from mooring.plugins.preemption.importance import NO_COST, Cost, by_importance, 
 
 #: Kinds of pods remembered; each keeps a trial per node.
 _KINDS_OF_PODS = 4
-
-#: The pods nominated to nodes that count for a pod, by row.
-Nominated = Mapping[int, tuple[PodInfo, ...]]
 
 
 class Trial:
@@ -69,45 +67,45 @@ class RememberedTrials:
 
     def __init__(self) -> None:
         self._node_generation = -1
+        self._nominations = -1
         #: When each row was tried; -1 where it was not.
         self._tried_at: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._trials: list[Trial | None] = []
-        #: The nominated pods that each trial counted; rows without any are left out.
-        self._nominated: dict[int, tuple[PodInfo, ...]] = {}
 
-    def follow(self, nodes: Nodes) -> None:
-        """Forget everything where a node has come, gone or changed: rows may have moved."""
-        if self._node_generation != nodes.node_generation:
-            self._node_generation = nodes.node_generation
+    def follow(self, nodes: Nodes, nominator: Nominator) -> None:
+        """Forget the nodes whose nominations have changed.
+
+        Everything is forgotten where a node has come, gone or changed: rows may have moved.
+        """
+        moved = nominator.changed_since(self._nominations)
+        if self._node_generation != nodes.node_generation or moved is None:
             self._tried_at = np.full(len(nodes), -1, dtype=np.int64)
             self._trials = [None] * len(nodes)
-            self._nominated = {}
+        else:
+            for name in moved:
+                self.forget(nodes.row(name))
+        self._node_generation = nodes.node_generation
+        self._nominations = nominator.version
 
-    def outdated(self, rows: Rows, nodes: Nodes, nominated: Nominated) -> Rows:
-        """Return the rows among `rows` that must be tried."""
+    def outdated(self, rows: Rows, nodes: Nodes, own: int) -> Rows:
+        """Return the rows among `rows` that must be tried; `own` is one of them."""
         old = self._tried_at[rows] < nodes.changed_at[rows]
-        before = self._nominated
-        moved = [
-            row
-            for row in before.keys() | nominated.keys()
-            if before.get(row, ()) != nominated.get(row, ())
-        ]
-        if moved:
-            old |= np.isin(rows, moved)
+        if own >= 0:
+            old |= rows == own
         return rows[old]
 
-    def keep(self, trials: Iterable[Trial], nodes: Nodes, nominated: Nominated) -> None:
+    def keep(self, trials: Iterable[Trial], nodes: Nodes) -> None:
         """Remember what was found now; a node where a plugin failed is tried again."""
+        generation = nodes.generation
         for trial in trials:
-            row = trial.row
+            row, refusal = trial.row, trial.refusal
             self._trials[row] = trial
-            failed = trial.refusal is not None and trial.refusal.is_error
-            self._tried_at[row] = -1 if failed else nodes.generation
-            others = nominated.get(row)
-            if others:
-                self._nominated[row] = others
-            else:
-                self._nominated.pop(row, None)
+            self._tried_at[row] = -1 if refusal is not None and refusal.is_error else generation
+
+    def forget(self, row: int) -> None:
+        """Have a node tried again the next time."""
+        if row >= 0:
+            self._tried_at[row] = -1
 
     def of(self, rows: Rows) -> list[Trial]:
         """Return the trials of rows of which each has one."""
