@@ -81,6 +81,14 @@ class Store(Generic[T]):
         """Return the objects found under `key`."""
         return self._indexes[index].found.get(key, {}).values()
 
+    def count(self, namespace: str) -> int:
+        """Return how many objects a namespace has."""
+        return len(self._by_namespace.get(namespace, ()))
+
+    def count_by_index(self, index: str, key: Hashable) -> int:
+        """Return how many objects are found under `key`."""
+        return len(self._indexes[index].found.get(key, ()))
+
     # Writing.
 
     def add_handler(self, handler: Handler[T]) -> None:

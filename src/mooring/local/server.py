@@ -54,8 +54,8 @@ class Server:
 
     async def start(self, host: str, port: int, context: ssl.SSLContext) -> int:
         """Listen; port 0 takes a free one."""
-        server = web.Server(self._serve, handler_cancellation=True)
-        runner = web.ServerRunner(server, access_log=None, shutdown_timeout=1.0)
+        server = web.Server(self._serve, handler_cancellation=True, access_log=None)
+        runner = web.ServerRunner(server, shutdown_timeout=1.0)
         await runner.setup()
         site = web.TCPSite(runner, host, port, ssl_context=context, reuse_address=True)
         await site.start()

@@ -19,6 +19,12 @@ from mooring.local.controllers.work_queue import Key, WorkQueue
 from mooring.local.controllers.writer import Writer
 from mooring.observe.clock import Clock
 
+#: A look at up to so many objects need not wait for more changes.
+MANY = 100
+#: About twenty times what a look at one object takes, so that looks leave time for the rest.
+SECONDS_EACH = 0.0002
+LONGEST_WAIT = 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class ControllerContext:
@@ -63,12 +69,24 @@ class Controller(ABC):
     async def reconcile(self, key: Key) -> float | None:
         """Look at an object; return after how many seconds to look again."""
 
-    def watch(self, kind: KindLike, keys: Callable[[Any], Iterable[Key]]) -> Store[Any]:
-        """Look at `keys(object)` whenever an object of a kind changes; returns the objects."""
+    def watch(
+        self,
+        kind: KindLike,
+        keys: Callable[[Any], Iterable[Key]],
+        size: Callable[[Key], int] | None = None,
+    ) -> Store[Any]:
+        """Look at `keys(object)` whenever an object of a kind changes; returns the objects.
+
+        Where a look at a key goes over many objects, `size` says how many: it then waits a moment
+        for further changes, which are looked at together.
+        """
 
         def changed(*objects: Any) -> None:
-            for obj in objects:
-                for key in keys(obj):
+            for key in {key: None for obj in objects for key in keys(obj)}:
+                many = 0 if size is None else size(key)
+                if many > MANY:
+                    self.queue.add_after(key, min(many * SECONDS_EACH, LONGEST_WAIT))
+                else:
                     self.queue.add(key)
 
         informer = self.context.informers.informer(kind)

@@ -30,7 +30,7 @@ class DaemonSetController(Controller):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
         self._sets = self.watch(DAEMON_SETS, itself)
-        self._pods = self.watch(Pod, self._owners)
+        self._pods = self.watch(Pod, self._owners, self._size)
         owners.index_by_controller(self._pods)
         self._nodes = self.watch(Node, self._everyone)
         self._expectations = Expectations(self._pods, context.clock)
@@ -39,6 +39,9 @@ class DaemonSetController(Controller):
 
     def _owners(self, pod: Pod) -> Iterable[Key]:
         return owners.keys_for(pod, "DaemonSet", self._sets)
+
+    def _size(self, key: Key) -> int:
+        return owners.count(self.context.store(Pod), self._sets.get(key[1], key[0]))
 
     def _everyone(self, node: Node) -> Iterable[Key]:
         # Heartbeats change nothing for anybody.

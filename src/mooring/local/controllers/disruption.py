@@ -31,7 +31,7 @@ class DisruptionController(Controller):
         super().__init__(context)
         self._places = Places(context.client)
         self._budgets = self.watch(PodDisruptionBudget, itself)
-        self._pods = self.watch(Pod, self._budgets_of)
+        self._pods = self.watch(Pod, self._budgets_of, self._size)
         self._sets = self.watch(REPLICA_SETS, self._budgets_there)
         self._deployments = self.watch(DEPLOYMENTS, self._budgets_there)
         self._stateful = self.watch(STATEFUL_SETS, self._budgets_there)
@@ -40,6 +40,9 @@ class DisruptionController(Controller):
         for budget in self._budgets.list(pod.metadata.namespace):
             if _selector(budget).matches(pod.metadata.labels):
                 yield budget.metadata.namespace, budget.metadata.name
+
+    def _size(self, key: Key) -> int:
+        return self.context.store(Pod).count(key[0])
 
     def _budgets_there(self, workload: CustomResource) -> Iterable[Key]:
         for budget in self._budgets.list(workload.metadata.namespace):

@@ -32,7 +32,7 @@ class JobController(Controller):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
         self._jobs = self.watch(JOBS, itself)
-        self._pods = self.watch(Pod, self._owner)
+        self._pods = self.watch(Pod, self._owner, self._size)
         owners.index_by_controller(self._pods)
         self._expectations = Expectations(self._pods, context.clock)
 
@@ -42,6 +42,9 @@ class JobController(Controller):
             yield key
         elif FINALIZER in pod.metadata.finalizers:
             yield from owners.keys_for(pod, "Job", self._jobs)
+
+    def _size(self, key: Key) -> int:
+        return owners.count(self.context.store(Pod), self._jobs.get(key[1], key[0]))
 
     async def reconcile(self, key: Key) -> float | None:
         """Count what has ended, start what is missing, and write the status."""

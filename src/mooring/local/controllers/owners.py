@@ -5,7 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 from mooring.api import CustomResource, KubeObject, LabelSelector, OwnerReference, Selector
 from mooring.api.kinds import decode_as
@@ -59,6 +62,11 @@ def owned(store: Store[Any], owner: KubeObject) -> list[Any]:
     return list(store.by_index(_INDEX, owner.metadata.uid))
 
 
+def count(store: Store[Any], owner: KubeObject | None) -> int:
+    """Return how many objects name `owner` as their controller."""
+    return 0 if owner is None else store.count_by_index(_INDEX, owner.metadata.uid)
+
+
 def orphans(store: Store[Any], namespace: str) -> list[Any]:
     """Return the objects of a namespace that have no controller."""
     return list(store.by_index(_INDEX, ("orphan", namespace)))
@@ -67,7 +75,13 @@ def orphans(store: Store[Any], namespace: str) -> list[Any]:
 def selector_of(raw: Object) -> Selector:
     """Compile the label selector of a workload."""
     selector = (raw.get("spec") or {}).get("selector")
-    found = None if selector is None else decode_as(selector, LabelSelector)
+    return _compiled(None if selector is None else msgspec.json.encode(selector))
+
+
+# Every change of a pod asks the selectors of all workloads in its namespace.
+@lru_cache(maxsize=4096)
+def _compiled(selector: bytes | None) -> Selector:
+    found = None if selector is None else decode_as(msgspec.json.decode(selector), LabelSelector)
     return Selector.from_label_selector(found)
 
 

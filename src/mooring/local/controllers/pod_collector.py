@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from mooring.api import Node, Pod
 from mooring.client.client import STRATEGIC
-from mooring.local.controllers.controller import Controller, ControllerContext, itself
+from mooring.local.controllers.controller import Controller, ControllerContext
 from mooring.local.controllers.kinds import PODS
 from mooring.local.controllers.work_queue import Key
 
@@ -24,9 +24,14 @@ class PodCollector(Controller):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
         self._missed: dict[Key, float] = {}
-        self._pods = self.watch(Pod, itself)
+        self._pods = self.watch(Pod, self._lost)
         self._pods.add_index("node", lambda pod: (pod.spec.node_name,))
         self._nodes = self.watch(Node, self._pods_of)
+
+    def _lost(self, pod: Pod) -> Iterable[Key]:
+        key = (pod.metadata.namespace, pod.metadata.name)
+        if key in self._missed or (pod.spec.node_name and self._nodes_lack(pod.spec.node_name)):
+            yield key
 
     def _pods_of(self, node: Node) -> Iterable[Key]:
         if self._nodes_lack(node.metadata.name):

@@ -27,12 +27,15 @@ class ReplicaSetController(Controller):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
         self._sets = self.watch(REPLICA_SETS, itself)
-        self._pods = self.watch(Pod, self._owners)
+        self._pods = self.watch(Pod, self._owners, self._size)
         owners.index_by_controller(self._pods)
         self._expectations = Expectations(self._pods, context.clock)
 
     def _owners(self, pod: Pod) -> Iterable[Key]:
         return owners.keys_for(pod, "ReplicaSet", self._sets)
+
+    def _size(self, key: Key) -> int:
+        return owners.count(self.context.store(Pod), self._sets.get(key[1], key[0]))
 
     async def reconcile(self, key: Key) -> float | None:
         """Create or delete pods, and write the status."""
@@ -56,7 +59,9 @@ class ReplicaSetController(Controller):
         if excess < 0:
             count = min(-excess, BURST)
             return await in_batches([lambda: self._create(owner)] * count)
-        going = pods.first_to_go(active)[: max(0, min(excess, BURST))]
+        if excess == 0:
+            return None
+        going = pods.first_to_go(active)[: min(excess, BURST)]
         return await in_batches([lambda pod=pod: self._delete(owner, pod) for pod in going])  # type: ignore[misc]
 
     async def _create(self, owner: CustomResource) -> None:

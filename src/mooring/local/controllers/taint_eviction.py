@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from mooring.api import Node, Pod, Taint, parse_time, tolerates
 from mooring.client.client import STRATEGIC
-from mooring.local.controllers.controller import Controller, ControllerContext, itself
+from mooring.local.controllers.controller import Controller, ControllerContext
 from mooring.local.controllers.events import NORMAL
 from mooring.local.controllers.kinds import PODS
 from mooring.local.controllers.work_queue import Key
@@ -23,9 +23,14 @@ class TaintEvictionController(Controller):
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
-        self._pods = self.watch(Pod, itself)
+        self._pods = self.watch(Pod, self._tainted)
         self._pods.add_index("node", lambda pod: (pod.spec.node_name,))
         self._nodes = self.watch(Node, self._pods_of)
+
+    def _tainted(self, pod: Pod) -> Iterable[Key]:
+        node: Node | None = self.context.store(Node).get(pod.spec.node_name)
+        if node is not None and any(taint.effect == NO_EXECUTE for taint in node.spec.taints):
+            yield pod.metadata.namespace, pod.metadata.name
 
     def _pods_of(self, node: Node) -> Iterable[Key]:
         if any(taint.effect == NO_EXECUTE for taint in node.spec.taints):
