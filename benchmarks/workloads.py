@@ -242,11 +242,18 @@ def unschedulable(nodes: int, before: int) -> Workload:
 
 
 def preemption(nodes: int, before: int) -> Workload:
-    """PreemptionAsync: nodes full of low-priority pods; pods of 3 CPU preempt."""
+    """PreemptionAsync: nodes full of low-priority pods; pods of nearly 3 CPU preempt.
+
+    No two of them ask for the same: a dry run for one says nothing of the next.
+    """
     low = PodTemplate(cpu="900m")
-    high = PodTemplate(cpu="3", priority=100)
     objects = [*make_nodes(nodes, 3), *_spread(low, 4 * nodes, nodes)]
-    return Workload(objects, _pending(high, nodes), min(200, nodes), preempts=True)
+    measured = min(200, nodes)
+    pods = (
+        PodTemplate(cpu=f"{3000 - i}m", priority=100).make(f"pod-{i}", "sched-1")
+        for i in range(min(300, nodes))
+    )
+    return Workload(objects, pods, measured, preempts=True)
 
 
 def many_owners(nodes: int, before: int) -> Workload:
