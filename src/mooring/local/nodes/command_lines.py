@@ -63,7 +63,10 @@ def command_line(container: Object, image: Image, environment: Mapping[str, str]
             raise NoSuchProgramError(program)
     elif not words or words[0].startswith("-"):
         words = [_RUN, *words]
-    elif posixpath.basename(words[0]) in (*_SCHEDULERS, OWN):
+    elif posixpath.basename(words[0]) in (*_SCHEDULERS, OWN) or (
+        # An image without an entry point: the first word is the program.
+        image.mapped and words[0] != _RUN
+    ):
         return command_line({"command": words}, image, {})
     if words[0] != _RUN:
         return words
