@@ -223,6 +223,17 @@ async def test_a_list_that_is_refused_is_tried_again_for_ever(
     assert len(caplog.records) == 5
 
 
+async def test_a_dispensable_kind_that_is_refused_holds_nobody_up() -> None:
+    forbidden = ApiError(403, "pods is forbidden", reason="Forbidden")
+    run = await Run(watches=[forbidden], lists=[forbidden], dispensable=True).to_the_end()
+    assert run.reflector.synced.is_set() and run.names == []
+    assert run.reflector.failure is forbidden
+    run = await Run(watches=[REFUSED], dispensable=True).to_the_end()
+    assert not run.reflector.synced.is_set()
+    run = await Run(watches=[forbidden, [FIRST]], lists=[forbidden], dispensable=True).to_the_end()
+    assert run.names == ["a", "b"]
+
+
 async def test_events_of_no_known_sort_are_passed_over(caplog: pytest.LogCaptureFixture) -> None:
     odd = WatchEvent("RENAMED", pod("x", 6))
     run = await in_list_mode([page(5, "a")], [[odd, event("ADDED", "b", 7)]]).to_the_end()

@@ -7,7 +7,7 @@ import random as random_module
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from mooring.api import Pod
+from mooring.api import DeviceClass, Pod, ResourceClaim, ResourceSlice, VolumeAttachment
 from mooring.client.collector import CollectorPause
 from mooring.client.resources import KindLike, Resource, find_resource
 from mooring.framework.listers import Lister
@@ -19,6 +19,11 @@ from mooring.observe.clock import Clock, SystemClock
 # kube-scheduler: scheduler.go, newPodInformer: pods that have ended are of no concern.
 LIVE_PODS = Selection(field_selector="status.phase!=Succeeded,status.phase!=Failed")
 SELECTIONS: Mapping[KindLike, Selection] = {Pod: LIVE_PODS}
+#: Kinds that roles written for older releases do not name. kube-scheduler would wait for them for
+#: ever; a scheduler that may not see them goes on as if there were none, and says what it lacks.
+DISPENSABLE: frozenset[KindLike] = frozenset(
+    {DeviceClass, ResourceClaim, ResourceSlice, VolumeAttachment}
+)
 
 
 class CollectingSource(Source, Protocol):
@@ -47,6 +52,7 @@ class InformerFactory:
         self._random = random_module.Random() if random is None else random
         self._selections = {find_resource(kind): one for kind, one in selections.items()}
         self._watch_list = watch_list
+        self._dispensable = {find_resource(kind) for kind in DISPENSABLE}
         self._informers: dict[Resource, Informer[Any]] = {}
         self._started = False
 
@@ -68,6 +74,7 @@ class InformerFactory:
                 random=self._random,
                 collector=self._source.collector,
                 watch_list=self._watch_list,
+                dispensable=resource in self._dispensable,
             )
             informer = self._informers[resource] = Informer(resource.name, store, reflector)
             if self._started:

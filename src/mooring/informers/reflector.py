@@ -107,8 +107,10 @@ class Reflector(Generic[T]):
         collector: CollectorPause | None = None,
         watch_list: bool = True,
         idle_timeout: float | None = IDLE_SECONDS,
+        dispensable: bool = False,
     ) -> None:
-        #: Set once the store has held the server's state.
+        #: Set once the store has held the server's state; where the kind is dispensable, also once
+        #: it is known that we may not see it.
         self.synced = asyncio.Event()
         #: Why the last attempt failed; None while all is well.
         self.failure: MooringError | None = None
@@ -121,6 +123,7 @@ class Reflector(Generic[T]):
         self._collector = CollectorPause() if collector is None else collector
         self._watch_list_wanted = watch_list
         self._idle_timeout = idle_timeout
+        self._dispensable = dispensable
         self._backoff = Backoff(self._clock, self._random)
         self._version = ""
         # The server has said that it does not have our version: ask for its latest.
@@ -139,6 +142,8 @@ class Reflector(Generic[T]):
                 self.failure = error
                 patience = getattr(error, "retry_after", None) or 0.0
                 log_error(log, error, "Failed to watch", type=self._type)
+                if self._dispensable and isinstance(error, ApiError) and error.is_forbidden:
+                    self.synced.set()
             except Exception:
                 # A bug, but one that must not leave the scheduler with an old picture.
                 log.exception("Reflector failed", extra={"kv": {"type": self._type}})

@@ -40,6 +40,7 @@ class PodRunner(Controller):
         self._pods.add_index("node", lambda pod: (pod.spec.node_name,))
         self._nodes = self.watch(Node, self._pods_of)
         self._addresses: dict[str, str] = {}
+        self._address_of: dict[str, str] = {}
         self._next = 0
         self._pods.add_handler(Handler(on_add=self._note_address, on_delete=self._free_address))
         self._told: dict[str, Events] = {}
@@ -159,24 +160,30 @@ class PodRunner(Controller):
 
     def _note_address(self, pod: Pod) -> None:
         if pod.status.pod_ip:
-            self._addresses[pod.status.pod_ip] = pod.metadata.uid
+            self._take_address(pod.status.pod_ip, pod)
 
     def _free_address(self, pod: Pod) -> None:
-        if self._addresses.get(pod.status.pod_ip) == pod.metadata.uid:
-            del self._addresses[pod.status.pod_ip]
+        address = self._address_of.pop(pod.metadata.uid, "")
+        if self._addresses.get(address) == pod.metadata.uid:
+            del self._addresses[address]
+
+    def _take_address(self, address: str, pod: Pod) -> None:
+        self._addresses[address] = pod.metadata.uid
+        self._address_of[pod.metadata.uid] = address
 
     def _addresses_of(self, pod: Pod, node: Node) -> tuple[str, str]:
         host = node_status.internal_ip(node)
         return host, host if pod.spec.host_network else self._address(pod)
 
     def _address(self, pod: Pod) -> str:
-        if pod.status.pod_ip:
-            return pod.status.pod_ip
+        known = pod.status.pod_ip or self._address_of.get(pod.metadata.uid)
+        if known:
+            return known
         while (text := str(_FIRST_ADDRESS + self._next)) in self._addresses:
             self._next += 1
         # 10.244.0.0/14: addresses come round after a quarter of a million pods.
         self._next = (self._next + 1) % (1 << 18)
-        self._addresses[text] = pod.metadata.uid
+        self._take_address(text, pod)
         return text
 
     async def close(self) -> None:

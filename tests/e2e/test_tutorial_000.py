@@ -1,0 +1,115 @@
+"""Tutorial 000: a plugin that filters by label, deployed as a pod with rights of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from tests.support.kubectl import table
+from tests.support.local_up import Up
+from tests.support.processes import Process
+from tests.support.waiting import eventually
+
+IMAGE = "--image=cfanbo/sample-scheduler:v0.0.1=mooring.contrib.samples:Sample"
+NO_FIT = (
+    "0/4 nodes are available: 1 Node: k8s, 1 Node: node1, 1 node(s) had untolerated taint(s), "
+    "1 node(s) were unschedulable. no new claims to deallocate, preemption: 0/4 nodes are "
+    "available: 2 No preemption victims found for incoming pod, 2 Preemption is not helpful for "
+    "scheduling."
+)
+SELECTED = "--selector=component=sample-scheduler"
+
+
+def test_the_pod_waits_for_the_label(up: Callable[..., Up]) -> None:
+    cluster = up("-f", "cluster.yaml", IMAGE, example="sample")
+    kubectl = cluster.kubectl
+    assert table(kubectl("get node"))[1:] == [
+        ["k8s", "Ready", "control-plane", "AGE", "v1.36.4"],
+        ["node1", "Ready", "<none>", "AGE", "v1.36.4"],
+        ["node2", "NotReady", "<none>", "AGE", "v1.36.4"],
+        ["node3", "NotReady,SchedulingDisabled", "<none>", "AGE", "v1.36.4"],
+    ]
+
+    assert kubectl("apply -f sample-scheduler.yaml").splitlines() == [
+        "clusterrole.rbac.authorization.k8s.io/sample-scheduler-clusterrole created",
+        "serviceaccount/sample-scheduler-sa created",
+        "clusterrolebinding.rbac.authorization.k8s.io/sample-scheduler-clusterrolebinding created",
+        "configmap/scheduler-config created",
+        "deployment.apps/sample-scheduler created",
+    ]
+    running = table(kubectl.until(f"get pod -n kube-system {SELECTED}", "Running"))
+    ((scheduler, *shown),) = running[1:]
+    assert shown == ["1/1", "Running", "0", "AGE"]
+    log = kubectl.start(f"logs -n kube-system -f {scheduler}", cluster.folder / "scheduler.log")
+    try:
+        _follow(cluster, log)
+    finally:
+        log.kill()
+
+
+def _follow(cluster: Up, log: Process) -> None:
+    """Go through the tutorial's test of the plugin, with its log in view."""
+    kubectl = cluster.kubectl
+
+    # Pending: no node has the label.
+    assert kubectl("apply -f test-scheduler.yaml") == "deployment.apps/test-scheduler created\n"
+    listed = table(kubectl.until("get pods --selector=app=test-scheduler", "Pending"))
+    ((name, *shown),) = listed[1:]
+    assert shown == ["0/1", "Pending", "0", "AGE"]
+    described = kubectl.until(f"describe pod {name}", "FailedScheduling")
+    assert _event(described, "FailedScheduling") == ("sample-scheduler", NO_FIT)
+    assert re.search(r"^Node: +<none>$", described, re.MULTILINE)
+    assert re.search(r"^Status: +Pending$", described, re.MULTILINE)
+    pod = f'pod="default/{name}"'
+    eventually(
+        lambda: f'"Unable to schedule pod; no fit; waiting" {pod} err="{NO_FIT}"' in log.log(),
+        "the refusal in the log",
+    )
+
+    # The label lets it through.
+    assert kubectl("label nodes node1 cpu=true") == "node/node1 labeled\n"
+    assert table(kubectl("get nodes -l=cpu=true"))[1:] == [
+        ["node1", "Ready", "<none>", "AGE", "v1.36.4"]
+    ]
+    listed = table(kubectl.until("get pods --selector=app=test-scheduler", "Running"))
+    assert listed[1:] == [[name, "1/1", "Running", "0", "AGE"]]
+    described = kubectl(f"describe pod {name}")
+    assert re.search(r"^Node: +node1/", described, re.MULTILINE)
+    assert _event(described, "FailedScheduling") == ("sample-scheduler", NO_FIT)
+    assigned = f"Successfully assigned default/{name} to node1"
+    assert _event(described, "Scheduled") == ("sample-scheduler", assigned)
+    described = kubectl.until(f"describe pod {name}", "Started")
+    teller, told = _event(described, "Pulled")
+    assert teller == "kubelet"
+    assert told.startswith('Container image "nginx:1.23-alpine" already present on machine')
+
+    # The scheduler's log told the story meanwhile.
+    bound = f'"Successfully bound pod to node" {pod} node="node1" evaluatedNodes=4 feasibleNodes=1'
+    eventually(lambda: bound in log.log(), "the binding in the log")
+    story = [
+        f'"Add event for unscheduled pod" {pod}',
+        f'"Attempting to schedule pod" {pod}',
+        f"filter pod: {name}, node: k8s",
+        f"filter pod: {name}, node: node1",
+        '"Unable to schedule pod; no fit; waiting"',
+        f'"Attempting to schedule pod" {pod}',
+        f"filter pod: {name}, node: node1",
+        f'"Attempting to bind pod to node" {pod} node="node1"',
+        bound,
+    ]
+    rest = log.log()
+    for line in story:
+        assert line in rest, f"{line} is missing, or too early in:\n{log.log()}"
+        rest = rest[rest.index(line) + len(line) :]
+
+    # Deleting the Deployment ends the process, and the log.
+    kubectl("delete deployment sample-scheduler -n kube-system")
+    assert log.wait() == 0
+    kubectl("wait --for=delete pod -n kube-system " + SELECTED)
+
+
+def _event(described: str, reason: str) -> tuple[str, str]:
+    """Return who tells of an event of a pod, and what; it may have come about several times."""
+    lines = [one for one in described.splitlines() if re.match(rf"  \w+ +{reason} ", one)]
+    ((teller, told),) = {tuple(re.split(r" {2,}", line.strip(), maxsplit=4)[3:]) for line in lines}
+    return teller, told
