@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.local import escalation, limits, quota, refusals
 from mooring.local.cluster import Cluster
+from mooring.local.exchange import User
 from mooring.local.refusals import Refusal
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ _MIRROR = "kubernetes.io/config.mirror"
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _EVICTING_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _GRACE = 300
+_CONTAINERS = ("initContainers", "containers")
+_PRIORITY_CLASSES = "scheduling.k8s.io/priorityclasses"
+_SYSTEM_CLASSES = ("system-node-critical", "system-cluster-critical")
 _PERMANENT = frozenset({"default", "kube-system", "kube-public"})
 
 
@@ -38,8 +42,10 @@ def admit_create(write: Write, obj: Object) -> None:
         _admit_pod(write.cluster, obj)
     elif store == "/persistentvolumeclaims":
         _default_class(write.cluster, obj)
-    elif store == "scheduling.k8s.io/priorityclasses":
+    elif store == _PRIORITY_CLASSES:
         _check_default_priority(write.cluster, obj)
+    elif store == "certificates.k8s.io/certificatesigningrequests":
+        _sign_by(write.request.user, obj)
 
 
 def admit_update(write: Write, old: Object, obj: Object) -> None:
@@ -52,7 +58,7 @@ def admit_update(write: Write, old: Object, obj: Object) -> None:
                 spec[name] = before[name]
         if not write.subresource and "DefaultTolerationSeconds" not in write.cluster.disabled:
             _tolerate(spec)
-    elif write.served.store == "scheduling.k8s.io/priorityclasses":
+    elif write.served.store == _PRIORITY_CLASSES:
         _check_default_priority(write.cluster, obj)
 
 
@@ -72,7 +78,25 @@ def forbid_delete(resource: str, name: str) -> Refusal | None:
     """Return why a deletion must not be, None where it may."""
     if resource == "/namespaces" and name in _PERMANENT:
         return refusals.forbidden("namespaces", "", name, "this namespace may not be deleted")
+    if resource == _PRIORITY_CLASSES and name in _SYSTEM_CLASSES:
+        why = "this is a system priority class and cannot be deleted"
+        return refusals.forbidden("priorityclasses", "scheduling.k8s.io", name, why)
     return None
+
+
+def _sign_by(user: User, request: Object) -> None:
+    """Write down who asks for a certificate."""
+    # kube-apiserver: pkg/registry/certificates/certificates/strategy.go
+    spec = request["spec"]
+    for name in ("username", "uid", "groups", "extra"):
+        spec.pop(name, None)
+    spec["username"] = user.name
+    if user.uid:
+        spec["uid"] = user.uid
+    if user.groups:
+        spec["groups"] = list(user.groups)
+    if user.extra:
+        spec["extra"] = {key: list(values) for key, values in user.extra.items()}
 
 
 def _check_namespace(write: Write, namespace: str, obj: Object) -> None:
@@ -101,8 +125,11 @@ def _check_namespace(write: Write, namespace: str, obj: Object) -> None:
 def _admit_pod(cluster: Cluster, pod: Object) -> None:
     limits.give_defaults(cluster, pod)
     mirrored = _MIRROR in (pod["metadata"].get("annotations") or {})
-    if "ServiceAccount" not in cluster.disabled and not mirrored:
-        _service_account(cluster, pod)
+    if "ServiceAccount" not in cluster.disabled:
+        if mirrored:
+            _check_mirror(pod)
+        else:
+            _service_account(cluster, pod)
     if "DefaultTolerationSeconds" not in cluster.disabled:
         _tolerate(pod["spec"])
     if "Priority" not in cluster.disabled:
@@ -113,6 +140,19 @@ def _admit_pod(cluster: Cluster, pod: Object) -> None:
 def _forbidden(pod: Object, why: str) -> Refusal:
     name = pod["metadata"].get("name") or ""
     return refusals.forbidden("pods", "", name, why)
+
+
+def _check_mirror(pod: Object) -> None:
+    """Refuse what a pod that a kubelet reports must not refer to."""
+    spec = pod["spec"]
+    if spec.get("serviceAccountName"):
+        raise _forbidden(pod, "a mirror pod may not reference service accounts")
+    volumes = spec.get("volumes") or ()
+    containers = [one for name in _CONTAINERS for one in spec.get(name) or ()]
+    given = [value for one in containers for value in one.get("env") or ()]
+    keys = [(one.get("valueFrom") or {}).get("secretKeyRef") for one in given]
+    if any(one.get("secret") for one in volumes) or any(keys):
+        raise _forbidden(pod, "a mirror pod may not reference secrets")
 
 
 def _service_account(cluster: Cluster, pod: Object) -> None:
@@ -254,10 +294,10 @@ def _runtime_class(cluster: Cluster, pod: Object) -> None:
 
 
 def _priority_class(cluster: Cluster, name: str) -> Object | None:
-    place = "scheduling.k8s.io/priorityclasses"
     if name:
-        return cluster.lookup(place, "", name)
-    marked = [one.object for one in cluster.store.items(place) if one.object.get("globalDefault")]
+        return cluster.lookup(_PRIORITY_CLASSES, "", name)
+    every = cluster.store.items(_PRIORITY_CLASSES)
+    marked = [one.object for one in every if one.object.get("globalDefault")]
     # Two of them may be there after a race; the lower value wins.
     return min(marked, key=lambda one: one.get("value", 0), default=None)
 
@@ -266,7 +306,7 @@ def _check_default_priority(cluster: Cluster, obj: Object) -> None:
     if not obj.get("globalDefault"):
         return
     name = obj["metadata"].get("name", "")
-    for stored in cluster.store.items("scheduling.k8s.io/priorityclasses"):
+    for stored in cluster.store.items(_PRIORITY_CLASSES):
         other = stored.object["metadata"]["name"]
         if stored.object.get("globalDefault") and other != name:
             why = f"PriorityClass {other} is already marked as default. Only one default can exist"

@@ -8,7 +8,7 @@ import base64
 import json
 from typing import Any
 
-from mooring.local import refusals, rendering, selecting
+from mooring.local import list_options, refusals, rendering, selecting
 from mooring.local.cluster import Cluster
 from mooring.local.exchange import Request, Response
 from mooring.local.paths import RequestInfo
@@ -42,7 +42,8 @@ def select(
 ) -> tuple[list[Stored], Object]:
     """Return the objects of one page, and the metadata of the list."""
     selection = selecting.read(request, served)
-    limit = _limit(request)
+    limit = max(0, list_options.whole(request, "limit"))
+    list_options.check_list(request)
     token = request.parameter("continue")
     version = cluster.store.version
     after = ""
@@ -55,7 +56,6 @@ def select(
         version = asked if asked > 0 else version
     else:
         wanted = _version(request)
-        _check_match(request, wanted)
         _not_ahead(cluster, wanted)
         if request.parameter("resourceVersionMatch") == "Exact":
             version = wanted
@@ -84,66 +84,11 @@ def select(
     return items, metadata
 
 
-def _limit(request: Request) -> int:
-    text = request.parameter("limit")
-    if not text:
-        return 0
-    try:
-        return max(0, int(text))
-    except ValueError:
-        raise refusals.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
-
-
 def _version(request: Request) -> int:
-    text = request.parameter("resourceVersion")
-    return parse_version(text)
-
-
-def parse_version(text: str) -> int:
-    """Return a resourceVersion as a number, 0 where it is absent; refuses other text."""
-    if not text:
-        return 0
-    if not text.isascii() or not text.isdigit():
-        raise refusals.bad_request(
-            f'invalid resource version: resourceVersion: Invalid value: "{text}": '
-            f'strconv.ParseUint: parsing "{text}": invalid syntax'
-        )
-    return int(text)
-
-
-def _check_match(request: Request, version: int) -> None:
-    # apimachinery: pkg/apis/meta/internalversion/validation/validation.go
-    match = request.parameter("resourceVersionMatch")
-    if not match:
-        return
-    path = "resourceVersionMatch"
-    problems = []
-    if not request.parameter("resourceVersion"):
-        problems.append(
-            (
-                "FieldValueForbidden",
-                path,
-                "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
-            )
-        )
-    if match not in ("Exact", "NotOlderThan"):
-        problems.append(
-            (
-                "FieldValueNotSupported",
-                path,
-                f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""',
-            )
-        )
-    elif match == "Exact" and request.parameter("resourceVersion") == "0":
-        problems.append(
-            (
-                "FieldValueForbidden",
-                path,
-                'Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
-            )
-        )
-    if problems:
-        raise refusals.invalid("ListOptions", "meta.k8s.io", "", problems)
+    try:
+        return list_options.version_of(request.parameter("resourceVersion"))
+    except ValueError as error:
+        raise refusals.bad_request(f"invalid resource version: {error}") from None
 
 
 def _not_ahead(cluster: Cluster, version: int) -> None:

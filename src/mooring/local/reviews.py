@@ -101,6 +101,13 @@ class Reviews:
                 "must be specified"
             )
             problems.append(("FieldValueInvalid", "spec.resourceAttributes", text))
+        namespace = review["metadata"].get("namespace")
+        if served.name == "localsubjectaccessreviews" and resource is not None:
+            given = resource.get("namespace", "")
+            if given != namespace:
+                text = f'Invalid value: "{given}": must match metadata.namespace'
+                where = "spec.resourceAttributes.namespace"
+                problems.append(("FieldValueInvalid", where, text))
         if problems:
             raise refusals.invalid("", served.group, "", problems)
         if resource is not None:

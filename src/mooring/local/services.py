@@ -16,39 +16,118 @@ RANGE = ipaddress.ip_network("10.0.0.0/24")
 PORTS = range(30000, 32768)
 _NONE = "None"
 _PORTED = ("NodePort", "LoadBalancer")
+_FAMILIES = ("IPv4", "IPv6")
+_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
+_DRY_RUN_PORT = 32769
+"""The first port that a dry run shows; kube-apiserver: portallocator/operation.go"""
+
+Problem = tuple[str, str, str]
 
 
-def prepare(cluster: Cluster, service: Object, old: Object | None = None) -> None:
+def prepare(
+    cluster: Cluster, service: Object, old: Object | None = None, *, dry_run: bool = False
+) -> None:
     """Give a service the cluster IP and the node ports that its type has."""
     spec = service.setdefault("spec", {})
     before = (old or {}).get("spec") or {}
     if before:
-        _drop(spec, before)
+        _drop(service, before)
     if spec.get("type") == "ExternalName":
         return
     given = spec.get("clusterIP") or before.get("clusterIP") or ""
+    if given:
+        spec["clusterIP"], spec["clusterIPs"] = given, [given]
+    _families(service, before)
     if not given:
         given = _free(cluster)
     elif given != _NONE and given != before.get("clusterIP"):
         _check(cluster, service, given)
-    spec["clusterIP"] = given
-    spec["clusterIPs"] = [given]
-    spec.setdefault("ipFamilies", before.get("ipFamilies") or ["IPv4"])
-    spec.setdefault("ipFamilyPolicy", before.get("ipFamilyPolicy") or "SingleStack")
+    spec["clusterIP"], spec["clusterIPs"] = given, [given]
     if spec.get("type") in _PORTED:
-        _node_ports(cluster, service)
+        if before.get("type") in _PORTED:
+            _keep_ports(spec, before)
+        _node_ports(cluster, service, dry_run)
 
 
-def _drop(spec: Object, before: Object) -> None:
+def _families(service: Object, before: Object) -> None:
+    """Fill in the address families of a service in a cluster that has IPv4 alone."""
+    spec = service["spec"]
+    free = spec.get("clusterIP") == _NONE and not spec.get("selector")
+    default = "RequireDualStack" if free else "SingleStack"
+    policy = spec.get("ipFamilyPolicy") or before.get("ipFamilyPolicy") or default
+    spec["ipFamilyPolicy"] = policy
+    families = spec.get("ipFamilies") or before.get("ipFamilies") or []
+    _refuse_all(service, _family_problems(spec, families, policy))
+    if free:
+        families = families or ["IPv4"]
+        if len(families) == 1 and policy != "SingleStack":
+            families = [*families, "IPv6" if families == ["IPv4"] else "IPv4"]
+        spec["ipFamilies"] = families
+        return
+    problems: list[Problem] = []
+    if policy == "RequireDualStack":
+        why = "this cluster is not configured for dual-stack services"
+        problems.append(_invalid("spec.ipFamilyPolicy", policy, why))
+    problems += [
+        _invalid(f"spec.ipFamilies[{i}]", family, "not configured on this cluster")
+        for i, family in enumerate(families)
+        if family != "IPv4"
+    ]
+    _refuse_all(service, problems)
+    spec["ipFamilies"] = families or ["IPv4"]
+
+
+def _family_problems(spec: Object, families: list[str], policy: str) -> list[Problem]:
+    # kube-apiserver: pkg/apis/core/validation/validation.go, ValidateServiceClusterIPsRelatedFields
+    problems: list[Problem] = []
+    for i, family in enumerate(families):
+        where = f"spec.ipFamilies[{i}]"
+        if family not in _FAMILIES:
+            text = f'Unsupported value: "{family}": supported values: "IPv4", "IPv6"'
+            problems.append(("FieldValueNotSupported", where, text))
+        if family in families[:i]:
+            problems.append(("FieldValueDuplicate", where, f'Duplicate value: "{family}"'))
+    if policy not in _POLICIES:
+        listed = ", ".join(f'"{one}"' for one in _POLICIES)
+        text = f'Unsupported value: "{policy}": supported values: {listed}'
+        problems.append(("FieldValueNotSupported", "spec.ipFamilyPolicy", text))
+    address = spec.get("clusterIP") or _NONE
+    if address != _NONE and families and (families[0] == "IPv6") != (":" in address):
+        why = f"expected an {families[0]} value as indicated by `ipFamilies[0]`"
+        problems.append(_invalid("spec.clusterIPs[0]", address, why))
+    if policy == "SingleStack" and len(families) == 2:
+        why = (
+            "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are "
+            "specified"
+        )
+        problems.append(_invalid("spec.ipFamilyPolicy", policy, why))
+    return problems
+
+
+def _invalid(field: str, value: Any, why: str) -> Problem:
+    shown = f'"{value}"' if isinstance(value, str) else value
+    return ("FieldValueInvalid", field, f"Invalid value: {shown}: {why}")
+
+
+def _refuse_all(service: Object, problems: list[Problem]) -> None:
+    if problems:
+        raise refusals.invalid("Service", "", service["metadata"]["name"], problems)
+
+
+def _drop(service: Object, before: Object) -> None:
     """Drop what belongs to the type that a service had, unless the request changes it."""
     # kube-apiserver: pkg/registry/core/service/strategy.go, dropTypeDependentFields
+    spec = service["spec"]
     kind, was = spec.get("type"), before.get("type")
     dropped: list[str] = []
+    if kind != "LoadBalancer" and (service.get("status") or {}).get("loadBalancer"):
+        service["status"] = service["status"] | {"loadBalancer": {}}
     if kind == "ExternalName" != was:
         dropped += ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"]
         dropped.append("internalTrafficPolicy")
     if was in _PORTED and kind not in _PORTED:
-        dropped.append("externalTrafficPolicy")
+        if kind != "ClusterIP" or not spec.get("externalIPs"):
+            dropped.append("externalTrafficPolicy")
         ports = [one.get("nodePort") for one in before.get("ports") or ()]
         if ports == [one.get("nodePort") for one in spec.get("ports") or ()]:
             for port in spec.get("ports") or ():
@@ -79,10 +158,9 @@ def _free(cluster: Cluster) -> str:
 
 
 def _refuse(service: Object, field: str, value: Any, why: str) -> refusals.Refusal:
-    shown = f'"{value}"' if isinstance(value, str) else value
-    text = f"Invalid value: {shown}: {why}"
-    problem = ("FieldValueInvalid", field, text)
-    return refusals.invalid("Service", "", service["metadata"]["name"], [problem])
+    return refusals.invalid(
+        "Service", "", service["metadata"]["name"], [_invalid(field, value, why)]
+    )
 
 
 def _check(cluster: Cluster, service: Object, address: str) -> None:
@@ -92,10 +170,7 @@ def _check(cluster: Cluster, service: Object, address: str) -> None:
         return
     prefix = f"failed to allocate IP {address}: "
     if not inside:
-        why = (
-            f"{prefix}the provided IP ({address}) is not in the valid range. "
-            f"The range of valid IPs is {RANGE}"
-        )
+        why = f"{prefix}the provided network does not match the current range"
         raise _refuse(service, "spec.clusterIPs", [address], why)
     if any(one.get("clusterIP") == address for one in _others(cluster, service)):
         raise _refuse(
@@ -103,19 +178,55 @@ def _check(cluster: Cluster, service: Object, address: str) -> None:
         )
 
 
-def _node_ports(cluster: Cluster, service: Object) -> None:
+def _keep_ports(spec: Object, before: Object) -> None:
+    """Give ports back the node ports that they had, by name."""
+    # kube-apiserver: pkg/registry/core/service/storage/storage.go, patchAllocatedValues
+    had = {port.get("name", ""): port.get("nodePort") for port in before.get("ports") or ()}
+    taken = {port.get("nodePort") for port in spec.get("ports") or ()} & set(had.values())
+    for port in spec.get("ports") or ():
+        there = had.get(port.get("name", ""))
+        if not port.get("nodePort") and there and there not in taken:
+            port["nodePort"] = there
+
+
+def _node_ports(cluster: Cluster, service: Object, dry_run: bool) -> None:
+    spec = service["spec"]
     used = {
         port.get("nodePort") for one in _others(cluster, service) for port in one.get("ports") or ()
     }
-    for i, port in enumerate(service["spec"].get("ports") or ()):
+    automatic = spec["type"] == "NodePort" or spec.get("allocateLoadBalancerNodePorts", True)
+    ports = spec.get("ports") or []
+    given: dict[int, int] = {}
+    """The node ports of this service by its ports: protocols of one port share one."""
+    for i, port in enumerate(ports):
         wanted = port.get("nodePort")
+        if not wanted and not automatic:
+            continue
+        number = port["port"]
+        asked = (one["nodePort"] for one in ports if one["port"] == number and one.get("nodePort"))
+        wanted = wanted or given.get(number) or next(asked, 0)
         if not wanted:
-            wanted = cluster.random.choice([one for one in PORTS if one not in used])
-            port["nodePort"] = wanted
-        elif wanted not in PORTS:
-            why = "provided port is not in the valid range. The range of valid ports is 30000-32767"
-            raise _refuse(service, f"spec.ports[{i}].nodePort", wanted, why)
-        elif wanted in used:
-            why = "provided port is already allocated"
-            raise _refuse(service, f"spec.ports[{i}].nodePort", wanted, why)
+            wanted = _next_port(cluster, used, given, dry_run)
+        elif wanted not in given.values():
+            _check_port(service, i, wanted, used)
+        port["nodePort"] = wanted
+        given.setdefault(number, wanted)
         used.add(wanted)
+
+
+def _next_port(
+    cluster: Cluster, used: set[int | None], given: dict[int, int], dry_run: bool
+) -> int:
+    if dry_run:
+        return max(given.values(), default=_DRY_RUN_PORT - 1) + 1
+    return cluster.random.choice([one for one in PORTS if one not in used])
+
+
+def _check_port(service: Object, index: int, wanted: int, used: set[int | None]) -> None:
+    why = ""
+    if wanted not in PORTS:
+        why = "provided port is not in the valid range. The range of valid ports is 30000-32767"
+    elif wanted in used:
+        why = "provided port is already allocated"
+    if why:
+        raise _refuse(service, f"spec.ports[{index}].nodePort", wanted, why)

@@ -23,6 +23,7 @@ Object = dict[str, Any]
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _STATUS_PARTS = ("status", "approval")
 _TRACKED = ("managedFields", "resourceVersion")
+_PRIORITY_CLASSES = "scheduling.k8s.io/priorityclasses"
 _KEEPS_STATUS = frozenset({"/nodes", "/events"})
 _GENERATION = frozenset(
     {
@@ -39,7 +40,7 @@ _GENERATION = frozenset(
         "networking.k8s.io/ingresses",
         "networking.k8s.io/ingressclasses",
         "networking.k8s.io/networkpolicies",
-        "scheduling.k8s.io/priorityclasses",
+        _PRIORITY_CLASSES,
         "scheduling.k8s.io/podgroups",
         "scheduling.k8s.io/workloads",
         "discovery.k8s.io/endpointslices",
@@ -61,6 +62,8 @@ _GENERATION = frozenset(
 
 def reset_fields(served: Served, subresource: str) -> FieldSet:
     """Return the fields that a request cannot set."""
+    if served.custom is not None:
+        return managed.custom_reset_fields(served.custom, subresource)
     return managed.reset_fields(served.kind, "status" in served.subresources, subresource)
 
 
@@ -79,13 +82,15 @@ def default(served: Served, obj: Object) -> None:
         set_custom_defaults(served.custom.schema, obj)
 
 
-def prepare_create(cluster: Cluster, served: Served, obj: Object) -> None:
+def prepare_create(cluster: Cluster, served: Served, obj: Object, *, dry_run: bool = False) -> None:
     """Make a new object ready for the store."""
     if "status" in served.subresources and served.store not in _KEEPS_STATUS:
         _empty_status(served, obj)
     if served.store in _GENERATION or served.custom is not None:
         obj["metadata"]["generation"] = 1
-    if (prepare := _CREATES.get(served.store)) is not None:
+    if served.store == "/services":
+        services.prepare(cluster, obj, dry_run=dry_run)
+    elif (prepare := _CREATES.get(served.store)) is not None:
         prepare(cluster, obj)
 
 
@@ -109,6 +114,20 @@ def _volume(cluster: Cluster, obj: Object) -> None:
 
 def _claim(cluster: Cluster, obj: Object) -> None:
     obj["status"] = {"phase": "Pending"}
+    _same_sources(obj["spec"])
+
+
+def _same_sources(spec: Object) -> None:
+    """Have both fields for a claim's data source say the same, where one is not set."""
+    # kube-apiserver: pkg/api/persistentvolumeclaim/util.go, NormalizeDataSources
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and reference is None:
+        spec["dataSourceRef"] = dict(source)
+        if source.get("apiGroup") is None:
+            del spec["dataSourceRef"]["apiGroup"]
+    elif reference is not None and source is None and not reference.get("namespace"):
+        kept = {key: value for key, value in reference.items() if key != "namespace"}
+        spec["dataSource"] = {"apiGroup": None} | kept
 
 
 def _job(cluster: Cluster, obj: Object) -> None:
@@ -132,7 +151,6 @@ def _job(cluster: Cluster, obj: Object) -> None:
 _CREATES: dict[str, Callable[[Cluster, Object], None]] = {
     "/namespaces": _namespace,
     "/pods": pods.prepare_create,
-    "/services": services.prepare,
     "/persistentvolumes": _volume,
     "/persistentvolumeclaims": _claim,
     "batch/jobs": _job,
@@ -173,9 +191,14 @@ def prepare_update(
         services.prepare(cluster, obj, old)
     elif served.store == definitions.RESOURCE:
         definitions.prepare(cluster, obj)
+    elif served.store == "/persistentvolumeclaims":
+        _same_sources(obj["spec"])
+    elif served.store == "certificates.k8s.io/certificatesigningrequests":
+        _keep(obj, old, "spec")
     elif served.store == "apps/daemonsets":
         _count_template(obj, old)
-    if served.store in _GENERATION or served.custom is not None:
+    counted = served.store in _GENERATION and served.store != _PRIORITY_CLASSES
+    if counted or served.custom is not None:
         ignored = ("metadata", "status")
         before = {key: value for key, value in old.items() if key not in ignored}
         after = {key: value for key, value in obj.items() if key not in ignored}

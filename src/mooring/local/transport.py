@@ -88,7 +88,8 @@ class _LocalStream:
             return
         while True:
             try:
-                chunk = await asyncio.wait_for(anext(stream), self._idle_timeout)
+                async with asyncio.timeout(self._idle_timeout):
+                    chunk = await anext(stream)
             except StopAsyncIteration:
                 return
             except TimeoutError:

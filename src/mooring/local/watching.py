@@ -9,7 +9,7 @@ import random
 from collections import deque
 from collections.abc import AsyncIterator
 
-from mooring.local import reading, refusals, rendering, selecting
+from mooring.local import list_options, refusals, rendering, selecting
 from mooring.local.cluster import Cluster
 from mooring.local.exchange import Request, Response
 from mooring.local.paths import RequestInfo
@@ -72,7 +72,10 @@ class Watcher:
         if not self._waiting:
             self._wake.clear()
             try:
-                await asyncio.wait_for(self._wake.wait(), seconds)
+                # Not wait_for: in Python 3.11 it forgets that it was cancelled where the wait has
+                # just come to its end.
+                async with asyncio.timeout(seconds):
+                    await self._wake.wait()
             except TimeoutError:
                 return []
         found = [*self._waiting]
@@ -86,9 +89,12 @@ def watch(cluster: Cluster, request: Request, info: RequestInfo, served: Served)
     selection = selecting.read(request, served)
     if info.name:
         selection = selection.and_name(info.name)
-    version_text = request.parameter("resourceVersion")
-    version = reading.parse_version(version_text)
-    initial = _initial(request)
+    seconds = _seconds(request)
+    initial = list_options.check_watch(request)
+    try:
+        version = list_options.version_of(request.parameter("resourceVersion"))
+    except ValueError as error:
+        raise refusals.Refusal(400, "", str(error)) from None
     watcher = Watcher(cluster, served, info.namespace, selection)
     first: list[Stored] = []
     try:
@@ -100,40 +106,9 @@ def watch(cluster: Cluster, request: Request, info: RequestInfo, served: Served)
     except Gone as gone:
         watcher.close()
         return _lost(str(gone), form)
-    stream = _events(cluster, request, form, watcher, first, bool(initial))
+    stream = _events(cluster, request, form, watcher, first, bool(initial), seconds)
     content = f"{form.content_type};stream=watch" if ";" in form.content_type else form.content_type
     return Response(200, content_type=content, stream=stream)
-
-
-def _initial(request: Request) -> bool | None:
-    """Return whether the request wants initial events, None where it does not say."""
-    # apimachinery: pkg/apis/meta/internalversion/validation/validation.go
-    text = request.parameter("sendInitialEvents")
-    match = request.parameter("resourceVersionMatch")
-    path = "resourceVersionMatch"
-    problems: list[tuple[str, str, str]] = []
-    if text:
-        if match != "NotOlderThan":
-            problems.append(
-                (
-                    "FieldValueForbidden",
-                    path,
-                    "Forbidden: sendInitialEvents requires setting resourceVersionMatch "
-                    "to NotOlderThan",
-                )
-            )
-    elif match:
-        problems.append(
-            (
-                "FieldValueForbidden",
-                path,
-                "Forbidden: resourceVersionMatch is forbidden for watch unless "
-                "sendInitialEvents is provided",
-            )
-        )
-    if problems:
-        raise refusals.invalid("ListOptions", "meta.k8s.io", "", problems)
-    return request.flag("sendInitialEvents") if text else None
 
 
 def _lost(message: str, form: Form) -> Response:
@@ -148,17 +123,8 @@ def _line(type: str, data: bytes) -> bytes:
 
 
 def _seconds(request: Request) -> float:
-    text = request.parameter("timeoutSeconds")
-    if text:
-        try:
-            seconds = int(text)
-        except ValueError:
-            raise refusals.bad_request(
-                f'strconv.ParseInt: parsing "{text}": invalid syntax'
-            ) from None
-        if seconds > 0:
-            return seconds
-    return LEAST_TIMEOUT * (1 + random.random())
+    seconds = list_options.whole(request, "timeoutSeconds")
+    return seconds if seconds > 0 else LEAST_TIMEOUT * (1 + random.random())
 
 
 async def _events(
@@ -168,9 +134,10 @@ async def _events(
     watcher: Watcher,
     first: list[Stored],
     announce: bool,
+    seconds: float,
 ) -> AsyncIterator[bytes]:
     loop = asyncio.get_running_loop()
-    end = loop.time() + _seconds(request)
+    end = loop.time() + seconds
     bookmarks = request.flag("allowWatchBookmarks")
     seen = cluster.store.version
     try:

@@ -144,7 +144,7 @@ def insert(write: Write, obj: Object) -> Stored:
     if generated:
         metadata["name"] = _generate(cluster, str(metadata["generateName"]))
     admission.admit_create(write, obj)
-    strategies.prepare_create(cluster, served, obj)
+    strategies.prepare_create(cluster, served, obj, dry_run=write.options.dry_run)
     strategies.check_create(cluster, served, obj)
     write.warn(obj)
     charges = admission.validate(write, obj)

@@ -12,7 +12,7 @@ from mooring.local.cluster import Cluster
 from mooring.local.exchange import Request, Response, answer
 from mooring.local.paths import RequestInfo
 from mooring.local.resources import Served
-from mooring.local.tokens import AUDIENCES, Signer
+from mooring.local.tokens import ISSUER, Signer
 
 Object = dict[str, Any]
 
@@ -29,12 +29,14 @@ def create(
     type = cluster.catalogue.table.find(_VERSION, "TokenRequest")
     assert type is not None
     asked = bodies.read_typed(request, type, "TokenRequest", _VERSION, how)
+    if cluster.lookup("/namespaces", "", info.namespace) is None:
+        raise refusals.not_found("namespaces", "", info.namespace)
     account = cluster.find(served, info.namespace, info.name).object
     spec = asked.setdefault("spec", {})
     seconds = spec.get("expirationSeconds")
     seconds = _DEFAULT if seconds is None else seconds
     _check(seconds)
-    audiences = tuple(spec.get("audiences") or AUDIENCES)
+    audiences = tuple(spec.get("audiences") or (ISSUER,))
     bound = _bound(cluster, info, spec.get("boundObjectRef"))
     token = signer.issue(cluster, account, audiences, seconds, bound)
     ends = cluster.now() + datetime.timedelta(seconds=seconds)
@@ -78,5 +80,5 @@ def _bound(cluster: Cluster, info: RequestInfo, reference: Object | None) -> Obj
             f"the UID in the bound object reference ({reference['uid']}) does not match the UID "
             f"in record. The object might have been deleted and then recreated"
         )
-        raise refusals.conflict(place[1:], "", name, why)
+        raise refusals.conflict(kind, "", name, why)
     return {"kind": kind, "name": name, "uid": uid}

@@ -1,7 +1,8 @@
 """The OpenAPI v2 document, which kubectl takes as protobuf alone.
 
 It is asked for kinds that the v3 documents say nothing about how to validate: those that cannot be
-patched. Only they are in it; for all others the v3 documents answer first.
+patched; and by `kubectl explain --output=plaintext-openapiv2`. Of the paths it has the one by which
+kubectl tells that the server validates fields.
 """
 
 # gnostic-models: openapiv2/OpenAPIv2.proto
@@ -10,7 +11,6 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any
 
 from mooring.local.schema.openapi import Schema, document
 from mooring.local.schema.table import types
@@ -41,46 +41,29 @@ def _text(number: int, text: str) -> bytes:
 def document_v2() -> bytes:
     """Return the document."""
     schemas: dict[str, Schema] = {}
-    table = types()
-    for group_version in table.group_versions:
-        wanted = {
-            resource.kind
-            for resource in table.resources(group_version)
-            if "create" in resource.verbs and "patch" not in resource.verbs
-        }
-        if wanted:
-            every = document(group_version)["components"]["schemas"]
-            for schema in list(every.values()):
-                for gvk in schema.get("x-kubernetes-group-version-kind", ()):
-                    if gvk["kind"] in wanted:
-                        _collect(schema, every, schemas)
+    for group_version in types().group_versions:
+        schemas |= document(group_version)["components"]["schemas"]
     definitions = b"".join(
         _bytes(1, _text(1, name) + _bytes(2, _schema(schema)))
         for name, schema in sorted(schemas.items())
     )
     info = _text(1, "Kubernetes") + _text(2, "v1.36.4")
-    return _text(1, "2.0") + _bytes(2, info) + _bytes(8, b"") + _bytes(9, definitions)
+    return _text(1, "2.0") + _bytes(2, info) + _bytes(8, _paths()) + _bytes(9, definitions)
 
 
-def _collect(schema: Schema, every: dict[str, Schema], found: dict[str, Schema]) -> None:
-    """Add a schema and all that it refers to."""
-    pending = [name for name, one in every.items() if one is schema]
-    while pending:
-        name = pending.pop()
-        if name not in found:
-            found[name] = every[name]
-            pending += _references(every[name])
+def _paths() -> bytes:
+    """Return the patching of namespaces, with the parameter that asks for validation."""
+    # cli-runtime: pkg/resource/query_param_verifier.go
+    parameter = _text(2, "query") + _text(4, "fieldValidation")
+    gvk = json.dumps({"group": "", "kind": "Namespace", "version": "v1"})
+    operation = _bytes(8, _bytes(1, _bytes(2, _bytes(3, parameter))))
+    operation += _bytes(9, b"") + _bytes(13, _extension("x-kubernetes-group-version-kind", gvk))
+    item = _text(1, "/api/v1/namespaces/{name}") + _bytes(2, _bytes(8, operation))
+    return _bytes(2, item)
 
 
-def _references(value: Any) -> list[str]:
-    if isinstance(value, dict):
-        found = [name for item in value.values() for name in _references(item)]
-        if isinstance(reference := value.get("$ref"), str):
-            found.append(reference.removeprefix(_REF))
-        return found
-    if isinstance(value, list):
-        return [name for item in value for name in _references(item)]
-    return []
+def _extension(name: str, value: str) -> bytes:
+    return _text(1, name) + _bytes(2, _text(2, value))
 
 
 def _schema(schema: Schema) -> bytes:
@@ -105,5 +88,5 @@ def _schema(schema: Schema) -> bytes:
         out += _bytes(25, b"".join(_bytes(1, one) for one in named))
     for key, value in schema.items():
         if key.startswith("x-kubernetes-"):
-            out += _bytes(31, _text(1, key) + _bytes(2, _text(2, json.dumps(value))))
+            out += _bytes(31, _extension(key, json.dumps(value)))
     return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mooring.local.validation import (
+    autoscalers,
     claims,
     core,
     definitions,
@@ -16,6 +17,8 @@ from mooring.local.validation import (
     policies,
     quotas,
     services,
+    signing_requests,
+    statuses,
     storage,
     workloads,
 )
@@ -27,6 +30,7 @@ NAMES: dict[str, NameCheck] = {
     "Namespace": label_problems,
     "StatefulSet": label_problems,
     "Service": label_problems,
+    "CertificateSigningRequest": lambda name: [],
 }
 """What the names of some kinds must satisfy beyond what `name_check` says."""
 
@@ -70,6 +74,7 @@ CREATES: dict[tuple[str, str], Check] = {
     ("coordination.k8s.io/v1", "Lease"): policies.check_lease,
     ("node.k8s.io/v1", "RuntimeClass"): policies.check_runtime_class,
     (_STORAGE, "StorageClass"): storage.check_storage_class,
+    (_STORAGE, "VolumeAttributesClass"): storage.check_attributes_class,
     (_STORAGE, "CSIDriver"): storage.check_driver,
     (_STORAGE, "CSINode"): storage.check_csi_node,
     (_STORAGE, "VolumeAttachment"): storage.check_attachment,
@@ -78,13 +83,14 @@ CREATES: dict[tuple[str, str], Check] = {
     (_NETWORKING, "IngressClass"): networking.check_ingress_class,
     (_NETWORKING, "NetworkPolicy"): networking.check_network_policy,
     ("discovery.k8s.io/v1", "EndpointSlice"): networking.check_endpoint_slice,
-    ("autoscaling/v1", "HorizontalPodAutoscaler"): networking.check_autoscaler,
-    ("autoscaling/v2", "HorizontalPodAutoscaler"): networking.check_autoscaler,
+    ("autoscaling/v1", "HorizontalPodAutoscaler"): autoscalers.check_autoscaler,
+    ("autoscaling/v2", "HorizontalPodAutoscaler"): autoscalers.check_autoscaler,
     ("resource.k8s.io/v1", "ResourceClaim"): devices.check_claim,
     ("resource.k8s.io/v1", "ResourceClaimTemplate"): devices.check_template,
     ("resource.k8s.io/v1", "DeviceClass"): devices.check_device_class,
     ("resource.k8s.io/v1", "ResourceSlice"): devices.check_slice,
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): definitions.check_definition,
+    ("certificates.k8s.io/v1", "CertificateSigningRequest"): signing_requests.check_signing_request,
 }
 """The checks of new objects, by group version and kind."""
 
@@ -96,6 +102,7 @@ _CHANGES: dict[tuple[str, str], Change] = {
     ("v1", "Service"): services.check_service_update,
     ("v1", "ConfigMap"): core.check_config_map_update,
     ("v1", "Secret"): core.check_secret_update,
+    ("v1", "ResourceQuota"): quotas.check_quota_update,
     ("v1", "PersistentVolume"): persistent_volumes.check_volume_update,
     ("v1", "PersistentVolumeClaim"): claims.check_claim_update,
     ("apps/v1", "Deployment"): workloads.check_deployment_update,
@@ -108,6 +115,7 @@ _CHANGES: dict[tuple[str, str], Change] = {
     (_RBAC, "ClusterRoleBinding"): policies.check_cluster_role_binding_update,
     ("node.k8s.io/v1", "RuntimeClass"): policies.check_runtime_class_update,
     (_STORAGE, "StorageClass"): storage.check_storage_class_update,
+    (_STORAGE, "VolumeAttributesClass"): storage.check_attributes_class_update,
     (_STORAGE, "CSIDriver"): storage.check_driver_update,
     (_STORAGE, "VolumeAttachment"): storage.check_attachment_update,
     (_STORAGE, "CSIStorageCapacity"): storage.check_capacity_update,
@@ -129,5 +137,13 @@ UPDATES: dict[tuple[str, str, str], Change] = {
     **{(version, kind, ""): change for (version, kind), change in _CHANGES.items()},
     ("v1", "Pod", "status"): pods.check_pod_status,
     ("v1", "Node", "status"): nodes.check_node_update,
+    ("v1", "ResourceQuota", "status"): quotas.check_quota_status,
+    ("v1", "ReplicationController", "status"): statuses.check_replica_set_status,
+    ("apps/v1", "Deployment", "status"): statuses.check_deployment_status,
+    ("apps/v1", "ReplicaSet", "status"): statuses.check_replica_set_status,
+    ("apps/v1", "StatefulSet", "status"): statuses.check_stateful_set_status,
+    ("apps/v1", "DaemonSet", "status"): statuses.check_daemon_set_status,
+    ("autoscaling/v1", "HorizontalPodAutoscaler", "status"): statuses.check_autoscaler_status,
+    ("autoscaling/v2", "HorizontalPodAutoscaler", "status"): statuses.check_autoscaler_status,
 }
 """The checks of changes, by group version, kind and subresource."""

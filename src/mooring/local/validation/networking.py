@@ -1,6 +1,6 @@
-"""Ingresses, network policies, endpoint slices and autoscalers."""
+"""Ingresses, network policies and endpoint slices."""
 
-# kubernetes: pkg/apis/{networking,discovery,autoscaling}/validation/validation.go
+# kubernetes: pkg/apis/{networking,discovery}/validation/validation.go
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from mooring.local.validation.texts import (
 )
 
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
-_METRICS = ("ContainerResource", "External", "Object", "Pods", "Resource")
 
 
 def check_ingress(ingress: Object) -> list[Problem]:
@@ -222,46 +221,3 @@ def check_endpoint_slice_update(endpoint_slice: Object, old: Object) -> list[Pro
     """Check the change of an endpoint slice: the kind of its addresses stays."""
     problems = check_endpoint_slice(endpoint_slice)
     return problems + immutable("addressType", endpoint_slice["addressType"], old["addressType"])
-
-
-def check_autoscaler(autoscaler: Object) -> list[Problem]:
-    """Check a horizontal pod autoscaler."""
-    spec = autoscaler["spec"]
-    problems: list[Problem] = []
-    least, most = spec.get("minReplicas"), spec["maxReplicas"]
-    if least is not None and least < 1:
-        problems.append(invalid("spec.minReplicas", least, "must be greater than or equal to 1"))
-    if most < 1:
-        problems.append(required("spec.maxReplicas", "must be set and greater than 0"))
-    if least is not None and most < least:
-        why = "must be greater than or equal to `minReplicas`"
-        problems.append(invalid("spec.maxReplicas", most, why))
-    target, where = spec["scaleTargetRef"], "spec.scaleTargetRef"
-    problems += [required(f"{where}.{field}") for field in ("kind", "name") if not target[field]]
-    if "/" not in target.get("apiVersion", "") and target.get("kind") != "ReplicationController":
-        why = "apiVersion must specify API group"
-        given = target.get("apiVersion", "")
-        problems.append(invalid(f"{where}.apiVersion", given, why))
-    for i, metric in enumerate(spec.get("metrics") or ()):
-        problems += _metric(metric, f"spec.metrics[{i}]")
-    return problems
-
-
-def _metric(metric: Object, path: str) -> list[Problem]:
-    kind = metric.get("type", "")
-    if kind not in _METRICS:
-        return [not_supported(f"{path}.type", kind, _METRICS)] * 2
-    field = kind[0].lower() + kind[1:]
-    source = metric.get(field)
-    if source is None:
-        why = "must populate information for the given metric source"
-        return [required(f"{path}.{field}", why)]
-    problems: list[Problem] = []
-    if kind == "Resource":
-        if not source["name"]:
-            problems.append(required(f"{path}.resource.name", "must specify a resource name"))
-        target = source["target"]
-        if target.get("averageUtilization") is None and target.get("averageValue") is None:
-            why = "must set either a target raw value or a target utilization"
-            problems.append(required(f"{path}.resource.target.averageUtilization", why))
-    return problems

@@ -79,6 +79,14 @@ def check_volume(volume: Object) -> list[Problem]:
     mode = spec.get("volumeMode")
     if mode is not None and mode not in VOLUME_MODES:
         problems.append(not_supported("spec.volumeMode", mode, VOLUME_MODES))
+    where, attributes = "spec.volumeAttributesClassName", spec.get("volumeAttributesClassName")
+    if attributes is not None:
+        problems += each(where, attributes, subdomain_problems(attributes)) if attributes else []
+        if not attributes:
+            problems.append(required(where, "an empty string is disallowed"))
+        if spec.get("csi") is None:
+            why = "has to be specified when using volumeAttributesClassName"
+            problems.append(required("spec.csi", why))
     return problems
 
 

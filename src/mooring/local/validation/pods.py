@@ -60,6 +60,7 @@ SYSCTL = (
     "must have at most 253 characters and match regex "
     "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
 )
+MIRROR = "kubernetes.io/config.mirror"
 NO_NEW_CONTAINERS = "pod updates may not add or remove containers"
 ONLY_SOME_FIELDS = f"pod updates may not change fields other than {','.join(_UPDATABLE)}"
 
@@ -68,6 +69,10 @@ def check_pod(pod: Object) -> list[Problem]:
     """Check a new pod beyond its metadata."""
     spec = pod["spec"]
     problems = _whole_pod(pod)
+    mirrored = (pod["metadata"].get("annotations") or {}).get(MIRROR)
+    if mirrored is not None and not spec.get("nodeName"):
+        why = "must set spec.nodeName if mirror pod annotation is set"
+        problems.append(invalid(f"metadata.annotations[{MIRROR}]", mirrored, why))
     if spec.get("ephemeralContainers"):
         problems.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
     if spec.get("nodeName") and spec.get("schedulingGates"):

@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
-from mooring.api.quantity import parse_nanos
+from collections.abc import Iterable
+
+from mooring.api.quantity import NANOS, parse_nanos
 from mooring.local.validation.problems import (
+    IMMUTABLE,
     Object,
     Problem,
     duplicate,
@@ -31,6 +34,17 @@ _SCOPES = frozenset(
         "CrossNamespacePodAffinity",
     }
 )
+_PLAIN = _SCOPES - {"PriorityClass", "VolumeAttributesClass"}
+_OF_PODS = frozenset(
+    {"pods", "cpu", "memory"}
+    | {f"{k}.{n}" for k in ("requests", "limits") for n in ("cpu", "memory")}
+)
+_UNSUITED = "unsupported scope applied to resource"
+_EXISTS = (
+    "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
+    "ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, "
+    "ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+)
 
 
 def check_quota(quota: Object) -> list[Problem]:
@@ -38,41 +52,93 @@ def check_quota(quota: Object) -> list[Problem]:
     problems: list[Problem] = []
     spec = quota["spec"]
     for name, amount in (spec.get("hard") or {}).items():
-        where = f"spec.hard[{name}]"
-        problems += resource_name_problems(name, where)
-        counted = name.startswith("count/")
-        if "/" not in name and not is_standard(name):
-            problems.append(invalid(where, name, "must be a standard resource for quota"))
-        problems += quantity_problems("pods" if counted else name, amount, where)
+        problems += _counted(name, amount, f"spec.hard[{name}]")
     return problems + _scopes(spec) + _scope_selector(spec)
+
+
+def _counted(name: str, amount: str, where: str) -> list[Problem]:
+    problems = resource_name_problems(name, where)
+    if "/" not in name and not is_standard(name):
+        problems.append(invalid(where, name, "must be a standard resource for quota"))
+    counted = name.startswith("count/")
+    return problems + quantity_problems("pods" if counted else name, amount, where)
+
+
+def check_quota_update(quota: Object, old: Object) -> list[Problem]:
+    """Check the change of a resource quota: its scopes stay."""
+    new, before = (one["spec"].get("scopes") or [] for one in (quota, old))
+    problems = check_quota(quota)
+    if set(new) != set(before):
+        problems.append(invalid("spec.scopes", new, IMMUTABLE))
+    return problems
+
+
+def check_quota_status(quota: Object, old: Object) -> list[Problem]:
+    """Check what a quota says is allowed and used."""
+    status = quota.get("status") or {}
+    problems: list[Problem] = []
+    for field in ("hard", "used"):
+        for name, amount in (status.get(field) or {}).items():
+            problems += _counted(name, amount, f"status.{field}[{name}]")
+    return problems
+
+
+def _suits(scope: str, name: str) -> bool:
+    """Tell whether a scope makes sense for a resource that quotas know."""
+    if not is_standard(name):
+        return True
+    if scope == "BestEffort":
+        return name == "pods"
+    if scope == "VolumeAttributesClass":
+        return name in ("persistentvolumeclaims", "requests.storage")
+    return scope not in _SCOPES or name in _OF_PODS
+
+
+def _conflicts(scopes: Iterable[str]) -> int:
+    pairs = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
+    return sum(set(pair) <= set(scopes) for pair in pairs)
 
 
 def _scopes(spec: Object) -> list[Problem]:
     scopes = spec.get("scopes") or []
-    pairs = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
-    whys = ["unsupported scope" for scope in scopes if scope not in _SCOPES]
-    whys += ["conflicting scopes" for pair in pairs if all(one in scopes for one in pair)]
+    whys: list[str] = []
+    for scope in scopes:
+        if scope not in _SCOPES:
+            whys.append("unsupported scope")
+        whys += [_UNSUITED for name in spec.get("hard") or () if not _suits(scope, name)]
+    whys += ["conflicting scopes"] * _conflicts(scopes)
     return each("spec.scopes", scopes, whys)
 
 
 def _scope_selector(spec: Object) -> list[Problem]:
     problems: list[Problem] = []
     where = "spec.scopeSelector.matchExpressions"
-    for one in (spec.get("scopeSelector") or {}).get("matchExpressions") or ():
-        if one["scopeName"] not in _SCOPES:
-            problems.append(invalid(f"{where}.scopeName", one["scopeName"], "unsupported scope"))
-        operator, values = one["operator"], one.get("values") or []
+    selector = spec.get("scopeSelector") or {}
+    for one in selector.get("matchExpressions") or ():
+        name, operator, values = one["scopeName"], one["operator"], one.get("values") or []
+        if name not in _SCOPES:
+            problems.append(invalid(f"{where}.scopeName", name, "unsupported scope"))
+        problems += [
+            invalid(where, selector, _UNSUITED)
+            for resource in spec.get("hard") or ()
+            if not _suits(name, resource)
+        ]
+        if name in _PLAIN and operator != "Exists":
+            problems.append(invalid(f"{where}.operator", operator, _EXISTS))
         if operator in ("In", "NotIn"):
             if not values:
                 why = "must be at least one value when `operator` is 'In' or 'NotIn' for scope "
                 problems.append(required(f"{where}.values", f"{why}selector"))
         elif operator in ("Exists", "DoesNotExist"):
             if values:
-                why = "must be no value when `operator` is 'Exists' or 'DoesNotExist' for scope "
+                why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope "
                 problems.append(invalid(f"{where}.values", values, f"{why}selector"))
         else:
             why = "not a valid selector operator"
             problems.append(invalid(f"{where}.operator", operator, why))
+    names = [one["scopeName"] for one in selector.get("matchExpressions") or ()]
+    for _ in range(_conflicts(names)):
+        problems.append(invalid(where, spec.get("scopes"), "conflicting scopes"))
     return problems
 
 
@@ -96,6 +162,11 @@ def check_limit_range(limits: Object) -> list[Problem]:
                 continue
             for name in item.get(field) or ():
                 problems += resource_name_problems(name, f"{where}.{field}[{name}]")
+        if kind == "PersistentVolumeClaim" and not any(
+            "storage" in (item.get(field) or {}) for field in ("min", "max")
+        ):
+            why = "either minimum or maximum storage value is required, but neither was provided"
+            problems.append(required(f"{where}.limits", why))
         problems += _limit_order(item, where)
     return problems
 
@@ -119,7 +190,20 @@ def _limit_order(item: Object, path: str) -> list[Problem]:
         if ratio is not None and parse_nanos(ratio) < parse_nanos("1"):
             why = f"ratio {ratio} is less than 1"
             problems.append(invalid(f"{path}.maxLimitRequestRatio[{name}]", ratio, why))
+        problems += _ratio_order(path, name, ratio, least, most)
     return problems
+
+
+def _ratio_order(
+    path: str, name: str, ratio: str | None, least: str | None, most: str | None
+) -> list[Problem]:
+    if ratio is None or least is None or most is None or not parse_nanos(least):
+        return []
+    bound = parse_nanos(most) / parse_nanos(least)
+    if parse_nanos(ratio) / NANOS <= bound:
+        return []
+    why = f"ratio {ratio} is greater than max/min = {bound:f}"
+    return [invalid(f"{path}.maxLimitRequestRatio[{name}]", ratio, why)]
 
 
 _REQUEST, _LIMIT = "default request value", "default limit value"
@@ -140,6 +224,6 @@ def _above(
 ) -> list[Problem]:
     if not _exceeds(left, right):
         return []
-    given = left if field == "min" or this == _REQUEST else right
+    given = left if field != "defaultRequest" or this == _REQUEST else right
     why = f"{this} {left} is greater than {that} {right}"
     return [invalid(f"{path}.{field}[{name}]", given, why)]

@@ -137,6 +137,9 @@ def _node_ports(spec: Object, kind: str | None) -> list[Problem]:
 
 def _traffic(spec: Object, kind: str | None) -> list[Problem]:
     problems: list[Problem] = []
+    if spec.get("loadBalancerSourceRanges") and kind != "LoadBalancer":
+        why = "may only be used when `type` is 'LoadBalancer'"
+        return [forbidden("spec.LoadBalancerSourceRanges", why)]
     for i, cidr in enumerate(spec.get("loadBalancerSourceRanges") or ()):
         where = f"spec.LoadBalancerSourceRanges[{i}]"
         problems += each(where, cidr, cidr_problems(cidr.strip()))

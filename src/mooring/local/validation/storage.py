@@ -11,6 +11,7 @@ from mooring.local.validation.problems import (
     Problem,
     duplicate,
     each,
+    forbidden,
     immutable,
     invalid,
     non_negative,
@@ -59,6 +60,24 @@ def check_storage_class_update(storage_class: Object, old: Object) -> list[Probl
     for field in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
         problems += immutable(field, storage_class.get(field), old.get(field))
     return problems
+
+
+def check_attributes_class(attributes: Object) -> list[Problem]:
+    """Check a volume attributes class."""
+    problems = csi_driver_name(attributes["driverName"], "driverName")
+    if not attributes.get("parameters"):
+        why = "must contain at least one key/value pair"
+        problems.append(required("parameters", why))
+    return problems
+
+
+def check_attributes_class_update(attributes: Object, old: Object) -> list[Problem]:
+    """Check the change of a volume attributes class: nothing but metadata may change."""
+    return [
+        forbidden(name, f"updates to {name} are forbidden.")
+        for name in ("driverName", "parameters")
+        if attributes.get(name) != old.get(name)
+    ] + check_attributes_class(attributes)
 
 
 def check_driver(driver: Object) -> list[Problem]:

@@ -65,6 +65,10 @@ _RECYCLE = (
     "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic "
     "provisioning."
 )
+_TOKENS = (
+    "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to "
+    "prevent possible logging of tokens in volume attributes"
+)
 _DOMAIN = (
     "prefer a domain-qualified finalizer name{} to avoid accidental conflicts with other finalizer "
     "writers"
@@ -91,7 +95,16 @@ def warnings(group_version: str, kind: str, obj: Object, old: Object | None = No
         return found + list(_volume(obj["spec"]))
     if (group_version, kind) == ("v1", "PersistentVolumeClaim"):
         return found + list(_claim(obj["spec"], "spec"))
+    if (group_version, kind) == ("discovery.k8s.io/v1", "EndpointSlice"):
+        deprecated = obj.get("addressType") == "FQDN"
+        return found + (["spec.addressType: FQDN endpoints are deprecated"] if deprecated else [])
+    if (group_version, kind) == ("storage.k8s.io/v1", "CSIDriver"):
+        return found + ([_TOKENS] if old is None and _shows_tokens(obj["spec"]) else [])
     return found + _template(kind, obj, old)
+
+
+def _shows_tokens(driver: Object) -> bool:
+    return bool(driver.get("tokenRequests")) and driver.get("serviceAccountTokenInSecrets") is None
 
 
 def custom_warnings(obj: Object, old: Object | None = None) -> list[str]:
@@ -308,6 +321,8 @@ def _service(spec: Object) -> Iterator[str]:
         yield 'spec.externalIPs is ignored when spec.type is "ExternalName"'
     if kind != "ExternalName" and spec.get("externalName"):
         yield 'spec.externalName is ignored when spec.type is not "ExternalName"'
+    if spec.get("trafficDistribution") == "PreferClose":
+        yield 'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'
 
 
 def _volume(spec: Object) -> Iterator[str]:

@@ -38,6 +38,7 @@ STATEFUL_SET_FIELDS = (
 )
 _RESTART = "spec.template.spec.restartPolicy"
 _ROLLING = "RollingUpdate"
+_SET_BY_CONTROLLER = ("hostname", "subdomain")
 
 
 def _matches(selector: Object, labels: Object) -> bool | None:
@@ -189,14 +190,31 @@ def check_stateful_set(stateful_set: Object) -> list[Problem]:
         problems += non_negative("spec.ordinals.start", ordinals.get("start", 0))
     if name := spec.get("serviceName"):
         problems += each("spec.serviceName", name, label_problems(name))
-    for i, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+    for i, claim in enumerate(_claims(spec)):
         problems += check_claim_spec(claim["spec"], f"spec.volumeClaimTemplates[{i}].spec")
     problems += _selector(spec, "statefulset")
-    problems += check_selected_template(spec, nothing=False)
+    problems += check_selected_template(_with_claims(spec), nothing=False)
     if spec["template"]["spec"].get("activeDeadlineSeconds") is not None:
         why = "activeDeadlineSeconds in StatefulSet is not Supported"
         problems.append(forbidden("spec.template.spec.activeDeadlineSeconds", why))
     return problems
+
+
+def _with_claims(spec: Object) -> Object:
+    """Return a stateful set's spec with the volumes that its pods get of the claims' templates."""
+    pod = {key: v for key, v in spec["template"]["spec"].items() if key not in _SET_BY_CONTROLLER}
+    names = [(one.get("metadata") or {}).get("name", "") for one in _claims(spec)]
+    volumes = [{"name": n, "persistentVolumeClaim": {"claimName": n}} for n in dict.fromkeys(names)]
+    if volumes:
+        pod["volumes"] = volumes + [
+            one for one in pod.get("volumes") or () if one.get("name") not in names
+        ]
+    return spec | {"template": spec["template"] | {"spec": pod}}
+
+
+def _claims(spec: Object) -> list[Object]:
+    claims: list[Object] = spec.get("volumeClaimTemplates") or []
+    return claims
 
 
 def _stateful_set_strategy(strategy: Object, path: str) -> list[Problem]:
