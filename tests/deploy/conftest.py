@@ -14,13 +14,17 @@ from tests.support.api import Api
 from tests.support.control_plane import ControlPlane, GivenCluster
 
 NAME = "my-scheduler"
-# Keeps a pod at Permit until one named "release" comes by.
+# Keeps a pod at Permit until another comes by, and refuses some whatever happens.
 HOLD = '''
 from mooring import Plugin, Status
 
 
 class Hold(Plugin):
     """Let a pod wait until another one lets it go."""
+
+    def pre_filter(self, state, pod, nodes):
+        if "refuse" in pod.metadata.labels:
+            return Status.unschedulable("refused")
 
     def permit(self, state, pod, node_name):
         if "hold" in pod.metadata.labels:

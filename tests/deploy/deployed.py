@@ -78,6 +78,12 @@ class Deployed:
         """Return the first object of a kind."""
         return next(one for one in self.objects if one["kind"] == kind)
 
+    def find_named(self, kind: str, name: str) -> Object:
+        """Return the object of a kind and a name."""
+        return next(
+            one for one in self.objects if one["kind"] == kind and one["metadata"]["name"] == name
+        )
+
     def kubectl(self, *arguments: str) -> str:
         """Run kubectl as administrator on the manifests; fail where it fails."""
         ended = subprocess.run(
@@ -113,28 +119,29 @@ class Deployed:
         """Take rights away from the ClusterRole or Role for a while."""
         role = self.find(kind)
         all_of_it = rights_of(role["rules"])
+        place = role["metadata"].get("namespace", "")
         self._set(role, [rule for right, rule in all_of_it.items() if right not in rights])
         try:
             for right in rights:
-                eventually(lambda right=right: not self._may(right), "the right is gone")
+                eventually(lambda right=right: not self._may(right, place), "the right is gone")
             yield
         finally:
             self._set(role, role["rules"])
             for right in rights:
-                eventually(lambda right=right: self._may(right), "the right is back")
+                eventually(lambda right=right: self._may(right, place), "the right is back")
 
     def _set(self, role: Object, rules: list[Object]) -> None:
         metadata = role["metadata"]
         self.api.patch(role["kind"], metadata["name"], {"rules": rules}, metadata.get("namespace"))
 
-    def _may(self, right: Right) -> bool:
+    def _may(self, right: Right, namespace: str) -> bool:
         resource, _, subresource = right.resource.partition("/")
         attributes = {
             "verb": right.verb,
             "group": right.group,
             "resource": resource,
             "subresource": subresource,
-            "namespace": "" if right.resource != "leases" else self.namespace,
+            "namespace": namespace,
             # The right to all of them, or to the scheduler's own.
             "name": self.name if right.resource == "leases" and right.verb != "create" else "",
         }

@@ -147,6 +147,12 @@ def held(cluster: Cluster) -> None:
     cluster.create(ours("held", labels={"hold": ""}))
 
 
+def refused(cluster: Cluster) -> None:
+    """A pod "refused" that is tried again whatever happens, and always in vain."""
+    _have_node(cluster)
+    cluster.create(ours("refused", labels={"refuse": ""}))
+
+
 def release(cluster: Cluster) -> None:
     """Let pods go that wait at Permit."""
     cluster.create(ours("release"))

@@ -11,7 +11,7 @@ from mooring.errors import ApiError
 from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
-from mooring.observe.logs import vlog
+from mooring.observe.logs import log_error, vlog
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +51,8 @@ class DefaultBinder(Plugin):
             except ApiError as error:
                 unknown = error.status == 0 or error.status >= 500 or error.is_too_many_requests
                 if not unknown:
+                    if not error.is_not_found:
+                        log_error(log, error, "Cannot read whether a pod was bound", pod=pod)
                     return False
                 vlog(
                     log, 2, "Cannot read whether a pod was bound, trying again", pod=pod, err=error
