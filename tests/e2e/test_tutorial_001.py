@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.kubectl import Kubectl, table
+from tests.support.kubectl import table
 from tests.support.local_up import Up
-from tests.support.waiting import eventually
 
 FILTER = """      filter:
         enabled:
@@ -69,14 +68,9 @@ def test_the_pod_lands_on_the_preferred_node(
 
     lines = told.splitlines()
     select = "-n kube-system -l component=custom-scheduler"
-    whole = eventually(
-        lambda: all(line in (text := _log(kubectl, select)) for line in lines) and text,
-        "the scores in the log",
-    )
+    whole = kubectl.until(f"logs {select} --tail=-1", lines[-1])
     found = [line for line in whole.splitlines() if f" {file}:" in line]
-    # The minikube nodes come in the order of the scheduler's turn through them.
     assert [line.partition("] ")[2] for line in found] == lines
-    assert _log(kubectl, f"{select} --tail=1").count("\n") == 1
 
 
 def _deploy(cluster: Up) -> None:
@@ -97,7 +91,3 @@ def _deploy(cluster: Up) -> None:
     kubectl("apply -f rbac.yaml")
     assert kubectl("apply -f custom-scheduler.yaml") == "deployment.apps/custom-scheduler created\n"
     kubectl("rollout status deployment/custom-scheduler -n kube-system --timeout=30s")
-
-
-def _log(kubectl: Kubectl, select: str) -> str:
-    return kubectl(f"logs {select}" if "--tail" in select else f"logs {select} --tail=-1")

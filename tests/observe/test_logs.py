@@ -117,11 +117,6 @@ def test_pairs_stand_in_the_order_they_were_given() -> None:
     assert body(a_record(pod=make_pod("p"), node="n")) == '"Hello" pod="default/p" node="n"'
 
 
-def test_arguments_of_plain_logging_work_too() -> None:
-    record = logging.LogRecord("x", logging.INFO, "f.py", 1, "%s of %d", ("one", 2), None)
-    assert body(record) == '"one of 2"'
-
-
 def test_a_traceback_follows_the_line() -> None:
     try:
         raise ValueError("boom")
@@ -263,3 +258,18 @@ def test_vmodule_reaches_loggers_made_later() -> None:
 def test_a_bad_vmodule_is_refused_in_klogs_words(text: str, error: str) -> None:
     with pytest.raises(ConfigError, match=error):
         parse_vmodule(text)
+
+
+@pytest.mark.parametrize(
+    ("message", "args", "shown"),
+    [
+        pytest.param("score %d of %s", (3, "a"), "score 3 of a", id="as klog's Infof"),
+        pytest.param("score", (), '"score"', id="as klog's InfoS"),
+        pytest.param("pod %s", ("a\nE1115",), r'"pod a\nE1115"', id="nobody forges a line"),
+    ],
+)
+def test_a_message_with_arguments_is_not_quoted(
+    message: str, args: tuple[object, ...], shown: str
+) -> None:
+    record = logging.LogRecord("mooring.x", logging.INFO, "/a.py", 1, message, args, None)
+    assert body(record) == shown

@@ -73,18 +73,24 @@ def log_error(
 
 
 class KlogFormatter(logging.Formatter):
-    """Write klog's text: `I1115 06:47:38.123456   12345 file.py:210] "message" key="value"`."""
+    """Write klog's text: `I1115 06:47:38.123456   12345 file.py:210] "message" key="value"`.
+
+    A message that is put together with % is not quoted, as that of klog's Infof is not.
+    """
 
     def format(self, record: LogRecord) -> str:
         """Return the line of a record; a traceback follows on lines of its own."""
+        text, pairs = record.getMessage(), _pairs(record)
+        if not record.args or pairs or not text.isprintable():
+            text = _quote(text)
         at = time.localtime(record.created)
         micros = int(record.created % 1 * 1e6)
         parts = [
             f"{_severity(record.levelno)}{at.tm_mon:02}{at.tm_mday:02} "
             f"{at.tm_hour:02}:{at.tm_min:02}:{at.tm_sec:02}.{micros:06} {record.process or 0:7} "
-            f"{record.filename}:{record.lineno}] {_quote(record.getMessage())}"
+            f"{record.filename}:{record.lineno}] {text}"
         ]
-        parts += [f" {key}{_text(value)}" for key, value in _pairs(record).items()]
+        parts += [f" {key}{_text(value)}" for key, value in pairs.items()]
         if record.exc_info:
             parts.append("\n" + self.formatException(record.exc_info))
         return "".join(parts)

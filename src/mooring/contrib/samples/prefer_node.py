@@ -13,6 +13,9 @@ from mooring.api import Pod, ResourceList, milli_value, value
 
 log = logging.getLogger(__name__)
 
+# Written with --v=3, 4 and 5.
+_V3, _V4, _V5 = (logging.INFO - v for v in (3, 4, 5))
+
 UNSCHEDULABLE = Status.unschedulable("node is unschedulable")
 INSUFFICIENT_CPU = Status.unschedulable("Insufficient CPU")
 INSUFFICIENT_MEMORY = Status.unschedulable("Insufficient Memory")
@@ -40,7 +43,7 @@ class PreferNode(Plugin):
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         """Refuse a node that is cordoned, too small, or without a label the pod selects."""
-        log.debug("prefernode filter pod %s:%s", pod.key, node.name)
+        log.log(_V4, "prefernode filter pod %s:%s", pod.key, node.name)
         if node.unschedulable:
             return UNSCHEDULABLE
         cpu, memory = _requests(pod)
@@ -51,19 +54,20 @@ class PreferNode(Plugin):
         for key, wanted in pod.spec.node_selector.items():
             if node.labels.get(key) != wanted:
                 return INSUFFICIENT_LABEL
-        log.debug("Node %s passed all filters for pod %s", node.name, pod.key)
+        log.log(_V4, "Node %s passed all filters for pod %s", node.name, pod.key)
         return None
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         """Add up points for cpu, memory, the worker's role and the preferred node."""
-        log.debug("Scoring pod %s on node %s", pod.key, node.name)
+        log.log(_V4, "Scoring pod %s on node %s", pod.key, node.name)
         has, offers = node.node.status.capacity, node.node.status.allocatable
         cpu = _points(_milli(has, "cpu"), _milli(offers, "cpu"))
         memory = _points(_whole(has, "memory"), _whole(offers, "memory"))
         labels = _LABEL_POINTS if node.labels.get(ROLE_LABEL) == "worker" else 0
         labels += _LABEL_POINTS if node.name == self.args.node else 0
         score = cpu + memory + labels
-        log.info(
+        log.log(
+            _V3,
             "Score for pod %s on node %s: %d (CPU: %d, Memory: %d, Labels: %d)",
             *(pod.key, node.name, score, cpu, memory, labels),
         )
@@ -79,18 +83,18 @@ class PreferNode(Plugin):
     ) -> npt.NDArray[np.int64]:
         """Stretch the scores over 0 to 100; where all are the same, leave them."""
         lowest, highest = int(scores.min()), int(scores.max())
-        log.debug("Score range for pod %s: [%d, %d]", pod.key, lowest, highest)
+        log.log(_V4, "Score range for pod %s: [%d, %d]", pod.key, lowest, highest)
         if lowest == highest:
-            log.debug("No need to normalize scores as all nodes have the same score")
+            log.log(_V4, "No need to normalize scores as all nodes have the same score")
             return scores
         normalized = MAX_NODE_SCORE * (scores - lowest) // (highest - lowest)
         named = list(zip(state.get(self.name, ()), normalized.tolist(), strict=False))
         for name, score in named:
-            log.debug("Normalized score for node %s:%d", name, score)
-        log.info("Final scores for pod %s", pod.key)
+            log.log(_V4, "Normalized score for node %s:%d", name, score)
+        log.log(_V3, "Final scores for pod %s", pod.key)
         ranked = sorted(named, key=lambda one: one[1], reverse=True)
         for rank, (name, score) in enumerate(ranked, start=1):
-            log.debug("@@@ %d. Node %s: %d", rank, name, score)
+            log.log(_V5, "@@@ %d. Node %s: %d", rank, name, score)
         return normalized
 
 

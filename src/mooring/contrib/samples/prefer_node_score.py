@@ -11,6 +11,9 @@ from mooring.api import Pod
 
 log = logging.getLogger(__name__)
 
+# Written with --v=5.
+_V5 = logging.INFO - 5
+
 
 class PreferNodeScore(Plugin):
     """Send pods to one node, where it can take them."""
@@ -24,5 +27,5 @@ class PreferNodeScore(Plugin):
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         """Give the preferred node everything, the others nothing."""
-        log.debug("Scoring pod %s on node %s", pod.name, node.name)
+        log.log(_V5, "Scoring pod %s on node %s", pod.name, node.name)
         return MAX_NODE_SCORE if node.name == self.args.node else MIN_NODE_SCORE
