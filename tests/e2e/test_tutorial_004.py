@@ -14,7 +14,7 @@ IMAGE = "tanjunchen/sample-scheduler:1.0=mooring.contrib.samples:SamplePlugin"
 ACCOUNT = "system:serviceaccount:kube-system:sample-scheduler-sa"
 # What the tutorial's log tells from start to end, as 1.36 words it.
 STORY = """
-"get plugin config args: Args(favorite_color='#326CE5', favorite_number=7, thanks_to='tanjunchen')"
+get plugin config args: Args(favorite_color='#326CE5', favorite_number=7, thanks_to='tanjunchen')
 "Listing and watching" type="*v1.PodDisruptionBudget"
 "Listing and watching" type="*v1.Node"
 "Add event for node" node="k8s-master"
@@ -23,10 +23,10 @@ STORY = """
 "Attempting to acquire leader lease..." lock="kube-system/sample-scheduler"
 "Successfully acquired lease" lock="kube-system/sample-scheduler"
 "Attempting to schedule pod" pod="default/POD"
-"prefilter pod: POD"
-"filter pod: POD, node: node01"
-"filter pod: POD, node: node02"
-"prebind node info: Node(metadata=ObjectMeta(name='NODE', ...
+prefilter pod: POD
+filter pod: POD, node: node01
+filter pod: POD, node: node02
+prebind node info: Node(metadata=ObjectMeta(name='NODE', ...
 "Attempting to bind pod to node" pod="default/POD" node="NODE"
 "Successfully bound pod to node" pod="default/POD" node="NODE" evaluatedNodes=3 feasibleNodes=2
 """
