@@ -1,0 +1,83 @@
+"""Whole local clusters in the process of a test."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mooring.api.manifests import Where, read_objects
+from mooring.client.client import Client
+from mooring.framework.features import FeatureGates
+from mooring.framework.plugin import Plugin
+from mooring.local.api_server import ServerSettings
+from mooring.local.local_cluster import LocalCluster, Settings
+from mooring.local.scheduling import Plan, make_plan
+from mooring.local.transport import LocalTransport
+from tests.local.api_server import ADMIN
+
+Object = dict[str, Any]
+SECONDS = 20
+
+
+def plan(config: Path | None = None, plugins: Sequence[type[Plugin]] = ()) -> Plan:
+    """Return what a configuration file and plugins ask for."""
+    return make_plan(config, plugins, FeatureGates())
+
+
+def manifests(text: str) -> tuple[tuple[Object, Where], ...]:
+    """Return the objects of a manifest."""
+    return tuple(read_objects(text, "cluster.yaml"))
+
+
+class Reader:
+    """Look at a cluster until it is as expected."""
+
+    def __init__(self, cluster: LocalCluster) -> None:
+        self.cluster = cluster
+        self.client = Client(LocalTransport(cluster.server.api, ADMIN))
+
+    async def get(self, path: str) -> Any:
+        """Return what a path answers."""
+        return msgspec.json.decode(await self.client.request("GET", path))
+
+    async def post(self, path: str, obj: Object) -> Any:
+        """Create an object."""
+        answer = await self.client.request("POST", path, msgspec.json.encode(obj))
+        return msgspec.json.decode(answer)
+
+    async def until(self, path: str, wanted: Callable[[Any], bool]) -> Any:
+        """Return what a path answers once it is what is wanted."""
+        found = None
+        try:
+            async with asyncio.timeout(SECONDS):
+                while not wanted(found := await self.get(path)):
+                    await asyncio.sleep(0.01)
+        except TimeoutError:
+            raise AssertionError(f"{path} stayed {found}") from None
+        return found
+
+
+@asynccontextmanager
+async def running(folder: Path, **more: Any) -> AsyncIterator[Reader]:
+    """Run a cluster; `more` are fields of its settings."""
+    server = ServerSettings(kubeconfig=folder / "kubeconfig")
+    cluster = LocalCluster(Settings(**{"server": server, "plan": plan(), **more}))
+    await cluster.start()
+    try:
+        yield Reader(cluster)
+    finally:
+        await cluster.stop()
+
+
+def nodes_of(pods: Any) -> dict[str, str]:
+    """Return on which node each pod of a list is, where it is on one."""
+    return {
+        pod["metadata"]["name"]: pod["spec"]["nodeName"]
+        for pod in pods["items"]
+        if pod["spec"].get("nodeName")
+    }

@@ -1,0 +1,215 @@
+"""A whole local cluster: what it begins with, what its scheduler runs, how it starts and ends."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from mooring import Plugin, Status
+from mooring.errors import ConfigError
+from mooring.local.api_server import ServerSettings
+from mooring.local.local_cluster import LocalCluster, Settings
+from tests.local.api_server import pod
+from tests.local.clusters import manifests, nodes_of, plan, running
+
+PODS = "/api/v1/namespaces/default/pods"
+NODES = "/api/v1/nodes"
+
+
+class OnlyNodeOne(Plugin):
+    """Keep pods on node-1."""
+
+    def filter(self, state: object, pod: object, node: object) -> Status | None:
+        """Refuse the others."""
+        return None if node.name == "node-1" else Status.unschedulable("not node-1")  # type: ignore[attr-defined]
+
+
+class OnlyNodeTwo(Plugin):
+    """Keep pods on node-2."""
+
+    def filter(self, state: object, pod: object, node: object) -> Status | None:
+        """Refuse the others."""
+        return None if node.name == "node-2" else Status.unschedulable("not node-2")  # type: ignore[attr-defined]
+
+
+class Nowhere(Plugin):
+    """Keep pods waiting at Permit."""
+
+    def permit(self, state: object, pod: object, node_name: str) -> Status:
+        """Wait for a word that never comes."""
+        return Status.wait(3600)
+
+
+class Broken(Plugin):
+    """Cannot be made."""
+
+    def __init__(self, args: object = None, handle: object = None) -> None:
+        raise ValueError("no such thing")
+
+    def filter(self, state: object, pod: object, node: object) -> None:
+        """Agree."""
+
+
+async def test_nodes_are_ready_when_the_cluster_is(tmp_path: Path) -> None:
+    async with running(tmp_path, nodes=3) as cluster:
+        assert (await cluster.client.request("GET", "/readyz")) == b"ok"
+        for node in (await cluster.get(NODES))["items"]:
+            ready = {one["type"]: one["status"] for one in node["status"]["conditions"]}
+            assert ready["Ready"] == "True"
+            assert "taints" not in node["spec"]
+
+
+async def test_a_deployment_becomes_pods_that_run(tmp_path: Path) -> None:
+    async with running(tmp_path, nodes=2) as cluster:
+        template = {"metadata": {"labels": {"app": "web"}}, "spec": pod("web")["spec"]}
+        deployment = {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "web"},
+            "spec": {
+                "replicas": 3,
+                "selector": {"matchLabels": {"app": "web"}},
+                "template": template,
+            },
+        }
+        path = "/apis/apps/v1/namespaces/default/deployments"
+        await cluster.post(path, deployment)
+        await cluster.until(f"{path}/web", lambda one: one["status"].get("readyReplicas") == 3)
+        managers = {
+            entry["manager"]
+            for one in (await cluster.get(PODS))["items"]
+            for entry in one["metadata"]["managedFields"]
+        }
+        assert managers == {"kube-controller-manager", "kubelet"}
+
+
+async def test_it_is_not_ready_before_everything_is_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = asyncio.Event()
+
+    async def wait(self: object) -> None:
+        await gate.wait()
+
+    monkeypatch.setattr("mooring.local.workers.Workers.start", wait)
+    settings = Settings(server=ServerSettings(kubeconfig=tmp_path / "kubeconfig"), plan=plan())
+    cluster = LocalCluster(settings)
+    starting = asyncio.create_task(cluster.start())
+    while not cluster.server.url:
+        await asyncio.sleep(0)
+    assert not cluster.server.api.ready
+    assert not (tmp_path / "kubeconfig").exists()
+    gate.set()
+    await starting
+    assert cluster.server.api.ready
+    assert (tmp_path / "kubeconfig").exists()
+    await cluster.stop()
+
+
+async def test_without_nodes_the_controllers_begin_with_the_first_fake_one(tmp_path: Path) -> None:
+    async with running(tmp_path, nodes=0) as cluster:
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "theirs"}}
+        await cluster.post(NODES, node)
+        maps = "/api/v1/namespaces/default/configmaps"
+        assert (await cluster.get(maps))["items"] == []
+        metadata = {"name": "fake", "annotations": {"kwok.x-k8s.io/node": "fake"}}
+        await cluster.post(NODES, {**node, "metadata": metadata})
+        await cluster.post(PODS, pod("a"))
+        path = f"{PODS}/a"
+        found = await cluster.until(path, lambda one: one["status"]["phase"] == "Running")
+        assert found["spec"]["nodeName"] == "fake"
+        assert [one["metadata"]["name"] for one in (await cluster.get(maps))["items"]] == [
+            "kube-root-ca.crt"
+        ]
+        theirs = await cluster.get(f"{NODES}/theirs")
+        assert "addresses" not in theirs["status"]
+
+
+async def test_a_file_without_default_scheduler_gets_it_beside_its_own(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\n"
+        "kind: KubeSchedulerConfiguration\n"
+        "profiles:\n"
+        "- schedulerName: mine\n"
+        "  plugins: {multiPoint: {enabled: [{name: OnlyNodeOne}]}}\n"
+    )
+    both = plan(config, [OnlyNodeOne])
+    assert [one.scheduler_name for one in both.config.profiles] == ["mine", "default-scheduler"]
+    async with running(tmp_path, nodes=3, plan=both) as cluster:
+        await cluster.post(PODS, pod("a", schedulerName="mine"))
+        await cluster.post(PODS, pod("b"))
+        found = await cluster.until(PODS, lambda pods: len(nodes_of(pods)) == 2)
+        assert nodes_of(found)["a"] == "node-1"
+
+
+async def test_the_added_profile_takes_its_order_from_the_file(tmp_path: Path) -> None:
+    class Oldest(Plugin):
+        def less(self, a: object, b: object) -> bool:
+            return False
+
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\n"
+        "kind: KubeSchedulerConfiguration\n"
+        "profiles:\n"
+        "- schedulerName: mine\n"
+        "  plugins: {queueSort: {enabled: [{name: Oldest}], disabled: [{name: PrioritySort}]}}\n"
+    )
+    async with running(tmp_path, nodes=1, plan=plan(config, [Oldest])) as cluster:
+        await cluster.post(PODS, pod("a"))
+        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-0"})
+
+
+async def test_pods_that_wait_outlive_a_change_of_plugins(tmp_path: Path) -> None:
+    async with running(tmp_path, nodes=3, plan=plan(plugins=[Nowhere])) as cluster:
+        await cluster.post(PODS, pod("a"))
+        scheduler = cluster.cluster._scheduler
+        assert scheduler is not None
+        async with asyncio.timeout(10):
+            while not list(scheduler._running.scheduler.on_the_way.waiting()):
+                await asyncio.sleep(0.01)
+        await cluster.cluster.replace_scheduler(plan(plugins=[OnlyNodeTwo]))
+        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-2"})
+
+
+async def test_plugins_that_cannot_be_made_leave_the_old_ones_at_work(tmp_path: Path) -> None:
+    async with running(tmp_path, nodes=3, plan=plan(plugins=[OnlyNodeOne])) as cluster:
+        with pytest.raises(Exception, match="no such thing"):
+            await cluster.cluster.replace_scheduler(plan(plugins=[Broken]))
+        await cluster.post(PODS, pod("a"))
+        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-1"})
+
+
+async def test_what_cannot_start_leaves_nothing_running(tmp_path: Path) -> None:
+    settings = Settings(
+        server=ServerSettings(kubeconfig=tmp_path / "kubeconfig"),
+        plan=plan(plugins=[Broken]),
+        nodes=1,
+    )
+    before = asyncio.all_tasks()
+    cluster = LocalCluster(settings)
+    with pytest.raises(Exception, match="no such thing"):
+        await cluster.start()
+    assert asyncio.all_tasks() == before
+    assert not (tmp_path / "kubeconfig").exists()
+
+
+async def test_two_clusters_cannot_share_a_folder(tmp_path: Path) -> None:
+    server = ServerSettings(kubeconfig=tmp_path / "kubeconfig", data_dir=tmp_path / "data")
+    async with running(tmp_path, server=server):
+        with pytest.raises(ConfigError, match="another local cluster keeps its objects here"):
+            LocalCluster(Settings(server=server, plan=plan()))
+
+
+async def test_nodes_and_pods_go_on_after_a_restart(tmp_path: Path) -> None:
+    server = ServerSettings(kubeconfig=tmp_path / "kubeconfig", data_dir=tmp_path / "data")
+    objects = manifests("{apiVersion: v1, kind: Namespace, metadata: {name: mine}}")
+    for name in ("a", "b"):
+        async with running(tmp_path, server=server, nodes=2, objects=objects) as cluster:
+            await cluster.post(PODS, pod(name))
+            await cluster.until(f"{PODS}/{name}", lambda one: one["status"]["phase"] == "Running")
+            assert len((await cluster.get(NODES))["items"]) == 2
+    assert {"a", "b"} == set(nodes_of(await cluster.get(PODS)))

@@ -1,0 +1,148 @@
+"""Copying a cluster: what comes along, that it stays, and that the source is only read."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mooring.client import transport as wire
+from mooring.client.client import Client
+from mooring.client.kubeconfig import load_kubeconfig
+from mooring.local import source_cluster
+from mooring.local.api_server import ApiServer, ServerSettings
+from mooring.local.exchange import User
+from mooring.local.source_cluster import SourceCluster
+from mooring.local.transport import LocalTransport
+from tests.local.api_server import pod
+from tests.local.clusters import manifests, running
+
+CLUSTER = """
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n2}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: c, image: i}]}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: hidden, namespace: shop}
+stringData: {password: secret}
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high}
+value: 7
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web, namespace: shop, finalizers: [example.com/theirs]}
+spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: boats.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: boats, singular: boat, kind: Boat, listKind: BoatList}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+---
+apiVersion: example.com/v1
+kind: Boat
+metadata: {name: b, namespace: shop}
+"""
+PODS = "/api/v1/namespaces/shop/pods"
+
+
+def _by_uid(found: Any) -> dict[str, str]:
+    return {one["metadata"]["uid"]: one["metadata"]["name"] for one in found["items"]}
+
+
+class Recording:
+    """A transport that notes what is sent."""
+
+    def __init__(self, inner: LocalTransport) -> None:
+        self._inner = inner
+        self.server = inner.server
+        self.sent: list[tuple[str, str]] = []
+
+    async def send(self, request: wire.Request) -> wire.Response:
+        self.sent.append((request.method, request.target))
+        return await self._inner.send(request)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+async def test_a_copy_is_the_same_cluster_and_goes_on_by_itself(tmp_path: Path) -> None:
+    there, here = tmp_path / "there", tmp_path / "here"
+    async with running(there, objects=manifests(CLUSTER)) as source:
+        path = "/apis/apps/v1/namespaces/shop/deployments/web"
+        await source.until(path, lambda one: one["status"].get("readyReplicas") == 2)
+        pods = _by_uid(await source.get(PODS))
+        before = source.cluster.server.cluster.store.version
+        connection = load_kubeconfig(there / "kubeconfig")
+        async with running(here, source=connection) as copy:
+            assert _by_uid(await copy.get(PODS)) == pods
+            assert len((await copy.get("/api/v1/nodes"))["items"]) == 2
+            assert (await copy.get("/apis/scheduling.k8s.io/v1/priorityclasses/high"))["value"] == 7
+            await copy.get("/apis/example.com/v1/namespaces/shop/boats/b")
+            assert (await copy.get("/api/v1/namespaces/shop/secrets"))["items"] == []
+            budgets = "/apis/policy/v1/namespaces/shop/poddisruptionbudgets/web"
+            assert "finalizers" not in (await copy.get(budgets))["metadata"]
+            # A new pod shows that controllers and scheduler have seen everything: nothing was
+            # collected, and nothing was made twice.
+            await copy.post(PODS, pod("late"))
+            await copy.until(f"{PODS}/late", lambda one: one["status"]["phase"] == "Running")
+            found = _by_uid(await copy.get(PODS))
+            assert {uid: name for uid, name in found.items() if name != "late"} == pods
+            counts = copy.cluster.copied.counts
+            assert (counts["nodes"], counts["pods"], counts["boats"]) == (2, 2, 1)
+        assert _by_uid(await source.get(PODS)) == pods
+        # Heartbeats go on, but nobody else wrote.
+        changes = source.cluster.server.cluster.store.version - before
+        assert changes <= 4
+
+
+async def test_the_source_is_only_read_page_by_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_cluster, "PAGE", 2)
+    target = ApiServer(ServerSettings(kubeconfig=tmp_path / "target"))
+    async with running(tmp_path, nodes=5) as source:
+        api = source.cluster.server.api
+        transport = Recording(LocalTransport(api, User("reader", ("system:masters",))))
+        copied = await SourceCluster(Client(transport)).copy_into(target.cluster)
+    assert copied.counts["nodes"] == 5
+    assert not copied.left_out
+    assert {method for method, _ in transport.sent} == {"GET"}
+    assert sum(path.startswith("/api/v1/nodes?") for _, path in transport.sent) == 3
+    assert not any("secrets" in path for _, path in transport.sent)
+
+
+async def test_what_may_not_be_read_is_left_out_and_said(tmp_path: Path) -> None:
+    target = ApiServer(ServerSettings(kubeconfig=tmp_path / "target"))
+    async with running(tmp_path, nodes=1) as source:
+        api = source.cluster.server.api
+        transport = LocalTransport(api, User("system:kube-scheduler"))
+        copied = await SourceCluster(Client(transport)).copy_into(target.cluster)
+    assert copied.counts["nodes"] == 1
+    refused = [one for one in copied.left_out if one.startswith("networkpolicies: ")]
+    assert "forbidden" in refused[0]
+    await asyncio.sleep(0)
