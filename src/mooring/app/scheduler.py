@@ -364,13 +364,16 @@ class Scheduler:
                 wait = PermitWait(pod, waits, self.clock.now())
                 self.on_the_way.add_waiting(wait)
                 status = None
-        placement = Placement(pod, node_name, state, profile, wait)
+        # Not the decision itself: its arrays are large, and thousands of pods may be on their way.
+        feasible = 0 if decision.feasible is None else len(decision.feasible)
+        evaluated = decision.evaluated_nodes
+        placement = Placement(pod, node_name, state, profile, wait, evaluated, feasible)
         if status is not None:
             log_traceback(status, pod)
             self._give_back(placement)
             self._fail(info, info.pod, Failure.on_node(status), start)
             return
-        self._start(self._bind(info, placement, decision, start))
+        self._start(self._bind(info, placement, start))
 
     def _give_back(self, placement: Placement) -> bool:
         """Unreserve and forget; False where the pod was no longer assumed."""
@@ -386,9 +389,7 @@ class Scheduler:
         self.cache.forget_pod(uid)
         return True
 
-    async def _bind(
-        self, info: QueuedPodInfo, placement: Placement, decision: Decision, start: float
-    ) -> None:
+    async def _bind(self, info: QueuedPodInfo, placement: Placement, start: float) -> None:
         uid = info.uid
         permitted = False
 
@@ -415,8 +416,8 @@ class Scheduler:
             "Successfully bound pod to node",
             pod=placement.pod,
             node=placement.node_name,
-            evaluatedNodes=decision.evaluated_nodes,
-            feasibleNodes=0 if decision.feasible is None else len(decision.feasible),
+            evaluatedNodes=placement.evaluated_nodes,
+            feasibleNodes=placement.feasible_nodes,
         )
         self._observe_bound(info, placement, start)
         await self._binding.tell(placement)

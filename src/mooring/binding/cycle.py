@@ -47,6 +47,9 @@ class Placement(msgspec.Struct, frozen=True):
     profile: Profile
     #: Where the pod waits at Permit.
     wait: PermitWait | None = None
+    #: How many nodes were asked, and how many of them would have done.
+    evaluated_nodes: int = 0
+    feasible_nodes: int = 0
 
 
 class BindingCycles:
