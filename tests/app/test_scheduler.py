@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from typing import Any
 
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 from mooring import ActionType, ClusterEvent, EventResource, Plugin, PreFlight, Status
 from mooring.api import Pod
 from mooring.errors import ApiError
+from mooring.framework.decision import Decision
 from mooring.queue.queued_pod_info import Place
 from tests.app.world import World, make_node, make_pod
 
@@ -281,3 +283,15 @@ async def test_activated_pods_are_tried_at_once() -> None:
     next(iter(world.scheduler.profiles.values())).handle.activate([pod])
     await world.settle()
     assert world.queued(pod).attempts == attempts + 1
+
+
+async def test_pods_on_their_way_keep_no_decision() -> None:
+    world = World(answering("permit", Status.wait(60)))
+    world.nodes.add(make_node("n"))
+    world.pods.add(make_pod("travels"))
+    await world.settle()
+    assert [waiting.pod.name for waiting in world.scheduler.on_the_way.waiting()] == ["travels"]
+    gc.collect()
+    decisions = [obj for obj in gc.get_objects() if isinstance(obj, Decision)]
+    assert not [decision for decision in decisions if decision.pod.name == "travels"]
+    await world.after(61)
