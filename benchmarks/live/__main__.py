@@ -20,6 +20,8 @@ from tests.support.control_plane import ControlPlane
 from tests.support.real_parts import locate
 
 _LARGE = 5000
+#: Most memory that Mooring may use, in kube-scheduler's.
+_MEMORY = 1.5
 #: Seconds for one run.
 _PATIENCE = 900.0
 
@@ -115,7 +117,9 @@ async def _run(
     await cluster.create(pods)
     wanted = {pod.metadata.name for pod in pods if workload.leaves == 0 or _fits(pod)}
     start = time.monotonic()
-    with SchedulerProcess(scheduler, program, folder, plane.scheduler_kubeconfig) as process:
+    with SchedulerProcess(
+        scheduler, program, folder, plane.scheduler_kubeconfig, workload.settings
+    ) as process:
         left = await cluster.wait_bound(wanted, _PATIENCE)
         usage = process.usage()
     binds = sorted(cluster.bound[name] for name in wanted - left)
@@ -159,7 +163,9 @@ def _report(name: str, workload: LiveWorkload, nodes: int, runs: dict[str, list[
         if faster < workload.faster:
             missed.append(f"{name}: {faster:.2f} times the pods/s, to reach {workload.faster}")
         if cheaper > workload.cpu:
-            missed.append(f"{name}: {cheaper:.2f} of the CPU, to reach {workload.cpu:.2f}")
+            missed.append(f"{name}: {cheaper:.2f} of the CPU, to reach {workload.cpu:.3f}")
+        if memory[1] > memory[0] * _MEMORY:
+            missed.append(f"{name}: {memory[1] / memory[0]:.2f} of the memory, to reach {_MEMORY}")
     return missed
 
 

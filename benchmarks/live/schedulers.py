@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import msgspec
 import yaml
+
+import mooring
 
 REFERENCE = "kube-scheduler"
 MOORING = "mooring"
@@ -26,7 +32,14 @@ class Usage(msgspec.Struct, frozen=True):
 class SchedulerProcess:
     """A scheduler under test; stopped with the context."""
 
-    def __init__(self, name: str, program: list[str], folder: Path, kubeconfig: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        program: list[str],
+        folder: Path,
+        kubeconfig: Path,
+        settings: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         config = folder / f"{name}.yaml"
         config.write_text(
             yaml.safe_dump(
@@ -39,6 +52,7 @@ class SchedulerProcess:
                         "qps": 5000,
                         "burst": 5000,
                     },
+                    **settings,
                 }
             )
         )
@@ -72,5 +86,7 @@ class SchedulerProcess:
 
 def programs(reference: Path) -> dict[str, list[str]]:
     """Return how each scheduler is started."""
-    mooring = [str(Path(sys.executable).with_name("mooring-kube-scheduler"))]
-    return {REFERENCE: [str(reference)], MOORING: mooring}
+    # As an installer leaves it: where nothing may write bytecode, each start would compile it.
+    compileall.compile_dir(str(Path(mooring.__file__).parent), quiet=2)
+    program = Path(sys.executable).with_name("mooring-kube-scheduler")
+    return {REFERENCE: [str(reference)], MOORING: [str(program)]}

@@ -28,6 +28,8 @@ class LiveWorkload(msgspec.Struct, frozen=True):
     filler: Callable[[Node], Iterator[Pod]] | None = None
     #: Whether some of the pods fit nowhere.
     leaves: float = 0.0
+    #: What both schedulers' configuration says besides the defaults.
+    settings: dict[str, Any] = {}
     #: What placements must satisfy: the pods as bound, by node.
     check: Callable[[Sequence[Pod]], str] = lambda pods: ""
 
@@ -96,6 +98,14 @@ PREFERRED = PodTemplate(
 
 WORKLOADS: dict[str, LiveWorkload] = {
     "basic": LiveWorkload((2000, 3000), _simple(PodTemplate()), 1.5, 1 / 4),
+    # kube-scheduler scores a share of the nodes by default, Mooring all of them.
+    "basic-every-node": LiveWorkload(
+        (1000, 1000),
+        _simple(PodTemplate()),
+        8.0,
+        1 / 4,
+        settings={"percentageOfNodesToScore": 100},
+    ),
     "anti-affinity": LiveWorkload(
         (400, 1500), _simple(ANTI_AFFINITY), 4.0, 1 / 8, check=_one_per_node
     ),
@@ -106,7 +116,7 @@ WORKLOADS: dict[str, LiveWorkload] = {
     "spread-soft": LiveWorkload((1500, 1500), _simple(_spread("ScheduleAnyway")), 4.0, 1 / 8),
     "unschedulable": LiveWorkload((1500, 2000), _with_huge, 1.5, 1 / 8, leaves=0.2),
     "preemption": LiveWorkload(
-        (200, 300),
+        (200, 500),
         _simple(PodTemplate(cpu="3", priority=None, priorityClassName=HIGH)),
         5.0,
         1 / 8,
