@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import AsyncExitStack
 
 from mooring.api import Node
@@ -19,9 +20,12 @@ from mooring.local.nodes.real_pods import ContainerSettings
 from mooring.local.store import Event
 from mooring.local.transport import LocalTransport
 from mooring.observe.clock import Clock
+from mooring.observe.logs import log_error
+
+log = logging.getLogger(__name__)
 
 _NODES = "/nodes"
-_NOT_READY = "node.kubernetes.io/not-ready"
+_WHILE_NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 #: Seconds between two looks at the nodes that come up, and until their state is no concern.
 _LOOK = 0.01
 _PATIENCE = 10.0
@@ -55,6 +59,7 @@ class Workers:
     def _seen(self, event: Event) -> None:
         if self._starting is None and _is_fake(event.stored.object):
             self._starting = asyncio.get_running_loop().create_task(self._begin())
+            self._starting.add_done_callback(_log_failure)
 
     async def _begin(self) -> None:
         self._server.publish_authority()
@@ -96,6 +101,11 @@ class Workers:
         await self._parts.aclose()
 
 
+def _log_failure(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        log_error(log, task.exception(), "The controllers and fake nodes cannot start")
+
+
 def _is_fake(node: dict[str, object]) -> bool:
     metadata = node["metadata"]
     assert isinstance(metadata, dict)
@@ -104,5 +114,6 @@ def _is_fake(node: dict[str, object]) -> bool:
 
 
 def _is_settled(node: Node) -> bool:
-    tainted = any(taint.key == _NOT_READY for taint in node.spec.taints)
-    return tainted is not (node_status.ready_condition(node) == "True")
+    ready = node_status.ready_condition(node)
+    tainted = any(taint.key in _WHILE_NOT_READY for taint in node.spec.taints)
+    return ready != "" and tainted is not (ready == "True")
