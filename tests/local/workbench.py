@@ -24,6 +24,7 @@ from mooring.local.controllers.daemon_pods import target_of
 from mooring.local.controllers.kinds import PODS
 from mooring.local.controllers.writer import Writer
 from mooring.local.nodes.fake_nodes import FakeNodes
+from mooring.local.nodes.real_pods import ContainerSettings
 from mooring.observe.clock import Clock
 
 SECONDS = 30
@@ -60,14 +61,23 @@ class ManualClock:
 class Workbench:
     """What a test has: verbs on objects, and waiting for what comes of them."""
 
-    def __init__(self, kubeconfig: Path, *, nodes: int = 2, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        kubeconfig: Path,
+        *,
+        nodes: int = 2,
+        clock: Clock | None = None,
+        containers: ContainerSettings | None = None,
+    ) -> None:
         self.kubeconfig = kubeconfig
         self.client = Client(AiohttpTransport(load_kubeconfig(kubeconfig)))
         self.informers = InformerFactory(self.client, selections={})
         self.namespace = f"test-{uuid.uuid4().hex[:10]}"
         self.writer = Writer(self.client)
         self.controllers = Controllers(self.client, self.informers, clock)
-        self.fake_nodes = FakeNodes(self.client, self.informers, clock, count=nodes)
+        self.fake_nodes = FakeNodes(
+            self.client, self.informers, clock, count=nodes, containers=containers
+        )
         self._changed = asyncio.Event()
         self._binding: set[asyncio.Task[None]] = set()
         self._made: list[tuple[Any, Object]] = []
