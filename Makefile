@@ -18,7 +18,7 @@ API       ?= real
 API_local := export KUBE_APISERVER=$(abspath tests/support)/local-kube-apiserver ETCD=$(abspath tests/support)/local-etcd;
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test soak testenv testenv-env behave kubectl-judge lint format bench bench-live bench-local clean
+.PHONY: help venv up test soak testenv helm testenv-env behave kubectl-judge lint format bench bench-live bench-local clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -34,6 +34,19 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
+# A filter by label, on four nodes of which one will do once it is labelled.
+up: venv ## run a local cluster with a sample plugin, for kubectl to use
+	@command -v kubectl > /dev/null || \
+	  echo 'There is no kubectl on the path; https://kubernetes.io/docs/tasks/tools/ says how to get one.'
+	@echo 'In another terminal, try:'
+	@echo '  export KUBECONFIG=$(CURDIR)/.mooring/kubeconfig'
+	@echo '  kubectl create deployment web --image=nginx'
+	@echo '  kubectl describe pod -l app=web         # pending: no node has the label cpu=true'
+	@echo '  kubectl label nodes node1 cpu=true'
+	@echo '  kubectl get pods -o wide                # running on node1'
+	@echo
+	@$(BIN)/mooring up -f examples/sample/cluster.yaml --plugin mooring.contrib.samples:Sample $(ARGS)
+
 test: venv ## run every test; those that need real parts, where Go is present
 	@$(TESTENV) --optional
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
@@ -46,6 +59,9 @@ soak: venv ## run SEEDS=N seeds of the fault simulation, from FIRST=N on
 
 testenv: ## build kube-apiserver, kube-scheduler, kubectl and etcd into a cache folder (needs Go)
 	@$(TESTENV)
+
+helm: ## build helm, which renders the chart for its tests, into the cache folder (needs Go)
+	@$(PYTHON) -m tools.helm
 
 testenv-env: ## print the export lines of what testenv built
 	@$(TESTENV) --env

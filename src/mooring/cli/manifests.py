@@ -107,8 +107,10 @@ def make_settings(
     replicas = args.replicas
     if replicas is None:
         replicas = 2 if election.leader_elect else 1
-    if replicas < 0 or (replicas > 1 and not election.leader_elect):
-        raise ConfigError(_TWICE.format(replicas) if replicas > 1 else "--replicas: less than none")
+    elif replicas < 0:
+        raise ConfigError(f"--replicas={replicas}: must be 0 or more")
+    elif replicas > 1 and not election.leader_elect:
+        raise ConfigError(_TWICE.format(replicas))
     lease = (election.resource_namespace, election.resource_name)
     settings = Settings(
         name=args.name,
