@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from mooring.api.field_selectors import FieldRequirement, FieldSelector
 from mooring.api.labels import (
     DOES_NOT_EXIST,
@@ -87,7 +89,7 @@ class Selection:
         for one in self._fields.requirements:
             found = known.get(one.path)
             if found is None:
-                found = known[one.path] = _field(stored.object, one.path)
+                found = known[one.path] = _read(stored, one.path)
             if (found == one.value) is not one.equal:
                 return False
         return True
@@ -111,6 +113,21 @@ class Selection:
 EVERYTHING = Selection(Selector(), FieldSelector())
 
 
+def _read(stored: Stored, path: str) -> str:
+    if not stored.is_folded or path in _SPECIAL_PATHS:
+        return _field(stored.object, path)
+    # A list asks this of thousands of objects: the rest of each is skipped, not decoded.
+    data: msgspec.Raw | bytes | None = stored.data
+    for step in path.split("."):
+        if data is None or data[:1] != b"{":
+            return _shown(None, path)
+        data = _parts(data).get(step)
+    return _shown(None if data is None else msgspec.json.decode(data), path)
+
+
+_parts = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
 def _field(obj: Object, path: str) -> str:
     special = _SPECIAL.get((obj.get("kind"), path))
     if special is not None:
@@ -118,6 +135,10 @@ def _field(obj: Object, path: str) -> str:
     found: Any = obj
     for step in path.split("."):
         found = found.get(step) if isinstance(found, dict) else None
+    return _shown(found, path)
+
+
+def _shown(found: Any, path: str) -> str:
     if found is None:
         return _ABSENT.get(path, "")
     if isinstance(found, bool):
@@ -148,6 +169,7 @@ _SPECIAL: dict[tuple[Any, str], Callable[[Object], str]] = {
     ("PersistentVolumeClaim", "name"): lambda obj: str(obj["metadata"]["name"]),
     ("Job", "status.successful"): lambda obj: str(obj.get("status", {}).get("succeeded") or 0),
 }
+_SPECIAL_PATHS = frozenset(path for _, path in _SPECIAL)
 
 
 _EXPECTED = {

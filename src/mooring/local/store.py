@@ -80,6 +80,11 @@ class Stored:
             self._data = encode(head | obj)
         return self._data
 
+    @property
+    def is_folded(self) -> bool:
+        """Tell whether the object would have to be decoded."""
+        return self._object is None
+
     def keep_by(self, keep: Callable[[Stored], None]) -> None:
         """Tell `keep` whenever the object is decoded, now too: it says when to `fold` it."""
         self._keep = keep

@@ -37,7 +37,7 @@ class Watcher:
         self._store = cluster.store
         self._served = served
         self._waiting: deque[tuple[str, Stored]] = deque()
-        self._wake = asyncio.Event()
+        self._woken: asyncio.Future[None] | None = None
         self.overrun = False
         self._stop = cluster.store.listen(served.store, self._take)
 
@@ -65,19 +65,25 @@ class Watcher:
             self.overrun = True
         else:
             self._waiting.append((type, stored))
-        self._wake.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._woken is not None and not self._woken.done():
+            self._woken.set_result(None)
 
     async def next(self, seconds: float) -> list[tuple[str, Stored]]:
         """Return what has come, after waiting up to some seconds for it."""
         if not self._waiting:
-            self._wake.clear()
+            # Not wait_for: in Python 3.11 it forgets that it was cancelled where the wait has just
+            # come to its end, and its task is most of what an event costs many watches.
+            loop = asyncio.get_running_loop()
+            self._woken = loop.create_future()
+            timer = loop.call_later(seconds, self._wake)
             try:
-                # Not wait_for: in Python 3.11 it forgets that it was cancelled where the wait has
-                # just come to its end.
-                async with asyncio.timeout(seconds):
-                    await self._wake.wait()
-            except TimeoutError:
-                return []
+                await self._woken
+            finally:
+                timer.cancel()
+                self._woken = None
         found = [*self._waiting]
         self._waiting.clear()
         return found

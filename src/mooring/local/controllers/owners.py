@@ -63,8 +63,11 @@ def owned(store: Store[Any], owner: KubeObject) -> list[Any]:
 
 
 def count(store: Store[Any], owner: KubeObject | None) -> int:
-    """Return how many objects name `owner` as their controller."""
-    return 0 if owner is None else store.count_by_index(_INDEX, owner.metadata.uid)
+    """Return how many objects `claim` goes over: those of `owner`, and orphans."""
+    if owner is None:
+        return 0
+    alone = store.count_by_index(_INDEX, ("orphan", owner.metadata.namespace))
+    return alone + store.count_by_index(_INDEX, owner.metadata.uid)
 
 
 def orphans(store: Store[Any], namespace: str) -> list[Any]:

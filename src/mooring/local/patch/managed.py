@@ -59,11 +59,12 @@ Manager = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """Hold what one manager owns, in which version, since when."""
+    """Hold what one manager owns, in which version, since when; `written` as it was read."""
 
     fields: FieldSet
     version: str
     time: str | None
+    written: Object | None = None
 
 
 Managers = dict[Manager, Owned]
@@ -104,8 +105,11 @@ def custom_reset_fields(kind: CustomKind, subresource: str) -> FieldSet:
     return FieldSet.of(("f:status",)) if has_status and not subresource else FieldSet()
 
 
-def read_managers(entries: Any) -> Managers | None:
-    """Read metadata.managedFields; None where an entry is malformed."""
+def read_managers(entries: Any, *, ours: bool = False) -> Managers | None:
+    """Read metadata.managedFields; None where an entry is malformed.
+
+    Entries that are `ours`, as `write_managers` made them, are written again as they are.
+    """
     managers: Managers = {}
     for entry in entries or ():
         if not isinstance(entry, dict):
@@ -118,8 +122,9 @@ def read_managers(entries: Any) -> Managers | None:
         identity = manager_of(
             entry.get("manager", ""), operation, version, entry.get("subresource", "")
         )
-        fields = FieldSet.from_fields(entry.get("fieldsV1"))
-        managers[identity] = Owned(fields, version, entry.get("time"))
+        written = entry.get("fieldsV1")
+        fields = FieldSet.from_fields(written)
+        managers[identity] = Owned(fields, version, entry.get("time"), written if ours else None)
     return managers
 
 
@@ -131,7 +136,7 @@ def write_managers(managers: Managers) -> list[Object]:
         if owned.time is not None:
             entry["time"] = owned.time
         entry["fieldsType"] = "FieldsV1"
-        entry["fieldsV1"] = owned.fields.to_fields()
+        entry["fieldsV1"] = owned.written or owned.fields.to_fields()
         if subresource:
             entry["subresource"] = subresource
         entries.append(entry)
@@ -171,7 +176,7 @@ def strip(managers: Managers, identity: Manager) -> None:
         if fields.empty():
             del managers[identity]
         else:
-            managers[identity] = replace(owned, fields=fields)
+            managers[identity] = replace(owned, fields=fields, written=None)
 
 
 def take_over(
@@ -186,11 +191,14 @@ def take_over(
             result[other] = owned
             continue
         taken = owned.fields.intersection(touched)
+        if taken.empty() and comparison.removed.empty():
+            result[other] = owned
+            continue
         if not taken.empty():
             conflicts[other] = taken
         fields = owned.fields.difference(taken).difference(comparison.removed)
         if not fields.empty():
-            result[other] = replace(owned, fields=fields)
+            result[other] = replace(owned, fields=fields, written=None)
     return result, conflicts
 
 
@@ -242,13 +250,14 @@ def empty_object(type: Type) -> Object:
 
 def _live_or_new(live: Object, document: Object, subresource: bool) -> Managers:
     """Return the managers to start from: those of the request, unless it has none."""
-    stored = read_managers(live.get("metadata", {}).get("managedFields")) or {}
-    if subresource:
-        return stored
-    given = document.get("metadata", {}).get("managedFields")
-    if given is not None and (given == [] or given == [{}]):
-        return {}
-    return read_managers(given) or stored
+    stored = live.get("metadata", {}).get("managedFields")
+    if not subresource:
+        given = document.get("metadata", {}).get("managedFields")
+        if given is not None and (given == [] or given == [{}]):
+            return {}
+        if given != stored and (found := read_managers(given)):
+            return found
+    return read_managers(stored, ours=True) or {}
 
 
 def _capped(managers: Managers) -> Managers:
