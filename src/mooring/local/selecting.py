@@ -119,9 +119,10 @@ def _read(stored: Stored, path: str) -> str:
     # A list asks this of thousands of objects: the rest of each is skipped, not decoded.
     data: msgspec.Raw | bytes | None = stored.data
     for step in path.split("."):
-        if data is None or data[:1] != b"{":
-            return _shown(None, path)
-        data = _parts(data).get(step)
+        try:
+            data = None if data is None else _parts(data).get(step)
+        except msgspec.ValidationError:
+            data = None
     return _shown(None if data is None else msgspec.json.decode(data), path)
 
 
