@@ -11,6 +11,8 @@ from benchmarks.local.wire import Wire
 from mooring.client.transport import Request
 
 LISTED = 1000
+#: A scheduler that does not run: what is measured is the API server alone.
+_NOBODY = "nobody"
 _STRATEGIC = "application/strategic-merge-patch+json"
 _APPLY = "application/apply-patch+yaml"
 
@@ -30,9 +32,15 @@ async def measure(server: Server, connections: int, count: int) -> list[Figure]:
     prefix = f"bench-{connections}"
     names = [f"{prefix}-{i}" for i in range(max(count, LISTED))]
     try:
-        await rate("create pod", (create(PODS, pod(name)) for name in names[:count]), count)
+        await rate(
+            "create pod",
+            (create(PODS, pod(name, schedulerName=_NOBODY)) for name in names[:count]),
+            count,
+        )
         # The list is of the same length whatever the count.
-        await wire.send_all((create(PODS, pod(name)) for name in names[count:]), connections)
+        await wire.send_all(
+            (create(PODS, pod(name, schedulerName=_NOBODY)) for name in names[count:]), connections
+        )
         await rate("get pod", (Request("GET", f"{PODS}/{name}") for name in names[:count]), count)
         lists = max(4, count // 50)
         target = f"{PODS}?limit={LISTED}&labelSelector=app%3Dbench"

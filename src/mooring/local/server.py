@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import logging
 import ssl
@@ -79,11 +80,14 @@ class Server:
         try:
             request.body = await _body(raw)
         except refusals.Refusal as refusal:
-            return _plain(refuse(refusal), False)
+            return _plain(refuse(refusal))
         response = await self._handler(request)
         if response.stream is not None:
             return await _stream(raw, response)
-        return _plain(response, "gzip" in request.headers.get("accept-encoding", ""))
+        packs = "gzip" in request.headers.get("accept-encoding", "")
+        if packs and len(response.body) > _WORTH_PACKING:
+            await _pack(response)
+        return _plain(response)
 
 
 def _joined(raw: web.BaseRequest) -> dict[str, str]:
@@ -119,14 +123,17 @@ def _quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
 
 
-def _plain(response: Response, pack: bool) -> web.Response:
-    body, headers = response.body, _headers(response)
-    if pack and len(body) > _WORTH_PACKING:
-        body = gzip.compress(body, 1)
-        headers += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
-    answer = web.Response(status=response.code, body=body)
+async def _pack(response: Response) -> None:
+    # A list of ten thousand pods takes most of a second, which nobody else should wait for.
+    body = response.body
+    response.body = await asyncio.to_thread(gzip.compress, body, 1)
+    response.headers |= {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+
+
+def _plain(response: Response) -> web.Response:
+    answer = web.Response(status=response.code, body=response.body)
     answer.headers.popall("Content-Type", None)
-    answer.headers.extend(headers)
+    answer.headers.extend(_headers(response))
     return answer
 
 
