@@ -18,7 +18,7 @@ API       ?= real
 API_local := export KUBE_APISERVER=$(abspath tests/support)/local-kube-apiserver ETCD=$(abspath tests/support)/local-etcd;
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up test soak testenv helm testenv-env behave kubectl-judge lint format bench bench-live bench-local clean
+.PHONY: help venv up test soak testenv helm older-kubectl testenv-env behave kubectl-judge lint format bench bench-live bench-local clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -62,6 +62,9 @@ testenv: ## build kube-apiserver, kube-scheduler, kubectl and etcd into a cache 
 
 helm: ## build helm, which renders the chart for its tests, into the cache folder (needs Go)
 	@$(PYTHON) -m tools.helm
+
+older-kubectl: ## build kubectl 1.32, for the tests that use it, into the cache folder (needs Go)
+	@$(PYTHON) -m tools.older_kubectl.build
 
 testenv-env: ## print the export lines of what testenv built
 	@$(TESTENV) --env
