@@ -13,17 +13,24 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from aiohttp import web
+from aiohttp.http import HttpProcessingError
 
 from mooring.local import refusals
 from mooring.local.certificates import Authority
 from mooring.local.exchange import BODY_LIMIT, Request, Response, User, refuse
 
 log = logging.getLogger(__name__)
+# What is no HTTP is the sender's fault: it is answered with 400, and no traceback is printed.
+log.addFilter(lambda record: not _is_malformed(record))
 
 Handler = Callable[[Request], Awaitable[Response]]
 
 _WORTH_PACKING = 128 * 1024
 """apiserver: pkg/endpoints/handlers/responsewriters/writers.go, defaultGzipThresholdBytes"""
+_HEAD_LIMIT = 2**20
+"""Go: net/http, DefaultMaxHeaderBytes; a selector may be long."""
+_KEEP_ALIVE_SECONDS = 120.0
+"""Longer than client-go keeps a connection that idles, 90 s: the client ends it, not we."""
 
 
 def tls(authority: Authority, host: str) -> ssl.SSLContext:
@@ -46,6 +53,10 @@ def tls_from_files(certificate: Path, key: Path | None, authority: str) -> ssl.S
     return context
 
 
+def _is_malformed(record: logging.LogRecord) -> bool:
+    return record.exc_info is not None and isinstance(record.exc_info[1], HttpProcessingError)
+
+
 class Server:
     """Serve a handler on one address. `start` returns the port."""
 
@@ -55,7 +66,15 @@ class Server:
 
     async def start(self, host: str, port: int, context: ssl.SSLContext) -> int:
         """Listen; port 0 takes a free one."""
-        server = web.Server(self._serve, handler_cancellation=True, access_log=None)
+        server = web.Server(
+            self._serve,
+            handler_cancellation=True,
+            access_log=None,
+            logger=log,
+            keepalive_timeout=_KEEP_ALIVE_SECONDS,
+            max_line_size=_HEAD_LIMIT,
+            max_field_size=_HEAD_LIMIT,
+        )
         runner = web.ServerRunner(server, shutdown_timeout=1.0)
         await runner.setup()
         site = web.TCPSite(runner, host, port, ssl_context=context, reuse_address=True)
@@ -102,6 +121,8 @@ def _joined(raw: web.BaseRequest) -> dict[str, str]:
 async def _body(raw: web.BaseRequest) -> bytes:
     if not raw.can_read_body:
         return b""
+    if raw.content_length is not None and raw.content_length > BODY_LIMIT:
+        raise refusals.too_large()
     parts: list[bytes] = []
     size = 0
     async for chunk in raw.content.iter_any():

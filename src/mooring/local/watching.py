@@ -22,7 +22,7 @@ BOOKMARK = "BOOKMARK"
 BOOKMARK_SECONDS = 60.0
 LEAST_TIMEOUT = 1800
 """kube-apiserver: --min-request-timeout; watches end after one to two of these"""
-BACKLOG = 100_000
+BACKLOG = 10_000
 """A watcher that is this many events behind is dropped; it can come again from its version."""
 
 INITIAL_END = {"k8s.io/initial-events-end": "true"}
@@ -62,7 +62,10 @@ class Watcher:
                 return
             type = (MODIFIED if before else ADDED) if after else DELETED
         if len(self._waiting) >= BACKLOG:
+            # Its client does not read: what it waits for must not fill the memory.
             self.overrun = True
+            self._waiting.clear()
+            self.close()
         else:
             self._waiting.append((type, stored))
         self._wake()
