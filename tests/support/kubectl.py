@@ -30,14 +30,14 @@ class Kubectl:
 
     def __call__(self, command: str, *, stdin: str | None = None) -> str:
         """Run a command line, given without the word kubectl; return what it prints."""
-        ended = self._run(command, stdin)
+        ended = self.run(command, stdin)
         if ended.returncode != 0:
             raise AssertionError(f"kubectl {command}: {ended.stdout}{ended.stderr}")
         return ended.stdout
 
     def refused(self, command: str, *, stdin: str | None = None) -> str:
         """Run a command line that must fail; return what it says of it."""
-        ended = self._run(command, stdin)
+        ended = self.run(command, stdin)
         assert ended.returncode != 0, f"kubectl {command} did not fail: {ended.stdout}"
         return ended.stderr
 
@@ -45,7 +45,7 @@ class Kubectl:
         """Run a command line again and again until it prints a text; return all it prints then."""
         deadline = time.monotonic() + seconds
         while True:
-            ended = self._run(command, None)
+            ended = self.run(command)
             if ended.returncode == 0 and part in ended.stdout:
                 return ended.stdout
             if time.monotonic() > deadline:
@@ -59,7 +59,8 @@ class Kubectl:
             self._program, shlex.split(command), log, cwd=self.folder, env=self.environment
         )
 
-    def _run(self, command: str, stdin: str | None) -> subprocess.CompletedProcess[str]:
+    def run(self, command: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Run a command line, and return all that came of it."""
         return subprocess.run(
             [self._program, *shlex.split(command)],
             cwd=self.folder,
