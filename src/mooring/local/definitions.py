@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mooring.local.cluster import Cluster
@@ -18,34 +18,92 @@ RESOURCE = "apiextensions.k8s.io/customresourcedefinitions"
 
 
 def prepare(cluster: Cluster, definition: Object) -> None:
-    """Complete a definition's names and say that it is established."""
+    """Complete a definition's names, and say whether they are free and it is established."""
     spec = definition["spec"]
     names = spec.setdefault("names", {})
-    accepted = dict(names)
-    stored = [one["name"] for one in spec.get("versions") or () if one.get("storage")]
     before = definition.get("status") or {}
-    now = cluster.timestamp()
+    stored = list(before.get("storedVersions") or ())
+    stored += [
+        one["name"]
+        for one in spec.get("versions") or ()
+        if one.get("storage") and one["name"] not in stored
+    ]
+    accepted, reason, message = _accept(cluster, definition, before.get("acceptedNames") or {})
     definition["status"] = {
-        "conditions": before.get("conditions")
-        or [
-            _condition("NamesAccepted", "NoConflicts", "no conflicts found", now),
-            _condition(
-                "Established", "InitialNamesAccepted", "the initial names have been accepted", now
-            ),
-        ],
-        "acceptedNames": accepted,
-        "storedVersions": sorted({*(before.get("storedVersions") or ()), *stored}),
+        "conditions": _conditions(cluster, before.get("conditions") or (), reason, message),
+        "acceptedNames": dict(names) if not reason else accepted,
+        "storedVersions": stored,
     }
 
 
-def _condition(type: str, reason: str, message: str, now: str) -> Object:
+def _accept(cluster: Cluster, definition: Object, had: Object) -> tuple[Object, str, str]:
+    """Return the names that no other definition of the group has, and why the others are not."""
+    # apiextensions-apiserver: pkg/controller/status/naming_controller.go
+    spec = definition["spec"]
+    others = [
+        stored.object["status"].get("acceptedNames") or {}
+        for stored in cluster.store.items(RESOURCE)
+        if stored.object["spec"]["group"] == spec["group"]
+        and stored.key != definition["metadata"].get("name")
+    ]
+    kinds = {one.get(name) for one in others for name in ("kind", "listKind")}
+    resources = {one.get(name) for one in others for name in ("plural", "singular")}
+    resources |= {short for one in others for short in one.get("shortNames") or ()}
+    names, reason, message = spec["names"], "", ""
+    accepted = dict(had)
+    for field in ("plural", "singular", "shortNames", "kind", "listKind"):
+        wanted = names.get(field)
+        taken = kinds if field in ("kind", "listKind") else resources
+        clashes = [
+            one
+            for one in (wanted if isinstance(wanted, list) else [wanted])
+            if one and one in taken and wanted != had.get(field)
+        ]
+        if clashes:
+            reason = f"{field[0].upper()}{field[1:]}Conflict"
+            message = f'"{clashes[0]}" is already in use'
+        elif wanted:
+            accepted[field] = wanted
+    if names.get("categories"):
+        accepted["categories"] = names["categories"]
+    return accepted, reason, message
+
+
+def _conditions(
+    cluster: Cluster, before: Iterable[Object], reason: str, message: str
+) -> list[Object]:
+    now = cluster.timestamp()
+    established = next((one for one in before if one["type"] == "Established"), None)
+    others = [one for one in before if one["type"] not in ("NamesAccepted", "Established")]
+    if reason:
+        named = _condition("NamesAccepted", "False", reason, message, now)
+        why = "not all names are accepted"
+        fresh = _condition("Established", "False", "NotAccepted", why, now)
+        return [named, established or fresh, *others]
+    named = _condition("NamesAccepted", "True", "NoConflicts", "no conflicts found", now)
+    why = "the initial names have been accepted"
+    fresh = _condition("Established", "True", "InitialNamesAccepted", why, now)
+    if established is not None and established["status"] == "True":
+        fresh = established
+    old = next((one for one in before if one["type"] == "NamesAccepted"), None)
+    if old is not None and old["status"] == "True":
+        named = old
+    return [named, fresh, *others]
+
+
+def _condition(type: str, status: str, reason: str, message: str, now: str) -> Object:
     return {
         "type": type,
-        "status": "True",
+        "status": status,
         "lastTransitionTime": now,
         "reason": reason,
         "message": message,
     }
+
+
+def _is_established(definition: Object) -> bool:
+    conditions = (definition.get("status") or {}).get("conditions") or ()
+    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
 
 
 def check_scale(custom: CustomKind, obj: Object) -> Iterator[Problem]:
@@ -70,6 +128,8 @@ def check_scale(custom: CustomKind, obj: Object) -> Iterator[Problem]:
 def serve(cluster: Cluster, definition: Object) -> None:
     """Serve what a definition defines, in place of what it defined before."""
     spec = definition["spec"]
+    if not _is_established(definition):
+        return
     cluster.catalogue.remove(spec["group"], spec["names"]["plural"])
     for custom in custom_kinds(definition):
         served = custom_resource(custom)
@@ -100,6 +160,8 @@ def _warning(spec: Object, custom: CustomKind) -> str:
 
 def withdraw(cluster: Cluster, definition: Object) -> None:
     """Serve a definition's resources no more, and forget their objects."""
+    if not _is_established(definition):
+        return
     spec = definition["spec"]
     group, plural = spec["group"], spec["names"]["plural"]
     place = f"{group}/{plural}"

@@ -349,12 +349,8 @@ def custom_schema(kind: CustomKind) -> Schema:
     schema: Schema = _published(kind.schema) if kind.schema is not None else {"type": "object"}
     if kind.schema is None:
         schema["x-kubernetes-preserve-unknown-fields"] = True
-    properties = dict(schema.get("properties", {}))
-    properties["apiVersion"] = {"type": "string"}
-    properties["kind"] = {"type": "string"}
-    properties["metadata"] = {"allOf": [{"$ref": f"{_REF}{_META}ObjectMeta"}]}
     schema["type"] = "object"
-    schema["properties"] = properties
+    schema["properties"] = schema.get("properties", {}) | _as_object()
     schema["x-kubernetes-group-version-kind"] = [kind.gvk]
     return schema
 
@@ -373,6 +369,20 @@ def _custom_list(kind: CustomKind) -> Schema:
     }
 
 
+def _as_object() -> Schema:
+    """Return the properties that every object has."""
+    metadata = {"allOf": [{"$ref": f"{_REF}{_META}ObjectMeta"}]}
+    return {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": metadata}
+
+
 def _published(schema: Mapping[str, Any]) -> Schema:
     """Return a structural schema as OpenAPI v3 has it."""
-    return {key: value for key, value in schema.items() if key not in ("id", "$schema")}
+    found = {key: value for key, value in schema.items() if key not in ("id", "$schema")}
+    for key in ("items", "additionalProperties"):
+        if isinstance(found.get(key), Mapping):
+            found[key] = _published(found[key])
+    if "properties" in found:
+        found["properties"] = {name: _published(one) for name, one in found["properties"].items()}
+    if schema.get("x-kubernetes-embedded-resource"):
+        found["properties"] = found.get("properties", {}) | _as_object()
+    return found

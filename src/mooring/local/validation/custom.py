@@ -31,6 +31,7 @@ from mooring.local.validation.problems import (
     too_long,
     too_many,
 )
+from mooring.local.validation.rules import check_rules
 from mooring.local.validation.texts import subdomain_problems
 
 Schema = Mapping[str, Any]
@@ -70,9 +71,12 @@ def check_custom(kind: CustomKind, obj: Object, old: Object | None = None) -> li
         return problems
     problems += _check(kind.schema, {k: v for k, v in obj.items() if k != "metadata"}, "")
     problems += _check_lists(kind.schema, obj, "")
-    if _has_rules(kind.schema) and any(reason in _BLOCKING for reason, _, _ in problems):
+    if not _has_rules(kind.schema):
+        return problems
+    if any(reason in _BLOCKING for reason, _, _ in problems):
         problems.append(("FieldValueInvalid", _NOWHERE, f"Invalid value: null: {NOT_CHECKED}"))
-    return problems
+        return problems
+    return problems + check_rules(kind.schema, obj, old)
 
 
 def _has_rules(schema: Any) -> bool:

@@ -20,7 +20,18 @@ from mooring.local.validation.texts import label_1035_problems, subdomain_proble
 
 _SCOPES = ("Cluster", "Namespaced")
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
+_REASONS = (
+    "FieldValueDuplicate",
+    "FieldValueForbidden",
+    "FieldValueInvalid",
+    "FieldValueRequired",
+)
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
+STILL_STORED = (
+    "missing from spec.versions; {0} was previously a storage version, and must remain in "
+    "spec.versions until a storage migration ensures no data remains persisted in {0} and removes "
+    "{0} from status.storedVersions"
+)
 ONE_STORAGE = "must have exactly one version marked as storage version"
 _MIXED_CASE = "may have mixed case, but should otherwise match: "
 
@@ -32,19 +43,29 @@ def check_definition(definition: Object) -> list[Problem]:
     name, wanted = definition["metadata"].get("name", ""), f"{names['plural']}.{spec['group']}"
     if name != wanted:
         problems.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
-    problems += _spec(spec)
+    return problems + _spec(spec) + _stored_versions(definition)
+
+
+def _stored_versions(definition: Object) -> list[Problem]:
+    where = "status.storedVersions"
     stored = definition["status"].get("storedVersions") or []
     if not stored:
-        why = "must have at least one stored version"
-        problems.append(invalid("status.storedVersions", None, why))
-    last = [one["name"] for one in spec.get("versions") or () if one.get("storage")][-1:]
-    if stored and last and last[0] not in stored:
-        why = f"must have the storage version {last[0]}"
-        problems.append(invalid("status.storedVersions", stored, why))
-    return problems
+        return [invalid(where, None, "must have at least one stored version")]
+    versions = definition["spec"].get("versions") or ()
+    problems = [
+        invalid(where, stored, f"must have the storage version {one['name']}")
+        for one in versions
+        if one.get("storage") and one["name"] not in stored
+    ]
+    known = {one["name"] for one in versions}
+    return problems + [
+        invalid(f"{where}[{i}]", name, STILL_STORED.format(name))
+        for i, name in enumerate(stored)
+        if name not in known
+    ]
 
 
-def _spec(spec: Object) -> list[Problem]:
+def _spec(spec: Object, nothing: list[Object] | None = None) -> list[Problem]:
     problems: list[Problem] = []
     group = spec["group"]
     if not group:
@@ -64,10 +85,26 @@ def _spec(spec: Object) -> list[Problem]:
         why = "must contain unique version names"
         problems.append(invalid("spec.versions", versions, why))
     if sum(1 for version in versions if version.get("storage")) != 1:
-        problems.append(invalid("spec.versions", versions or None, ONE_STORAGE))
+        problems.append(invalid("spec.versions", versions or nothing, ONE_STORAGE))
     if versions and (whys := label_1035_problems(versions[0]["name"])):
         problems += each("spec.version", versions[0]["name"], whys)
-    return problems + _names(spec["names"], "spec.names")
+    return problems + _names(spec["names"], "spec.names") + _conversion(spec.get("conversion"))
+
+
+def _conversion(conversion: Object | None) -> list[Problem]:
+    where, problems = "spec.conversion", []
+    strategy = (conversion or {}).get("strategy")
+    if not conversion or strategy == "None":
+        return []
+    if strategy != "Webhook":
+        return [not_supported(f"{where}.strategy", strategy, ("None", "Webhook"))]
+    webhook = conversion.get("webhook") or {}
+    if not webhook.get("clientConfig"):
+        why = "required when strategy is set to Webhook"
+        problems.append(required(f"{where}.webhookClientConfig", why))
+    if not webhook.get("conversionReviewVersions"):
+        problems.append(required(f"{where}.conversionReviewVersions"))
+    return problems
 
 
 def _version(version: Object, path: str, *, single: bool) -> list[Problem]:
@@ -134,6 +171,8 @@ def _schema(schema: Mapping[str, Any], path: str, *, root: bool = False) -> list
     if schema.get("x-kubernetes-list-type") == "map" and not keys:
         where = f"{path}.x-kubernetes-list-map-keys"
         problems.append(required(where, "must not be empty if x-kubernetes-list-type is map"))
+    for i, rule in enumerate(schema.get("x-kubernetes-validations") or ()):
+        problems += _rule(rule, f"{path}.x-kubernetes-validations[{i}]")
     for name, inner in (schema.get("properties") or {}).items():
         if root and name == "metadata":
             continue
@@ -141,6 +180,25 @@ def _schema(schema: Mapping[str, Any], path: str, *, root: bool = False) -> list
     additional = schema.get("additionalProperties")
     if isinstance(additional, Mapping):
         problems += _schema(additional, f"{path}.additionalProperties")
+    return problems
+
+
+def _rule(rule: Object, path: str) -> list[Problem]:
+    """Check what is around a rule; whether it is CEL shows when it is used."""
+    problems: list[Problem] = []
+    text, message = (rule.get("rule") or "").strip(), rule.get("message") or ""
+    if not text:
+        problems.append(required(f"{path}.rule", "rule is not specified"))
+    elif message and not message.strip():
+        problems.append(invalid(f"{path}.message", message, "must be non-empty if specified"))
+    elif "\n" in message.strip():
+        problems.append(invalid(f"{path}.message", message, "must not contain line breaks"))
+    elif "\n" in text and not message.strip():
+        why = "message must be specified if rule contains line breaks"
+        problems.append(required(f"{path}.message", why))
+    reason = rule.get("reason")
+    if reason is not None and reason not in _REASONS:
+        problems.append(not_supported(f"{path}.reason", reason, _REASONS))
     return problems
 
 
@@ -166,7 +224,7 @@ def _names(names: Object, path: str) -> list[Problem]:
 
 def check_definition_update(definition: Object, old: Object) -> list[Problem]:
     """Check the change of a definition: group, scope and names stay once it is established."""
-    problems = check_definition(definition)
+    problems = _spec(definition["spec"], []) + _stored_versions(definition)
     new, before = definition["spec"], old["spec"]
     conditions = old["status"].get("conditions") or ()
     established = any(
