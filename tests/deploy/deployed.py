@@ -113,6 +113,8 @@ class Deployed:
             yield pod
         finally:
             pod.stop()
+            # One that is stopped while it asks for the lease leaves it behind.
+            self.api.delete("Lease", self.name, self.namespace)
 
     @contextlib.contextmanager
     def without(self, kind: str, *rights: Right) -> Iterator[None]:

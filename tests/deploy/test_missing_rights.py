@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mooring.cli.rights import cluster_rules, lease_rules
+from mooring.cli.rights import cluster_rules
 from tests.deploy import scenes
 from tests.deploy.deployed import Deployed, Right, rights_of
 from tests.deploy.scheduler_pods import SchedulerPod, make_token
@@ -14,7 +14,6 @@ from tests.live.running import condition, events, eventually, is_bound
 from tests.support.cluster import Cluster
 
 CLUSTER_RIGHTS = list(rights_of(cluster_rules()))
-LEASE_RIGHTS = list(rights_of(lease_rules("")))
 READ = sorted({(right.group, right.resource) for right in CLUSTER_RIGHTS if right.verb == "watch"})
 CLUSTER_SCOPE = " at the cluster scope"
 RESOURCE = "resource.k8s.io"
@@ -58,6 +57,7 @@ def test_to_watch_is_enough_where_the_server_streams(deployed: Deployed) -> None
     lists = [right for right in CLUSTER_RIGHTS if right.verb == "list"]
     with deployed.without("ClusterRole", *lists), deployed.started() as pod:
         eventually(lambda: pod.status("/readyz") == 200, "the scheduler is ready")
+        pod.wait_logged("Successfully acquired lease")
         assert "forbidden" not in pod.log()
 
 
@@ -144,32 +144,6 @@ def test_a_caller_who_cannot_be_checked(
         assert running.status("/metrics", token) == (401 if right == TOKENS else 500)
         running.wait_logged(right.words + CLUSTER_SCOPE, start)
         assert running.status("/livez") == 200
-
-
-@pytest.mark.parametrize("right", LEASE_RIGHTS, ids=words_of)
-def test_a_lease_that_cannot_be_had(deployed: Deployed, cluster: Cluster, right: Right) -> None:
-    gone = [right]
-    if right.verb == "update":
-        # Nobody updates a lease that nobody has held.
-        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
-        cluster.create({**lease, "metadata": {"name": deployed.name, "namespace": "kube-system"}})
-    with deployed.without("Role", *gone), deployed.started() as pod:
-        pod.wait_logged(right.words + ' in the namespace "kube-system"')
-        assert pod.status("/readyz") == 200
-        assert "Traceback" not in pod.log()
-        assert pod.runs
-
-
-def test_client_certificates_that_cannot_be_known(deployed: Deployed) -> None:
-    binding = deployed.find_named("RoleBinding", f"{deployed.name}-authentication-reader")
-    deployed.api.delete("RoleBinding", binding["metadata"]["name"], "kube-system")
-    try:
-        with deployed.started() as pod:
-            pod.wait_logged('cannot get resource "configmaps" in API group "" in the namespace')
-            pod.wait_logged("Continuing without authentication configuration")
-            eventually(lambda: pod.status("/readyz") == 200, "the scheduler is ready")
-    finally:
-        deployed.kubectl("apply", "-f", "-")
 
 
 def test_every_right_was_taken_away_once() -> None:
