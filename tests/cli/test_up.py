@@ -245,6 +245,7 @@ def test_what_fails_in_the_background_is_said_by_the_command(tmp_path: Path) -> 
         (["--from-kubeconfig=none"], 1, "error: none"),
         (["--from-kubeconfig=nobody.yaml"], 1, "http://127.0.0.1:1"),
         (["--data-dir=mine.py"], 1, "error: mine.py: File exists"),
+        (["--watch"], 1, "error: --watch: there is no file to watch"),
         (["--image=x"], 1, "error: --image x: expected"),
         (["--feature-gates=Nonsense=true"], 1, "Nonsense"),
     ],

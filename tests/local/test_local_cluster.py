@@ -11,6 +11,7 @@ from mooring import Plugin, Status
 from mooring.errors import ConfigError
 from mooring.local.api_server import ServerSettings
 from mooring.local.local_cluster import LocalCluster, Settings
+from mooring.local.scheduling import WAITING
 from tests.local.api_server import pod
 from tests.local.clusters import manifests, nodes_of, plan, running
 
@@ -32,6 +33,18 @@ class OnlyNodeTwo(Plugin):
     def filter(self, state: object, pod: object, node: object) -> Status | None:
         """Refuse the others."""
         return None if node.name == "node-2" else Status.unschedulable("not node-2")  # type: ignore[attr-defined]
+
+
+class ByBoat(Plugin):
+    """Look at a custom resource."""
+
+    def start(self) -> None:
+        """Ask for it."""
+        self.boats = self.handle.lister("boats.v1.example.com")
+
+    def filter(self, state: object, pod: object, node: object) -> Status | None:
+        """Agree where there is a boat."""
+        return None if len(list(self.boats.list())) else Status.unschedulable("no boat")
 
 
 class Nowhere(Plugin):
@@ -173,6 +186,35 @@ async def test_pods_that_wait_outlive_a_change_of_plugins(tmp_path: Path) -> Non
                 await asyncio.sleep(0.01)
         await cluster.cluster.replace_scheduler(plan(plugins=[OnlyNodeTwo]))
         await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-2"})
+
+
+async def test_a_plugin_may_ask_for_what_is_defined_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("mooring.local.scheduling.PATIENCE", 0.1)
+    async with running(tmp_path, nodes=1, plan=plan(plugins=[ByBoat])) as cluster:
+        assert [one.kv["resource"] for one in caplog.records if one.msg == WAITING] == [
+            "boats.v1.example.com"
+        ]
+        await cluster.post(PODS, pod("a"))
+        names = {"plural": "boats", "singular": "boat", "kind": "Boat", "listKind": "BoatList"}
+        schema = {"openAPIV3Schema": {"type": "object"}}
+        version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+        definition = {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": "boats.example.com"},
+            "spec": {
+                "group": "example.com",
+                "scope": "Namespaced",
+                "names": names,
+                "versions": [version],
+            },
+        }
+        await cluster.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+        boat = {"apiVersion": "example.com/v1", "kind": "Boat", "metadata": {"name": "b"}}
+        await cluster.post("/apis/example.com/v1/namespaces/default/boats", boat)
+        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-0"})
 
 
 async def test_plugins_that_cannot_be_made_leave_the_old_ones_at_work(tmp_path: Path) -> None:

@@ -73,6 +73,13 @@ async def test_a_file_that_does_not_load_is_named_once_and_tried_again_when_it_c
     assert reloads.said[1:] == [f"{reloads.file}: reloaded"]
 
 
+async def test_a_file_that_wants_to_end_the_process_does_not(reloads: Reloads) -> None:
+    reloads.file.write_text("raise SystemExit(3)\n")
+    for _ in range(2):
+        await reloads.reloader.look()
+    assert reloads.said == [f"{reloads.file}:1: SystemExit: 3; the old one goes on"]
+
+
 async def test_a_file_that_goes_away_and_comes_back_is_loaded(reloads: Reloads) -> None:
     reloads.file.unlink()
     for _ in range(2):

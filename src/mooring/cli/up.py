@@ -140,6 +140,8 @@ def _count(text: str) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    if args.watch and not _watched(args):
+        raise ConfigError("--watch: there is no file to watch: give --plugin FILE.py:Class")
     if args.detach and not background.is_background():
         log = beside(args.kubeconfig, ".log")
         return background.start(args.command_line, log, reads="-" in args.filename)
@@ -211,6 +213,11 @@ def _plugin_files(args: argparse.Namespace) -> list[Path]:
     return [Path(place) for place in places if place.endswith(".py")]
 
 
+def _watched(args: argparse.Namespace) -> list[Path]:
+    config = [] if args.config is None else [Path(args.config)]
+    return [*_plugin_files(args), *config]
+
+
 class _Up:
     """A local cluster that runs until a signal ends it."""
 
@@ -260,10 +267,7 @@ class _Up:
         async def reload() -> None:
             await self._cluster.replace_scheduler(_plan(self._args))
 
-        files = _plugin_files(self._args)
-        if self._args.config is not None:
-            files.append(Path(self._args.config))
-        await Reloader(files, reload, _say).run()
+        await Reloader(_watched(self._args), reload, _say).run()
 
     def _say_ready(self) -> None:
         from mooring.cli.up_summary import summary

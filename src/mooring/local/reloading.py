@@ -53,7 +53,7 @@ class Reloader:
         names = ", ".join(map(str, changed))
         try:
             await self._reload()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._say(f"{describe(error, self._loaded)}; the old one goes on")
         else:
             self._say(f"{names}: reloaded")

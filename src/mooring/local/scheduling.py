@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,8 +24,15 @@ from mooring.local.authorization import MASTERS
 from mooring.local.exchange import User
 from mooring.local.transport import LocalTransport
 from mooring.observe.clock import Clock
+from mooring.observe.logs import log_error
 from mooring.observe.metrics import Metrics
 from mooring.registry import Registry, default_registry
+
+log = logging.getLogger(__name__)
+
+WAITING = "The scheduler waits for a resource that a plugin asks for"
+#: Seconds until a cluster counts as up although its scheduler still waits.
+PATIENCE = 5.0
 
 _AGENT = "kube-scheduler"
 #: A plugin may read and write whatever it likes here; rights are for schedulers that run as pods.
@@ -102,11 +110,28 @@ class LocalScheduler:
         )
 
     async def start(self) -> None:
-        """Schedule, from when all that is in the cluster is known."""
-        running = self._running
-        running.start()
-        await running.sync()
-        self._turning = asyncio.create_task(running.scheduler.run(), name="scheduler")
+        """Schedule, from when all that is in the cluster is known.
+
+        What a plugin asks for may not be there yet, such as a custom resource that nobody has
+        defined: after a while this goes on without it, and scheduling begins when it comes.
+        """
+        self._running.start()
+        synced = asyncio.create_task(self._running.sync())
+        self._turning = asyncio.create_task(self._turn(synced), name="scheduler")
+        await asyncio.wait((synced, self._turning), timeout=PATIENCE)
+        if self._turning.done():
+            await self._turning
+        if not synced.done():
+            for informer in self._running.informers.unsynced():
+                log_error(log, informer.failure, WAITING, resource=informer.name)
+
+    async def _turn(self, synced: asyncio.Task[None]) -> None:
+        try:
+            await synced
+            await self._running.scheduler.run()
+        except Exception as error:
+            log_error(log, error, "The scheduler has ended")
+            raise
 
     async def replace(self, plan: Plan) -> None:
         """Schedule with another plan; where its plugins cannot be made, the old one goes on.
@@ -127,6 +152,6 @@ class LocalScheduler:
         if self._turning is not None:
             # It is between two cycles, or waits for an extender.
             self._turning.cancel()
-            await asyncio.wait((self._turning,))
+            await asyncio.gather(self._turning, return_exceptions=True)
             self._turning = None
         await self._running.close()
