@@ -7,7 +7,16 @@ import random as random_module
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from mooring.api import DeviceClass, Pod, ResourceClaim, ResourceSlice, VolumeAttachment
+from mooring.api import (
+    CSIDriver,
+    CSIStorageCapacity,
+    DeviceClass,
+    Namespace,
+    Pod,
+    ResourceClaim,
+    ResourceSlice,
+    VolumeAttachment,
+)
 from mooring.client.collector import CollectorPause
 from mooring.client.resources import KindLike, Resource, find_resource
 from mooring.framework.listers import Lister
@@ -22,7 +31,15 @@ SELECTIONS: Mapping[KindLike, Selection] = {Pod: LIVE_PODS}
 #: Kinds that roles written for older releases do not name. kube-scheduler would wait for them for
 #: ever; a scheduler that may not see them goes on as if there were none, and says what it lacks.
 DISPENSABLE: frozenset[KindLike] = frozenset(
-    {DeviceClass, ResourceClaim, ResourceSlice, VolumeAttachment}
+    {
+        CSIDriver,
+        CSIStorageCapacity,
+        DeviceClass,
+        Namespace,
+        ResourceClaim,
+        ResourceSlice,
+        VolumeAttachment,
+    }
 )
 
 
