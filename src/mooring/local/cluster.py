@@ -36,7 +36,8 @@ class Cluster:
 
     def timestamp(self) -> str:
         """Return the time as objects carry it."""
-        return self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        # strftime takes several times as long, and every write asks.
+        return f"{self.now().isoformat()[:19]}Z"
 
     def uid(self) -> str:
         """Return a fresh unique identifier."""

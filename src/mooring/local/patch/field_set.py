@@ -20,7 +20,8 @@ Path = tuple[str, ...]
 class FieldSet:
     """Hold a set of paths. No child is empty.
 
-    Operations return sets that may share parts with their arguments; only `insert` changes one.
+    Operations return sets that may share parts with their arguments; only `insert` and `node`
+    change one.
     """
 
     __slots__ = ("children", "members")
@@ -66,11 +67,18 @@ class FieldSet:
 
     def insert(self, path: Path) -> None:
         """Add a path; the empty path, the object itself, is no member of any set."""
-        node = self
-        for element in path[:-1]:
-            node = node.children.setdefault(element, FieldSet())
         if path:
-            node.members.add(path[-1])
+            self.node(path[:-1]).members.add(path[-1])
+
+    def node(self, path: Path) -> FieldSet:
+        """Return the paths below a path, to add some; whoever adds none must take it out again."""
+        node = self
+        for element in path:
+            child = node.children.get(element)
+            if child is None:
+                child = node.children[element] = FieldSet()
+            node = child
+        return node
 
     def empty(self) -> bool:
         """Tell whether the set has no path."""

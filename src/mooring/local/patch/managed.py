@@ -9,6 +9,7 @@ and, where it updates, by the version it does it in.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from mooring.local.patch.field_set import FieldSet
@@ -75,6 +76,7 @@ def manager_of(name: str, operation: str, version: str, subresource: str = "") -
     return (name or "unknown", operation, "" if operation == APPLY else version, subresource)
 
 
+@lru_cache(maxsize=256)
 def manager_from_user_agent(agent: str) -> str:
     """Return the manager's name for a request that gives none: its program."""
     # apiserver: pkg/endpoints/handlers/create.go

@@ -263,6 +263,9 @@ def compare(kind: Kind, old: Any, new: Any) -> Comparison:
 def _compare(kind: Kind, old: Any, new: Any, path: Path, result: Comparison) -> None:
     if old is new or (kind.form in _NESTED and old == new):
         return
+    if old is MISSING and path:
+        _add(kind, new, result.added.node(path[:-1]), path[-1])
+        return
     before, after = _shape(kind, old), _shape(kind, new)
     if new is MISSING:
         leaf = _compare_as(before, kind, old, new, path, result)
@@ -275,6 +278,33 @@ def _compare(kind: Kind, old: Any, new: Any, path: Path, result: Comparison) -> 
             result.added.insert(path)
         elif new is MISSING:
             result.removed.insert(path)
+
+
+def _add(kind: Kind, value: Any, parent: FieldSet, element: str) -> None:
+    """Note a value that was not there before, with all that is in it."""
+    parent.members.add(element)
+    shape = _shape(kind, value)
+    if shape == _LEAF:
+        return
+    atomic = _is_leaf_list(kind) if shape == _LIST else kind.atomic
+    parts = _parts(shape, value)
+    if atomic or not parts:
+        return
+    node = parent.node((element,))
+    if shape == _LIST:
+        inner = _item_kind(kind)
+        for name, items in _grouped(kind, parts).items():
+            if len(items) > 1:
+                node.members.add(name)
+            else:
+                _add(inner, items[0], node, name)
+    else:
+        for name, item in parts.items():
+            found, _ = field_kind(kind, name)
+            if found is not None:
+                _add(found, item, node, f"f:{name}")
+    if node.empty():
+        del parent.children[element]
 
 
 def _compare_as(shape: str, kind: Kind, old: Any, new: Any, path: Path, result: Comparison) -> bool:
