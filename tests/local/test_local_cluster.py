@@ -188,6 +188,15 @@ async def test_pods_that_wait_outlive_a_change_of_plugins(tmp_path: Path) -> Non
         await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-2"})
 
 
+async def test_nothing_is_waited_for_in_vain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mooring.local.scheduling.PATIENCE", 3600)
+    monkeypatch.setattr("mooring.local.workers._PATIENCE", 3600)
+    async with asyncio.timeout(60), running(tmp_path, nodes=3):
+        pass
+
+
 async def test_a_plugin_may_ask_for_what_is_defined_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -118,7 +118,8 @@ class LocalScheduler:
         self._running.start()
         synced = asyncio.create_task(self._running.sync())
         self._turning = asyncio.create_task(self._turn(synced), name="scheduler")
-        await asyncio.wait((synced, self._turning), timeout=PATIENCE)
+        both = (synced, self._turning)
+        await asyncio.wait(both, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
         if self._turning.done():
             await self._turning
         if not synced.done():
