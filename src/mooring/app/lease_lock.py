@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import datetime
 import logging
-import socket
 import uuid
 from collections.abc import Awaitable
 from typing import Protocol, TypeVar
@@ -19,6 +18,7 @@ from mooring.api import ObjectMeta
 from mooring.api.events import Lease, LeaseSpec
 from mooring.errors import ApiError, ConfigError, NoAnswerError
 from mooring.observe.clock import Clock
+from mooring.observe.host import hostname
 from mooring.observe.logs import log_error
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 def make_identity() -> str:
     """Return a name that no other process has, not even on this host."""
-    return f"{socket.gethostname()}_{uuid.uuid4()}"
+    return f"{hostname()}_{uuid.uuid4()}"
 
 
 def check_lock_kind(kind: str) -> None:

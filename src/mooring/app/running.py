@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import socket
 from functools import cache
 
 from mooring.app.scheduler import GRACE, Scheduler
@@ -14,6 +13,7 @@ from mooring.extenders.extenders import Extenders
 from mooring.framework.features import FeatureGates
 from mooring.informers.factory import InformerFactory
 from mooring.observe.clock import Clock
+from mooring.observe.host import hostname
 from mooring.observe.metrics import Metrics
 from mooring.queue.scheduling_queue import DEFAULT_MAX_IN_UNSCHEDULABLE
 from mooring.registry import Registry
@@ -38,7 +38,7 @@ class RunningScheduler:
         max_in_unschedulable: float = DEFAULT_MAX_IN_UNSCHEDULABLE,
     ) -> None:
         self._broadcaster = EventBroadcaster(
-            event_client, clock, random=random.Random(), hostname=socket.gethostname()
+            event_client, clock, random=random.Random(), hostname=hostname()
         )
         self._extenders = Extenders(config.config.extenders, clock=clock)
         self.informers = InformerFactory(client, clock=clock)
