@@ -442,6 +442,29 @@ def test_stopping_while_waiting_for_the_lease_leaves_it_alone() -> None:
     assert len(server.writes) == 1
 
 
+def test_a_lease_acquired_while_stopping_is_released() -> None:
+    async def story() -> None:
+        server = Server()
+        me = Candidate(server)
+        created = asyncio.Event()
+
+        async def create(obj: Lease) -> Lease:
+            server.put(obj)
+            created.set()
+            await asyncio.sleep(3600)
+            raise AssertionError("cancelled before")
+
+        server.create = create  # type: ignore[method-assign]
+        running = asyncio.create_task(me.run())
+        await created.wait()
+        me.elector.stop()
+        assert await running
+        assert [spec.holder_identity for spec in server.writes] == ["me", ""]
+        assert me.started == []
+
+    run(story())
+
+
 def test_the_health_check_fails_for_a_leader_that_stands_still() -> None:
     server = Server()
     me = Candidate(server)

@@ -94,6 +94,8 @@ class LeaderElector:
         #: The record as last read, to notice renewals.
         self._read: Record | None = None
         self._reported = ""
+        #: Whether stopping has cut an attempt short, of which nobody knows what became.
+        self._cut_short = False
         self._show(leads=False)
 
     @property
@@ -117,6 +119,9 @@ class LeaderElector:
         """
         self._loop = asyncio.get_running_loop()
         if not await self._acquire():
+            if self._cut_short:
+                # client-go leaves it at that; the next leader may then wait for a whole lease.
+                await self._release()
             return True
         on_started_leading()
         await self._renew()
@@ -316,7 +321,8 @@ class LeaderElector:
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
             await asyncio.wait((trying, stopping), return_when=asyncio.FIRST_COMPLETED)
-            return trying.result() if trying.done() else False
+            self._cut_short = not trying.done()
+            return False if self._cut_short else trying.result()
         finally:
             for task in (trying, stopping):
                 task.cancel()
