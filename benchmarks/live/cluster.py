@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from mooring.api import KubeObject, Pod
-from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.client import Client
 from mooring.client.kubeconfig import load_kubeconfig
+from mooring.client.transports import make_transport
 from mooring.errors import ApiError
 from mooring.informers.factory import InformerFactory
 from mooring.informers.store import Handler
@@ -23,7 +23,7 @@ class LiveCluster:
     """An administrator's view of the cluster that both schedulers work on."""
 
     def __init__(self, kubeconfig: Path) -> None:
-        self._client = Client(AiohttpTransport(load_kubeconfig(str(kubeconfig))))
+        self._client = Client(make_transport(load_kubeconfig(str(kubeconfig))))
         self._informers = InformerFactory(self._client)
         #: When each pod was seen on a node, by name.
         self.bound: dict[str, float] = {}

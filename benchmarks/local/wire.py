@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.kubeconfig import load_kubeconfig
 from mooring.client.tls import TlsContexts
 from mooring.client.transport import Request, Response
+from mooring.client.transports import make_transport
 from mooring.observe.clock import SystemClock
 
 ADDED = b'{"type":"ADDED"'
@@ -25,7 +25,7 @@ class Wire:
 
     def __init__(self, kubeconfig: Path) -> None:
         connection = load_kubeconfig(str(kubeconfig))
-        self._transport = AiohttpTransport(connection, user_agent="bench")
+        self._transport = make_transport(connection, user_agent="bench")
         self._tls = TlsContexts(connection.tls, SystemClock())
         parts = urlsplit(connection.server)
         self._address = (parts.hostname or "", parts.port or 443)

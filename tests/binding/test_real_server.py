@@ -10,16 +10,16 @@ import pytest
 
 from mooring.api import Node, Pod, decode_as
 from mooring.binding.broadcaster import EventBroadcaster
-from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.client import Client
 from mooring.client.kubeconfig import load_kubeconfig
+from mooring.client.transports import make_transport
 from mooring.observe.clock import SystemClock
 from tests.support.cluster import Cluster
 
 
 @pytest.fixture
 async def client(cluster: Cluster) -> AsyncIterator[Client]:
-    made = Client(AiohttpTransport(load_kubeconfig(cluster.plane.admin_kubeconfig)))
+    made = Client(make_transport(load_kubeconfig(cluster.plane.admin_kubeconfig)))
     yield made
     await made.close()
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from mooring.api import CustomResource, Lease, Namespace, Node, ObjectMeta, Pod, decode_as
-from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.client import JSON_PATCH, MERGE, Client
 from mooring.client.kubeconfig import load_kubeconfig
+from mooring.client.transports import make_transport
 from mooring.errors import ApiError
 from mooring.informers.factory import InformerFactory
 from mooring.informers.store import Handler
@@ -53,7 +53,7 @@ class Journal:
 
 @pytest.fixture
 async def client(cluster: Cluster) -> AsyncIterator[Client]:
-    made = Client(AiohttpTransport(load_kubeconfig(cluster.plane.admin_kubeconfig)))
+    made = Client(make_transport(load_kubeconfig(cluster.plane.admin_kubeconfig)))
     yield made
     await made.close()
 
@@ -188,7 +188,7 @@ async def test_an_expired_certificate_is_told_in_a_line(
         pytest.skip("the cluster is a given one")
     yesterday = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
     kubeconfig = control_plane.kubeconfig("late", expires=yesterday)
-    late = Client(AiohttpTransport(load_kubeconfig(kubeconfig)))
+    late = Client(make_transport(load_kubeconfig(kubeconfig)))
     try:
         with pytest.raises(ApiError, match="expired at") as refused:
             await late.list(Namespace)
@@ -203,7 +203,7 @@ async def test_informers_outlive_the_server(
     parts: tuple[str, ...], private_control_plane: ControlPlane
 ) -> None:
     plane = private_control_plane
-    client = Client(AiohttpTransport(load_kubeconfig(plane.admin_kubeconfig)))
+    client = Client(make_transport(load_kubeconfig(plane.admin_kubeconfig)))
     factory = InformerFactory(client)
     namespaces = factory.informer(Namespace)
     journal = Journal()
@@ -231,7 +231,7 @@ async def test_missing_rights_are_told_in_a_line(
 ) -> None:
     if not control_plane.owned:
         pytest.skip("the cluster is a given one")
-    nobody = Client(AiohttpTransport(load_kubeconfig(control_plane.kubeconfig("nobody"))))
+    nobody = Client(make_transport(load_kubeconfig(control_plane.kubeconfig("nobody"))))
     try:
         with pytest.raises(ApiError) as refused:
             await nobody.list(Namespace)

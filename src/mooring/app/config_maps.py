@@ -10,10 +10,10 @@ from urllib.parse import quote
 import msgspec
 
 from mooring.app.options import Options
-from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.kubeconfig import connection_from_flags
+from mooring.client.transports import make_transport
 from mooring.config.load import ReadConfigMap
 from mooring.config.positions import parse
 from mooring.errors import ApiError
@@ -47,7 +47,7 @@ def _kubeconfig(options: Options) -> str:
 
 
 async def _read(connection: Connection, namespace: str, name: str) -> Mapping[str, Any]:
-    client = Client(AiohttpTransport(connection, user_agent="kube-scheduler"))
+    client = Client(make_transport(connection, user_agent="kube-scheduler"))
     path = f"/api/v1/namespaces/{quote(namespace, safe='')}/configmaps/{quote(name, safe='')}"
     try:
         body = await client.request("GET", path, timeout=_SECONDS)

@@ -22,11 +22,11 @@ from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
 from mooring.app.options import KUBERNETES_VERSION
 from mooring.app.running import RunningScheduler
 from mooring.app.scheduler import GRACE, Scheduler
-from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.kubeconfig import connection_from_flags
 from mooring.client.rate_limit import rate_limit
+from mooring.client.transports import make_transport
 from mooring.config import to_v1
 from mooring.framework.features import FEATURES
 from mooring.informers.factory import InformerFactory
@@ -89,7 +89,7 @@ class _Process:
 
     def _make_client(self, qps: float, burst: int) -> Client:
         clock = self._clock
-        transport = AiohttpTransport(self._connection, user_agent=_COMPONENT, clock=clock)
+        transport = make_transport(self._connection, user_agent=_COMPONENT, clock=clock)
         return Client(
             transport,
             limit=rate_limit(qps, burst, clock),

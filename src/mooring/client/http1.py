@@ -64,9 +64,10 @@ class ResponseReader:
 
     def __init__(self) -> None:
         self.keep_alive = True
+        #: 0 until the head is complete.
+        self.status = 0
+        self.headers = Headers()
         self._head = b""
-        self._status = 0
-        self._headers = Headers()
         self._parts: list[bytes] = []
         # Bytes still to come; -1: until the connection ends; None: in chunks, or no head yet.
         self._missing: int | None = None
@@ -74,32 +75,44 @@ class ResponseReader:
 
     def feed(self, data: bytes) -> Response | None:
         """Take bytes; return the answer once it is complete."""
-        if self._status == 0:
-            rest = self._take_head(data)
+        if self.status == 0:
+            rest = self.begin(data)
             if rest is None:
                 return None
             data = rest
-        if self._chunked is not None:
-            if not self._chunked.feed(data):
-                return None
-            self._parts = self._chunked.parts
-            return self._finish()
-        assert self._missing is not None
-        if self._missing < 0:
-            self._parts.append(data)
-            return None
-        if len(data) > self._missing:
-            raise ProtocolError("more came than was promised")
-        if data:
-            self._parts.append(data)
-            self._missing -= len(data)
-        return self._finish() if self._missing == 0 else None
+        part, complete = self.body(data)
+        if part:
+            self._parts.append(part)
+        return self._answer() if complete else None
 
     def end(self) -> Response:
         """Take note that the connection ended; return the answer if that completes it."""
-        if self._status and self._missing == -1:
-            return self._finish()
-        raise ProtocolError("cut" if self._status or self._head else "closed")
+        self.finish()
+        return self._answer()
+
+    # Bit by bit.
+
+    def begin(self, data: bytes) -> bytes | None:
+        """Take bytes of the head; return what came after it once it is complete."""
+        return self._take_head(data)
+
+    def body(self, data: bytes) -> tuple[bytes, bool]:
+        """Take bytes after the head; return those of the body, and whether it is complete."""
+        if self._chunked is not None:
+            complete = self._chunked.feed(data)
+            return self._chunked.take(), complete
+        assert self._missing is not None
+        if self._missing < 0:
+            return data, False
+        if len(data) > self._missing:
+            raise ProtocolError("more came than was promised")
+        self._missing -= len(data)
+        return data, self._missing == 0
+
+    def finish(self) -> None:
+        """Take note that the connection ended; raise where that leaves the answer incomplete."""
+        if not self.status or self._missing != -1:
+            raise ProtocolError("cut" if self.status or self._head else "closed")
 
     def _take_head(self, data: bytes) -> bytes | None:
         head, end, rest = (self._head + data).partition(_END)
@@ -117,13 +130,13 @@ class ResponseReader:
         if 100 <= code < 200:
             # Interim: the answer is yet to come.
             return self._take_head(rest)
-        headers = self._headers
+        headers = self.headers
         for line in lines.split("\r\n") if lines else ():
             name, colon, value = line.partition(":")
             if not colon:
                 raise ProtocolError("no header")
             headers[name.lower()] = value.strip()
-        self._status = code
+        self.status = code
         self._frame(version, code, headers)
         return rest
 
@@ -142,24 +155,30 @@ class ResponseReader:
         else:
             raise ProtocolError("no length")
 
-    def _finish(self) -> Response:
+    def _answer(self) -> Response:
         body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-        if self._headers.get("content-encoding") == "gzip":
+        if self.headers.get("content-encoding") == "gzip":
             try:
                 body = zlib.decompress(body, 31)
             except zlib.error:
                 raise ProtocolError("cut") from None
-        return Response(self._status, self._headers, body)
+        return Response(self.status, self.headers, body)
 
 
 class _Chunks:
     """Read a body in chunks."""
 
     def __init__(self) -> None:
-        self.parts: list[bytes] = []
+        self._parts: list[bytes] = []
         self._rest = b""
         self._missing = 0
+        self._begun = False
         self._trailing = False
+
+    def take(self) -> bytes:
+        """Return what has come of the body since the last time."""
+        parts, self._parts = self._parts, []
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def feed(self, data: bytes) -> bool:
         """Take bytes; tell whether the body is complete."""
@@ -168,7 +187,8 @@ class _Chunks:
         while True:
             if self._missing:
                 part = data[at : at + self._missing]
-                self.parts.append(part)
+                self._parts.append(part)
+                self._begun = True
                 self._missing -= len(part)
                 at += len(part)
                 if self._missing:
@@ -188,7 +208,7 @@ class _Chunks:
                     raise ProtocolError("more came than was promised")
                 return True
             # An empty line ends the chunk before.
-            if line or not self.parts:
+            if line or not self._begun:
                 size = line.partition(b";")[0].strip()
                 if not size.isalnum():
                     raise ProtocolError("no chunk")

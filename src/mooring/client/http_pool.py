@@ -255,6 +255,17 @@ class HttpPool:
     ) -> HttpConnection:
         self._open += 1
         try:
+            sock = await self.dial(context)
+        except BaseException:
+            self._open -= 1
+            self._wake()
+            raise
+        return HttpConnection(loop, sock, context, self._forget)
+
+    async def dial(self, context: ssl.SSLContext | None) -> socket.socket:
+        """Make a connection that is not the pool's; raise ConnectError where that fails."""
+        loop = asyncio.get_running_loop()
+        try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 sock = await self._dial(loop)
                 try:
@@ -263,13 +274,9 @@ class HttpPool:
                 except BaseException:
                     sock.close()
                     raise
-        except BaseException as error:
-            self._open -= 1
-            self._wake()
-            if isinstance(error, OSError):
-                raise ConnectError(error) from None
-            raise
-        return HttpConnection(loop, sock, context, self._forget)
+        except OSError as error:
+            raise ConnectError(error) from None
+        return sock
 
     async def _dial(self, loop: asyncio.AbstractEventLoop) -> socket.socket:
         addresses = await loop.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)

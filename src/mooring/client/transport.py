@@ -1,6 +1,6 @@
 """The seam between the client and the wire: who carries requests is behind it.
 
-`AiohttpTransport` talks to a server; a server in this process is another transport.
+`HttpTransport` talks to a server; a server in this process is another transport.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any
 
 import aiohttp
 
-from mooring.client.aiohttp_transport import environment_proxy
+from mooring.client.environment_proxy import environment_proxy
 from mooring.client.tls import KeyPair, Pem, TlsContexts, TlsSettings
 from mooring.config.defaults import EXTENDER_TIMEOUT
 from mooring.config.types import Extender as ExtenderConfig

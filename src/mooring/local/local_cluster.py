@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mooring.api.manifests import Where
-from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.client import Client
 from mooring.client.connection import Connection
+from mooring.client.transports import make_transport
 from mooring.local.api_server import ApiServer, ServerSettings
 from mooring.local.authorization import MASTERS
 from mooring.local.exchange import User
@@ -78,7 +78,7 @@ class LocalCluster:
         server.write_kubeconfig()
 
     async def _copy(self, source: Connection) -> None:
-        client = Client(AiohttpTransport(source, clock=self._clock), clock=self._clock)
+        client = Client(make_transport(source, clock=self._clock), clock=self._clock)
         try:
             self.copied = await SourceCluster(client).copy_into(self.server.cluster)
         finally:

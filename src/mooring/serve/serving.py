@@ -10,11 +10,11 @@ import socket
 
 import msgspec
 
-from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.client import Client
 from mooring.client.in_cluster import NOT_IN_CLUSTER, in_cluster_connection
 from mooring.client.kubeconfig import load_kubeconfig
 from mooring.client.rate_limit import rate_limit
+from mooring.client.transports import make_transport
 from mooring.errors import ConfigError
 from mooring.observe.clock import Clock
 from mooring.serve.authentication import Authenticator
@@ -115,7 +115,7 @@ class Serving:
         """Return a client for reviews; None outside of a cluster where no kubeconfig is given."""
         try:
             connection = load_kubeconfig(kubeconfig) if kubeconfig else in_cluster_connection()
-            transport = AiohttpTransport(
+            transport = make_transport(
                 connection, user_agent=f"kube-scheduler/{what}", clock=self._clock
             )
         except ConfigError as error:

@@ -1,0 +1,37 @@
+"""The proxy that the environment names, as Go reads it."""
+
+from __future__ import annotations
+
+import ipaddress
+import urllib.request
+from urllib.parse import urlsplit
+
+
+def environment_proxy(server: str) -> str:
+    """Return the proxy that the environment names for a server, or nothing."""
+    parts = urlsplit(server)
+    host = parts.hostname or ""
+    proxy = urllib.request.getproxies().get(parts.scheme, "")
+    if not proxy or _is_loopback(host) or _is_excepted(host):
+        return ""
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _is_excepted(host: str) -> bool:
+    """Tell whether no_proxy names a host: by name, by domain or, as Go reads it, by network."""
+    if urllib.request.proxy_bypass(host):
+        return True
+    for entry in urllib.request.getproxies().get("no", "").split(","):
+        try:
+            if ipaddress.ip_address(host) in ipaddress.ip_network(entry.strip(), strict=False):
+                return True
+        except ValueError:
+            continue
+    return False
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,67 @@
+"""Identity: who asks, as the wire shows it: certificates, Authorization, fixed headers."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+
+from mooring.client.connection import Connection, is_secure
+from mooring.client.tls import TlsContexts, expiry
+from mooring.client.transport import JSON
+from mooring.errors import ConfigError
+from mooring.observe.clock import Clock
+from mooring.observe.logs import log_error
+
+log = logging.getLogger(__name__)
+
+
+class Identity:
+    """Show a connection's credentials. Belongs to one event loop."""
+
+    def __init__(self, connection: Connection, user_agent: str, clock: Clock) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._tls = None
+        if is_secure(connection.server):
+            self._tls = TlsContexts(connection.tls, clock)
+            # Made now, so that a mistake shows at the start.
+            self._tls.context()
+        self._credentials = connection.credentials(clock)
+        self._headers = [("User-Agent", user_agent), ("Accept", JSON), *connection.headers]
+
+    def context(self) -> ssl.SSLContext | None:
+        """Return the context of a new connection; None where it is not secured."""
+        return None if self._tls is None else self._tls.context(self._credentials.key_pair)
+
+    async def authorization(self) -> str:
+        """Return the Authorization header, empty where there is none."""
+        return await self._credentials.authorization()
+
+    async def renew(self, refused: str) -> bool:
+        """Look for better credentials than those the server refused; False where there are none."""
+        try:
+            return await self._credentials.renew(refused)
+        except ConfigError as error:
+            log_error(log, error, "refreshing credentials")
+            return False
+
+    def headers(
+        self, authorization: str, content_type: str, compressed: bool
+    ) -> list[tuple[str, str]]:
+        """Return the headers of a request; `content_type` is empty where it has no body."""
+        headers = self._headers.copy()
+        if authorization:
+            headers.append(("Authorization", authorization))
+        if content_type:
+            headers.append(("Content-Type", content_type))
+        if compressed:
+            headers.append(("Accept-Encoding", "gzip"))
+        return headers
+
+    def refusal_hint(self) -> str:
+        """Say where the client certificate has expired, which the server does not."""
+        pair = self._credentials.key_pair or self._connection.tls.key_pair
+        ended = expiry(pair.certificate) if pair is not None else None
+        if pair is None or ended is None or ended.timestamp() > self._clock.now():
+            return ""
+        return f"the client certificate {pair.certificate.where} expired at {ended:%FT%TZ}"
