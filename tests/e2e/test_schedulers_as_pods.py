@@ -1,0 +1,84 @@
+"""Schedulers as pods: what goes wrong is shown as a cluster shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.support.kubectl import table
+from tests.support.local_up import Up
+
+CONFIG = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {leaderElect: false}
+profiles:
+  - schedulerName: mine
+    plugins: {filter: {enabled: [{name: Picky}]}}
+"""
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: mine, namespace: kube-system}
+spec:
+  terminationGracePeriodSeconds: 5
+  containers:
+    - name: scheduler
+      image: registry.example/mooring:v1
+      command: [kube-scheduler]
+      args: [--config=/etc/kubernetes/scheduler-config.yaml]
+      volumeMounts: [{name: config, mountPath: /etc/kubernetes}]
+  volumes: [{name: config, configMap: {name: mine}}]
+"""
+NOT_REGISTERED = (
+    "/etc/kubernetes/scheduler-config.yaml:6:41: profiles[0].plugins.filter.enabled[0].name: "
+    r"plugin \"Picky\" is not registered"
+)
+
+
+def test_a_scheduler_with_a_bad_configuration(up: Callable[..., Up]) -> None:
+    cluster = up("--nodes=1")
+    kubectl = cluster.kubectl
+    (cluster.workplace / "pod.yaml").write_text(POD)
+    (cluster.workplace / "scheduler-config.yaml").write_text(CONFIG)
+
+    # First its ConfigMap is missing.
+    kubectl("apply -f pod.yaml")
+    (shown,) = table(kubectl.until("get pods -n kube-system", "ContainerCreating"))[1:]
+    assert shown == ["mine", "0/1", "ContainerCreating", "0", "AGE"]
+    described = kubectl.until("describe pod mine -n kube-system", "FailedMount")
+    assert 'MountVolume.SetUp failed for volume "config" : configmap "mine" not found' in described
+    assert kubectl.refused("logs mine -n kube-system") == (
+        'Error from server (BadRequest): container "scheduler" in pod "mine" is waiting to start: '
+        "ContainerCreating\n"
+    )
+
+    # Then it names a plugin that nobody has.
+    kubectl("create configmap mine --from-file=scheduler-config.yaml -n kube-system")
+    kubectl.until("get pods -n kube-system", "CrashLoopBackOff", 40)
+    assert NOT_REGISTERED in kubectl("logs mine -n kube-system")
+    assert NOT_REGISTERED in kubectl("logs mine -n kube-system --previous")
+    assert kubectl("logs mine -n kube-system --tail=1").count("\n") == 1
+    described = kubectl("describe pod mine -n kube-system")
+    for part in ("Reason:       CrashLoopBackOff", "Exit Code:    1", "Restart Count:  1"):
+        assert part in described
+    assert "Back-off restarting failed container scheduler in pod mine_kube-system(" in described
+
+    # With the configuration put right it runs, and ends when it is deleted.
+    good = CONFIG.replace("Picky", "NodeName")
+    (cluster.workplace / "scheduler-config.yaml").write_text(good)
+    kubectl("delete pod mine -n kube-system")
+    kubectl("delete configmap mine -n kube-system")
+    kubectl("create configmap mine --from-file=scheduler-config.yaml -n kube-system")
+    kubectl("apply -f pod.yaml")
+    kubectl.until("get pods -n kube-system", "Running")
+    # Its account has no rights: the log names them.
+    kubectl.until(
+        "logs mine -n kube-system",
+        r"User \"system:serviceaccount:kube-system:default\" cannot list resource \"nodes\"",
+    )
+    assert kubectl("delete pod mine -n kube-system") == (
+        'pod "mine" deleted from kube-system namespace\n'
+    )
+    assert kubectl.refused("logs mine -n kube-system") == (
+        'error: error from server (NotFound): pods "mine" not found in namespace "kube-system"\n'
+    )
