@@ -12,6 +12,7 @@ from mooring.api import CustomResource, TypedObject
 from mooring.binding.recorder import cut_note, event_name
 from mooring.client.resources import raw_resource
 from mooring.errors import ApiError
+from mooring.local.controllers.correlation import Correlation, Group
 from mooring.local.controllers.times import timestamp
 from mooring.local.controllers.writer import Object, Writer
 from mooring.observe.clock import Clock
@@ -26,6 +27,8 @@ _EVENTS = raw_resource("events.v1")
 class Events:
     """Record core/v1 Events in the name of one component; the same again counts up.
 
+    A flood of them is combined and then cut off, as client-go does it.
+
     Recording never waits and never fails: an Event that the server refuses is lost.
     """
 
@@ -35,7 +38,8 @@ class Events:
         self._writer = writer
         self._clock = clock
         self._last = 0
-        self._known: dict[tuple[str, str, str], tuple[str, int]] = {}
+        self._known: dict[Group, tuple[str, int]] = {}
+        self._correlation = Correlation()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def record(
@@ -46,12 +50,21 @@ class Events:
         namespace = metadata.namespace or "default"
         now = self._clock.now()
         when = timestamp(now)
-        same = (metadata.uid, reason, message)
+        same, message = self._correlation.combine(metadata.uid, type, reason, message, now)
+        allowed = self._correlation.allows(metadata.uid, type, now)
         if same in self._known:
             name, count = self._known[same]
             self._known[same] = (name, count + 1)
-            patch: Object = {"count": count + 1, "lastTimestamp": when}
+            if not allowed:
+                return
+            patch: Object = {
+                "count": count + 1,
+                "lastTimestamp": when,
+                "message": cut_note(message),
+            }
             self._spawn(self._writer.patch(_EVENTS, namespace, name, patch))
+            return
+        if not allowed:
             return
         self._last = max(int(now * 1e9), self._last + 1)
         name = event_name(metadata.name, self._last)
