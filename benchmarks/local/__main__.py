@@ -35,7 +35,8 @@ def main(argv: list[str] | None = None) -> int:
             _compare(folder, chosen, args)
         if "load" in chosen:
             print(flush=True)
-            asyncio.run(load.measure(folder, args.nodes, args.pods))
+            for line in asyncio.run(load.measure(folder, args.nodes, args.pods)).lines():
+                print(line, flush=True)
     return 0
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.local import objects
@@ -16,38 +18,86 @@ _CLIENTS = 8
 _REPLICAS = 1500
 _PATIENCE = 600.0
 _RUNNING = "/api/v1/pods?watch=true&fieldSelector=status.phase%3DRunning"
+_LISTS = {
+    "in one piece": "/api/v1/pods",
+    "of one node": "/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-1",
+}
 
 
-async def measure(folder: Path, nodes: int, pods: int) -> None:
-    """Run a cluster of its own and print what it does under load."""
+@dataclass
+class Load:
+    """What came of a load."""
+
+    nodes: int
+    pods: int
+    ready: float
+    """Seconds until the cluster was ready."""
+    plain: int = 0
+    """Pods without an owner."""
+    created: float = 0.0
+    running: float = 0.0
+    """Seconds until all pods ran, from the first on."""
+    cpu: float = 0.0
+    megabytes: float = 0.0
+    idle: float = 0.0
+    """Share of a CPU that is used when nothing happens."""
+    lists: dict[str, tuple[float, int]] = field(default_factory=dict)
+    waits: list[float] = field(default_factory=list)
+    """How long small requests waited meanwhile."""
+
+    def lines(self) -> Iterator[str]:
+        """Say it."""
+        yield f"{self.nodes} nodes, {self.pods} pods: ready after {self.ready:.2f} s"
+        yield f"  {self.plain} pods created over {_CLIENTS} connections in {self.created:.1f} s"
+        rate = self.pods / self.running
+        yield f"  all {self.pods} Running after {self.running:.1f} s: {rate:.0f} pods/s"
+        each = self.cpu / self.pods * 1e3
+        yield f"  CPU {each:.2f} ms a pod, memory at most {self.megabytes:.0f} MiB"
+        for name, (seconds, size) in self.lists.items():
+            yield f"  pods listed {name}: {size / 2**20:.1f} MiB in {seconds:.2f} s"
+        yield f"  idle: {self.idle * 100:.0f} % of one CPU"
+        ordered = sorted(self.waits)
+        half, most = ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.99)]
+        yield (
+            f"  waits of {len(ordered)} small requests: median {half * 1e3:.1f} ms, "
+            f"99 % under {most * 1e3:.0f} ms, longest {ordered[-1] * 1e3:.0f} ms"
+        )
+
+
+async def measure(folder: Path, nodes: int, pods: int, *, idle: float = 10.0) -> Load:
+    """Run a cluster of its own and load it."""
     with local(folder, nodes) as server:
-        print(f"{nodes} nodes, {pods} pods: ready after {server.seconds_to_start:.2f} s")
-        await _fill(server, nodes, pods)
+        load = Load(nodes, pods, server.seconds_to_start)
+        await _fill(server, load, idle)
+        return load
 
 
-async def _fill(server: Server, nodes: int, pods: int) -> None:
+async def _fill(server: Server, load: Load, idle: float) -> None:
     wire = Wire(server.kubeconfig)
     prober = Wire(server.kubeconfig)
     changed = asyncio.Event()
     running = await wire.watch(_RUNNING, ADDED, changed.set)
-    probe = asyncio.create_task(_probe(prober))
-    owned = pods // 2 // _REPLICAS * _REPLICAS
+    probe = asyncio.create_task(_probe(prober, load.waits))
+    replicas = min(_REPLICAS, load.pods // 4)
+    deployments = load.pods // 2 // replicas
+    load.plain = load.pods - deployments * replicas
     begin, cpu = time.perf_counter(), server.cpu_seconds()
     try:
-        for i in range(owned // _REPLICAS):
-            await wire.send(create(DEPLOYMENTS, objects.deployment(f"deploy-{i}", _REPLICAS)))
-        plain = (create(PODS, objects.pod(f"plain-{i}")) for i in range(pods - owned))
-        created = await wire.send_all(plain, _CLIENTS)
-        print(f"  {pods - owned} pods created over {_CLIENTS} connections in {created:.1f} s")
-        await _wait(running, changed, pods, begin)
-        seconds, used = time.perf_counter() - begin, server.cpu_seconds() - cpu
-        print(f"  all {pods} Running after {seconds:.1f} s: {pods / seconds:.0f} pods/s")
-        print(f"  CPU {used / pods * 1e3:.2f} ms a pod, memory {server.peak_megabytes():.0f} MiB")
-        await _lists(wire, pods)
-        await _idle(server)
-        stalls = await _stop(probe)
-        print(f"  longest wait of a small request {max(stalls) * 1e3:.0f} ms, {_spread(stalls)}")
-        print(f"  memory at the end {server.peak_megabytes():.0f} MiB", flush=True)
+        for i in range(deployments):
+            await wire.send(create(DEPLOYMENTS, objects.deployment(f"deploy-{i}", replicas)))
+        plain = (create(PODS, objects.pod(f"plain-{i}")) for i in range(load.plain))
+        load.created = await wire.send_all(plain, _CLIENTS)
+        await _wait(running, changed, load.pods)
+        load.running, load.cpu = time.perf_counter() - begin, server.cpu_seconds() - cpu
+        for name, target in _LISTS.items():
+            begin = time.perf_counter()
+            answer = await wire.send(Request("GET", target, timeout=60.0))
+            load.lists[name] = (time.perf_counter() - begin, len(answer.body))
+        begin, cpu = time.perf_counter(), server.cpu_seconds()
+        probe.cancel()
+        await asyncio.sleep(idle)
+        load.idle = (server.cpu_seconds() - cpu) / max(time.perf_counter() - begin, 1e-9)
+        load.megabytes = server.peak_megabytes()
     finally:
         probe.cancel()
         running.close()
@@ -55,55 +105,18 @@ async def _fill(server: Server, nodes: int, pods: int) -> None:
         await wire.close()
 
 
-async def _wait(running: Watch, changed: asyncio.Event, pods: int, begin: float) -> None:
-    told = 0
+async def _wait(running: Watch, changed: asyncio.Event, pods: int) -> None:
     async with asyncio.timeout(_PATIENCE):
         while running.count < pods:
+            if running.ended:
+                raise RuntimeError(f"the watch ended with {running.count} of {pods} pods Running")
             changed.clear()
             await changed.wait()
-            if running.count - told >= pods / 5:
-                told = running.count
-                print(f"  {told} Running after {time.perf_counter() - begin:.1f} s", flush=True)
 
 
-async def _lists(wire: Wire, pods: int) -> None:
-    for name, target in (
-        ("in one piece", "/api/v1/pods"),
-        ("in one piece, as kubectl asks of a node", "/api/v1/pods?fieldSelector=spec.nodeName%3Dx"),
-    ):
+async def _probe(wire: Wire, waits: list[float]) -> None:
+    while True:
         begin = time.perf_counter()
-        answer = await wire.send(Request("GET", target, timeout=60.0))
-        seconds = time.perf_counter() - begin
-        size = len(answer.body) / 2**20
-        print(f"  {pods} pods listed {name}: {size:.0f} MiB in {seconds:.2f} s")
-
-
-async def _idle(server: Server) -> None:
-    """Say what the cluster costs when nothing happens."""
-    cpu, begin = server.cpu_seconds(), time.perf_counter()
-    await asyncio.sleep(10)
-    share = (server.cpu_seconds() - cpu) / (time.perf_counter() - begin)
-    print(f"  idle: {share * 100:.0f} % of one CPU")
-
-
-async def _probe(wire: Wire) -> list[float]:
-    waits: list[float] = []
-    try:
-        while True:
-            begin = time.perf_counter()
-            await wire.send(Request("GET", "/api/v1/namespaces/default"))
-            waits.append(time.perf_counter() - begin)
-            await asyncio.sleep(0.01)
-    except asyncio.CancelledError:
-        return waits
-
-
-async def _stop(probe: asyncio.Task[list[float]]) -> list[float]:
-    probe.cancel()
-    return await probe
-
-
-def _spread(waits: list[float]) -> str:
-    ordered = sorted(waits)
-    half, most = ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.99)]
-    return f"median {half * 1e3:.1f} ms, 99 % under {most * 1e3:.0f} ms of {len(waits)}"
+        await wire.send(Request("GET", "/api/v1/namespaces/default"))
+        waits.append(time.perf_counter() - begin)
+        await asyncio.sleep(0.01)
