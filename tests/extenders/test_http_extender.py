@@ -11,8 +11,9 @@ import pytest
 
 from mooring.api import Pod, decode_as
 from mooring.errors import ExtenderError
-from mooring.extenders import Extenders, HttpExtender
+from mooring.extenders import Extenders
 from mooring.extenders.documents import node_json, pod_json
+from mooring.extenders.http_extender import HttpExtender
 from mooring.framework.extender import ExtenderFilterResult, Victims
 from mooring.framework.nodes import Nodes
 from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, refuse

@@ -13,6 +13,7 @@ import contextlib
 import logging
 import signal
 from concurrent.futures import Future
+from typing import TYPE_CHECKING
 
 from mooring.api import Pod
 from mooring.app.command import Command
@@ -35,10 +36,11 @@ from mooring.observe.exposition import expose
 from mooring.observe.logs import log_error
 from mooring.observe.metrics import Metrics
 from mooring.observe.process_metrics import ProcessMetrics
-from mooring.serve.endpoints import Sources
 from mooring.serve.health import Health
-from mooring.serve.serving import Serving, ServingSettings
 from mooring.serve.side_loop import SideLoop
+
+if TYPE_CHECKING:
+    from mooring.serve.serving import Serving
 
 log = logging.getLogger(__name__)
 
@@ -131,13 +133,15 @@ class _Process:
             metrics=self._metrics,
             max_in_unschedulable=self._command.options.pod_max_in_unschedulable_pods.seconds,
         )
-        serving = Serving(self._serving_settings(), self._sources(running.informers), self._clock)
-        serving.listen()
+        serving = self._make_serving(running.informers)
+        if serving is not None:
+            serving.listen()
         debugger = Debugger(running.scheduler, running.informers)
         loop.add_signal_handler(signal.SIGUSR2, debugger.dump)
         self._side.start()
         try:
-            await asyncio.wrap_future(self._side.submit(serving.start()))
+            if serving is not None:
+                await asyncio.wrap_future(self._side.submit(serving.start()))
             running.start()
             await self._schedule(running)
         finally:
@@ -145,8 +149,9 @@ class _Process:
             # Without the lease another scheduler may be at work already.
             await running.close(0.0 if self._lost_lease else GRACE)
             await self._release()
-            with contextlib.suppress(Exception):
-                await asyncio.wrap_future(self._side.submit(serving.stop()))
+            if serving is not None:
+                with contextlib.suppress(Exception):
+                    await asyncio.wrap_future(self._side.submit(serving.stop()))
             await asyncio.to_thread(self._side.stop, _SIDE_SECONDS)
             await self._client.close()
             await self._event_client.close()
@@ -246,15 +251,6 @@ class _Process:
 
     # Serving.
 
-    def _serving_settings(self) -> ServingSettings:
-        options = self._command.options
-        return ServingSettings(
-            secure=options.serving,
-            insecure=options.insecure_serving,
-            authentication=options.authentication,
-            authorization=options.authorization,
-        )
-
     def _expose_metrics(self) -> bytes:
         """Return what /metrics answers, without what --disabled-metrics names."""
         disabled = frozenset(self._command.options.metrics.disabled)
@@ -264,10 +260,23 @@ class _Process:
             if disabled.isdisjoint((family.name, f"{family.name}_total"))
         )
 
-    def _sources(self, informers: InformerFactory) -> Sources:
+    def _make_serving(self, informers: InformerFactory) -> Serving | None:
+        """Return what answers at the ports; None where none is to be open."""
         elector, options = self._elector, self._command.options
+        if not options.serving.port and not options.insecure_serving.port:
+            return None
+        # Imported late: it is a good part of a start.
+        from mooring.serve.endpoints import Sources
+        from mooring.serve.serving import Serving, ServingSettings
+
+        settings = ServingSettings(
+            secure=options.serving,
+            insecure=options.insecure_serving,
+            authentication=options.authentication,
+            authorization=options.authorization,
+        )
         pods = informers.lister(Pod)
-        return Sources(
+        sources = Sources(
             health=self._health,
             metrics=self._expose_metrics,
             # The other thread reads: a copy made in one step.
@@ -281,3 +290,4 @@ class _Process:
             flagz=options.feature_gates.enabled("ComponentFlagz"),
             statusz=options.feature_gates.enabled("ComponentStatusz"),
         )
+        return Serving(settings, sources, self._clock)

@@ -6,11 +6,9 @@ from mooring.extenders.extenders import (
     with_extenders,
     with_ignored_resources,
 )
-from mooring.extenders.http_extender import HttpExtender
 
 __all__ = [
     "Extenders",
-    "HttpExtender",
     "ignored_resources",
     "with_extenders",
     "with_ignored_resources",

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import msgspec
 
@@ -15,10 +15,11 @@ from mooring.config.defaults import EXTENDER_TIMEOUT
 from mooring.config.types import Extender as ExtenderConfig
 from mooring.config.types import Profile
 from mooring.errors import ConfigError
-from mooring.extenders.http_extender import HttpExtender
-from mooring.extenders.webhook import Webhook
 from mooring.observe.clock import Clock, SystemClock
 from mooring.plugins.args import NodeResourcesFitArgs
+
+if TYPE_CHECKING:
+    from mooring.extenders.http_extender import HttpExtender
 
 NO_FIT_ARGS = "couldn't build extenders: can't find NodeResourcesFitArgs in plugin config"
 
@@ -26,7 +27,7 @@ _FIT = "NodeResourcesFit"
 _replace = msgspec.structs.replace
 
 
-class Extenders(Sequence[HttpExtender]):
+class Extenders(Sequence["HttpExtender"]):
     """The extenders in the order in which they are asked: the ignorable ones last.
 
     Owns their connections; close it at the end. Raises ConfigError where TLS files cannot be used.
@@ -37,7 +38,7 @@ class Extenders(Sequence[HttpExtender]):
     ) -> None:
         clock = SystemClock() if clock is None else clock
         self._extenders = tuple(
-            HttpExtender(config, _webhook(config, clock))
+            _make_extender(config, clock)
             for config in sorted(configs, key=lambda config: config.ignorable)
         )
 
@@ -59,9 +60,13 @@ class Extenders(Sequence[HttpExtender]):
             await extender.close()
 
 
-def _webhook(config: ExtenderConfig, clock: Clock) -> Webhook:
+def _make_extender(config: ExtenderConfig, clock: Clock) -> HttpExtender:
+    # Imported late: what it asks with is dear, and few have extenders.
+    from mooring.extenders.http_extender import HttpExtender
+    from mooring.extenders.webhook import Webhook
+
     try:
-        return Webhook(config, clock)
+        return HttpExtender(config, Webhook(config, clock))
     except ConfigError as error:
         text = f"couldn't build extenders: {config.url_prefix}: {error.message}"
         raise ConfigError(text) from None
