@@ -92,6 +92,7 @@ class Watch:
                 if not data:
                     self.ended = True
                     self.close()
+                    self._changed()
                     return
                 self._take(data)
         except (ssl.SSLWantReadError, BlockingIOError):
