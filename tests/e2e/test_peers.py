@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 import yaml
-from kubernetes import client, config, watch
+from kubernetes import client, config, dynamic, watch
 from kubernetes.client.exceptions import ApiException
 
 from tests.support.local_up import Up, wait_logged
 from tests.support.processes import LOOPBACK, Process, free_port
+from tests.support.waiting import eventually
 
 REFERENCE = "reference-scheduler"
 
@@ -177,3 +178,54 @@ def test_the_python_client_binds_a_pod(api: client.CoreV1Api) -> None:
         api.create_namespaced_pod_binding("mine", "default", binding)
     assert refused.value.status == 409
     assert "is already assigned to node" in refused.value.body
+
+
+def test_the_python_clients_dynamic_form_finds_custom_resources(
+    api: client.CoreV1Api, tmp_path: Path
+) -> None:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {
+        "name": "v1alpha1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+    }
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "podgroups.scheduling.example.com"},
+        "spec": {
+            "group": "scheduling.example.com",
+            "scope": "Namespaced",
+            "names": {"kind": "PodGroup", "plural": "podgroups"},
+            "versions": [version],
+        },
+    }
+    extensions = client.ApiextensionsV1Api(api.api_client)
+    extensions.create_custom_resource_definition(definition)
+
+    def established() -> bool:
+        found = extensions.read_custom_resource_definition(definition["metadata"]["name"])
+        conditions = found.status.conditions or []
+        return any(one.type == "Established" and one.status == "True" for one in conditions)
+
+    eventually(established, "the definition is established")
+    known = dynamic.DynamicClient(api.api_client, cache_file=str(tmp_path / "discovered"))
+    groups = known.resources.get(api_version="scheduling.example.com/v1alpha1", kind="PodGroup")
+    group = {
+        "apiVersion": "scheduling.example.com/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": "gang"},
+        "spec": {"minMember": 3},
+    }
+    groups.create(body=group, namespace="default")
+    (found,) = groups.get(namespace="default").items
+    assert found.spec.minMember == 3
+    patched = groups.patch(
+        body={"spec": {"minMember": 4}},
+        name="gang",
+        namespace="default",
+        content_type="application/merge-patch+json",
+    )
+    assert patched.spec.minMember == 4
+    assert groups.delete(name="gang", namespace="default").status == "Success"

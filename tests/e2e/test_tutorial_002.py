@@ -44,6 +44,54 @@ def test_two_profiles_run_in_one_process(up: Callable[..., Up]) -> None:
     assert reported == {"Scheduled": 40, "default-scheduler": 20, "no-scoring-scheduler": 20}
 
 
+CUSTOM_PLUGINS = """
+from mooring import Plugin
+
+class MyCustomPluginA(Plugin):
+    def score(self, state, pod, node):
+        return 100 if node.name == "small" else 0
+
+class MyCustomPluginB(Plugin):
+    def score(self, state, pod, node):
+        return 100 if node.name == "roomy" else 0
+"""
+CUSTOM_CONFIG = """
+apiVersion: kubescheduler.config.k8s.io/v1beta2
+kind: KubeSchedulerConfiguration
+profiles:
+  - plugins:
+      score:
+        disabled:
+        - name: NodeResourcesLeastAllocated
+        enabled:
+        - name: MyCustomPluginA
+          weight: 2
+        - name: MyCustomPluginB
+          weight: 1
+    pluginConfig:
+    - name: NodeResourcesAllocatable
+      args:
+        mode: Least
+        resources:
+        - name: cpu
+          weight: 1000000
+        - name: memory
+          weight: 1
+"""
+
+
+def test_weights_and_plugins_of_a_profile(up: Callable[..., Up], tmp_path: Path) -> None:
+    (tmp_path / "plugins.py").write_text(CUSTOM_PLUGINS)
+    (tmp_path / "config.yaml").write_text(CUSTOM_CONFIG)
+    plugins = [f"--plugin={tmp_path}/plugins.py:MyCustomPlugin{letter}" for letter in "AB"]
+    config = f"--config={tmp_path}/config.yaml"
+    cluster = up("-f", "cluster.yaml", config, *plugins, example="profiles")
+    cluster.kubectl("run web --image=nginx")
+    # What A says counts twice. A profile without a name is that of the default scheduler.
+    described = cluster.kubectl.until("describe pod web", "Scheduled")
+    assert "default-scheduler  Successfully assigned default/web to small" in described
+
+
 def start_webhook(cluster: Up, kubectl: Path) -> Process:
     """Start the webhook on a free port, and name that port in the files that name it."""
     port = free_port()
