@@ -13,7 +13,7 @@ from mooring.observe.files import ROOT
 
 #: What runs the command line; it ends when we do.
 _FIRST = "mooring.cli.container"
-_KEPT = ("PATH", "PYTHONPATH", "SYSTEMROOT")
+_PATHS = ("PATH", "PYTHONPATH")
 _SIGNALLED = 128
 _CHUNK = 64 * 1024
 
@@ -33,10 +33,16 @@ class ContainerProcess:
         self, words: Sequence[str], environment: Mapping[str, str], root: Path, folder: Path
     ) -> None:
         """Begin in a folder; `root` is what the process sees as the root of its files."""
-        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        # The process begins in another folder: what is named from here must not be.
+        kept = {
+            name: os.pathsep.join(map(os.path.abspath, os.environ[name].split(os.pathsep)))
+            for name in _PATHS
+            if os.environ.get(name)
+        }
         fixed = {ROOT: str(root), "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
         self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", _FIRST, *words),
+            # -P: nothing in the container's folder is taken for a module of ours.
+            *(sys.executable, "-P", "-m", _FIRST, *words),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,

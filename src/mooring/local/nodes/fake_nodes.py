@@ -6,6 +6,8 @@ import random as random_module
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mooring.api import Node
+from mooring.api.kinds import decode
 from mooring.client.client import Client
 from mooring.errors import ApiError
 from mooring.informers.factory import InformerFactory
@@ -79,8 +81,15 @@ class FakeNodes:
         await self._runner.close()
 
     async def _create(self, manifest: dict[str, Any]) -> None:
+        """Create a node that has reported already, as a kubelet registers its own."""
+        node = decode(manifest)
+        assert isinstance(node, Node)
+        known = manifest.get("status") or {}
+        status = {**known, **self._reporter.first_report(node)}
+        if known.get("conditions"):
+            status["conditions"] = known["conditions"]
         try:
-            await self._context.writer.create(NODES, manifest)
+            await self._context.writer.create(NODES, {**manifest, "status": status})
         except ApiError as error:
             if not error.is_already_exists:
                 raise

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from ipaddress import IPv4Address
+from typing import Any
 
 from mooring.api import Node, parse_time
 from mooring.binding.recorder import micro_time
@@ -15,6 +16,8 @@ from mooring.local.controllers.controller import Controller, ControllerContext
 from mooring.local.controllers.kinds import LEASES, NODES
 from mooring.local.controllers.work_queue import Key
 from mooring.local.nodes import node_status
+
+Object = dict[str, Any]
 
 LEASE_NAMESPACE = "kube-node-lease"
 #: kubelet: nodeLeaseDurationSeconds, and a quarter of it between renewals.
@@ -36,9 +39,12 @@ class NodeReporter(Controller):
         self._capacity = capacity
         self._renewed: dict[str, float] = {}
         self._addresses: dict[str, str] = {}
+        #: Also those of nodes that are not ours.
+        self._taken: set[str] = set()
         self._nodes = self.watch(Node, self._fake)
 
     def _fake(self, node: Node) -> Iterable[Key]:
+        self._taken.add(node_status.internal_ip(node))
         if node_status.is_fake(node):
             yield "", node.metadata.name
 
@@ -68,22 +74,25 @@ class NodeReporter(Controller):
             beat = ready[0].last_heartbeat_time
             if beat is None or now - parse_time(beat) < REPORT_SECONDS:
                 return
-        when = self.context.timestamp()
-        status = node_status.first_report(node, self._address(node), self._capacity, when)
+        status = self.first_report(node)
         await self.writer.patch(
             NODES, "", node.metadata.name, {"status": status}, "status", STRATEGIC
         )
+
+    def first_report(self, node: Node) -> Object:
+        """Return what is missing in the status of a node that comes up."""
+        when = self.context.timestamp()
+        return node_status.first_report(node, self._address(node), self._capacity, when)
 
     def _address(self, node: Node) -> str:
         known = node_status.internal_ip(node) or self._addresses.get(node.metadata.name)
         if known:
             return known
-        taken = {node_status.internal_ip(one) for one in self._nodes}
-        taken.update(self._addresses.values())
         place = len(self._addresses)
-        while str(_FIRST_ADDRESS + place) in taken:
+        while (address := str(_FIRST_ADDRESS + place)) in self._taken:
             place += 1
-        address = self._addresses[node.metadata.name] = str(_FIRST_ADDRESS + place)
+        self._taken.add(address)
+        self._addresses[node.metadata.name] = address
         return address
 
     async def _renew(self, node: Node) -> None:
@@ -95,13 +104,26 @@ class NodeReporter(Controller):
         }
         owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node.metadata.uid}
         metadata = {"ownerReferences": [owner]}
+        named = {"name": name, "namespace": LEASE_NAMESPACE, **metadata}
+        lease = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": named,
+            "spec": spec,
+        }
+        # A lease of an earlier node of this name would be collected: it changes hands.
+        patch = {"metadata": metadata, "spec": spec}
+        if name in self._renewed:
+            try:
+                await self.writer.patch(LEASES, LEASE_NAMESPACE, name, patch)
+            except ApiError as error:
+                if not error.is_not_found:
+                    raise
+                await self.writer.create(LEASES, lease)
+            return
         try:
-            # A lease of an earlier node of this name would be collected: it changes hands.
-            patch = {"metadata": metadata, "spec": spec}
-            await self.writer.patch(LEASES, LEASE_NAMESPACE, name, patch)
+            await self.writer.create(LEASES, lease)
         except ApiError as error:
-            if not error.is_not_found:
+            if not error.is_already_exists:
                 raise
-            lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": spec}
-            named = {"name": name, "namespace": LEASE_NAMESPACE, **metadata}
-            await self.writer.create(LEASES, {**lease, "metadata": named})
+            await self.writer.patch(LEASES, LEASE_NAMESPACE, name, patch)

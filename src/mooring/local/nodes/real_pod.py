@@ -176,11 +176,20 @@ class RealPod:
         tell(NORMAL, "Created", "Container created")
         try:
             words = command_line(raw, container.image, variables)
-        except NoSuchProgramError as error:
+            variables.setdefault("HOSTNAME", pod.metadata.name)
+            await self._start(container, raw, words, variables)
+        except (NoSuchProgramError, OSError) as error:
+            # Mounts that exclude each other are an OSError, as they are to a container runtime.
             container.fail(pod, str(error), now)
             tell(WARNING, "Failed", f"Error: {error}")
             self._changed()
             return
+        tell(NORMAL, "Started", "Container started")
+
+    async def _start(
+        self, container: RealContainer, raw: Object, words: list[str], variables: dict[str, str]
+    ) -> None:
+        around, spec = self._around, container.spec
         root = self._folder / "roots" / spec.name
         self._volumes.mount(raw, root, variables)
         owner = f"{self.uid}/{spec.name}"
@@ -189,10 +198,8 @@ class RealPod:
         log = ContainerLog(self._folder / "logs" / f"{spec.name}.{run}", around.clock)
         process = ContainerProcess(log, partial(self._ended, owner))
         where = self._volumes.working_folder(root, spec.working_dir or "/")
-        variables.setdefault("HOSTNAME", pod.metadata.name)
         await process.start(around.ports.adapt(words, owner), variables, root, where)
         container.begin(process, log, timestamp(around.clock.now()))
-        tell(NORMAL, "Started", "Container started")
 
     def _ended(self, owner: str) -> None:
         self._around.ports.release(owner)
