@@ -39,7 +39,7 @@ spec:
   selector: {matchLabels: {app: web}}
   template:
     metadata: {labels: {app: web}}
-    spec: {containers: [{name: c, image: i}]}
+    spec: {containers: [{name: c, image: i, resources: {}}]}
 ---
 apiVersion: v1
 kind: Secret
@@ -121,6 +121,60 @@ async def test_a_copy_is_the_same_cluster_and_goes_on_by_itself(tmp_path: Path) 
         # Heartbeats go on, but nobody else wrote.
         changes = source.cluster.server.cluster.store.version - before
         assert changes <= 4
+
+
+async def test_daemons_of_an_older_server_are_not_made_anew(tmp_path: Path) -> None:
+    text = """
+apiVersion: v1
+kind: Node
+metadata: {name: n1, uid: u1, resourceVersion: "1"}
+status: {conditions: [{type: Ready, status: "True"}]}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: d, namespace: default, uid: u2, resourceVersion: "1", generation: 1}
+spec:
+  selector: {matchLabels: {app: d}}
+  updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}
+  revisionHistoryLimit: 10
+  template: &template
+    metadata: {labels: {app: d}, creationTimestamp: null}
+    spec: {containers: [{name: c, image: i, resources: {}}]}
+---
+apiVersion: apps/v1
+kind: ControllerRevision
+metadata:
+  name: d-abc
+  namespace: default
+  uid: u3
+  resourceVersion: "1"
+  labels: {app: d, controller-revision-hash: abc}
+  ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: d, uid: u2, controller: true}]
+revision: 1
+data:
+  spec:
+    template:
+      metadata: {labels: {app: d}, creationTimestamp: null}
+      spec: {containers: [{name: c, image: i, resources: {}}]}
+      $patch: replace
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: d-1
+  namespace: default
+  uid: u4
+  resourceVersion: "1"
+  labels: {app: d, controller-revision-hash: abc, pod-template-generation: "1"}
+  ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: d, uid: u2, controller: true}]
+spec: {nodeName: n1, containers: [{name: c, image: i}]}
+status: {phase: Running, conditions: [{type: Ready, status: "True"}]}
+"""
+    async with running(tmp_path, objects=manifests(text)) as cluster:
+        path = "/apis/apps/v1/namespaces/default/daemonsets/d"
+        await cluster.until(path, lambda one: one["status"].get("updatedNumberScheduled") == 1)
+        found = await cluster.get("/api/v1/namespaces/default/pods")
+        assert _by_uid(found) == {"u4": "d-1"}
 
 
 async def test_the_source_is_only_read_page_by_page(

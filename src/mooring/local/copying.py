@@ -38,6 +38,9 @@ def keep(cluster: Cluster, served: Served, obj: Object) -> bool:
     elif served.kind == "CustomResourceDefinition":
         # Webhooks that convert are not within reach.
         full["spec"] = {**full["spec"], "conversion": {"strategy": "None"}}
+    elif served.kind == "ControllerRevision":
+        # Older servers write what has no value; a template would not be known again by it.
+        full["data"] = _without_nulls(full.get("data"))
     if served.custom is None and served.type is not None:
         full = canonical(served.type, full)
     # Other finalizers wait for controllers that are not here.
@@ -48,6 +51,12 @@ def keep(cluster: Cluster, served: Served, obj: Object) -> bool:
     stored = cluster.store.put(served.store, key, conversion.to_stored(served, full))
     strategies.after_write(cluster, served, stored.object, None)
     return True
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(one) for key, one in value.items() if one is not None}
+    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
 
 
 def drop_lost_owners(cluster: Cluster) -> None:
