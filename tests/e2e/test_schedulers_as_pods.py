@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from tests.support.kubectl import table
 from tests.support.local_up import Up
@@ -82,3 +83,36 @@ def test_a_scheduler_with_a_bad_configuration(up: Callable[..., Up]) -> None:
     assert kubectl.refused("logs mine -n kube-system") == (
         'error: error from server (NotFound): pods "mine" not found in namespace "kube-system"\n'
     )
+
+
+PLUGIN = """\
+from mooring import Plugin, Status
+
+
+class Picky(Plugin):
+    def filter(self, state, pod, node):
+        if node.name != "node-1":
+            return Status.unschedulable("node(s) were not picked")
+"""
+
+
+def test_a_plugin_of_the_readers_own_in_an_image(up: Callable[..., Up], tmp_path: Path) -> None:
+    (tmp_path / "picky.py").write_text(PLUGIN)
+    cluster = up("--nodes=3", f"--image=mine={tmp_path}/picky.py:Picky")
+    kubectl = cluster.kubectl
+    for name, text in (
+        ("pod.yaml", POD.replace("registry.example/mooring:v1", "mine:latest")),
+        ("scheduler-config.yaml", CONFIG),
+    ):
+        (cluster.workplace / name).write_text(text)
+    # kube-scheduler has both roles.
+    for role in ("kube-scheduler", "volume-scheduler"):
+        kubectl(
+            f"create clusterrolebinding {role} --clusterrole=system:{role} "
+            "--serviceaccount=kube-system:default"
+        )
+    kubectl("create configmap mine --from-file=scheduler-config.yaml -n kube-system")
+    kubectl("apply -f pod.yaml")
+    override = '{"spec": {"schedulerName": "mine"}}'
+    kubectl(f"run placed --image=nginx --overrides='{override}'")
+    assert "node-1" in kubectl.until("get pod placed -o wide", "Running")
