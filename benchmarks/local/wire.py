@@ -77,6 +77,9 @@ class Watch:
         self.count = 0
         self.last = 0.0
         self.ended = False
+        self._answered = False
+        self._missing = 0
+        self._rest = b""
         self._connection = connection
         self._pattern = pattern
         self._changed = changed
@@ -99,15 +102,42 @@ class Watch:
             return
 
     def _take(self, data: bytes) -> None:
-        data = self._tail + data
-        found = data.count(self._pattern)
+        if not self._answered:
+            head, end, data = (self._rest + data).partition(b"\r\n\r\n")
+            if not end:
+                self._rest = head
+                return
+            if not head.startswith(b"HTTP/1.1 200 "):
+                raise RuntimeError(f"a watch was refused: {head!r}")
+            self._answered, self._rest = True, b""
+        text = self._tail + b"".join(self._chunks(data))
+        found = text.count(self._pattern)
         # A pattern may lie across two reads; one that is whole must not be counted twice.
-        keep = len(self._pattern) - 1
-        self._tail = data[-keep:]
+        self._tail = text[1 - len(self._pattern) :]
         if found:
             self.count += found
             self.last = time.perf_counter()
             self._changed()
+
+    def _chunks(self, data: bytes) -> Iterator[bytes]:
+        """Yield what is in chunks: a chunk may begin anywhere in an event."""
+        data, at = self._rest + data, 0
+        while True:
+            if self._missing:
+                part = data[at : at + self._missing]
+                yield part
+                self._missing -= len(part)
+                at += len(part)
+                if self._missing:
+                    break
+            line_end = data.find(b"\r\n", at)
+            if line_end < 0:
+                break
+            # The end of a chunk is an empty line.
+            if line := data[at:line_end]:
+                self._missing = int(line, 16)
+            at = line_end + 2
+        self._rest = data[at:]
 
     def close(self) -> None:
         """End the watch."""
