@@ -213,4 +213,6 @@ def _transformed(
 def respond(cluster: Cluster, request: Request, served: Served, obj: Object, code: int) -> Response:
     """Answer with one object in the form that a request accepts."""
     chosen = form(cluster, request, served)
-    return Response(code, chosen.one(Stored("", obj, 0)), chosen.content_type)
+    # What was just written need not be encoded twice: watches send it too.
+    stored = cluster.store.stored(obj) or Stored("", obj, 0)
+    return Response(code, chosen.one(stored), chosen.content_type)

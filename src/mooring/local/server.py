@@ -27,6 +27,8 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 _WORTH_PACKING = 128 * 1024
 """apiserver: pkg/endpoints/handlers/responsewriters/writers.go, defaultGzipThresholdBytes"""
+_PIECE = 2**18
+"""How much of a body is encrypted in one go; a list of pods may have many megabytes."""
 _HEAD_LIMIT = 2**20
 """Go: net/http, DefaultMaxHeaderBytes; a selector may be long."""
 _KEEP_ALIVE_SECONDS = 120.0
@@ -106,6 +108,8 @@ class Server:
         packs = "gzip" in request.headers.get("accept-encoding", "")
         if packs and len(response.body) > _WORTH_PACKING:
             await _pack(response)
+        if len(response.body) > _PIECE:
+            return await _in_pieces(raw, response)
         return _plain(response)
 
 
@@ -155,6 +159,20 @@ def _plain(response: Response) -> web.Response:
     answer = web.Response(status=response.code, body=response.body)
     answer.headers.popall("Content-Type", None)
     answer.headers.extend(_headers(response))
+    return answer
+
+
+async def _in_pieces(raw: web.BaseRequest, response: Response) -> web.StreamResponse:
+    """Send a large body so that others have their turns meanwhile."""
+    answer = web.StreamResponse(status=response.code)
+    answer.headers.extend(_headers(response))
+    answer.content_length = len(response.body)
+    await answer.prepare(raw)
+    body = memoryview(response.body)
+    for at in range(0, len(body), _PIECE):
+        await answer.write(body[at : at + _PIECE])
+        await asyncio.sleep(0)
+    await answer.write_eof()
     return answer
 
 

@@ -85,6 +85,10 @@ class Stored:
         """Tell whether the object would have to be decoded."""
         return self._object is None
 
+    def holds(self, object: Object) -> bool:
+        """Tell whether a decoded object is this very one."""
+        return self._object is object
+
     def keep_by(self, keep: Callable[[Stored], None]) -> None:
         """Tell `keep` whenever the object is decoded, now too: it says when to `fold` it."""
         self._keep = keep
@@ -259,6 +263,11 @@ class Store:
             bisect.insort(shelf.keys, key)
         self._announce(Event(MODIFIED if old else ADDED, resource, stored, old))
         return stored
+
+    def stored(self, object: Object) -> Stored | None:
+        """Return what was written last, where that is this very object."""
+        last = self._recent[-1] if self._recent else None
+        return last if last is not None and last.holds(object) else None
 
     def delete(self, resource: str, key: str, last: Object | None = None) -> Stored:
         """Remove an object; returns it as the watchers see it, `last` when it is given."""
