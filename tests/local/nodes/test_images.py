@@ -31,6 +31,7 @@ BOTH = Image(("a.py:A", "b.py:B"), mapped=True)
         pytest.param("nginx", None, id="others are simulated"),
         pytest.param("custom-scheduler:v1.0", BOTH, id="mapped without a tag, used with one"),
         pytest.param("docker.io/library/custom-scheduler", BOTH, id="written in full"),
+        pytest.param("ghcr.io/team/custom-scheduler:v2", BOTH, id="a short name, any registry"),
         pytest.param("cfanbo/sample-scheduler:v0.0.1", Image(("c.py:C",), True), id="same tag"),
         pytest.param("cfanbo/sample-scheduler:v2", None, id="another tag"),
         pytest.param("team/mine", None, id="another registry"),

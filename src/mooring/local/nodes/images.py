@@ -23,21 +23,30 @@ class Image:
 
 
 class Images:
-    """Find out what is in an image. `mapped` has pairs of an image's name and a plugin."""
+    """Find out what is in an image. `mapped` has pairs of an image's name and a plugin.
+
+    A name without a folder stands for images of that name from any registry, as `mooring` does.
+    """
 
     def __init__(self, mapped: Iterable[tuple[str, str]] = ()) -> None:
         self._plugins: dict[tuple[str, str], tuple[str, ...]] = {}
-        for name, plugin in mapped:
-            key = split_reference(name)
+        for given, plugin in mapped:
+            name, tag = split_reference(given)
+            key = (name if "/" in given else _last(name), tag)
             self._plugins[key] = (*self._plugins.get(key, ()), plugin)
 
     def find(self, reference: str) -> Image | None:
         """Return what an image is made of, None for one that is simulated."""
         name, tag = split_reference(reference)
-        for key in ((name, tag), (name, "")):
+        short = _last(name)
+        for key in ((name, tag), (name, ""), (short, tag), (short, "")):
             if key in self._plugins:
                 return Image(self._plugins[key], mapped=True)
-        return Image() if name.rpartition("/")[2] == OWN else None
+        return Image() if short == OWN else None
+
+
+def _last(name: str) -> str:
+    return name.rpartition("/")[2]
 
 
 def split_reference(reference: str) -> tuple[str, str]:
