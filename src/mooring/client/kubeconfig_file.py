@@ -127,7 +127,7 @@ def read_files(paths: Iterable[Path]) -> KubeconfigFile:
 
     Files that do not exist are passed over.
     """
-    files = [read_file(path) for path in paths if path.exists()]
+    files = [read_file(path) for path in paths if locate(path).exists()]
     merged = KubeconfigFile(where=", ".join(file.where for file in files))
     for file in files:
         merged = KubeconfigFile(
