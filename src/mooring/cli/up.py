@@ -25,6 +25,8 @@ NODES = 3
 #: Nearly all that a cluster allocates is either gone at once or stays.
 _COLLECTOR = (20_000, 20, 20)
 
+_LAST_PORT = 65535
+
 _DESCRIPTION = """Run a local Kubernetes cluster in this process, without Docker, etcd or Go: an API
 server that kubectl and other clients can use, controllers, fake nodes that run pods, and the
 scheduler. Ctrl-C ends it."""
@@ -110,7 +112,7 @@ def _add_scheduling(parser: argparse._ArgumentGroup) -> None:
 
 def _add_running(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument(
-        "--port", type=int, default=0, metavar="P", help="the port; 0 takes a free one"
+        "--port", type=_port, default=0, metavar="P", help="the port; 0 takes a free one"
     )
     parser.add_argument(
         "--bind-address",
@@ -133,10 +135,15 @@ def _add_running(parser: argparse._ArgumentGroup) -> None:
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError("must not be negative")
-    return number
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text} is no whole number from 0 on")
+    return int(text)
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > _LAST_PORT:
+        raise argparse.ArgumentTypeError(f"{text} is no port: they go from 0 to {_LAST_PORT}")
+    return int(text)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -153,6 +160,8 @@ def _run(args: argparse.Namespace) -> int:
     # Plugins bring loggers of their own.
     verbosity.apply()
     _warn(settings.plan.config.warnings)
+    if args.kubeconfig.is_dir():
+        raise ConfigError("is a folder; name a file in it", file=str(args.kubeconfig))
     file = PidFile(args.kubeconfig)
     file.take()
     try:
@@ -169,13 +178,14 @@ def _settings(args: argparse.Namespace) -> Settings:
     from mooring.local.local_cluster import Settings
     from mooring.local.nodes.images import Images, parse_image
 
-    wanted = (one.partition("=") for one in args.runtime_config.split(","))
+    # First of all: a configuration that is not there cannot be told apart from the manifests.
+    plan = _plan(args)
     server = ServerSettings(
         host=args.bind_address,
         port=args.port,
         kubeconfig=args.kubeconfig,
         data_dir=args.data_dir,
-        enabled=tuple(name for name, _, value in wanted if name and value != "false"),
+        enabled=_enabled(args.runtime_config),
     )
     objects = [
         found
@@ -186,12 +196,25 @@ def _settings(args: argparse.Namespace) -> Settings:
     source = args.from_kubeconfig
     return Settings(
         server=server,
-        plan=_plan(args),
+        plan=plan,
         nodes=args.nodes if args.nodes is not None else 0 if given else NODES,
         objects=tuple(objects),
         images=Images(map(parse_image, args.image)),
         source=load_kubeconfig(source) if source is not None else None,
     )
+
+
+def _enabled(text: str) -> tuple[str, ...]:
+    """Return the group versions that `--runtime-config` asks for."""
+    from mooring.local.schema.table import types
+
+    wanted = [one.partition("=") for one in text.split(",") if one]
+    for name, _, value in wanted:
+        if name not in types().group_versions or value not in ("", "true", "false"):
+            raise ConfigError(
+                f"--runtime-config {name}={value}: expected GROUP/VERSION=true of a known version"
+            )
+    return tuple(name for name, _, value in wanted if value != "false")
 
 
 def _plan(args: argparse.Namespace) -> Plan:

@@ -79,7 +79,11 @@ class ApiServer:
         """Write the file with which an administrator reaches the server."""
         settings = self._settings
         admin = self.authority.client("kubernetes-admin", ("system:masters",))
-        kubeconfig.write(settings.kubeconfig, self.url, self.authority.pem, admin)
+        path = settings.kubeconfig
+        try:
+            kubeconfig.write(path, self.url, self.authority.pem, admin)
+        except OSError as error:
+            raise ConfigError(error.strerror or str(error), file=str(path)) from None
 
     async def stop(self) -> None:
         """End, with everything that was acknowledged kept where a folder was given."""
