@@ -79,7 +79,7 @@ class NamespaceLifecycle:
 
     async def _empty(self, name: str) -> None:
         """Delete what a namespace holds until nothing is left, then the namespace."""
-        while self._delete_contents(name):
+        while await self._delete_contents(name):
             await asyncio.sleep(_AGAIN)
         live = self._cluster.store.get(_PLACE, name)
         if live is None:
@@ -95,7 +95,7 @@ class NamespaceLifecycle:
         else:
             self._cluster.store.put(_PLACE, live.key, obj)
 
-    def _delete_contents(self, name: str) -> int:
+    async def _delete_contents(self, name: str) -> int:
         """Begin the deletion of everything in a namespace; returns how much is left."""
         left = 0
         seen: set[str] = set()
@@ -103,7 +103,13 @@ class NamespaceLifecycle:
             if not served.namespaced or served.store in seen:
                 continue
             seen.add(served.store)
-            for stored in list(self._cluster.store.items(served.store, name)):
+            store = self._cluster.store
+            for key in [stored.key for stored in store.items(served.store, name)]:
+                # Others have their turns: a namespace may hold thousands of pods.
+                await asyncio.sleep(0)
+                stored = store.get(served.store, key)
+                if stored is None:
+                    continue
                 options = self._options(served, stored.object)
                 _, gone = deleting.delete(self._cluster, served, stored, options)
                 left += not gone
