@@ -347,6 +347,17 @@ def filter_nodes_with_nominated(
     Both times count: resources are short with them, affinity may be unmet without them.
     """
     refused = refused_by_nominations(profile, nominator, state, pod, nodes)
+    return filter_nodes_but(profile, state, pod, nodes, refused)
+
+
+def filter_nodes_but(
+    profile: Profile,
+    state: CycleState,
+    pod: PodInfo,
+    nodes: Nodes,
+    refused: Sequence[tuple[int, Status]],
+) -> Verdicts:
+    """Run all Filter plugins on the nodes that have not been refused already."""
     if not refused:
         return filter_nodes(profile, state, pod.pod, nodes)
     alive = np.ones(len(nodes), dtype=np.bool_)

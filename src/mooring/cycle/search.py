@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mooring.cycle.filtering import Verdicts, filter_nodes_with_nominated
+from mooring.cycle.filtering import Verdicts, filter_nodes_but, filter_nodes_with_nominated
+from mooring.cycle.nominated import NominationMemory
 from mooring.cycle.profile import Profile
 from mooring.cycle.recorder import FILTER
 from mooring.framework.decision import NodeStatuses
@@ -45,6 +46,7 @@ class Search:
         percentage_of_nodes_to_score: int = 0,
     ) -> None:
         self._nominator = nominator
+        self._nominations = NominationMemory(nominator)
         self._node_order = node_order
         self._percentage = percentage_of_nodes_to_score
         #: Where in the node order the next search begins.
@@ -93,9 +95,15 @@ class Search:
             statuses.accept(_rows(nodes))
             return nodes, None
         if enough >= len(nodes):
-            verdicts = filter_nodes_with_nominated(profile, self._nominator, state, pod, nodes)
+            verdicts = self._ask_all(profile, state, pod, nodes)
             return self._record(nodes, verdicts, statuses), verdicts.error
         return self._find_some(profile, state, pod, nodes, statuses, enough)
+
+    def _ask_all(self, profile: Profile, state: CycleState, pod: PodInfo, nodes: Nodes) -> Verdicts:
+        if nodes.rows is not None:
+            return filter_nodes_with_nominated(profile, self._nominator, state, pod, nodes)
+        refused = self._nominations.refused(profile, state, pod, nodes)
+        return filter_nodes_but(profile, state, pod, nodes, refused)
 
     def _find_some(
         self,

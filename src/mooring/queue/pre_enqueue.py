@@ -61,6 +61,9 @@ class PreEnqueue:
         metrics: Metrics | None = None,
     ) -> None:
         self._steps = {name: tuple(profile.pre_enqueue) for name, profile in profiles.items()}
+        self._gates = {
+            (name, step.name): step for name, steps in self._steps.items() for step in steps
+        }
         self._now = now
         self._metrics = metrics
         self._runs = 0
@@ -88,15 +91,16 @@ class PreEnqueue:
             point.observe(self._now() - start)
 
     def holds(self, info: QueuedPodInfo) -> bool:
-        """Tell whether the plugin that held a pod back still does."""
-        for step in self._steps.get(info.profile, ()):
-            if step.name == info.gating_plugin:
-                status = self._call(info, step)
-                if status is None or status.is_success:
-                    return False
-                self._tell(info, step, status)
-                return True
-        return False
+        """Tell whether the plugin that held a pod back still does; cheap, for it is asked often."""
+        step = self._gates.get((info.profile, info.gating_plugin))
+        if step is None:
+            return False
+        status = self._call(info, step)
+        if status is None or status.code is Code.SUCCESS:
+            return False
+        if verbose(log, 4):
+            self._tell(info, step, status)
+        return True
 
     def _passes(self, info: QueuedPodInfo, step: PreEnqueueStep) -> bool:
         name, metrics = step.name, self._metrics
@@ -113,11 +117,12 @@ class PreEnqueue:
             metrics.unschedulable_pods[name, info.profile].inc()
         info.unschedulable_plugins |= {name}
         info.gating_plugin = name
-        self._tell(info, step, status)
+        if verbose(log, 4):
+            self._tell(info, step, status)
         return False
 
     def _tell(self, info: QueuedPodInfo, step: PreEnqueueStep, status: Status) -> None:
-        if verbose(log, 4) and not status.is_error:
+        if not status.is_error:
             vlog(
                 log,
                 4,
@@ -139,7 +144,7 @@ class PreEnqueue:
             message = f"pre_enqueue must return Status or None, got {status!r}"
             self._report(info, step.name, message)
             return Status.error(message)
-        if status.is_error:
+        if status.code is Code.ERROR:
             self._report(info, step.name, status.message)
         return status
 

@@ -1,0 +1,109 @@
+"""Which nodes refuse a pod for the pods nominated to them, remembered for pods that are alike.
+
+While many pods preempt at once, hundreds of nodes have nominated pods, and each further pod must be
+tried on all of them with these. What was found for a pod of the same signature and priority holds,
+as long as neither the node, its pods nor its nominations have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+import numpy as np
+
+from mooring.cycle.filtering import nominated_before, refused_by_nominations, refused_with
+from mooring.cycle.profile import Profile
+from mooring.framework.handle import Nominator
+from mooring.framework.nodes import Nodes
+from mooring.framework.pod_info import PodInfo
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+from mooring.framework.what_if import WhatIf
+
+#: Kinds of pods remembered.
+_KINDS_OF_PODS = 4
+
+Refused = list[tuple[int, Status]]
+
+
+class NominationMemory:
+    """Remember what nominated pods mean for pods of a kind. Owned by the search."""
+
+    def __init__(self, nominator: Nominator) -> None:
+        self._nominator = nominator
+        #: The latest used last.
+        self._remembered: dict[Hashable, _Remembered] = {}
+
+    def refused(self, profile: Profile, state: CycleState, pod: PodInfo, nodes: Nodes) -> Refused:
+        """Return the rows of all nodes that refuse the pod for the pods nominated to them."""
+        nominator = self._nominator
+        if not any(True for _ in nominator.nodes()):
+            return []
+        signature = profile.handle.sign(state, pod.pod)
+        if signature is None:
+            return refused_by_nominations(profile, nominator, state, pod, nodes)
+        kind = (profile.name, signature, pod.priority)
+        found = self._remembered.pop(kind, None)
+        if found is None:
+            found = _Remembered(nominator)
+            if len(self._remembered) >= _KINDS_OF_PODS:
+                del self._remembered[next(iter(self._remembered))]
+        refused = found.refused(profile, state, pod, nodes)
+        if all(status.is_rejected for _, status in refused):
+            self._remembered[kind] = found
+        return refused
+
+
+class _Remembered:
+    def __init__(self, nominator: Nominator) -> None:
+        self._nominator = nominator
+        self._node_generation = -1
+        self._generation = -1
+        self._version = -1
+        #: The rows that have nominated pods which count, and why those refuse that do.
+        self._rows: set[int] = set()
+        self._refusals: dict[int, Status] = {}
+
+    def refused(self, profile: Profile, state: CycleState, pod: PodInfo, nodes: Nodes) -> Refused:
+        """Ask about the rows that have changed, and return all that refuse."""
+        nominator = self._nominator
+        # Its own nomination does not count for a pod, but for all others like it.
+        own = nodes.row(nominator.node_of(pod.uid))
+        changed = self._changed(nodes)
+        if own >= 0:
+            changed.add(own)
+        self._ask(profile, state, pod, nodes, changed)
+        refused = list(self._refusals.items())
+        self._node_generation = nodes.node_generation
+        self._generation = -1 if own >= 0 else nodes.generation
+        self._version = nominator.version
+        return refused
+
+    def _changed(self, nodes: Nodes) -> set[int]:
+        """Return the rows to ask about again; everything is forgotten where that is not known."""
+        names = self._nominator.changed_since(self._version)
+        touched = nodes.changed_since(self._generation) if self._generation >= 0 else None
+        if names is None or touched is None or self._node_generation != nodes.node_generation:
+            self._rows.clear()
+            self._refusals.clear()
+            names, touched = tuple(self._nominator.nodes()), []
+        return {nodes.row(name) for name in names} - {-1} | self._rows.intersection(touched)
+
+    def _ask(
+        self, profile: Profile, state: CycleState, pod: PodInfo, nodes: Nodes, rows: Iterable[int]
+    ) -> None:
+        names = nodes.names
+        found: list[tuple[int, list[PodInfo]]] = []
+        for row in rows:
+            self._refusals.pop(row, None)
+            self._rows.discard(row)
+            others = nominated_before(self._nominator, pod, names[row])
+            if others:
+                self._rows.add(row)
+                found.append((row, others))
+        if not found:
+            return
+        view = WhatIf(nodes, np.array([row for row, _ in found], dtype=np.intp))
+        others_of = [others for _, others in found]
+        for position, status in refused_with(profile, state, pod.pod, view, others_of):
+            self._refusals[found[position][0]] = status
