@@ -121,7 +121,8 @@ async def _run(
         scheduler, program, folder, plane.scheduler_kubeconfig, workload.settings
     ) as process:
         left = await cluster.wait_bound(wanted, _PATIENCE)
-        usage = process.usage()
+        # What is told of the pods afterwards, in Events, is part of the work.
+        usage = await process.rest()
     binds = sorted(cluster.bound[name] for name in wanted - left)
     problem = f"{len(left)} pods were not bound" if left else ""
     problem = problem or workload.check(cluster.pods(wanted))

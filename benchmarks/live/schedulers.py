@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import compileall
 import os
 import subprocess
@@ -19,6 +20,9 @@ import mooring
 REFERENCE = "kube-scheduler"
 MOORING = "mooring"
 
+#: A process that uses less than this share of a core for so many seconds is at rest.
+_IDLE = 0.1
+_REST = 0.5
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -70,6 +74,15 @@ class SchedulerProcess:
         status = (root / "status").read_text()
         peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
         return Usage((int(fields[11]) + int(fields[12])) / _TICKS, int(peak.split()[1]) / 1024)
+
+    async def rest(self) -> Usage:
+        """Wait until the process has done what there is to do; return what it has used."""
+        usage = self.usage()
+        while True:
+            await asyncio.sleep(_REST)
+            before, usage = usage, self.usage()
+            if usage.cpu_seconds - before.cpu_seconds < _IDLE * _REST:
+                return usage
 
     def __enter__(self) -> SchedulerProcess:
         return self

@@ -359,7 +359,7 @@ def test_events_beyond_measure_are_dropped(
         it.client.before = lambda: asyncio.sleep(1)
         for number in range(50):
             it.fail(make_pod(f"pod-{number}"))
-        await asyncio.sleep(10)
+        await asyncio.sleep(20)
         assert len(it.written) == 20
         it.fail(make_pod("pod-49"))
         await asyncio.sleep(2)

@@ -38,8 +38,9 @@ log = logging.getLogger(__name__)
 
 MAX_PENDING = 20_000
 MAX_KNOWN = 10_000
-#: Writes under way at the same time.
-SENDERS = 8
+#: Writes under way at the same time. Few: a server with all hands full is to bind pods first and
+#: hear of them later.
+SENDERS = 2
 # client-go: maxTriesPerEvent, defaultSleepDuration with wait.Jitter(…, 0.25), finishTime,
 # refreshTime.
 MAX_TRIES = 12
