@@ -81,7 +81,12 @@ class Api:
     async def handle(self, request: Request) -> Response:
         """Answer one request; whatever goes wrong becomes a Status."""
         try:
-            return self._handle(request)
+            response = self._handle(request)
+            if response.later is None:
+                return response
+            found = await response.later
+            found.warnings = response.warnings + found.warnings
+            return found
         except Refusal as refusal:
             return refuse(refusal)
         except Exception as error:

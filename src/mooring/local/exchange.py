@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,7 +51,7 @@ class Request:
 
 @dataclass(slots=True)
 class Response:
-    """Hold one answer: a body, or a stream of chunks."""
+    """Hold one answer: a body, a stream of chunks, or `later`: what takes turns with others."""
 
     code: int
     body: bytes = b""
@@ -59,6 +59,7 @@ class Response:
     headers: dict[str, str] = field(default_factory=dict)
     stream: AsyncIterator[bytes] | None = None
     warnings: list[str] = field(default_factory=list)
+    later: Awaitable[Response] | None = None
 
 
 def answer(value: Any, code: int = 200, content_type: str = JSON) -> Response:
