@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 from mooring.local.store import Event
@@ -88,3 +89,19 @@ async def test_the_first_namespaces_stay() -> None:
     server = ApiServer()
     response = await server.send("DELETE", "/api/v1/namespaces/kube-system")
     assert response.code == 403
+
+
+async def test_a_large_collection_goes_in_turns_with_others() -> None:
+    server = ApiServer()
+    for i in range(50):
+        await server.ask("POST", MAPS, config_map(f"m{i}"))
+    deleting = asyncio.create_task(server.send("DELETE", MAPS))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    left = (await server.ask("GET", MAPS))["items"]
+    assert 0 < len(left) < 50
+    # One that is made meanwhile is not among those that were asked for.
+    await server.ask("POST", MAPS, config_map("late"))
+    gone = json.loads((await deleting).body)["items"]
+    assert len(gone) == 50
+    assert [one["metadata"]["name"] for one in (await server.ask("GET", MAPS))["items"]] == ["late"]
