@@ -33,7 +33,7 @@ CONFIG_ERROR = "CreateContainerConfigError"
 # kubelet: syncFrequency, by which volumes are brought up to date.
 REFRESH_SECONDS = 60.0
 # kubelet: 500 ms, doubled. It goes on to two minutes, which nobody at a terminal waits for.
-_FIRST_RETRY, _LAST_RETRY = 0.5, 8.0
+_FIRST_RETRY, _LAST_RETRY = 0.5, 2.0
 
 
 @dataclass(frozen=True, slots=True)
