@@ -64,6 +64,8 @@ def admit_update(write: Write, old: Object, obj: Object) -> None:
 
 def validate(write: Write, obj: Object, old: Object | None = None) -> list[quota.Charge]:
     """Refuse a valid object that its namespace does not allow; return what it costs quotas."""
+    if write.subresource == "resize" and old is not None and obj["spec"] != old["spec"]:
+        _check_node(write.cluster, obj)
     if write.subresource:
         return []
     store = write.served.store
@@ -72,6 +74,13 @@ def validate(write: Write, obj: Object, old: Object | None = None) -> list[quota
     elif store == "/persistentvolumeclaims":
         limits.check_claim(write.cluster, obj)
     return quota.check(write.cluster, write.served, obj, old)
+
+
+def _check_node(cluster: Cluster, pod: Object) -> None:
+    # kube-apiserver: plugin/pkg/admission/podresize/admission.go
+    name = pod["spec"].get("nodeName")
+    if name and cluster.lookup("/nodes", "", name) is None:
+        raise _forbidden(pod, f'node "{name}" not found')
 
 
 def forbid_delete(resource: str, name: str) -> Refusal | None:

@@ -59,6 +59,7 @@ VERSION: dict[str, Any] = {
     "compiler": "",
     "platform": "",
 }
+_CHECKS = ("etcd", "log", "ping")
 _HEALTH = ("healthz", "livez", "readyz")
 _NOT_READY = "[+]ping ok\n[-]cluster failed: reason withheld\nreadyz check failed\n"
 
@@ -166,6 +167,8 @@ class Api:
             raise refusals.no_such_resource()
         if info.verb not in part.verbs:
             raise refusals.method_not_allowed()
+        if served.namespaced and not info.namespace:
+            raise refusals.no_such_resource()
         name = info.subresource
         if name == "log":
             return logs.read(self.cluster, request, info, served, self.log_source)
@@ -195,7 +198,7 @@ class Api:
 
 def _health(request: Request, parts: list[str], ready: bool) -> Response:
     # apiserver: pkg/server/healthz/healthz.go
-    if parts[1:] not in ([], ["ping"]):
+    if parts[1:] and (len(parts) > 2 or parts[1] not in _CHECKS):
         return _not_found()
     if not ready:
         return text(_NOT_READY, 500)

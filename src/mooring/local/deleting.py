@@ -137,11 +137,13 @@ def delete(cluster: Cluster, served: Served, live: Stored, options: Object) -> t
     _check_preconditions(served, metadata, options.get("preconditions") or {})
     strategies.check_delete(cluster, served, live.object)
     dry = bool(options.get("dryRun"))
-    grace = _grace(served, live.object, options.get("gracePeriodSeconds"))
+    wanted = options.get("gracePeriodSeconds")
     finalizers = _finalizers(served, metadata, options)
     waits = bool(finalizers) or (served.store == "/namespaces")
     if metadata.get("deletionTimestamp"):
-        return _again(cluster, served, live, grace, finalizers, dry)
+        asked = wanted if wanted is None or wanted >= 0 else 1
+        return _again(cluster, served, live, asked, finalizers, dry)
+    grace = _grace(served, live.object, wanted)
     graceful = served.store == "/pods"
     if not graceful and not waits:
         return (live.object if dry else remove(cluster, served, live)), True
@@ -170,17 +172,20 @@ def _again(
     cluster: Cluster,
     served: Served,
     live: Stored,
-    grace: int,
+    grace: int | None,
     finalizers: list[str],
     dry: bool,
 ) -> tuple[Object, bool]:
     """Delete what is being deleted already: only a shorter grace period changes anything."""
     metadata = live.object["metadata"]
     before = metadata.get("deletionGracePeriodSeconds") or 0
-    if before and grace < before:
+    if before and grace is not None and grace < before:
         obj = copy_of(live.object)
         started = datetime.datetime.fromisoformat(metadata["deletionTimestamp"])
         when = started - datetime.timedelta(seconds=before - grace)
+        if when < cluster.now():
+            # The whole period has passed: what is left is the least that still is graceful.
+            when, grace = cluster.now(), min(grace, 1)
         obj["metadata"]["deletionTimestamp"] = when.strftime("%Y-%m-%dT%H:%M:%SZ")
         obj["metadata"]["deletionGracePeriodSeconds"] = grace
         at_once = not grace and not finalizers

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from mooring.api.quantity import parse_nanos
@@ -13,6 +14,7 @@ from mooring.local.status import set_condition
 Object = dict[str, Any]
 
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
+_WRITTEN = ("managedFields", "resourceVersion")
 _COUNTED = ("cpu", "memory")
 
 
@@ -70,6 +72,30 @@ def prepare_status(pod: Object, old: Object) -> None:
     status = pod.setdefault("status", {})
     if not status.get("qosClass") and before.get("qosClass"):
         status["qosClass"] = before["qosClass"]
+
+
+def prepare_part(pod: Object, old: Object, part: str) -> None:
+    """Keep all of a pod but what a subresource may change."""
+    # kube-apiserver: pkg/registry/core/pod/strategy.go, dropNonResizeUpdates and its like
+    metadata = {key: pod["metadata"][key] for key in _WRITTEN if key in pod["metadata"]}
+    given, spec = pod["spec"], copy.deepcopy(old["spec"])
+    if part == "ephemeralcontainers":
+        spec.pop("ephemeralContainers", None)
+        if given.get("ephemeralContainers"):
+            spec["ephemeralContainers"] = given["ephemeralContainers"]
+    else:
+        for field in ("containers", "initContainers"):
+            there = given.get(field) or []
+            if len(there) != len(spec.get(field) or ()):
+                spec[field] = there
+                continue
+            for one, new in zip(spec.get(field) or (), there, strict=True):
+                if one["name"] != new["name"]:
+                    spec[field] = there
+                    break
+                one["resources"] = new.get("resources") or {}
+    pod["metadata"] = old["metadata"] | metadata
+    pod["spec"] = spec
 
 
 def qos_class(spec: Object) -> str:

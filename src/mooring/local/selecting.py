@@ -49,8 +49,6 @@ _LABELS: dict[str, tuple[str, ...]] = {
     "/secrets": ("type",),
     "/services": ("spec.clusterIP", "spec.type"),
     "/replicationcontrollers": ("status.replicas",),
-    "/persistentvolumes": ("name",),
-    "/persistentvolumeclaims": ("name",),
     "/events": (
         *(f"involvedObject.{part}" for part in _REFERENCE),
         "reason",
@@ -58,7 +56,6 @@ _LABELS: dict[str, tuple[str, ...]] = {
         "source",
         "type",
     ),
-    "apps/replicasets": ("status.replicas",),
     "batch/jobs": ("status.successful",),
     "certificates.k8s.io/certificatesigningrequests": ("spec.signerName",),
     "resource.k8s.io/resourceslices": ("spec.nodeName", "spec.driver"),
@@ -166,8 +163,6 @@ _SPECIAL: dict[tuple[Any, str], Callable[[Object], str]] = {
     ("Event", "source"): _source,
     ("Pod", "status.podIPs"): _pod_ips,
     ("Namespace", "name"): lambda obj: str(obj["metadata"]["name"]),
-    ("PersistentVolume", "name"): lambda obj: str(obj["metadata"]["name"]),
-    ("PersistentVolumeClaim", "name"): lambda obj: str(obj["metadata"]["name"]),
     ("Job", "status.successful"): lambda obj: str(obj.get("status", {}).get("succeeded") or 0),
 }
 _SPECIAL_PATHS = frozenset(path for _, path in _SPECIAL)
@@ -175,9 +170,9 @@ _SPECIAL_PATHS = frozenset(path for _, path in _SPECIAL)
 
 _EXPECTED = {
     "a label key": "identifier",
-    "a label key or '!'": "identifier",
     "a value": "identifier",
     "',' or the end": "',' or 'end of string'",
+    "')'": "',' or ')'",
     "one of in, notin, =, ==, !=, >, <": "in, notin, =, ==, !=, gt, lt",
 }
 """What apimachinery calls that which a label selector should have."""
@@ -191,7 +186,7 @@ def read(request: Request, served: Served) -> Selection:
     try:
         selector = Selector.from_text(labels)
     except ObjectError as error:
-        raise bad_request(_requirement_error(str(error))) from None
+        raise bad_request(_requirement_error(labels, str(error))) from None
     try:
         parsed = FieldSelector.from_text(fields)
     except ObjectError as error:
@@ -201,13 +196,17 @@ def read(request: Request, served: Served) -> Selection:
     return Selection(selector, _checked(parsed, served))
 
 
-def _requirement_error(text: str) -> str:
+def _requirement_error(selector: str, text: str) -> str:
     """Word a malformed label selector as apimachinery does."""
     # Where a key or a value is no label, the text is apimachinery's already.
     match = re.fullmatch(r"selector .*?: found (.*), expected (.*)", text)
     if match is None:
         return f"unable to parse requirement: {text.replace('key: Invalid', '<nil>: Invalid')}"
     found = "''" if match[1] == "the end" else match[1]
+    if match[2] == "a label key or '!'":
+        first = found != "''" and selector.lstrip().startswith(found.strip("'"))
+        what = "!, identifier, or 'end of string'" if first else "identifier after ','"
+        return f"found {found}, expected: {what}"
     expected = _EXPECTED.get(match[2], match[2])
     if expected == "'('":
         return f"unable to parse requirement: found {found} expected: '('"
@@ -218,7 +217,9 @@ def _requirement_error(text: str) -> str:
 def _checked(selector: FieldSelector, served: Served) -> FieldSelector:
     if selector.empty:
         return selector
-    known = {_NAME, _NAMESPACE, *_LABELS.get(served.store, ())}
+    known = {_NAME, *_LABELS.get(served.store, ())}
+    if served.namespaced or served.store not in _LABELS:
+        known.add(_NAMESPACE)
     if served.custom is not None:
         known |= {path.lstrip(".") for path in served.custom.selectable}
     renames = FIELD_LABELS if served.group == "events.k8s.io" else {}
@@ -226,10 +227,24 @@ def _checked(selector: FieldSelector, served: Served) -> FieldSelector:
     for one in selector.requirements:
         head, dot, rest = one.path.partition(".")
         path = f"{renames.get(head, head)}{dot}{rest}"
+        if served.store == "/pods" and path == "spec.host":
+            path = "spec.nodeName"
         if path not in known:
-            raise bad_request(f"field label not supported: {one.path}")
+            raise bad_request(_unknown(served, one.path))
         requirements.append(type(one)(path, one.value, one.equal))
     return FieldSelector(tuple(requirements))
+
+
+def _unknown(served: Served, path: str) -> str:
+    """Say that a field cannot be selected by, in the words of the kind."""
+    if served.store == "batch/jobs":
+        return f'field label "{path}" not supported for Job'
+    if served.store == "resource.k8s.io/resourceslices":
+        kind = f"{served.group_version}, Kind={served.kind}"
+        return f"field label not supported for {kind}: {path}"
+    if served.custom is not None or served.store in _LABELS:
+        return f"field label not supported: {path}"
+    return f'"{path}" is not a known field selector: only "{_NAME}", "{_NAMESPACE}"'
 
 
 def selector_of(selector: Object | None) -> Selector:

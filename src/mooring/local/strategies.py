@@ -185,6 +185,8 @@ def prepare_update(
         return
     if "status" in served.subresources:
         _keep(obj, old, "status")
+    if served.store == "/pods" and subresource in ("resize", "ephemeralcontainers"):
+        pods.prepare_part(obj, old, subresource)
     if served.store == "/namespaces" and subresource != "finalize":
         _keep(obj, old, "spec")
     if served.store == "/services":

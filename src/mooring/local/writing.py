@@ -210,8 +210,11 @@ def replace(write: Write, live: Stored, obj: Object) -> Object:
     metadata, there = obj["metadata"], old["metadata"]
     metadata.pop("selfLink", None)
     metadata.pop("generation", None)
-    for name in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
+    for name in ("uid", "deletionGracePeriodSeconds"):
         if not metadata.get(name) and name in there:
+            metadata[name] = there[name]
+    for name in ("creationTimestamp", "deletionTimestamp"):
+        if name in there:
             metadata[name] = there[name]
     if "generation" in there:
         metadata["generation"] = there["generation"]

@@ -28,7 +28,7 @@ def bind(cluster: Cluster, request: Request, info: RequestInfo, served: Served) 
     binding = bodies.read_typed(request, type, "Binding", "v1", how)
     metadata = binding.get("metadata") or {}
     name = info.name or metadata.get("name", "")
-    if metadata.get("name") and metadata["name"] != name:
+    if metadata.get("name", "") != name:
         raise refusals.bad_request(NAME_MISMATCH)
     if metadata.get("namespace") and metadata["namespace"] != info.namespace:
         raise refusals.bad_request(
@@ -69,11 +69,13 @@ def _target(binding: Object) -> str:
 def _check(pod: Object, binding: Object) -> None:
     metadata, name = pod["metadata"], pod["metadata"]["name"]
     if binding.get("uid") and binding["uid"] != metadata["uid"]:
+        where = f"Key: /registry/pods/{metadata['namespace']}/{name}, ResourceVersion: 0"
         why = (
-            f"Precondition failed: UID in precondition: {binding['uid']}, "
-            f"UID in object meta: {metadata['uid']}"
+            f"StorageError: invalid object, Code: 4, {where}, AdditionalErrorMsg: Precondition "
+            f"failed: UID in precondition: {binding['uid']}, UID in object meta: {metadata['uid']}"
         )
-    elif metadata.get("deletionTimestamp"):
+        raise refusals.conflict("pods", "", name, why)
+    if metadata.get("deletionTimestamp"):
         why = f"pod {name} is being deleted, cannot be assigned to a host"
     elif pod["spec"].get("nodeName"):
         why = f'pod {name} is already assigned to node "{pod["spec"]["nodeName"]}"'

@@ -105,10 +105,9 @@ def _container(pod: Object, name: str) -> str:
     if not name:
         if len(names) == 1:
             return str(names[0])
-        listed = f"[{' '.join(names)}]"
-        more = f" or one of the init containers: [{' '.join(first)}]" if first else ""
+        listed = f"[{' '.join([*first, *names])}]"
         raise refusals.bad_request(
-            f"a container name must be specified for pod {pod_name}, choose one of: {listed}{more}"
+            f"a container name must be specified for pod {pod_name}, choose one of: {listed}"
         )
     if name not in (*names, *first):
         raise refusals.bad_request(f"container {name} is not valid for pod {pod_name}")

@@ -15,7 +15,7 @@ from mooring.local.patch.strategic import apply_strategic_patch
 from mooring.local.refusals import Refusal, invalid
 from mooring.local.schema.canonical import DecodeError, Object, convert, decode
 from mooring.local.schema.decoding import strict_error
-from mooring.local.schema.table import Type
+from mooring.local.schema.table import STRUCT, Kind, Type
 
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
@@ -45,6 +45,7 @@ def patch_object(
     change: where the patch leaves one alone, the result has it as it is in the live object, shared.
     """
     patch: Any = None
+    custom = decoder is not None
     if media_type == JSON_PATCH:
         operations, errors = read_json_patch(data)
         patched = apply_json_patch(live, operations)
@@ -62,12 +63,18 @@ def patch_object(
         reader = convert if media_type == STRATEGIC_PATCH else decode
         decoder = lambda value: _around(lambda rest: reader(found, rest), value, live, kept)  # noqa: E731
 
+    # Custom resources are maps to the server: all their keys are sorted.
+    kind = Kind(STRUCT, type=type) if type is not None and not custom else None
+
     def refuse(why: str) -> Refusal:
-        return _refuse(go_text(patch) if media_type == STRATEGIC_PATCH else patched, why)
+        strategic = media_type == STRATEGIC_PATCH
+        return _refuse(go_text(patch) if strategic else _marshalled(kind, live, patched), why)
 
     try:
         if not isinstance(patched, dict):
             raise DecodeError("Object 'Kind' is missing")
+        if not custom and media_type != STRATEGIC_PATCH:
+            _check_kind(live, patched)
         result, unknown = decoder(patched)
     except DecodeError as error:
         raise refuse(str(error)) from None
@@ -76,6 +83,59 @@ def patch_object(
     if errors and directive == STRICT:
         raise refuse(strict_error(errors))
     return result, errors
+
+
+def _check_kind(live: Object, patched: Object) -> None:
+    """Refuse a patch that makes an object one of another kind."""
+    version, kind = (patched.get(name) for name in ("apiVersion", "kind"))
+    if kind == live.get("kind") and version == live.get("apiVersion"):
+        return
+    if not kind:
+        raise DecodeError("Object 'Kind' is missing")
+    if not isinstance(version, str) or version != live.get("apiVersion"):
+        scheme = 'in scheme "pkg/runtime/scheme.go:111"'
+        raise DecodeError(f'no kind "{kind}" is registered for version "{version}" {scheme}')
+    group, _, name = version.rpartition("/")
+    target = f"{group or 'core'}.{live['kind']}"
+    raise DecodeError(f"converting ({name}.{kind}) to ({target}): unknown conversion")
+
+
+def _marshalled(kind: Kind | None, live: Any, patched: Any) -> Any:
+    """Return a patched object as it is shown: the keys of what a patch touched are sorted."""
+    if patched == live:
+        return _ordered(kind, patched)
+    if isinstance(patched, dict):
+        there = live if isinstance(live, dict) else {}
+        return {
+            key: _marshalled(_inner(kind, key), there.get(key), patched[key])
+            for key in sorted(patched)
+        }
+    if isinstance(patched, list) and isinstance(live, list) and len(patched) == len(live):
+        item = kind.item if kind is not None else None
+        return [_marshalled(item, *pair) for pair in zip(live, patched, strict=True)]
+    return patched
+
+
+def _ordered(kind: Kind | None, value: Any) -> Any:
+    """Return a value with its fields in the order of its type, and the keys of maps sorted."""
+    if isinstance(value, list):
+        return [_ordered(kind.item if kind is not None else None, item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    keys = sorted(value)
+    if kind is not None and kind.form == STRUCT and kind.type is not None:
+        known = [name for name in kind.type.fields if name in value]
+        keys = list(dict.fromkeys((*known, *keys)))
+    return {key: _ordered(_inner(kind, key), value[key]) for key in keys}
+
+
+def _inner(kind: Kind | None, key: str) -> Kind | None:
+    if kind is None:
+        return None
+    if kind.form == STRUCT and kind.type is not None:
+        field = kind.type.fields.get(key)
+        return field.kind if field is not None else None
+    return kind.item
 
 
 def _around(decoder: Decoder, value: Object, live: Object, kept: Collection[str]) -> Decoded:

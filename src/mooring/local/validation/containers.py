@@ -65,6 +65,10 @@ _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 _RESTART_POLICIES = ("Always", "Never", "OnFailure")
+_NOT_EPHEMERAL = (
+    *("ports", "resources", "resizePolicy", "restartPolicy", "livenessProbe", "readinessProbe"),
+    *("startupProbe", "lifecycle"),
+)
 _SUBSCRIPT = re.compile(r"(.+)\['(.*)'\]")
 _ONE_SOURCE = "may not have more than one field specified at a time"
 _ONE_HANDLER = "may not specify more than 1 handler type"
@@ -116,6 +120,31 @@ def check_init_containers(
                 for hook in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
                 if container.get(hook) is not None
             ]
+    return problems
+
+
+def check_ephemeral_containers(
+    containers: Sequence[Object] | None, path: str, volumes: Mapping[str, Object], spec: Object
+) -> list[Problem]:
+    """Check the containers that were put into a running pod."""
+    others = (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
+    seen = {container["name"] for container in others}
+    known = set(seen)
+    problems: list[Problem] = []
+    for i, container in enumerate(containers or ()):
+        where, name = f"{path}[{i}]", container["name"]
+        problems += _common(container, where, volumes, spec)
+        if name in seen:
+            problems.append(duplicate(f"{where}.name", name))
+        seen.add(name)
+        target = container.get("targetContainerName")
+        if target and target not in known:
+            problems.append(not_found(f"{where}.targetContainerName", target))
+        problems += [
+            forbidden(f"{where}.{field}", "cannot be set for an Ephemeral Container")
+            for field in _NOT_EPHEMERAL
+            if container.get(field)
+        ]
     return problems
 
 

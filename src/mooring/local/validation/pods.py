@@ -21,7 +21,6 @@ from mooring.local.validation.problems import (
     duplicate,
     each,
     forbidden,
-    immutable,
     invalid,
     not_supported,
     required,
@@ -419,28 +418,6 @@ def _difference(old: Object, new: Object) -> str:
         f"-  {key}: {old.get(key)!r}\n+  {key}: {new.get(key)!r}"
         for key in sorted({**old, **new})
         if old.get(key) != new.get(key)
-    )
-
-
-def check_pod_status(pod: Object, old: Object) -> list[Problem]:
-    """Check the change of a pod's status."""
-    problems: list[Problem] = []
-    status, before = pod["status"], old["status"]
-    for i, condition in enumerate(status.get("conditions") or ()):
-        if condition["type"] not in _SYSTEM_CONDITIONS:
-            where = f"status.conditions[{i}].Type"
-            problems += each(where, condition["type"], label_key_problems(condition["type"]))
-    nominated, earlier = status.get("nominatedNodeName"), before.get("nominatedNodeName")
-    if nominated and nominated != earlier:
-        problems += each("status.nominatedNodeName", nominated, subdomain_problems(nominated))
-        if old["spec"].get("nodeName"):
-            why = "may not be set on pods that are already bound to a node"
-            problems.append(forbidden("status.nominatedNodeName", why))
-    for i, one in enumerate(status.get("podIPs") or ()):
-        if one not in (before.get("podIPs") or ()):
-            problems += each(f"status.podIPs[{i}]", one["ip"], ip_problems(one["ip"]))
-    return problems + immutable(
-        "status.qosClass", status.get("qosClass", ""), before.get("qosClass", "")
     )
 
 

@@ -1,10 +1,9 @@
-"""Workloads: apps and batch."""
+"""Workloads of the group apps."""
 
-# kubernetes: pkg/apis/{apps,batch}/validation/validation.go
+# kubernetes: pkg/apis/apps/validation/validation.go
 
 from __future__ import annotations
 
-import zoneinfo
 from typing import Any
 
 import msgspec
@@ -28,7 +27,6 @@ from mooring.local.validation.problems import (
 )
 from mooring.local.validation.texts import label_problems, percent_problems
 
-CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
 NO_MATCH = "`selector` does not match template `labels`"
 INVALID_SELECTOR = "invalid label selector"
 STATEFUL_SET_FIELDS = (
@@ -41,7 +39,7 @@ _ROLLING = "RollingUpdate"
 _SET_BY_CONTROLLER = ("hostname", "subdomain")
 
 
-def _matches(selector: Object, labels: Object) -> bool | None:
+def selects(selector: Object, labels: Object) -> bool | None:
     """Tell whether a selector matches; None where it is none."""
     try:
         return Selector.from_label_selector(msgspec.convert(selector, LabelSelector)).matches(
@@ -58,7 +56,7 @@ def check_selected_template(
     problems: list[Problem] = []
     selector, template = spec.get("selector"), spec["template"]
     labels = (template.get("metadata") or {}).get("labels")
-    matched = False if selector is None else _matches(selector, labels or {})
+    matched = False if selector is None else selects(selector, labels or {})
     if matched is None:
         return [invalid(f"{path}.selector", selector, INVALID_SELECTOR)]
     if not matched and not (selector is not None and is_empty_selector(selector)):
@@ -260,7 +258,7 @@ def check_daemon_set(daemon_set: Object) -> list[Problem]:
     problems: list[Problem] = check_selector(spec.get("selector"), "spec.selector")
     selector = spec.get("selector")
     labels = (spec["template"].get("metadata") or {}).get("labels")
-    if selector is None or not _matches(selector, labels or {}):
+    if selector is None or not selects(selector, labels or {}):
         problems.append(invalid("spec.template.metadata.labels", labels, NO_MATCH))
     if selector is not None and is_empty_selector(selector):
         why = "empty selector is invalid for daemonset"
@@ -306,157 +304,3 @@ def check_revision(revision: Object) -> list[Problem]:
     if revision.get("data") is None:
         problems.append(required("data", "data is mandatory"))
     return problems
-
-
-def check_job(job: Object) -> list[Problem]:
-    """Check a job."""
-    spec, name = job["spec"], job["metadata"].get("name", "")
-    problems = check_job_spec(spec, "spec") + _job_selector(job)
-    if spec.get("completionMode") == "Indexed" and (spec.get("completions") or 0) > 0:
-        last = f"{name}-{spec['completions'] - 1}"
-        if label_problems(last):
-            why = f"will not able to create pod with invalid DNS label: {last}"
-            problems.append(invalid("metadata.name", name, why))
-    return problems
-
-
-def _job_selector(job: Object) -> list[Problem]:
-    """Check that a job selects its own pods; the server makes the selector unless told not to."""
-    spec = job["spec"]
-    selector = spec.get("selector")
-    if selector is None:
-        return []
-    problems: list[Problem] = []
-    uid = job["metadata"].get("uid")
-    generated = {"matchLabels": {CONTROLLER_UID: uid}}
-    if not spec.get("manualSelector") and selector != generated:
-        problems.append(invalid("spec.selector", selector, "`selector` not auto-generated"))
-    labels = (spec["template"].get("metadata") or {}).get("labels")
-    if _matches(selector, labels or {}) is False:
-        problems.append(invalid("spec.template.metadata.labels", labels, NO_MATCH))
-    return problems
-
-
-def check_job_spec(spec: Object, path: str) -> list[Problem]:
-    """Check the spec of a job, or of the jobs that a cron job makes."""
-    problems: list[Problem] = []
-    for field in (
-        "parallelism",
-        "completions",
-        "activeDeadlineSeconds",
-        "backoffLimit",
-        "ttlSecondsAfterFinished",
-        "backoffLimitPerIndex",
-        "maxFailedIndexes",
-    ):
-        problems += non_negative(f"{path}.{field}", spec.get(field))
-    if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
-        why = "when maxFailedIndexes is specified"
-        problems.append(required(f"{path}.backoffLimitPerIndex", why))
-    problems += _completion(spec, path)
-    policy = spec.get("podReplacementPolicy")
-    if policy is not None and policy not in ("Failed", "TerminatingOrFailed"):
-        supported = ("Failed", "TerminatingOrFailed")
-        problems.append(not_supported(f"{path}.podReplacementPolicy", policy, supported))
-    problems += check_template(spec["template"], f"{path}.template")
-    restart, where = spec["template"]["spec"].get("restartPolicy"), f"{path}.template.spec"
-    if restart in ("Always", None, ""):
-        why = 'valid values: "OnFailure", "Never"'
-        problems.append(required(f"{where}.restartPolicy", why))
-    elif restart not in ("OnFailure", "Never"):
-        problems.append(not_supported(f"{where}.restartPolicy", restart, ("OnFailure", "Never")))
-    return problems
-
-
-def _completion(spec: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
-    mode = spec.get("completionMode")
-    if mode is not None and mode not in ("NonIndexed", "Indexed"):
-        problems.append(not_supported(f"{path}.completionMode", mode, ("NonIndexed", "Indexed")))
-    if mode == "Indexed":
-        if spec.get("completions") is None:
-            why = "when completion mode is Indexed"
-            problems.append(required(f"{path}.completions", why))
-    elif mode in (None, "NonIndexed"):
-        why = "requires indexed completion mode"
-        problems += [
-            invalid(f"{path}.{field}", spec[field], why)
-            for field in ("backoffLimitPerIndex", "maxFailedIndexes")
-            if spec.get(field) is not None
-        ]
-    return problems
-
-
-def check_job_update(job: Object, old: Object) -> list[Problem]:
-    """Check the change of a job: what it runs stays, unless it is suspended and never ran."""
-    new, before = job["spec"], old["spec"]
-    problems = check_job_spec(new, "spec")
-    if before.get("completionMode") != "Indexed":
-        completions = (new.get("completions"), before.get("completions"))
-        problems += immutable("spec.completions", *completions)
-    problems += immutable("spec.selector", new.get("selector"), before.get("selector"))
-    unstarted = bool(before.get("suspend")) and not old["status"].get("startTime")
-    if not unstarted:
-        problems += immutable("spec.template", new["template"], before["template"])
-    else:
-        specs = (_fixed(new["template"]["spec"]), _fixed(before["template"]["spec"]))
-        problems += immutable("spec.template.spec", *specs)
-    for field in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex"):
-        problems += immutable(f"spec.{field}", new.get(field), before.get(field))
-    return problems
-
-
-def _fixed(spec: Object) -> Object:
-    """Return what stays of a pod's spec while a job is suspended: all but where it runs."""
-    free = ("nodeSelector", "tolerations", "affinity", "schedulingGates")
-    kept = {key: value for key, value in spec.items() if key not in free}
-    return kept | {
-        field: [{**one, "resources": {}} for one in kept.get(field) or ()]
-        for field in ("containers", "initContainers")
-    }
-
-
-def check_cron_job(cron_job: Object) -> list[Problem]:
-    """Check a cron job."""
-    spec = cron_job["spec"]
-    problems: list[Problem] = []
-    schedule = spec["schedule"]
-    if not schedule:
-        problems.append(required("spec.schedule"))
-    elif "TZ" in schedule:
-        why = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-        problems.append(invalid("spec.schedule", schedule, why))
-    elif not schedule.startswith("@") and len(schedule.split()) != 5:
-        fields = schedule.split()
-        why = f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]"
-        problems.append(invalid("spec.schedule", schedule, why))
-    problems += non_negative("spec.startingDeadlineSeconds", spec.get("startingDeadlineSeconds"))
-    problems += _time_zone(spec.get("timeZone"))
-    policy = spec.get("concurrencyPolicy")
-    if policy not in ("Allow", "Forbid", "Replace"):
-        supported = ("Allow", "Forbid", "Replace")
-        problems.append(not_supported("spec.concurrencyPolicy", policy, supported))
-    job = spec["jobTemplate"]["spec"]
-    problems += check_job_spec(job, "spec.jobTemplate.spec")
-    if job.get("manualSelector"):
-        text = 'Unsupported value: true: supported values: "nil", "false"'
-        where = "spec.jobTemplate.spec.manualSelector"
-        problems.append(("FieldValueNotSupported", where, text))
-    for field in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
-        problems += non_negative(f"spec.{field}", spec.get(field))
-    name = cron_job["metadata"].get("name", "")
-    if len(name) > 52:
-        problems.append(invalid("metadata.name", name, "must be no more than 52 characters"))
-    return problems
-
-
-def _time_zone(zone: str | None) -> list[Problem]:
-    if zone is None:
-        return []
-    if not zone:
-        return [invalid("spec.timeZone", zone, "timeZone must be nil or non-empty string")]
-    try:
-        zoneinfo.ZoneInfo(zone)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        return [invalid("spec.timeZone", zone, f"unknown time zone {zone}")]
-    return []
