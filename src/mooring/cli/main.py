@@ -30,17 +30,9 @@ def main(argv: Sequence[str] | None = None, *, plugins: Iterable[type[Plugin]] =
     `plugins` are registered beside the built-ins, so a program of three lines is a scheduler with a
     plugin of its own.
     """
-    parser = argparse.ArgumentParser(
-        prog="mooring", description="The Kubernetes scheduling framework in Python."
-    )
-    parser.add_argument("--version", action="version", version=f"mooring {version('mooring')}")
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in _commands():
-        command.add_parser(subparsers)
-    args = parser.parse_args(argv)
-    args.plugins = tuple(plugins)
-    args.command_line = sys.orig_argv[1:] if argv is None else ["-c", _AGAIN, *argv]
     try:
+        args = _parse(argv)
+        args.plugins = tuple(plugins)
         status: int = args.run(args)
         sys.stdout.flush()
     except MooringError as error:
@@ -53,6 +45,19 @@ def main(argv: Sequence[str] | None = None, *, plugins: Iterable[type[Plugin]] =
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="mooring", description="The Kubernetes scheduling framework in Python."
+    )
+    parser.add_argument("--version", action="version", version=f"mooring {version('mooring')}")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in _commands():
+        command.add_parser(subparsers)
+    args = parser.parse_args(argv)
+    args.command_line = sys.orig_argv[1:] if argv is None else ["-c", _AGAIN, *argv]
+    return args
 
 
 def _commands() -> list[ModuleType]:

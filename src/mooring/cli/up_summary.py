@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from mooring.cli.pid_file import KUBECONFIG
-from mooring.config import ResolvedProfile
-from mooring.local.api import VERSION
-from mooring.local.local_cluster import LocalCluster, Settings
-from mooring.local.nodes.node_status import ANNOTATION, FAKE
-from mooring.plugins import BUILT_INS
+
+if TYPE_CHECKING:
+    from mooring.config import ResolvedProfile
+    from mooring.local.local_cluster import LocalCluster, Settings
 
 #: More nodes than this are not named one by one.
 _NAMED = 5
@@ -19,6 +19,9 @@ _NAMED = 5
 
 def summary(cluster: LocalCluster, settings: Settings, *, detached: bool) -> Iterator[str]:
     """Yield the lines for a cluster that has just come up."""
+    # Imported here and below, as in `up`: every command imports this file.
+    from mooring.local.api import VERSION
+
     nodes = [one.key for one in cluster.server.cluster.store.items("/nodes")]
     kubeconfig = settings.server.kubeconfig
     yield f"The local cluster runs at {cluster.server.url}"
@@ -43,6 +46,8 @@ def summary(cluster: LocalCluster, settings: Settings, *, detached: bool) -> Ite
 
 
 def _nodes(names: Sequence[str]) -> str:
+    from mooring.local.nodes.node_status import ANNOTATION, FAKE
+
     if not names:
         return f"none; controllers start with the first that is annotated {ANNOTATION}={FAKE}"
     shown = ", ".join(names[:_NAMED])
@@ -51,6 +56,8 @@ def _nodes(names: Sequence[str]) -> str:
 
 
 def _profile(profile: ResolvedProfile) -> str:
+    from mooring.plugins import BUILT_INS
+
     own = {plugin.name for plugin in BUILT_INS}
     added = [name for name in profile.plugins if name not in own]
     return profile.scheduler_name + (f", with {', '.join(added)}" if added else "")
