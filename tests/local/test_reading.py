@@ -51,8 +51,10 @@ async def test_items_of_built_in_lists_have_no_kind(server: ApiServer) -> None:
         pytest.param("resourceVersion=x", 400, "invalid resource version", id="a bad version"),
         pytest.param("resourceVersion=99999", 504, "Too large", id="a version of the future"),
         pytest.param("resourceVersionMatch=Exact", 422, "is forbidden unless", id="no version"),
+        pytest.param("sendInitialEvents=true", 422, "forbidden for list", id="initial events"),
+        pytest.param("labelSelector=a,", 400, "identifier after ','", id="half a selector"),
         pytest.param("labelSelector=a%20b", 400, "found 'b', expected: in", id="a bad selector"),
-        pytest.param("fieldSelector=spec.x%3D1", 400, "field label not supported", id="a field"),
+        pytest.param("fieldSelector=spec.x%3D1", 400, "is not a known field", id="a field"),
     ],
 )
 async def test_a_bad_list_is_refused(server: ApiServer, query: str, code: int, text: str) -> None:

@@ -204,5 +204,9 @@ def unprocessable() -> Refusal:
 
 
 def failure(message: str) -> Refusal:
-    """Answer with an error that has no reason, as Go's plain errors come out."""
-    return Refusal(500, "", message)
+    """Answer with an error that has no reason, as Go's plain errors come out.
+
+    kube-apiserver calls these failures of its own, 500; kubectl shows both alike, and the fault is
+    the client's.
+    """
+    return Refusal(400, "", message)

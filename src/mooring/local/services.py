@@ -111,7 +111,7 @@ def _invalid(field: str, value: Any, why: str) -> Problem:
 
 def _refuse_all(service: Object, problems: list[Problem]) -> None:
     if problems:
-        raise refusals.invalid("Service", "", service["metadata"]["name"], problems)
+        raise refusals.invalid("Service", "", service["metadata"].get("name") or "", problems)
 
 
 def _drop(service: Object, before: Object) -> None:
@@ -159,7 +159,7 @@ def _free(cluster: Cluster) -> str:
 
 def _refuse(service: Object, field: str, value: Any, why: str) -> refusals.Refusal:
     return refusals.invalid(
-        "Service", "", service["metadata"]["name"], [_invalid(field, value, why)]
+        "Service", "", service["metadata"].get("name") or "", [_invalid(field, value, why)]
     )
 
 

@@ -103,7 +103,7 @@ def watch(cluster: Cluster, request: Request, info: RequestInfo, served: Served)
     try:
         version = list_options.version_of(request.parameter("resourceVersion"))
     except ValueError as error:
-        raise refusals.Refusal(400, "", str(error)) from None
+        raise refusals.failure(str(error)) from None
     watcher = Watcher(cluster, served, info.namespace, selection)
     first: list[Stored] = []
     try:

@@ -124,13 +124,13 @@ def test_client_side_apply_is_taken_over_without_conflict() -> None:
         ({"metadata": {"managedFields": []}}, 400, "metadata.managedFields must be nil"),
         (
             {"colour": 1},
-            500,
+            400,
             "failed to create typed patch object (/x; /v1, Kind=ConfigMap): .colour: field not "
             "declared in schema",
         ),
         (
             {"data": []},
-            500,
+            400,
             "failed to create typed patch object (/x; /v1, Kind=ConfigMap): .data: expected map, "
             "got &{[]}",
         ),

@@ -89,12 +89,12 @@ def test_null_deletes() -> None:
     [
         (
             containers({"image": "x"}),
-            500,
+            400,
             "map: map[image:x] does not contain declared merge key: name",
         ),
         (
             containers({"$patch": "dance", "name": "one"}),
-            500,
+            400,
             "unknown patch type: dance in map: map[$patch:dance name:one]",
         ),
         (
@@ -104,7 +104,7 @@ def test_null_deletes() -> None:
         ),
         (
             containers({"name": "one"}, **{"$setElementOrder/containers": [{"name": "x"}]}),
-            500,
+            400,
             "The order in patch list:\n[map[name:one]]\n doesn't match $setElementOrder list:\n"
             "[map[name:x]]\n",
         ),
