@@ -21,8 +21,8 @@ from mooring.observe.clock import Clock
 
 #: A look at up to so many objects need not wait for more changes.
 MANY = 100
-#: About twenty times what a look at one object takes, so that looks leave time for the rest.
-SECONDS_EACH = 0.0002
+#: About a hundred times what a look at one object takes, so that looks leave time for the rest.
+SECONDS_EACH = 0.0005
 LONGEST_WAIT = 1.0
 
 

@@ -48,11 +48,17 @@ def reference_to(owner: CustomResource) -> Object:
 
 
 def index_by_controller(store: Store[Any]) -> None:
-    """Keep objects findable by their controller, and orphans by their namespace."""
+    """Keep objects findable by their controller, and orphans by their namespace and labels."""
 
     def keys(obj: KubeObject) -> Iterable[Hashable]:
         found = controller_of(obj)
-        yield found.uid if found is not None else ("orphan", obj.metadata.namespace)
+        if found is not None:
+            yield found.uid
+            return
+        namespace = obj.metadata.namespace
+        yield namespace, None
+        for label in obj.metadata.labels.items():
+            yield namespace, label
 
     store.add_index(_INDEX, keys)
 
@@ -63,16 +69,16 @@ def owned(store: Store[Any], owner: KubeObject) -> list[Any]:
 
 
 def count(store: Store[Any], owner: KubeObject | None) -> int:
-    """Return how many objects `claim` goes over: those of `owner`, and orphans."""
-    if owner is None:
-        return 0
-    alone = store.count_by_index(_INDEX, ("orphan", owner.metadata.namespace))
-    return alone + store.count_by_index(_INDEX, owner.metadata.uid)
+    """Return how many objects name `owner` as their controller."""
+    return 0 if owner is None else store.count_by_index(_INDEX, owner.metadata.uid)
 
 
-def orphans(store: Store[Any], namespace: str) -> list[Any]:
-    """Return the objects of a namespace that have no controller."""
-    return list(store.by_index(_INDEX, ("orphan", namespace)))
+def orphans(store: Store[Any], owner: CustomResource) -> list[Any]:
+    """Return the objects without a controller that `owner` may want to adopt."""
+    # One label that all of them must have leaves few to look at.
+    labels = owner.get("spec.selector.matchLabels") or {}
+    label = next(iter(labels.items()), None)
+    return list(store.by_index(_INDEX, (owner.metadata.namespace, label)))
 
 
 def selector_of(raw: Object) -> Selector:
@@ -114,7 +120,7 @@ async def claim(
             await _release(writer, owner, resource, obj)
     if deleted or selector.empty:
         return mine
-    for obj in orphans(store, owner.metadata.namespace):
+    for obj in orphans(store, owner):
         if obj.metadata.deletion_timestamp is None and selector.matches(obj.metadata.labels):
             await _adopt(writer, owner, resource, obj)
             mine.append(obj)

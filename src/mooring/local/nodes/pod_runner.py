@@ -9,7 +9,7 @@ from ipaddress import IPv4Address
 from mooring.api import Node, Pod, parse_time
 from mooring.client.client import STRATEGIC
 from mooring.informers.store import Handler
-from mooring.local.controllers.controller import Controller, ControllerContext, itself
+from mooring.local.controllers.controller import Controller, ControllerContext
 from mooring.local.controllers.events import NORMAL, Events
 from mooring.local.controllers.kinds import PODS
 from mooring.local.controllers.owners import controller_of
@@ -36,7 +36,7 @@ class PodRunner(Controller):
         super().__init__(context)
         #: The pods that are more than simulated; None where all are.
         self.real = RealPods(containers, context, self.queue.add) if containers else None
-        self._pods = self.watch(Pod, itself)
+        self._pods = self.watch(Pod, self._bound)
         self._pods.add_index("node", lambda pod: (pod.spec.node_name,))
         self._nodes = self.watch(Node, self._pods_of)
         self._addresses: dict[str, str] = {}
@@ -44,6 +44,10 @@ class PodRunner(Controller):
         self._next = 0
         self._pods.add_handler(Handler(on_add=self._note_address, on_delete=self._free_address))
         self._told: dict[str, Events] = {}
+
+    def _bound(self, pod: Pod) -> Iterable[Key]:
+        if pod.spec.node_name:
+            yield pod.metadata.namespace, pod.metadata.name
 
     def _pods_of(self, node: Node) -> Iterable[Key]:
         if node_status.is_fake(node):
