@@ -139,12 +139,22 @@ def _inner(kind: Kind | None, key: str) -> Kind | None:
 
 
 def _around(decoder: Decoder, value: Object, live: Object, kept: Collection[str]) -> Decoded:
-    """Decode all but the fields that are kept and still those of the live object."""
+    """Decode all but the fields that are kept and still those of the live object.
+
+    The owners of fields are never changed in place, and most of the metadata.
+    """
     shared = {name: live[name] for name in kept if name in live and value.get(name) is live[name]}
-    if not shared:
-        return decoder(value)
-    decoded, errors = decoder({key: item for key, item in value.items() if key not in shared})
+    rest = {key: item for key, item in value.items() if key not in shared}
+    metadata = rest.get("metadata")
+    owners = (live.get("metadata") or {}).get("managedFields")
+    if metadata.__class__ is dict and owners and metadata.get("managedFields") is owners:
+        rest["metadata"] = {key: metadata[key] for key in metadata if key != "managedFields"}
+    else:
+        owners = None
+    decoded, errors = decoder(rest)
     decoded |= shared
+    if owners is not None:
+        decoded["metadata"]["managedFields"] = owners
     return {key: decoded[key] for key in value if key in decoded} | decoded, errors
 
 

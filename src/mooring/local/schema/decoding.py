@@ -42,7 +42,7 @@ def parse_json(data: bytes | str) -> Any:
     """Parse JSON; raises DecodeError with Go's words. Objects with a key twice are Duplicated."""
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     try:
-        value = json.loads(text, object_pairs_hook=_pairs, parse_constant=_constant)
+        value = _JSON.decode(text)
     except json.JSONDecodeError as error:
         raise DecodeError(_syntax(text, error)) from None
     except _Constant as error:
@@ -132,12 +132,25 @@ def strict_error(errors: list[str]) -> str:
     return f"strict decoding error: {', '.join(errors)}"
 
 
-def duplicates(value: Any, path: str = "") -> list[str]:
+def duplicates(value: Any) -> list[str]:
     """Return the strict errors of an object without a Go type: its duplicate fields."""
+    return _duplicates(value, "") if _is_doubled(value) else []
+
+
+def _is_doubled(value: Any) -> bool:
+    """Tell whether any field comes twice, which is rare."""
+    if value.__class__ is dict:
+        return any(map(_is_doubled, value.values()))
+    if value.__class__ is list:
+        return any(map(_is_doubled, value))
+    return isinstance(value, Duplicated)
+
+
+def _duplicates(value: Any, path: str) -> list[str]:
     found: list[str] = []
     if isinstance(value, list):
         for i, item in enumerate(value):
-            found += duplicates(item, f"{path}[{i}]")
+            found += _duplicates(item, f"{path}[{i}]")
     elif isinstance(value, dict):
         pairs = value.pairs if isinstance(value, Duplicated) else list(value.items())
         seen: set[str] = set()
@@ -147,7 +160,7 @@ def duplicates(value: Any, path: str = "") -> list[str]:
             if key in seen and text not in found:
                 found.append(text)
             seen.add(key)
-            found += duplicates(item, where)
+            found += _duplicates(item, where)
     return found
 
 
@@ -199,6 +212,9 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         marked.pairs = pairs
         return marked
     return result
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant)
 
 
 def _mend(value: Any) -> Any:
