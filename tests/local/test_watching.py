@@ -112,3 +112,29 @@ async def test_a_watch_that_is_closed_listens_no_more() -> None:
     await anext(response.stream)
     await response.stream.aclose()  # type: ignore[attr-defined]
     assert not server.store._shelf("/configmaps").listeners
+
+
+async def test_the_bookmark_of_initial_events_claims_no_change_that_comes_after_it() -> None:
+    server = ApiServer()
+    await server.ask("POST", MAPS, config_map("a"))
+    at = server.store.version
+    seen = await watch(
+        server, "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    )
+    # Written after the request, before its answer is read.
+    await server.ask("POST", MAPS, config_map("b"))
+    assert await seen.next() == ("ADDED", "a")
+    assert await seen.next() == ("BOOKMARK", "")
+    assert seen.last["object"]["metadata"]["resourceVersion"] == str(at)
+    assert await seen.next() == ("ADDED", "b")
+
+
+async def test_many_initial_events_come_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "_SLICE", 2)
+    server = ApiServer()
+    for name in "abcde":
+        await server.ask("POST", MAPS, config_map(name))
+    response = await server.send("GET", f"{MAPS}?watch=true")
+    assert response.stream is not None
+    assert [len((await anext(response.stream)).splitlines()) for _ in range(3)] == [2, 2, 1]
+    await response.stream.aclose()  # type: ignore[attr-defined]

@@ -25,6 +25,9 @@ LEAST_TIMEOUT = 1800
 BACKLOG = 10_000
 """A watcher that is this many events behind is dropped; it can come again from its version."""
 
+_SLICE = 200
+"""How many events are written before others have their turn."""
+
 INITIAL_END = {"k8s.io/initial-events-end": "true"}
 
 
@@ -39,6 +42,8 @@ class Watcher:
         self._waiting: deque[tuple[str, Stored]] = deque()
         self._woken: asyncio.Future[None] | None = None
         self.overrun = False
+        #: All that happens after this version is collected; reading it may begin later.
+        self.since = cluster.store.version
         self._stop = cluster.store.listen(served.store, self._take)
 
     def close(self) -> None:
@@ -148,12 +153,12 @@ async def _events(
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds
     bookmarks = request.flag("allowWatchBookmarks")
-    seen = cluster.store.version
     try:
-        if first:
-            yield b"".join([_line(ADDED, form.one(stored)) for stored in first])
+        for at in range(0, len(first), _SLICE):
+            yield b"".join([_line(ADDED, form.one(stored)) for stored in first[at : at + _SLICE]])
+            await asyncio.sleep(0)
         if announce and bookmarks:
-            yield _line(BOOKMARK, form.bookmark(seen, INITIAL_END))
+            yield _line(BOOKMARK, form.bookmark(watcher.since, INITIAL_END))
         if not first:
             # Sends the headers, so that the client knows that the watch is on.
             yield b""
@@ -164,9 +169,10 @@ async def _events(
                 return
             seen = cluster.store.version
             found = await watcher.next(min(end, mark) - now)
-            if found:
-                yield b"".join([_line(type, form.one(stored)) for type, stored in found])
-            elif bookmarks and loop.time() >= mark:
+            for at in range(0, len(found), _SLICE):
+                some = found[at : at + _SLICE]
+                yield b"".join([_line(type, form.one(stored)) for type, stored in some])
+            if not found and bookmarks and loop.time() >= mark:
                 yield _line(BOOKMARK, form.bookmark(seen, None))
             if loop.time() >= mark:
                 mark = loop.time() + BOOKMARK_SECONDS
