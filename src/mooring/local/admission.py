@@ -70,6 +70,7 @@ def validate(write: Write, obj: Object, old: Object | None = None) -> list[quota
         return []
     store = write.served.store
     if store == "/pods" and old is None:
+        _check_overhead(write.cluster, obj)
         limits.check_pod(write.cluster, obj)
     elif store == "/persistentvolumeclaims":
         limits.check_claim(write.cluster, obj)
@@ -288,9 +289,6 @@ def _runtime_class(cluster: Cluster, pod: Object) -> None:
             why = "Pod's Overhead doesn't match RuntimeClass's defined Overhead"
             raise _forbidden(pod, f"pod rejected: {why}")
         spec["overhead"] = dict(overhead)
-    elif given:
-        why = "Pod Overhead set without corresponding RuntimeClass defined Overhead"
-        raise _forbidden(pod, f"pod rejected: {why}")
     place = (found or {}).get("scheduling") or {}
     for key, value in (place.get("nodeSelector") or {}).items():
         there = spec.setdefault("nodeSelector", {}).setdefault(key, value)
@@ -300,6 +298,14 @@ def _runtime_class(cluster: Cluster, pod: Object) -> None:
     if tolerations := place.get("tolerations"):
         have = spec.get("tolerations") or []
         spec["tolerations"] = [*have, *(one for one in tolerations if one not in have)]
+
+
+def _check_overhead(cluster: Cluster, pod: Object) -> None:
+    name = pod["spec"].get("runtimeClassName") or ""
+    found = cluster.lookup("node.k8s.io/runtimeclasses", "", name) if name else None
+    if pod["spec"].get("overhead") and not (found or {}).get("overhead"):
+        why = "Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        raise _forbidden(pod, f"pod rejected: {why}")
 
 
 def _priority_class(cluster: Cluster, name: str) -> Object | None:

@@ -23,6 +23,7 @@ from mooring.local.validation.problems import (
     required,
 )
 from mooring.local.validation.resources import check_requirements
+from mooring.local.validation.security import check_container_security
 from mooring.local.validation.texts import (
     config_key_problems,
     environment_name_problems,
@@ -64,6 +65,7 @@ _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
+_RESIZE_POLICIES = ("NotRequired", "RestartContainer")
 _RESTART_POLICIES = ("Always", "Never", "OnFailure")
 _NOT_EPHEMERAL = (
     *("ports", "resources", "resizePolicy", "restartPolicy", "livenessProbe", "readinessProbe"),
@@ -73,7 +75,6 @@ _SUBSCRIPT = re.compile(r"(.+)\['(.*)'\]")
 _ONE_SOURCE = "may not have more than one field specified at a time"
 _ONE_HANDLER = "may not specify more than 1 handler type"
 _INIT_ONLY = "may not be set for init containers without restartPolicy=Always"
-_ID = "must be between 0 and 2147483647, inclusive"
 
 
 def check_containers(
@@ -173,7 +174,10 @@ def _common(
         problems.append(not_supported(f"{path}.imagePullPolicy", pull, _PULL_POLICIES))
     claims = frozenset(claim["name"] for claim in spec.get("resourceClaims") or ())
     problems += check_requirements(container["resources"], f"{path}.resources", claims)
-    problems += _security(container.get("securityContext"), f"{path}.securityContext")
+    problems += _resize_policies(container, f"{path}.resizePolicy", spec)
+    problems += check_container_security(
+        container.get("securityContext"), f"{path}.securityContext"
+    )
     image = container.get("image") or ""
     if image.strip() != image:
         why = "must not have leading or trailing whitespace"
@@ -496,6 +500,25 @@ def check_port(port: Any, path: str) -> list[Problem]:
     return each(path, port, whys)
 
 
+def _resize_policies(container: Object, path: str, spec: Object) -> list[Problem]:
+    problems: list[Problem] = []
+    seen: set[str] = set()
+    for i, one in enumerate(container.get("resizePolicy") or ()):
+        name, policy = one.get("resourceName"), one.get("restartPolicy")
+        if name in seen:
+            problems.append(duplicate(f"{path}[{i}]", name))
+        seen.add(name or "")
+        for given, known in ((name, ("cpu", "memory")), (policy, _RESIZE_POLICIES)):
+            if not given:
+                problems.append(required(path))
+            elif given not in known:
+                problems.append(not_supported(path, given, known))
+        if spec.get("restartPolicy") == "Never" and policy != "NotRequired":
+            why = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
+            problems.append(invalid(path, policy, why))
+    return problems
+
+
 def _restart_policy(container: Object, path: str) -> list[Problem]:
     policy = container.get("restartPolicy")
     rules = container.get("restartPolicyRules")
@@ -505,35 +528,3 @@ def _restart_policy(container: Object, path: str) -> list[Problem]:
     if policy not in _RESTART_POLICIES:
         return [not_supported(f"{path}.restartPolicy", policy, _RESTART_POLICIES)]
     return []
-
-
-def check_ids(context: Object, names: Sequence[str], path: str) -> list[Problem]:
-    """Check ids of users and groups."""
-    return [
-        problem
-        for name in names
-        if context.get(name) is not None
-        for problem in check_id(context[name], f"{path}.{name}")
-    ]
-
-
-def check_id(number: int, path: str) -> list[Problem]:
-    """Check the id of a user or group."""
-    return [] if 0 <= number <= 2**31 - 1 else [invalid(path, number, _ID)]
-
-
-def _security(context: Object | None, path: str) -> list[Problem]:
-    if context is None:
-        return []
-    problems = check_ids(context, ("runAsUser", "runAsGroup"), path)
-    if context.get("allowPrivilegeEscalation") is False:
-        if context.get("privileged"):
-            why = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-            problems.append(invalid(path, context, why))
-        if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
-            why = (
-                "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` "
-                "CAP_SYS_ADMIN"
-            )
-            problems.append(invalid(path, context, why))
-    return problems

@@ -5,13 +5,10 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Sequence
 
 from mooring.local.validation.containers import (
     check_containers,
-    check_id,
-    check_ids,
     check_init_containers,
 )
 from mooring.local.validation.metadata import check_annotations, check_labels
@@ -32,6 +29,7 @@ from mooring.local.validation.scheduling import (
     check_spreading,
     check_tolerations,
 )
+from mooring.local.validation.security import check_pod_security
 from mooring.local.validation.texts import (
     between,
     ip_problems,
@@ -53,11 +51,6 @@ _UPDATABLE = (
     "`spec.activeDeadlineSeconds`",
     "`spec.tolerations` (only additions to existing tolerations)",
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
-)
-_SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?")
-SYSCTL = (
-    "must have at most 253 characters and match regex "
-    "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
 )
 MIRROR = "kubernetes.io/config.mirror"
 NO_NEW_CONTAINERS = "pod updates may not add or remove containers"
@@ -118,7 +111,7 @@ def check_pod_spec(
         problems += _host_ports(spec, path, pod=pod)
     problems += _policies(spec, path)
     problems += check_labels(spec.get("nodeSelector"), f"{path}.nodeSelector")
-    problems += _security(spec, path)
+    problems += check_pod_security(spec, path)
     problems += check_affinity(spec.get("affinity"), f"{path}.affinity")
     problems += _dns(spec, f"{path}.dnsConfig")
     for i, gate in enumerate(spec.get("readinessGates") or ()):
@@ -183,33 +176,6 @@ def _policies(spec: Object, path: str) -> list[Problem]:
         problems.append(not_supported(f"{path}.restartPolicy", restart, _RESTART_POLICIES))
     if dns not in _DNS_POLICIES:
         problems.append(not_supported(f"{path}.dnsPolicy", dns, _DNS_POLICIES))
-    return problems
-
-
-def _security(spec: Object, path: str) -> list[Problem]:
-    context = spec.get("securityContext") or {}
-    where = f"{path}.securityContext"
-    problems = check_ids(context, ("fsGroup", "runAsUser", "runAsGroup"), where)
-    for i, group in enumerate(context.get("supplementalGroups") or ()):
-        problems += check_id(group, f"{where}.supplementalGroups[{i}]")
-    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
-        why = "ShareProcessNamespace and HostPID cannot both be enabled"
-        problems.append(invalid(f"{where}.shareProcessNamespace", True, why))
-    return problems + _sysctls(context.get("sysctls") or (), f"{where}.sysctls")
-
-
-def _sysctls(sysctls: Sequence[Object], path: str) -> list[Problem]:
-    problems: list[Problem] = []
-    seen: set[str] = set()
-    for i, sysctl in enumerate(sysctls):
-        where, name = f"{path}[{i}].name", sysctl["name"]
-        if not name:
-            problems.append(required(where))
-        elif len(name) > 253 or _SYSCTL.fullmatch(name) is None:
-            problems.append(invalid(where, name, SYSCTL))
-        elif name.replace("/", ".") in seen:
-            problems.append(duplicate(where, name))
-        seen.add(name.replace("/", "."))
     return problems
 
 
@@ -279,6 +245,8 @@ def _late(spec: Object, path: str) -> list[Problem]:
     # The API server checks overhead as if it were a container's limits.
     overhead = {"limits": spec.get("overhead")}
     problems += check_requirements(overhead, f"{path}.overhead")
+    if (resources := spec.get("resources")) is not None:
+        problems += check_requirements(resources, f"{path}.resources")
     if (system := spec.get("os")) is not None:
         if not system["name"]:
             problems.append(required(f"{path}.os.name"))

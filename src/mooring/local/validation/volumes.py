@@ -127,6 +127,14 @@ def _needs(*names: str) -> Callable[[Object, str], list[Problem]]:
     return check
 
 
+def _image(source: Object, path: str) -> list[Problem]:
+    problems = _needs("reference")(source, path)
+    policy, policies = source.get("pullPolicy"), ("Always", "IfNotPresent", "Never")
+    if policy and policy not in policies:
+        problems.append(not_supported(f"{path}.pullPolicy", policy, policies))
+    return problems
+
+
 def _empty_dir(source: Object, path: str) -> list[Problem]:
     limit = source.get("sizeLimit")
     if limit is not None and parse_nanos(limit) < 0:
@@ -287,5 +295,5 @@ _CHECKS: dict[str, Callable[[Object, str], list[Problem]]] = {
     "scaleIO": _needs("gateway", "system", "volumeName"),
     "csi": _csi,
     "ephemeral": _ephemeral,
-    "image": _needs("reference"),
+    "image": _image,
 }
