@@ -316,3 +316,22 @@ async def test_a_server_that_is_not_trusted_is_told_before_anything_is_sent(
         with pytest.raises(ConnectError) as raised:
             await ask(pool, context=ssl.create_default_context())
         assert isinstance(raised.value.cause, ssl.SSLCertVerificationError)
+
+
+async def test_each_request_has_a_time_of_its_own() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, n: int) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        await reader.read()
+
+    async with talking(talk) as (_, pool):
+        patient = asyncio.create_task(ask(pool, timeout=None))
+        longer = asyncio.create_task(ask(pool, timeout=0.1))
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                await ask(pool, timeout=0.02)
+        async with asyncio.timeout(10):
+            with pytest.raises(TimeoutError):
+                await longer
+        assert not patient.done()
+        patient.cancel()
+        await asyncio.gather(patient, return_exceptions=True)

@@ -8,6 +8,7 @@ not meet a connection that is gone.
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 import ssl
 from collections import deque
@@ -61,6 +62,8 @@ class HttpConnection:
         #: What it was made with; one made with an older context is not used again.
         self.context = context
         self.idle_since = 0.0
+        #: When the exchange under way has taken too long, by the loop's clock.
+        self.deadline = math.inf
         self.closed = False
         self._loop = loop
         self._sock = sock
@@ -73,13 +76,10 @@ class HttpConnection:
         self._pending: Callable[[], int] | None = getattr(sock, "pending", None)
         loop.add_reader(sock.fileno(), self._readable)
 
-    async def exchange(self, data: bytes, timeout: float | None) -> Response:
+    async def exchange(self, data: bytes) -> Response:
         """Send a request and return its answer. After a failure the connection is closed."""
         answer = self._answer = self._loop.create_future()
         reader = self._reader = ResponseReader()
-        timer = None
-        if timeout is not None:
-            timer = self._loop.call_later(timeout, self._fail, TimeoutError())
         try:
             self._unsent = memoryview(data)
             self._send()
@@ -89,12 +89,14 @@ class HttpConnection:
             self.close()
             raise
         finally:
-            if timer is not None:
-                timer.cancel()
             self._answer = self._reader = None
         if not reader.keep_alive:
             self.close()
         return response
+
+    def give_up(self) -> None:
+        """End the exchange under way: its time is over."""
+        self._fail(TimeoutError())
 
     def _send(self) -> None:
         try:
@@ -162,6 +164,8 @@ class HttpPool:
         self._busy: set[HttpConnection] = set()
         self._open = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
+        #: One timer for all: nearly every request is answered long before its time is over.
+        self._timer: asyncio.TimerHandle | None = None
 
     async def send(
         self, data: bytes, context: ssl.SSLContext | None, timeout: float | None, *, again: bool
@@ -191,6 +195,9 @@ class HttpPool:
             connection.close()
         self._open -= len(self._idle)
         self._idle.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     async def _exchange(
         self,
@@ -200,8 +207,12 @@ class HttpPool:
         timeout: float | None,
     ) -> Response:
         self._busy.add(connection)
+        connection.deadline = math.inf if timeout is None else loop.time() + timeout
+        timer = self._timer
+        if timer is None or connection.deadline < timer.when():
+            self._set_timer(loop, connection.deadline)
         try:
-            return await connection.exchange(data, timeout)
+            return await connection.exchange(data)
         finally:
             self._busy.discard(connection)
             if connection.closed:
@@ -210,6 +221,21 @@ class HttpPool:
                 connection.idle_since = loop.time()
                 self._idle.append(connection)
             self._wake()
+
+    def _set_timer(self, loop: asyncio.AbstractEventLoop, when: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None if when == math.inf else loop.call_at(when, self._expire, loop)
+
+    def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Give up what has taken too long, and look again when the next could."""
+        self._timer = None
+        now = loop.time()
+        for connection in tuple(self._busy):
+            if connection.deadline <= now:
+                connection.give_up()
+        late = (connection.deadline for connection in self._busy if connection.deadline > now)
+        self._set_timer(loop, min(late, default=math.inf))
 
     def _take(
         self, loop: asyncio.AbstractEventLoop, context: ssl.SSLContext | None
