@@ -18,7 +18,8 @@ from mooring.local.patch.options import dry_run_problems
 from mooring.local.paths import RequestInfo
 from mooring.local.resources import Served
 from mooring.local.schema import decoding
-from mooring.local.schema.canonical import DecodeError
+from mooring.local.schema.canonical import DecodeError, decode
+from mooring.local.schema.table import types
 from mooring.local.store import Stored
 
 Object = dict[str, Any]
@@ -69,7 +70,7 @@ def _read_options(request: Request) -> Object:
             raise refusals.bad_request(found[1] if found else str(error)) from None
         if not isinstance(found, dict):
             raise refusals.bad_request("the body of a deletion must be DeleteOptions")
-        options = found
+        options = _decoded(found)
     if text := request.parameter("gracePeriodSeconds"):
         try:
             options["gracePeriodSeconds"] = int(text)
@@ -84,6 +85,19 @@ def _read_options(request: Request) -> Object:
     if "dryRun" in request.query:
         options["dryRun"] = request.query["dryRun"]
     return _checked(options)
+
+
+def _decoded(found: Object) -> Object:
+    """Return the options of a body; refuses those of another kind, or of wrong types."""
+    kind, version = found.get("kind"), found.get("apiVersion")
+    if kind not in (None, "", "DeleteOptions"):
+        known = f'no kind "{kind}" is registered for version "{version or ""}"'
+        raise refusals.bad_request(f'{known} in scheme "pkg/runtime/scheme.go:111"')
+    try:
+        options, _ = decode(types().get("meta.v1.DeleteOptions"), found)
+    except DecodeError as error:
+        raise refusals.bad_request(str(error)) from None
+    return options
 
 
 def _checked(options: Object) -> Object:

@@ -164,8 +164,14 @@ def check_create(cluster: Cluster, served: Served, obj: Object) -> None:
         problems = check_custom(served.custom, obj)
         problems += definitions.check_scale(served.custom, obj)
     else:
-        problems = validation.check_create(obj["apiVersion"], obj["kind"], obj)
+        problems = validation.check_create(_asked(served, obj), obj["kind"], obj)
     _refuse(served, obj, problems)
+
+
+def _asked(served: Served, obj: Object) -> str:
+    """Return the version by whose rules an object is checked: for events, the request's."""
+    version: str = served.group_version if served.store == "/events" else obj["apiVersion"]
+    return version
 
 
 def _refuse(served: Served, obj: Object, problems: list[validation.Problem]) -> None:
@@ -245,7 +251,8 @@ def check_update(
         problems = check_custom(served.custom, obj, old)
         problems += definitions.check_scale(served.custom, obj)
     else:
-        problems = validation.check_update(obj["apiVersion"], obj["kind"], obj, old, subresource)
+        version = _asked(served, obj)
+        problems = validation.check_update(version, obj["kind"], obj, old, subresource)
     _refuse(served, obj, problems)
 
 

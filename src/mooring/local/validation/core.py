@@ -1,6 +1,6 @@
-"""The core group's smaller kinds: configuration, secrets, namespaces, quotas, limits, events."""
+"""The core group's smaller kinds: configuration, secrets, namespaces, endpoints."""
 
-# kubernetes: pkg/apis/core/validation/{validation,events}.go
+# kubernetes: pkg/apis/core/validation/validation.go
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from mooring.local.validation.problems import (
 from mooring.local.validation.texts import (
     config_key_problems,
     ip_problems,
-    label_key_problems,
     label_problems,
     port_problems,
 )
@@ -170,40 +169,14 @@ def check_endpoints(endpoints: Object) -> list[Problem]:
     return problems
 
 
-def check_event(event: Object) -> list[Problem]:
-    """Check an event of the core group."""
-    namespace = event["metadata"].get("namespace", "")
-    about = event["involvedObject"].get("namespace", "")
-    if about and about != namespace:
-        return [invalid("involvedObject.namespace", about, "does not match event.namespace")]
-    if not about and namespace not in ("default", "kube-system"):
-        return [invalid("involvedObject.namespace", about, "does not match event.namespace")]
-    return []
-
-
-def check_new_event(event: Object) -> list[Problem]:
-    """Check an event of events.k8s.io."""
-    if not event.get("eventTime"):
-        problems = [required("eventTime")]
-        return problems + _event_type(event)
-    problems = []
-    controller = event.get("reportingController", "")
-    if not controller:
-        problems.append(required("reportingController"))
-    else:
-        problems += each("reportingController", controller, label_key_problems(controller))
-    for field in ("reportingInstance", "action", "reason"):
-        if not event.get(field):
-            problems.append(required(field))
-        elif len(event[field]) > 128:
-            problems.append(invalid(field, "", "can have at most 128 characters"))
-    if len(event.get("note", "")) > 1024:
-        problems.append(invalid("message", "", "can have at most 1024 characters"))
-    return problems + _event_type(event)
-
-
-def _event_type(event: Object) -> list[Problem]:
-    kind = event.get("type", "")
-    if kind in ("Normal", "Warning"):
+def check_namespace_status(namespace: Object, old: Object) -> list[Problem]:
+    """Check that the phase of a namespace says whether it is being deleted."""
+    deleted = bool(namespace["metadata"].get("deletionTimestamp"))
+    phase, wanted = (namespace.get("status") or {}).get("phase") or "", "Active"
+    how = "empty"
+    if deleted:
+        wanted, how = "Terminating", "not empty"
+    if phase == wanted:
         return []
-    return [invalid("type", "", f"has invalid value: {kind}")]
+    why = f"may only be '{wanted}' if `deletionTimestamp` is {how}"
+    return [invalid("status.Phase", phase, why)]

@@ -142,7 +142,7 @@ def check_owners(owners: Sequence[Object] | None, path: str) -> list[Problem]:
     controller = ""
     for owner in owners or ():
         version = owner["apiVersion"].rpartition("/")[2]
-        if not version:
+        if not version or owner["apiVersion"].count("/") > 1:
             problems.append(
                 invalid(f"{path}.apiVersion", owner["apiVersion"], "version must not be empty")
             )
