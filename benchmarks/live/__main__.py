@@ -13,7 +13,13 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.live.cluster import LiveCluster
-from benchmarks.live.schedulers import MOORING, REFERENCE, SchedulerProcess, programs
+from benchmarks.live.schedulers import (
+    MOORING,
+    REFERENCE,
+    SchedulerProcess,
+    cpu_seconds,
+    programs,
+)
 from benchmarks.live.workloads import HIGH, WORKLOADS, LiveWorkload, make_nodes
 from mooring.api import Node, ObjectMeta, PriorityClass
 from tests.support.control_plane import ControlPlane
@@ -33,6 +39,8 @@ class Run(msgspec.Struct, frozen=True):
     cpu_ms_per_pod: float
     first_bind: float
     megabytes: float
+    #: CPU of API server and etcd, from the start to the last bind: what no scheduler can save.
+    server_ms_per_pod: float = 0.0
     problem: str = ""
 
 
@@ -71,7 +79,7 @@ async def _cluster(
     await cluster.create([PriorityClass(metadata=ObjectMeta(name=HIGH), value=100)])
     print(
         f"\n{nodes} nodes{'':<16}{'pods/s':>22}{'ratio':>7}{'CPU ms/pod':>18}{'ratio':>7}"
-        f"{'first bind s':>16}{'MB':>14}"
+        f"{'first bind s':>16}{'MB':>14}{'server ms/pod':>18}"
     )
     missed: list[str] = []
     try:
@@ -116,11 +124,12 @@ async def _run(
     pods = list(workload.make(count))
     await cluster.create(pods)
     wanted = {pod.metadata.name for pod in pods if workload.leaves == 0 or _fits(pod)}
-    start = time.monotonic()
+    start, server = time.monotonic(), _server_seconds(plane)
     with SchedulerProcess(
         scheduler, program, folder, plane.scheduler_kubeconfig, workload.settings
     ) as process:
         left = await cluster.wait_bound(wanted, _PATIENCE)
+        server = _server_seconds(plane) - server
         # What is told of the pods afterwards, in Events, is part of the work.
         usage = await process.rest()
     binds = sorted(cluster.bound[name] for name in wanted - left)
@@ -128,11 +137,22 @@ async def _run(
     problem = problem or workload.check(cluster.pods(wanted))
     await cluster.wipe_pods()
     if not binds:
-        return Run(0.0, 0.0, 0.0, usage.megabytes, problem)
+        return Run(0.0, 0.0, 0.0, usage.megabytes, problem=problem)
     # Preemption binds nothing until victims are gone: there the whole time counts.
     begin = start if workload.filler is not None else binds[0]
     rate = len(binds) / max(binds[-1] - begin, 1e-9)
-    return Run(rate, usage.cpu_seconds / count * 1e3, binds[0] - start, usage.megabytes, problem)
+    return Run(
+        rate,
+        usage.cpu_seconds / count * 1e3,
+        binds[0] - start,
+        usage.megabytes,
+        server / count * 1e3,
+        problem,
+    )
+
+
+def _server_seconds(plane: ControlPlane) -> float:
+    return cpu_seconds(plane.kube_apiserver.pid) + cpu_seconds(plane.etcd.pid)
 
 
 def _fits(pod: object) -> bool:
@@ -147,11 +167,13 @@ def _report(name: str, workload: LiveWorkload, nodes: int, runs: dict[str, list[
     cpu = [median("cpu_ms_per_pod", one) for one in (REFERENCE, MOORING)]
     first = [median("first_bind", one) for one in (REFERENCE, MOORING)]
     memory = [median("megabytes", one) for one in (REFERENCE, MOORING)]
+    server = [median("server_ms_per_pod", one) for one in (REFERENCE, MOORING)]
     faster = rates[1] / rates[0] if rates[0] else 0.0
     cheaper = cpu[1] / cpu[0] if cpu[0] else 0.0
     print(
         f"{name:<22}{rates[0]:>12.0f} {rates[1]:>9.0f}{faster:>7.2f}{cpu[0]:>9.2f} {cpu[1]:>8.2f}"
-        f"{cheaper:>7.2f}{first[0]:>8.2f} {first[1]:>7.2f}{memory[0]:>7.0f} {memory[1]:>6.0f}",
+        f"{cheaper:>7.2f}{first[0]:>8.2f} {first[1]:>7.2f}{memory[0]:>7.0f} {memory[1]:>6.0f}"
+        f"{server[0]:>9.1f} {server[1]:>8.1f}",
         flush=True,
     )
     missed = [

@@ -33,6 +33,13 @@ class Usage(msgspec.Struct, frozen=True):
     megabytes: float
 
 
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU time that a process has used."""
+    stat = Path(f"/proc/{pid}/stat").read_text()
+    fields = stat.rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
 class SchedulerProcess:
     """A scheduler under test; stopped with the context."""
 
@@ -69,11 +76,9 @@ class SchedulerProcess:
 
     def usage(self) -> Usage:
         """Return the CPU time and the memory of the process so far."""
-        root = Path("/proc") / str(self._process.pid)
-        fields = (root / "stat").read_text().rpartition(")")[2].split()
-        status = (root / "status").read_text()
+        status = (Path("/proc") / str(self._process.pid) / "status").read_text()
         peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
-        return Usage((int(fields[11]) + int(fields[12])) / _TICKS, int(peak.split()[1]) / 1024)
+        return Usage(cpu_seconds(self._process.pid), int(peak.split()[1]) / 1024)
 
     async def rest(self) -> Usage:
         """Wait until the process has done what there is to do; return what it has used."""
