@@ -229,6 +229,9 @@ async def test_a_real_server_can_be_copied(tmp_path: Path, control_plane: Contro
             after = msgspec.json.decode(await client.request("GET", path))
             assert after == there
     finally:
-        for path in (f"/api/v1/nodes/{name}", f"/api/v1/namespaces/{name}"):
+        space_path = f"/api/v1/namespaces/{name}"
+        # No kubelet and no namespace controller would end the pod.
+        pod_path = f"{space_path}/pods/a?gracePeriodSeconds=0"
+        for path in (pod_path, f"/api/v1/nodes/{name}", space_path):
             await client.request("DELETE", path)
         await client.close()

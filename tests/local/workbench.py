@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from mooring.api import CustomResource, Lease, Namespace, Node, ObjectMeta, Pod
-from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.client import MERGE, STRATEGIC, Client
 from mooring.client.kubeconfig import load_kubeconfig
 from mooring.client.resources import KindLike, raw_resource
+from mooring.client.transports import make_transport
 from mooring.errors import ApiError
 from mooring.informers.factory import InformerFactory
 from mooring.informers.store import Handler, Store
@@ -70,7 +70,7 @@ class Workbench:
         containers: ContainerSettings | None = None,
     ) -> None:
         self.kubeconfig = kubeconfig
-        self.client = Client(AiohttpTransport(load_kubeconfig(kubeconfig)))
+        self.client = Client(make_transport(load_kubeconfig(kubeconfig)))
         self.informers = InformerFactory(self.client, selections={})
         self.namespace = f"test-{uuid.uuid4().hex[:10]}"
         self.writer = Writer(self.client)

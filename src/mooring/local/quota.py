@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from mooring.api.quantity import Quantity
 from mooring.local import refusals
@@ -25,11 +25,25 @@ Amounts = dict[str, Quantity]
 
 QUOTAS = "/resourcequotas"
 _IGNORED = frozenset({"/events", "/bindings"})
-_ALIASES = frozenset({"replicationcontrollers", "resourcequotas", "secrets", "configmaps"})
+#: Kinds that a quota may name without `count/`.
+ALIASES = frozenset({"replicationcontrollers", "resourcequotas", "secrets", "configmaps"})
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 _DEMANDED = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
 _BY_CLASS = ".storageclass.storage.k8s.io/"
 _ON_UPDATE = frozenset({"/services", "/persistentvolumeclaims"})
+
+
+class Counted(Protocol):
+    """A kind of objects that quotas count: its name, group and place in the store."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    @property
+    def group(self) -> str: ...  # noqa: D102
+
+    @property
+    def store(self) -> str: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +63,19 @@ def check(cluster: Cluster, served: Served, obj: Object, old: Object | None = No
     for stored in cluster.store.items(QUOTAS, namespace) if namespace else ():
         status = stored.object.get("status") or {}
         hard, used = _amounts(status.get("hard")), _amounts(status.get("used"))
-        usage = _usage(served, obj)
-        bound = [name for name in hard if name in usage or _concerns(served, name)]
-        if not bound or not _in_scope(served, stored.object, obj):
+        taken = usage(served, obj)
+        bound = [name for name in hard if name in taken or _concerns(served, name)]
+        if not bound or not in_scope(served, stored.object, obj):
             continue
         if served.store == "/pods":
             _demand(served, stored, obj, bound)
         if unknown := sorted(name for name in bound if name not in used):
             why = f"status unknown for quota: {_name(stored)}, resources: {','.join(unknown)}"
             raise _forbidden(served, obj, why)
-        before = _usage(served, old) if old is not None else {}
+        before = usage(served, old) if old is not None else {}
         wanted = {
             name: rise
-            for name, amount in usage.items()
+            for name, amount in taken.items()
             if name in hard and (rise := amount - before.get(name, Quantity(0))).nanos > 0
         }
         _check_room(served, stored, obj, wanted)
@@ -137,7 +151,12 @@ def _concerns(served: Served, name: str) -> bool:
     return False
 
 
-def _usage(served: Served, obj: Object) -> Amounts:
+def is_of_claims(name: str) -> bool:
+    """Tell whether a quota's resource counts what claims ask for."""
+    return name == "requests.storage" or _BY_CLASS in name
+
+
+def usage(served: Counted, obj: Object) -> Amounts:
     """Return what an object takes of a quota."""
     one = Quantity(1)
     counted = served.name if not served.group else f"{served.name}.{served.group}"
@@ -148,7 +167,7 @@ def _usage(served: Served, obj: Object) -> Amounts:
         usage |= _service_usage(obj["spec"])
     elif served.store == "/persistentvolumeclaims":
         usage |= _claim_usage(obj["spec"])
-    elif not served.group and served.name in _ALIASES:
+    elif not served.group and served.name in ALIASES:
         usage[served.name] = one
     return usage
 
@@ -189,14 +208,15 @@ def _claim_usage(spec: Object) -> Amounts:
     return usage
 
 
-def _in_scope(served: Served, quota: Object, obj: Object) -> bool:
+def in_scope(served: Counted, quota: Object, obj: Object) -> bool:
+    """Tell whether a quota counts an object of a kind."""
     spec = quota.get("spec") or {}
     wanted: list[Object] = [{"scopeName": one} for one in spec.get("scopes") or ()]
     wanted += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
     return all(_matches(served, one, obj) for one in wanted)
 
 
-def _matches(served: Served, scope: Object, obj: Object) -> bool:
+def _matches(served: Counted, scope: Object, obj: Object) -> bool:
     name, spec = scope["scopeName"], obj.get("spec") or {}
     if served.store == "/persistentvolumeclaims" and name == "VolumeAttributesClass":
         return _selects(scope, spec.get("volumeAttributesClassName") or "")

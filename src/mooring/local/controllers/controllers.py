@@ -15,6 +15,7 @@ from mooring.local.controllers.job import JobController
 from mooring.local.controllers.node_lifecycle import NodeLifecycleController
 from mooring.local.controllers.pod_collector import PodCollector
 from mooring.local.controllers.replica_set import ReplicaSetController
+from mooring.local.controllers.resource_quota import ResourceQuotaController
 from mooring.local.controllers.stateful_set import StatefulSetController
 from mooring.local.controllers.taint_eviction import TaintEvictionController
 from mooring.local.controllers.volume_binder import VolumeBinder
@@ -28,6 +29,7 @@ KINDS: tuple[type[Controller], ...] = (
     DaemonSetController,
     JobController,
     DisruptionController,
+    ResourceQuotaController,
     VolumeBinder,
     VolumeProtection,
     EphemeralVolumes,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from mooring.api import CustomResource, TypedObject
@@ -62,7 +63,7 @@ class Events:
                 "lastTimestamp": when,
                 "message": cut_note(message),
             }
-            self._spawn(self._writer.patch(_EVENTS, namespace, name, patch))
+            self._spawn(self._writer.patch, _EVENTS, namespace, name, patch)
             return
         if not allowed:
             return
@@ -94,7 +95,7 @@ class Events:
             "reportingComponent": self._component,
             "reportingInstance": self._host,
         }
-        self._spawn(self._writer.create(_EVENTS, event))
+        self._spawn(self._writer.create, _EVENTS, event)
 
     async def close(self) -> None:
         """Drop what has not been sent."""
@@ -102,14 +103,14 @@ class Events:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _spawn(self, sending: Any) -> None:
-        task = asyncio.get_running_loop().create_task(_send(sending))
+    def _spawn(self, write: Callable[..., Awaitable[Object]], *what: Any) -> None:
+        task = asyncio.get_running_loop().create_task(_send(write, *what))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
 
-async def _send(sending: Any) -> None:
+async def _send(write: Callable[..., Awaitable[Object]], *what: Any) -> None:
     try:
-        await sending
+        await write(*what)
     except ApiError as error:
         vlog(log, 4, "Event was lost", err=error)
