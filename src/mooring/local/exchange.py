@@ -74,7 +74,9 @@ def text(body: str, code: int = 200) -> Response:
 
 def refuse(refusal: Refusal) -> Response:
     """Answer with a refusal's Status."""
-    return Response(refusal.code, encode(refusal.status), headers=dict(refusal.headers))
+    response = Response(refusal.code, encode(refusal.status), headers=dict(refusal.headers))
+    response.warnings = list(refusal.warnings)
+    return response
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,8 @@ class Refusal(MooringError):
         super().__init__(message)
         self.code = code
         self.headers = headers or {}
+        self.warnings: list[str] = []
+        """What there was to warn about before the request was refused."""
         self.status: Object = {
             "kind": "Status",
             "apiVersion": "v1",

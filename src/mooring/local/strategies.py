@@ -23,6 +23,11 @@ Object = dict[str, Any]
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _STATUS_PARTS = ("status", "approval")
 _TRACKED = ("managedFields", "resourceVersion")
+_DATA_SOURCES = (
+    ("", "PersistentVolumeClaim"),
+    ("snapshot.storage.k8s.io", "VolumeSnapshot"),
+)
+"""What a claim's dataSource may name; all else goes into dataSourceRef."""
 _PRIORITY_CLASSES = "scheduling.k8s.io/priorityclasses"
 _KEEPS_STATUS = frozenset({"/nodes", "/events"})
 _GENERATION = frozenset(
@@ -121,6 +126,11 @@ def _same_sources(spec: Object) -> None:
     """Have both fields for a claim's data source say the same, where one is not set."""
     # kube-apiserver: pkg/api/persistentvolumeclaim/util.go, NormalizeDataSources
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and reference is None:
+        kind = (source.get("apiGroup") or "", source.get("kind"))
+        if kind not in _DATA_SOURCES:
+            del spec["dataSource"]
+            return
     if source is not None and reference is None:
         spec["dataSourceRef"] = dict(source)
         if source.get("apiGroup") is None:

@@ -147,7 +147,7 @@ def insert(write: Write, obj: Object) -> Stored:
     strategies.prepare_create(cluster, served, obj, dry_run=write.options.dry_run)
     strategies.check_create(cluster, served, obj)
     write.warn(obj)
-    charges = admission.validate(write, obj)
+    charges = _admit(write, obj)
     for attempt in range(ATTEMPTS):
         key = key_of(metadata.get("namespace", ""), metadata["name"])
         there = cluster.store.get(served.store, key)
@@ -164,6 +164,15 @@ def insert(write: Write, obj: Object) -> Stored:
     stored = cluster.store.put(served.store, key, obj)
     strategies.after_write(cluster, served, stored.object, None)
     return stored
+
+
+def _admit(write: Write, obj: Object, old: Object | None = None) -> list[quota.Charge]:
+    """Have a valid object admitted; a refusal keeps the warnings that the object has earned."""
+    try:
+        return admission.validate(write, obj, old)
+    except refusals.Refusal as refusal:
+        refusal.warnings = write.options.warnings
+        raise
 
 
 def _generate(cluster: Cluster, prefix: str) -> str:
@@ -223,7 +232,7 @@ def replace(write: Write, live: Stored, obj: Object) -> Object:
     strategies.prepare_update(cluster, served, obj, old, write.subresource)
     strategies.check_update(cluster, served, obj, old, write.subresource)
     write.warn(obj, old)
-    charges = admission.validate(write, obj, old)
+    charges = _admit(write, obj, old)
     if _same(old, obj):
         return old
     if write.options.dry_run:
