@@ -41,6 +41,7 @@ _PARTS: dict[tuple[str, str], Verb] = {
     ("scale", "update"): scaling.update,
     ("scale", "patch"): scaling.patch,
 }
+_WRITES = ("create", "update", "patch")
 _SIMULATED = frozenset({"exec", "attach", "portforward", "proxy"})
 NOT_RUNNING = "{} is not possible: the local cluster simulates containers"
 
@@ -149,7 +150,7 @@ class Api:
                 raise refusals.no_such_resource()
             if info.verb == "create":
                 raise refusals.method_not_allowed()
-        if info.verb == "create" and info.name:
+        if (info.verb == "create") == bool(info.name) and info.verb in _WRITES:
             raise refusals.method_not_allowed()
         if served.group == usage.GROUP:
             return usage.read(self.cluster, request, info, served)

@@ -202,12 +202,35 @@ def update_one(cluster: Cluster, request: Request, info: RequestInfo, served: Se
     return write.respond(replace(write, live, obj), 200)
 
 
+_STORAGE = {
+    "/nodes": "minions",
+    "/services": "services/specs",
+    "/endpoints": "services/endpoints",
+    "/replicationcontrollers": "controllers",
+    "networking.k8s.io/ingresses": "ingress",
+}
+"""Where kube-apiserver keeps some kinds, other than by their name."""
+
+
+def _storage_key(served: Served, metadata: Object) -> str:
+    """Return the key under which kube-apiserver would keep an object."""
+    plain = served.name if served.custom is None else f"{served.group}/{served.name}"
+    parts = (_STORAGE.get(served.store, plain), metadata.get("namespace"), metadata["name"])
+    return "/".join(["/registry", *(one for one in parts if one)])
+
+
 def _preconditions(write: Write, live: Object, obj: Object) -> None:
     served, metadata, there = write.served, obj["metadata"], live["metadata"]
     uid, version = metadata.get("uid"), metadata.get("resourceVersion")
     if write.request.method == "PUT" and uid and uid != there["uid"]:
-        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {there['uid']}"
+        failed = f"Precondition failed: UID in precondition: {uid}, UID in object meta"
+        why = (
+            f"StorageError: invalid object, Code: 4, Key: {_storage_key(served, there)}, "
+            f"ResourceVersion: 0, AdditionalErrorMsg: {failed}: {there['uid']}"
+        )
         raise refusals.conflict(served.name, served.group, there["name"], why)
+    if version and not (version.isascii() and version.isdigit()):
+        raise refusals.failure(f'strconv.ParseUint: parsing "{version}": invalid syntax')
     if version and version != "0" and version != there["resourceVersion"]:
         raise refusals.conflict(served.name, served.group, there["name"], refusals.MODIFIED)
 

@@ -83,6 +83,7 @@ def read_body(data: bytes, content_type: str, expected: str = "") -> Any:
                 value = parse_json(data)
             except DecodeError as error:
                 raise DecodeError(f"{_PARSE}{error}") from None
+        value = {} if value is None else value
         _check_meta(value)
     except (DecodeError, protobuf.ProtobufError) as error:
         raise DecodeError(_UNRECOGNIZED.format(expected, error, _excerpt(data))) from None

@@ -120,6 +120,15 @@ def check_namespace(namespace: Object) -> list[Problem]:
     ]
 
 
+def check_namespace_finalizers(namespace: Object, old: Object) -> list[Problem]:
+    """Check a change of a namespace's finalizers."""
+    return [
+        invalid(f"spec.finalizers[{i}]", name, NOT_QUALIFIED)
+        for i, name in enumerate(namespace["spec"].get("finalizers") or ())
+        if "/" not in name and name != "kubernetes"
+    ]
+
+
 def check_replication_controller(controller: Object) -> list[Problem]:
     """Check a replication controller."""
     spec = controller["spec"]

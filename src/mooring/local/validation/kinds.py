@@ -144,6 +144,7 @@ UPDATES: dict[tuple[str, str, str], Change] = {
     ("v1", "Pod", "ephemeralcontainers"): pod_parts.check_ephemeral,
     ("v1", "Node", "status"): nodes.check_node_update,
     ("v1", "Namespace", "status"): core.check_namespace_status,
+    ("v1", "Namespace", "finalize"): core.check_namespace_finalizers,
     ("v1", "ResourceQuota", "status"): quotas.check_quota_status,
     ("v1", "ReplicationController", "status"): statuses.check_replica_set_status,
     ("apps/v1", "Deployment", "status"): statuses.check_deployment_status,
