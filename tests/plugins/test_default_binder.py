@@ -11,6 +11,8 @@ from mooring.observe.clock import VirtualClock
 from mooring.plugins.default_binder import DefaultBinder
 from tests.plugins.cluster import make_pod
 
+CONFLICT = ApiError(409, "pod p is already assigned", reason="Conflict")
+
 
 class RecordingClient:
     def __init__(self, error: ApiError | None = None) -> None:
@@ -34,8 +36,8 @@ async def test_a_pod_is_bound_through_the_client() -> None:
 
 
 async def test_a_refusal_of_the_server_is_an_error() -> None:
-    client = RecordingClient(ApiError(409, "pod p is already assigned", reason="Conflict"))
-    plugin = DefaultBinder(None, SimpleNamespace(client=client))
+    client = RecordingClient(CONFLICT)
+    plugin = DefaultBinder(None, SimpleNamespace(client=client, clock=VirtualClock()))
     status = await plugin.bind(CycleState(), make_pod("p"), "node")
     assert status == Status.error("pod p is already assigned")
 
@@ -83,7 +85,19 @@ REFUSED = NoAnswerError("connection refused", sent=False)
             CUT, [ApiError(404, "")], Status.error(CUT.message), id="a pod that is gone by then"
         ),
         pytest.param(
-            CUT, [ApiError(403, "")], Status.error(CUT.message), id="a pod that may not be read"
+            CUT,
+            [REFUSED, ApiError(403, ""), ApiError(401, ""), "node"],
+            None,
+            id="a server that has just started and knows nobody's rights",
+        ),
+        pytest.param(
+            CUT, [ApiError(403, "")] * 9, Status.error(CUT.message), id="a pod that may not be read"
+        ),
+        pytest.param(
+            CONFLICT,
+            [ApiError(403, "")],
+            Status.error(CONFLICT.message),
+            id="a conflict whose pod may not be read",
         ),
     ],
 )

@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 #: Seconds between two attempts to read what became of a bind; they double up to the longest.
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 15.0
+#: Seconds in which a server that has just started may refuse readers whose rights it does not know.
+REFUSAL_SECONDS = 60.0
 
 
 class DefaultBinder(Plugin):
@@ -32,27 +34,33 @@ class DefaultBinder(Plugin):
             await self.handle.client.bind(pod, node_name)
         except ApiError as error:
             # An answer that leaves it open is settled by reading: nothing is written twice.
-            unsettled = error.maybe_applied or error.is_conflict
-            if unsettled and await self._is_bound(pod, node_name):
+            if error.maybe_applied:
+                bound = await self._is_bound(pod, node_name, REFUSAL_SECONDS)
+            else:
+                bound = error.is_conflict and await self._is_bound(pod, node_name, 0.0)
+            if bound:
                 return None
             return Status.error(error.message or str(error))
         return None
 
-    async def _is_bound(self, pod: Pod, node_name: str) -> bool:
+    async def _is_bound(self, pod: Pod, node_name: str, patience: float) -> bool:
         """Read whether a pod is on a node, for as long as it takes to get an answer.
 
-        Until then the pod stays assumed: its room may be taken.
+        Until then the pod stays assumed: its room may be taken. A refusal to answer counts as one
+        only after some seconds of `patience`.
         """
         meta = pod.metadata
         wait = FIRST_WAIT
+        refused_until = self.handle.clock.now() + patience
         while True:
             try:
                 found = await self.handle.client.get(Pod, meta.name, meta.namespace)
             except ApiError as error:
+                if error.is_not_found:
+                    return False
                 unknown = error.status == 0 or error.status >= 500 or error.is_too_many_requests
-                if not unknown:
-                    if not error.is_not_found:
-                        log_error(log, error, "Cannot read whether a pod was bound", pod=pod)
+                if not unknown and self.handle.clock.now() >= refused_until:
+                    log_error(log, error, "Cannot read whether a pod was bound", pod=pod)
                     return False
                 vlog(
                     log, 2, "Cannot read whether a pod was bound, trying again", pod=pod, err=error
