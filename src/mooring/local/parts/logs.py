@@ -109,6 +109,7 @@ def _container(pod: Object, name: str) -> str:
         raise refusals.bad_request(
             f"a container name must be specified for pod {pod_name}, choose one of: {listed}"
         )
-    if name not in (*names, *first):
+    late = [one["name"] for one in spec.get("ephemeralContainers") or ()]
+    if name not in (*names, *first, *late):
         raise refusals.bad_request(f"container {name} is not valid for pod {pod_name}")
     return name
