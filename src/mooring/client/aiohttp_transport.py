@@ -6,7 +6,6 @@ bind, and a good part of a start, so it is loaded only where a proxy stands betw
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -178,8 +177,8 @@ def _explain(error: BaseException) -> tuple[str, bool]:
         reason = error.certificate_error
         text = getattr(reason, "verify_message", "") or str(reason)
         return f"the server's certificate is not valid: {text}", False
-    if isinstance(error, aiohttp.ClientConnectorSSLError | ssl.SSLError):
-        return tls_failure(getattr(error, "os_error", error)), False
+    if isinstance(error, aiohttp.ClientConnectorSSLError):
+        return tls_failure(error.os_error), False
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return f"no such host: {error.host}", False
     if isinstance(error, aiohttp.ConnectionTimeoutError):

@@ -15,6 +15,8 @@ CUT = "the connection was cut within the answer"
 CLOSED = "the server closed the connection without an answer"
 _PROTOCOL = {"cut": CUT, "closed": CLOSED}
 
+_NOT_TAKEN = ("certificate", "unknown ca")
+
 #: What stands for an answer that did not come.
 FAILURES = (TimeoutError, OSError, ConfigError, ConnectError, ProtocolError)
 
@@ -39,7 +41,10 @@ def explain(error: BaseException) -> tuple[str, bool]:
     if isinstance(error, ProtocolError):
         return _PROTOCOL.get(str(error), "the answer is not HTTP"), True
     if isinstance(error, ssl.SSLError):
-        return tls_failure(error), False
+        # The request was on its way, unless the server does not take the client's certificate:
+        # with TLS 1.3 that shows only after the handshake.
+        reason = _reason(error)
+        return tls_failure(error), not any(one in reason for one in _NOT_TAKEN)
     if isinstance(error, asyncio.TimeoutError):
         return "no answer within the time allowed", True
     if isinstance(error, OSError):
@@ -49,8 +54,11 @@ def explain(error: BaseException) -> tuple[str, bool]:
 
 def tls_failure(error: BaseException) -> str:
     """Say why TLS failed."""
-    reason = (getattr(error, "reason", None) or str(error)).lower().replace("_", " ")
-    return f"TLS failed: {reason}"
+    return f"TLS failed: {_reason(error)}"
+
+
+def _reason(error: BaseException) -> str:
+    return (getattr(error, "reason", None) or str(error)).lower().replace("_", " ")
 
 
 def words(error: OSError) -> str:

@@ -40,7 +40,8 @@ def prepare(
     _families(service, before)
     if not given:
         given = _free(cluster)
-    elif given != _NONE and given != before.get("clusterIP"):
+    elif given != _NONE and not before.get("clusterIP"):
+        # An address that there was may not change, which validation says.
         _check(cluster, service, given)
     spec["clusterIP"], spec["clusterIPs"] = given, [given]
     if spec.get("type") in _PORTED:
