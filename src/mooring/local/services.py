@@ -5,15 +5,20 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Any
+from collections.abc import Sequence, Set
+from typing import Any, TypeVar
 
 from mooring.local import refusals
 from mooring.local.cluster import Cluster
 
 Object = dict[str, Any]
+T = TypeVar("T")
 
 RANGE = ipaddress.ip_network("10.0.0.0/24")
 PORTS = range(30000, 32768)
+_GIVEN_ADDRESSES = 16
+_GIVEN_PORTS = 86
+"""How many of the lowest are drawn only when no other is left, so that people may give them."""
 _NONE = "None"
 _PORTED = ("NodePort", "LoadBalancer")
 _FAMILIES = ("IPv4", "IPv6")
@@ -39,7 +44,7 @@ def prepare(
         spec["clusterIP"], spec["clusterIPs"] = given, [given]
     _families(service, before)
     if not given:
-        given = _free(cluster)
+        given = _free(cluster, service)
     elif given != _NONE and not before.get("clusterIP"):
         # An address that there was may not change, which validation says.
         _check(cluster, service, given)
@@ -149,13 +154,26 @@ def _others(cluster: Cluster, service: Object) -> list[Object]:
     ]
 
 
-def _free(cluster: Cluster) -> str:
-    used = {one.object["spec"].get("clusterIP") for one in cluster.store.items("/services")}
-    hosts = [str(one) for one in RANGE.hosts()][16:]
-    left = [one for one in hosts if one not in used]
-    if not left:
-        raise refusals.internal("failed to allocate a serviceIP: range is full")
-    return cluster.random.choice(left)
+def _free(cluster: Cluster, service: Object) -> str:
+    used: set[str] = {
+        one.object["spec"].get("clusterIP") for one in cluster.store.items("/services")
+    }
+    there: list[str] = [str(one) for one in RANGE.hosts()]
+    address = _draw(cluster, there, used, _GIVEN_ADDRESSES)
+    if address is None:
+        name = service["metadata"].get("name") or ""
+        raise refusals.internal(
+            f'failed to allocate a serviceIP for Service "{name}": range is full'
+        )
+    return address
+
+
+def _draw(cluster: Cluster, there: Sequence[T], used: Set[T], low: int) -> T | None:
+    """Draw one that is not in use, of the lowest ones last."""
+    for band in (there[low:], there[:low]):
+        if left := [one for one in band if one not in used]:
+            return cluster.random.choice(left)
+    return None
 
 
 def _refuse(service: Object, field: str, value: Any, why: str) -> refusals.Refusal:
@@ -220,7 +238,10 @@ def _next_port(
 ) -> int:
     if dry_run:
         return max(given.values(), default=_DRY_RUN_PORT - 1) + 1
-    return cluster.random.choice([one for one in PORTS if one not in used])
+    port = _draw(cluster, PORTS, used, _GIVEN_PORTS)
+    if port is None:
+        raise refusals.internal("failed to allocate a nodePort: range is full")
+    return port
 
 
 def _check_port(service: Object, index: int, wanted: int, used: set[int | None]) -> None:
