@@ -65,12 +65,12 @@ def run(tmp_path: Path) -> Iterator[Run]:
 def test_a_scheduler_that_never_saw_its_server_ends_when_it_is_asked_to(
     run: Run, flags: list[str], status: int, line: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(lambda process: process._stop.set(), *flags) == status
+    assert run(lambda process: process._duty.stop(), *flags) == status
     assert line in capfd.readouterr().err.splitlines()[-1]
 
 
 def test_a_lost_lease_is_an_error(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(lambda process: process._end_without_lease(), "--leader-elect=true") == 1
+    assert run(lambda process: process._duty.lose_lease(), "--leader-elect=true") == 1
     assert "Leaderelection lost" in capfd.readouterr().err.splitlines()[-1]
 
 

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING
 from mooring.api import Pod
 from mooring.app.command import Command
 from mooring.app.debugger import Debugger
+from mooring.app.duty import Duty
 from mooring.app.leader import LeaderElector
 from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
 from mooring.app.options import KUBERNETES_VERSION
 from mooring.app.running import RunningScheduler
-from mooring.app.scheduler import GRACE, Scheduler
+from mooring.app.scheduler import GRACE
 from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.kubeconfig import connection_from_flags
@@ -80,10 +81,6 @@ class _Process:
             (feature.name, "" if feature.stage == "GA" else feature.stage, gates.enabled(name))
             for name, feature in FEATURES.items()
         )
-        self._stop = asyncio.Event()
-        self._lead = asyncio.Event()
-        #: Why the process ends; set together with `_stop`.
-        self._lost_lease = False
         connection = self._settings.client_connection
         self._connection: Connection = connection_from_flags(
             connection.kubeconfig, command.options.master
@@ -97,6 +94,12 @@ class _Process:
         self._health = Health(self._clock, leader=leader)
         self._side = SideLoop("mooring-side")
         self._election: Future[bool] | None = None
+        self._running: RunningScheduler | None = None
+        self._duty = Duty(
+            elect=None if self._elector is None else self._start_election,
+            late=self._settings.delay_cache_until_active,
+            beat=self._beat,
+        )
 
     def _make_client(self, qps: float, burst: int) -> Client:
         clock = self._clock
@@ -131,8 +134,8 @@ class _Process:
         """Run until a signal or the loss of the lease; return the exit status."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stop.set)
-        running = RunningScheduler(
+            loop.add_signal_handler(number, self._duty.stop)
+        running = self._running = RunningScheduler(
             self._config,
             client=self._client,
             event_client=self._event_client,
@@ -152,11 +155,11 @@ class _Process:
             if serving is not None:
                 await asyncio.wrap_future(self._side.submit(serving.start()))
             running.start()
-            await self._schedule(running)
+            await self._duty.run(running.scheduler, lambda: self._sync(running))
         finally:
             self._health.begin_shutdown()
             # Without the lease another scheduler may be at work already.
-            await running.close(0.0 if self._lost_lease else GRACE)
+            await running.close(0.0 if self._duty.lost_lease else GRACE)
             await self._release()
             if serving is not None:
                 with contextlib.suppress(Exception):
@@ -166,79 +169,32 @@ class _Process:
             await self._event_client.close()
         return self._exit_status()
 
-    async def _schedule(self, running: RunningScheduler) -> None:
-        """Bring the caches up, become the leader where that is asked for, and schedule."""
-        late = self._elector is not None and self._settings.delay_cache_until_active
-        if not late and not await self._sync(running):
-            return
-        if self._elector is not None:
-            self._start_election(self._elector)
-            if not await self._until(self._lead):
-                return
-        if late and not await self._sync(running):
-            return
-        turning = asyncio.create_task(running.scheduler.run())
-        beating = asyncio.create_task(self._beat(running.scheduler))
-        stopped = asyncio.create_task(self._stop.wait())
-        await asyncio.wait((turning, stopped), return_when=asyncio.FIRST_COMPLETED)
-        for task in (beating, stopped):
-            task.cancel()
-        if turning.done():
-            turning.result()
-        else:
-            # It is between two cycles, or waits for an extender.
-            turning.cancel()
-            await asyncio.wait((turning,))
-
-    async def _sync(self, running: RunningScheduler) -> bool:
-        """Start the informers and wait for them; False where the process is to end first."""
-        synced = asyncio.Event()
-
-        async def wait() -> None:
-            await running.sync()
-            synced.set()
-
-        waiting = asyncio.create_task(wait())
-        try:
-            if not await self._until(synced):
-                return False
-        finally:
-            waiting.cancel()
+    async def _sync(self, running: RunningScheduler) -> None:
+        await running.sync()
         gc.freeze()
         self._health.handlers_synced()
-        return True
 
-    async def _until(self, event: asyncio.Event) -> bool:
-        """Wait for an event; False where the process is to end first."""
-        waits = [asyncio.create_task(event.wait()), asyncio.create_task(self._stop.wait())]
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        for task in waits:
-            task.cancel()
-        return not self._stop.is_set()
-
-    async def _beat(self, scheduler: Scheduler) -> None:
+    async def _beat(self) -> None:
         """Show that the scheduling loop turns; an idle one is woken to do so."""
+        assert self._running is not None
         while True:
             self._health.beat()
-            scheduler.inbox.wake()
+            self._running.scheduler.inbox.wake()
             await asyncio.sleep(_BEAT)
 
     # Leading.
 
-    def _start_election(self, elector: LeaderElector) -> None:
-        loop = asyncio.get_running_loop()
+    def _start_election(self) -> None:
+        assert self._elector is not None
+        loop, duty = asyncio.get_running_loop(), self._duty
 
         def started() -> None:
-            loop.call_soon_threadsafe(self._lead.set)
+            loop.call_soon_threadsafe(duty.lead)
 
         def lost() -> None:
-            loop.call_soon_threadsafe(self._end_without_lease)
+            loop.call_soon_threadsafe(duty.lose_lease)
 
-        self._election = self._side.submit(elector.run(started, lost))
-
-    def _end_without_lease(self) -> None:
-        self._lost_lease = True
-        self._stop.set()
+        self._election = self._side.submit(self._elector.run(started, lost))
 
     async def _release(self) -> None:
         if self._elector is None or self._election is None:
@@ -250,7 +206,7 @@ class _Process:
             await asyncio.wrap_future(self._side.submit(self._lease_client.close()))
 
     def _exit_status(self) -> int:
-        if self._lost_lease:
+        if self._duty.lost_lease:
             log_error(log, None, "Leaderelection lost")
             return 1
         if self._elector is not None:

@@ -269,6 +269,12 @@ class Scheduler:
                 # Let watches and binding cycles on.
                 await asyncio.sleep(0)
 
+    async def follow(self) -> None:
+        """Take in what happens and schedule nothing, as one that does not lead."""
+        while True:
+            self.inbox.drain()
+            await self.inbox.wait(None)
+
     async def turn(self) -> bool:
         """Take in what happened and try one pod; False where there is none to try."""
         now = self.heartbeat = self.clock.now()
