@@ -40,13 +40,17 @@ _SUBDOMAIN_PROBLEM = (
 )
 
 
-def _too_long(limit: int) -> str:
-    return f"must be no more than {limit} bytes"
+def _too_long(limit: int, unit: str = "bytes") -> str:
+    return f"must be no more than {limit} {unit}"
 
 
-def subdomain_problems(text: str) -> list[str]:
-    """Say why a text is no DNS subdomain; empty where it is one."""
-    problems = [_too_long(_SUBDOMAIN_MAX)] if len(text.encode()) > _SUBDOMAIN_MAX else []
+def subdomain_problems(text: str, unit: str = "characters") -> list[str]:
+    """Say why a text is no DNS subdomain; empty where it is one.
+
+    The limit is one of bytes. A refusal calls it one of `unit`: bytes for what is before the slash
+    of a label key, characters elsewhere.
+    """
+    problems = [_too_long(_SUBDOMAIN_MAX, unit)] if len(text.encode()) > _SUBDOMAIN_MAX else []
     if _SUBDOMAIN.fullmatch(text) is None:
         problems.append(_SUBDOMAIN_PROBLEM)
     return problems
@@ -63,7 +67,9 @@ def label_key_problems(key: str) -> tuple[str, ...]:
         if not parts[0]:
             problems.append(f"prefix part {_EMPTY}")
         else:
-            problems += [f"prefix part {problem}" for problem in subdomain_problems(parts[0])]
+            problems += [
+                f"prefix part {problem}" for problem in subdomain_problems(parts[0], "bytes")
+            ]
     name = parts[-1]
     if not name:
         problems.append(f"name part {_EMPTY}")

@@ -303,7 +303,7 @@ def _runtime_class(cluster: Cluster, pod: Object) -> None:
 def _check_overhead(cluster: Cluster, pod: Object) -> None:
     name = pod["spec"].get("runtimeClassName") or ""
     found = cluster.lookup("node.k8s.io/runtimeclasses", "", name) if name else None
-    if pod["spec"].get("overhead") and not (found or {}).get("overhead"):
+    if pod["spec"].get("overhead") is not None and not (found or {}).get("overhead"):
         why = "Pod Overhead set without corresponding RuntimeClass defined Overhead"
         raise _forbidden(pod, f"pod rejected: {why}")
 

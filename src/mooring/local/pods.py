@@ -100,7 +100,7 @@ def prepare_part(pod: Object, old: Object, part: str) -> None:
 
 def qos_class(spec: Object) -> str:
     """Return a pod's quality of service."""
-    if resources := spec.get("resources"):
+    if (resources := spec.get("resources")) is not None:
         holders = [resources]
     else:
         containers = (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))

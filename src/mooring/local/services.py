@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 from collections.abc import Sequence, Set
 from typing import Any, TypeVar
 
 from mooring.local import refusals
 from mooring.local.cluster import Cluster
+from mooring.local.validation.texts import VALID_IP, ip_problems
 
 Object = dict[str, Any]
 T = TypeVar("T")
@@ -39,6 +41,8 @@ def prepare(
         _drop(service, before)
     if spec.get("type") == "ExternalName":
         return
+    if not before:
+        _refuse_all(service, _address_problems(spec))
     given = spec.get("clusterIP") or before.get("clusterIP") or ""
     if given:
         spec["clusterIP"], spec["clusterIPs"] = given, [given]
@@ -47,12 +51,58 @@ def prepare(
         given = _free(cluster, service)
     elif given != _NONE and not before.get("clusterIP"):
         # An address that there was may not change, which validation says.
-        _check(cluster, service, given)
+        _check(cluster, service, given, dry_run)
     spec["clusterIP"], spec["clusterIPs"] = given, [given]
     if spec.get("type") in _PORTED:
         if before.get("type") in _PORTED:
             _keep_ports(spec, before)
         _node_ports(cluster, service, dry_run)
+    if spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local":
+        _health_port(cluster, service, before)
+
+
+def _address_problems(spec: Object) -> list[Problem]:
+    """Check that the two fields for a service's addresses say the same."""
+    # kube-apiserver: pkg/apis/core/validation/validation.go, ValidateServiceClusterIPsRelatedFields
+    first, listed = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
+    path = "spec.clusterIPs"
+    problems: list[Problem] = []
+    if listed and not first:
+        problems.append(_invalid(path, listed, "must be empty when `clusterIP` is not specified"))
+        problems += [
+            _invalid(f"{path}[{i}]", one, VALID_IP)
+            for i, one in enumerate(listed)
+            if ip_problems(one)
+        ]
+    elif listed and listed[0] != first:
+        problems.append(_invalid(path, listed, "first value must match `clusterIP`"))
+    elif len(listed) == 2 and (":" in listed[0]) == (":" in listed[1]):
+        why = "may specify no more than one IP for each IP family"
+        problems.append(_invalid(path, listed, why))
+    return problems
+
+
+def _health_port(cluster: Cluster, service: Object, before: Object) -> None:
+    """Give a load balancer that keeps traffic local a port to ask for its health."""
+    # kube-apiserver: pkg/registry/core/service/storage/alloc.go, allocHealthCheckNodePort
+    spec = service["spec"]
+    if spec.get("healthCheckNodePort"):
+        return
+    if before.get("healthCheckNodePort"):
+        spec["healthCheckNodePort"] = before["healthCheckNodePort"]
+        return
+    port = _draw(cluster, PORTS, _used_ports(cluster, service) | _own_ports(spec), _GIVEN_PORTS)
+    if port is not None:
+        spec["healthCheckNodePort"] = port
+
+
+def _own_ports(spec: Object) -> set[int | None]:
+    ports = {port.get("nodePort") for port in spec.get("ports") or ()}
+    return {*ports, spec.get("healthCheckNodePort")}
+
+
+def _used_ports(cluster: Cluster, service: Object) -> set[int | None]:
+    return {port for one in _others(cluster, service) for port in _own_ports(one)}
 
 
 def _families(service: Object, before: Object) -> None:
@@ -60,7 +110,9 @@ def _families(service: Object, before: Object) -> None:
     spec = service["spec"]
     free = spec.get("clusterIP") == _NONE and not spec.get("selector")
     default = "RequireDualStack" if free else "SingleStack"
-    policy = spec.get("ipFamilyPolicy") or before.get("ipFamilyPolicy") or default
+    policy = spec.get("ipFamilyPolicy")
+    if policy is None:
+        policy = before.get("ipFamilyPolicy") or default
     spec["ipFamilyPolicy"] = policy
     families = spec.get("ipFamilies") or before.get("ipFamilies") or []
     _refuse_all(service, _family_problems(spec, families, policy))
@@ -101,7 +153,7 @@ def _family_problems(spec: Object, families: list[str], policy: str) -> list[Pro
     if address != _NONE and families and (families[0] == "IPv6") != (":" in address):
         why = f"expected an {families[0]} value as indicated by `ipFamilies[0]`"
         problems.append(_invalid("spec.clusterIPs[0]", address, why))
-    if policy == "SingleStack" and len(families) == 2:
+    if policy == "SingleStack" and len(set(families)) == 2:
         why = (
             "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are "
             "specified"
@@ -111,7 +163,7 @@ def _family_problems(spec: Object, families: list[str], policy: str) -> list[Pro
 
 
 def _invalid(field: str, value: Any, why: str) -> Problem:
-    shown = f'"{value}"' if isinstance(value, str) else value
+    shown = json.dumps(value, separators=(",", ":"))
     return ("FieldValueInvalid", field, f"Invalid value: {shown}: {why}")
 
 
@@ -182,13 +234,22 @@ def _refuse(service: Object, field: str, value: Any, why: str) -> refusals.Refus
     )
 
 
-def _check(cluster: Cluster, service: Object, address: str) -> None:
+def _check(cluster: Cluster, service: Object, address: str, dry_run: bool) -> None:
     try:
-        inside = ipaddress.ip_address(address) in RANGE
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return
     prefix = f"failed to allocate IP {address}: "
-    if not inside:
+    ends = (RANGE.network_address, RANGE.broadcast_address)
+    if parsed not in RANGE and dry_run:
+        why = (
+            f"{prefix}the provided IP ({address}) is not in the valid range. The range of valid "
+            f"IPs is {RANGE}"
+        )
+        raise _refuse(service, "spec.clusterIPs", [address], why)
+    if dry_run:
+        return
+    if parsed not in RANGE or parsed in ends:
         why = f"{prefix}the provided network does not match the current range"
         raise _refuse(service, "spec.clusterIPs", [address], why)
     if any(one.get("clusterIP") == address for one in _others(cluster, service)):
@@ -210,9 +271,7 @@ def _keep_ports(spec: Object, before: Object) -> None:
 
 def _node_ports(cluster: Cluster, service: Object, dry_run: bool) -> None:
     spec = service["spec"]
-    used = {
-        port.get("nodePort") for one in _others(cluster, service) for port in one.get("ports") or ()
-    }
+    used = _used_ports(cluster, service)
     automatic = spec["type"] == "NodePort" or spec.get("allocateLoadBalancerNodePorts", True)
     ports = spec.get("ports") or []
     given: dict[int, int] = {}
@@ -226,7 +285,7 @@ def _node_ports(cluster: Cluster, service: Object, dry_run: bool) -> None:
         wanted = wanted or given.get(number) or next(asked, 0)
         if not wanted:
             wanted = _next_port(cluster, used, given, dry_run)
-        elif wanted not in given.values():
+        elif given.get(number) != wanted and not dry_run:
             _check_port(service, i, wanted, used)
         port["nodePort"] = wanted
         given.setdefault(number, wanted)

@@ -126,18 +126,16 @@ def _same_sources(spec: Object) -> None:
     """Have both fields for a claim's data source say the same, where one is not set."""
     # kube-apiserver: pkg/api/persistentvolumeclaim/util.go, NormalizeDataSources
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    (reference or {}).pop("namespace", None)  # its feature is off
     if source is not None and reference is None:
         kind = (source.get("apiGroup") or "", source.get("kind"))
         if kind not in _DATA_SOURCES:
             del spec["dataSource"]
             return
     if source is not None and reference is None:
-        spec["dataSourceRef"] = dict(source)
-        if source.get("apiGroup") is None:
-            del spec["dataSourceRef"]["apiGroup"]
-    elif reference is not None and source is None and not reference.get("namespace"):
-        kept = {key: value for key, value in reference.items() if key != "namespace"}
-        spec["dataSource"] = {"apiGroup": None} | kept
+        spec["dataSourceRef"] = {"apiGroup": None} | source
+    elif reference is not None and source is None:
+        spec["dataSource"] = {"apiGroup": None} | reference
 
 
 def _job(cluster: Cluster, obj: Object) -> None:
@@ -147,6 +145,8 @@ def _job(cluster: Cluster, obj: Object) -> None:
     if spec.get("manualSelector"):
         return
     template = spec.setdefault("template", {}).setdefault("metadata", {})
+    # Labels that the job has from its template are the same map in Go: it gets these as well.
+    shared = bool(template.get("labels")) and metadata.get("labels") == template["labels"]
     labels = template.setdefault("labels", {})
     named = (("job-name", metadata.get("name", "")), ("controller-uid", metadata["uid"]))
     for name, value in named:
@@ -154,14 +154,23 @@ def _job(cluster: Cluster, obj: Object) -> None:
         labels.setdefault(f"batch.kubernetes.io/{name}", value)
     selector = spec.setdefault("selector", {}).setdefault("matchLabels", {})
     selector.setdefault("batch.kubernetes.io/controller-uid", metadata["uid"])
-    if not metadata.get("labels"):
+    if shared or not metadata.get("labels"):
         metadata["labels"] = dict(labels)
+
+
+def _account(cluster: Cluster, obj: Object) -> None:
+    """Keep the names alone of an account's secrets."""
+    # kube-apiserver: pkg/registry/core/serviceaccount/strategy.go, cleanSecretReferences
+    for secret in obj.get("secrets") or ():
+        for name in set(secret) - {"name"}:
+            del secret[name]
 
 
 _CREATES: dict[str, Callable[[Cluster, Object], None]] = {
     "/namespaces": _namespace,
     "/pods": pods.prepare_create,
     "/persistentvolumes": _volume,
+    "/serviceaccounts": _account,
     "/persistentvolumeclaims": _claim,
     "batch/jobs": _job,
     definitions.RESOURCE: definitions.prepare,
@@ -187,7 +196,8 @@ def _asked(served: Served, obj: Object) -> str:
 def _refuse(served: Served, obj: Object, problems: list[validation.Problem]) -> None:
     if problems:
         name = obj["metadata"].get("name") or ""
-        raise refusals.invalid(served.kind, served.group, name, problems)
+        group = "" if served.store == "/events" else served.group
+        raise refusals.invalid(served.kind, group, name, problems)
 
 
 def prepare_update(
@@ -209,6 +219,8 @@ def prepare_update(
         services.prepare(cluster, obj, old)
     elif served.store == definitions.RESOURCE:
         definitions.prepare(cluster, obj)
+    elif served.store == "/serviceaccounts":
+        _account(cluster, obj)
     elif served.store == "/persistentvolumeclaims":
         _same_sources(obj["spec"])
     elif served.store == "certificates.k8s.io/certificatesigningrequests":

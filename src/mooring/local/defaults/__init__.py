@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from mooring.api.quantity import Quantity, parse_nanos
-from mooring.local.defaults import apps, core, others, pods
+from mooring.local.defaults import apps, core, dropped, others, pods
 from mooring.local.schema.table import LIST, MAP, STRUCT, Kind, Type, types
 
 Object = dict[str, Any]
@@ -78,7 +78,12 @@ def _round(amounts: Object) -> None:
             amounts[name] = str(Quantity.from_nanos(nanos, quantity.format))
 
 
-CONVERSIONS: dict[str, Defaulter] = {**core.CONVERSIONS, **pods.CONVERSIONS, **apps.CONVERSIONS}
+CONVERSIONS: dict[str, Defaulter] = {
+    **core.CONVERSIONS,
+    **pods.CONVERSIONS,
+    **apps.CONVERSIONS,
+    **dropped.CONVERSIONS,
+}
 """What changes when an object passes through the server's internal form."""
 
 

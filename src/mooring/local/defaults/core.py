@@ -93,6 +93,7 @@ def _namespace_status(status: Object) -> None:
 
 
 def _convert_node_spec(spec: Object) -> None:
+    spec.pop("configSource", None)  # kubelets no longer read it
     first, listed = spec.get("podCIDR"), spec.get("podCIDRs")
     if first and (not listed or listed[0] != first):
         spec["podCIDRs"] = [first]

@@ -20,11 +20,23 @@ Object = dict[str, Any]
 _MODE = 0o644
 _HOUR = 3600
 _VOLUME_NAME = "name"
+_PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_HOST = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*"
+_REFERENCE = re.compile(
+    rf"(?:(?:{_HOST}|\[[a-fA-F0-9:]+\])(?::[0-9]+)?/)?{_PART}(?:/{_PART})*"
+    r"(?::\w[\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?",
+    re.ASCII,
+)
 _TAG = re.compile(r":([^/@:]+)(?:@.*)?$")
 
 
 def image_tag(image: str) -> str:
-    """Return the tag that an image name asks for: latest where it names neither tag nor digest."""
+    """Return the tag that an image name asks for: latest where it names neither tag nor digest.
+
+    Empty where the image is no reference to one, as for a digest without a tag.
+    """
+    if _REFERENCE.fullmatch(image) is None:
+        return ""
     match = _TAG.search(image.partition("@")[0])
     if match is not None:
         return match[1]
@@ -68,8 +80,10 @@ def _pod(pod: Object) -> None:
 
 def _pod_resources(pod: Object) -> None:
     """Complete pod-level requests and limits, as the scheduler's own defaulting does."""
+    # Its class says nothing of its resources, and is not known here.
+    kept = {name: value for name, value in pod["spec"].items() if name != "priorityClassName"}
     try:
-        spec = default_pod(msgspec.convert(pod, Pod), {}).spec
+        spec = default_pod(msgspec.convert(pod | {"spec": kept}, Pod), {}).spec
     except (ObjectError, msgspec.ValidationError):
         return  # validation will say what is wrong
     if spec.resources is None:
@@ -164,6 +178,8 @@ DEFAULTERS: dict[str, Callable[[Object], None]] = {
     "core.v1.ObjectFieldSelector": _field_selector,
     "core.v1.HostPathVolumeSource": _host_path,
 }
+
+
 CONVERSIONS: dict[str, Callable[[Object], None]] = {
     "core.v1.Pod": _convert_pod,
     "core.v1.PodSpec": _convert_pod_spec,

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from mooring.api.quantity import parse_nanos
+from mooring.local.validation.metrics import check_metric, check_target_reference
 from mooring.local.validation.problems import (
     Object,
     Problem,
@@ -13,7 +15,6 @@ from mooring.local.validation.problems import (
     required,
 )
 
-_METRICS = ("ContainerResource", "External", "Object", "Pods", "Resource")
 _CHOICES = ("Disabled", "Max", "Min")
 _POLICIES = ("Percent", "Pods")
 _WINDOW, _PERIOD = 3600, 1800
@@ -35,13 +36,13 @@ def check_autoscaler(autoscaler: Object) -> list[Problem]:
         why = "must be greater than or equal to `minReplicas`"
         problems.append(invalid("spec.maxReplicas", most, why))
     target, where = spec["scaleTargetRef"], "spec.scaleTargetRef"
-    problems += [required(f"{where}.{field}") for field in ("kind", "name") if not target[field]]
+    problems += check_target_reference(target, where)
     if "/" not in target.get("apiVersion", "") and target.get("kind") != "ReplicationController":
         why = "apiVersion must specify API group"
         given = target.get("apiVersion", "")
         problems.append(invalid(f"{where}.apiVersion", given, why))
     for i, metric in enumerate(spec.get("metrics") or ()):
-        problems += _metric(metric, f"spec.metrics[{i}]")
+        problems += check_metric(metric, f"spec.metrics[{i}]")
     kinds = {metric.get("type") for metric in spec.get("metrics") or ()}
     if least == 0 and not kinds & {"Object", "External"}:
         problems.append(forbidden("spec.metrics", _TO_ZERO))
@@ -58,6 +59,10 @@ def _scaling(rules: Object, path: str) -> list[Problem]:
         problems.append(invalid(where, window, "must be greater than or equal to zero"))
     if window is not None and window > _WINDOW:
         problems.append(invalid(where, window, f"must be less than or equal to {_WINDOW}"))
+    tolerance = rules.get("tolerance")
+    if tolerance is not None and parse_nanos(tolerance) < 0:
+        why = "must be greater than or equal to 0"
+        problems.append(invalid(f"{path}.tolerance", tolerance, why))
     choice = rules.get("selectPolicy")
     if choice is not None and choice not in _CHOICES:
         problems.append(not_supported(f"{path}.selectPolicy", choice, _CHOICES))
@@ -80,24 +85,4 @@ def _policy(policy: Object, path: str) -> list[Problem]:
     if policy["periodSeconds"] > _PERIOD:
         why = f"must be less than or equal to {_PERIOD}"
         problems.append(invalid(f"{path}.periodSeconds", policy["periodSeconds"], why))
-    return problems
-
-
-def _metric(metric: Object, path: str) -> list[Problem]:
-    kind = metric.get("type", "")
-    if kind not in _METRICS:
-        return [not_supported(f"{path}.type", kind, _METRICS)] * 2
-    field = kind[0].lower() + kind[1:]
-    source = metric.get(field)
-    if source is None:
-        why = "must populate information for the given metric source"
-        return [required(f"{path}.{field}", why)]
-    problems: list[Problem] = []
-    if kind == "Resource":
-        if not source["name"]:
-            problems.append(required(f"{path}.resource.name", "must specify a resource name"))
-        target = source["target"]
-        if target.get("averageUtilization") is None and target.get("averageValue") is None:
-            why = "must set either a target raw value or a target utilization"
-            problems.append(required(f"{path}.resource.target.averageUtilization", why))
     return problems

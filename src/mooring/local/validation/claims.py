@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 
 from mooring.api.quantity import parse_nanos
-from mooring.local.validation.metadata import check_selector
+from mooring.local.validation.metadata import check_annotations, check_labels, check_selector
 from mooring.local.validation.problems import (
     Object,
     Problem,
@@ -18,7 +18,7 @@ from mooring.local.validation.problems import (
     not_supported,
     required,
 )
-from mooring.local.validation.texts import subdomain_problems
+from mooring.local.validation.texts import label_problems, subdomain_problems
 
 ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES = ("Block", "Filesystem")
@@ -63,11 +63,42 @@ def check_claim_spec(spec: Object, path: str) -> list[Problem]:
     mode = spec.get("volumeMode")
     if mode is not None and mode not in VOLUME_MODES:
         problems.append(not_supported(f"{path}.volumeMode", mode, VOLUME_MODES))
-    # A dataSource that makes no sense is dropped, not refused.
-    if (source := spec.get("dataSourceRef")) is not None:
-        problems += _source(source, f"{path}.dataSourceRef")
+    problems += _sources(spec, path)
     if name := spec.get("volumeAttributesClassName"):
         problems += each(f"{path}.volumeAttributesClassName", name, subdomain_problems(name))
+    return problems
+
+
+def check_claim_template(template: Object, path: str) -> list[Problem]:
+    """Check the template of the claims that a pod's volumes are made of."""
+    metadata = template.get("metadata") or {}
+    problems = check_annotations(metadata.get("annotations"), f"{path}.metadata.annotations")
+    problems += check_labels(metadata.get("labels"), f"{path}.metadata.labels")
+    problems += [
+        forbidden(f"{path}.metadata.{'uID' if name == 'uid' else name}", "cannot be set")
+        for name, value in metadata.items()
+        if value not in (None, "") and name not in ("annotations", "labels")
+    ]
+    return problems + check_claim_spec(template["spec"], f"{path}.spec")
+
+
+def _sources(spec: Object, path: str) -> list[Problem]:
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    problems = _source(source, f"{path}.dataSource") if source is not None else []
+    if reference is None:
+        return problems
+    problems += _source(reference, f"{path}.dataSourceRef")
+    namespace = reference.get("namespace")
+    if namespace:
+        whys = label_problems(namespace)
+        problems += each(f"{path}.dataSourceRef.namespace", namespace, whys)
+    if source is None:
+        return problems
+    if namespace:
+        why = "may not be specified when dataSourceRef.namespace is specified"
+        problems.append(invalid(path, {}, why))
+    elif any(source.get(name) != reference.get(name) for name in ("apiGroup", "kind", "name")):
+        problems.append(invalid(path, {}, "must match dataSourceRef"))
     return problems
 
 

@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mooring.api.quantity import parse_nanos
 from mooring.local.validation.paths import descending_path, no_backsteps
 from mooring.local.validation.problems import (
     Object,
@@ -21,58 +19,30 @@ from mooring.local.validation.problems import (
     not_found,
     not_supported,
     required,
+    too_many,
 )
 from mooring.local.validation.resources import check_requirements
 from mooring.local.validation.security import check_container_security
 from mooring.local.validation.texts import (
-    config_key_problems,
-    environment_name_problems,
     http_header_problems,
-    label_key_problems,
     label_problems,
     port_name_problems,
     port_problems,
-    subdomain_problems,
 )
+from mooring.local.validation.variables import check_environment, check_environment_from
 
-ENV_FIELDS = (
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
-    "spec.nodeName",
-    "spec.serviceAccountName",
-    "status.hostIP",
-    "status.hostIPs",
-    "status.podIP",
-    "status.podIPs",
-)
-VOLUME_FIELDS = (
-    "metadata.annotations",
-    "metadata.labels",
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
-)
-_RESOURCES = (
-    "limits.cpu",
-    "limits.ephemeral-storage",
-    "limits.memory",
-    "requests.cpu",
-    "requests.ephemeral-storage",
-    "requests.memory",
-)
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
+_RECURSIVE = ("Disabled", "Enabled", "IfPossible")
 _RESIZE_POLICIES = ("NotRequired", "RestartContainer")
 _RESTART_POLICIES = ("Always", "Never", "OnFailure")
+_RESTART_ACTIONS = ("Restart", "RestartAllContainers")
 _NOT_EPHEMERAL = (
     *("ports", "resources", "resizePolicy", "restartPolicy", "livenessProbe", "readinessProbe"),
-    *("startupProbe", "lifecycle"),
+    *("restartPolicyRules", "startupProbe", "lifecycle"),
 )
-_SUBSCRIPT = re.compile(r"(.+)\['(.*)'\]")
-_ONE_SOURCE = "may not have more than one field specified at a time"
 _ONE_HANDLER = "may not specify more than 1 handler type"
 _INIT_ONLY = "may not be set for init containers without restartPolicy=Always"
 
@@ -144,7 +114,8 @@ def check_ephemeral_containers(
         problems += [
             forbidden(f"{where}.{field}", "cannot be set for an Ephemeral Container")
             for field in _NOT_EPHEMERAL
-            if container.get(field)
+            if container.get(field) is not None
+            and not (field == "resources" and not container[field])
         ]
     return problems
 
@@ -165,14 +136,14 @@ def _common(
         where = f"{path}.terminationMessagePolicy"
         problems.append(not_supported(where, policy, _MESSAGE_POLICIES))
     problems += _ports(container.get("ports") or (), f"{path}.ports")
-    problems += _environment(container.get("env") or (), f"{path}.env")
-    problems += _environment_from(container.get("envFrom") or (), f"{path}.envFrom")
+    problems += check_environment(container.get("env") or (), f"{path}.env")
+    problems += check_environment_from(container.get("envFrom") or (), f"{path}.envFrom")
     problems += _mounts(container, f"{path}.volumeMounts", volumes)
     problems += _devices(container, f"{path}.volumeDevices", volumes)
     pull = container.get("imagePullPolicy")
     if pull not in _PULL_POLICIES:
         problems.append(not_supported(f"{path}.imagePullPolicy", pull, _PULL_POLICIES))
-    claims = frozenset(claim["name"] for claim in spec.get("resourceClaims") or ())
+    claims = frozenset(c["name"] for c in spec.get("resourceClaims") or () if c["name"])
     problems += check_requirements(container["resources"], f"{path}.resources", claims)
     problems += _resize_policies(container, f"{path}.resizePolicy", spec)
     problems += check_container_security(
@@ -223,119 +194,6 @@ def _host_ports(containers: Sequence[Object], path: str) -> list[Problem]:
     return problems
 
 
-def _environment(variables: Sequence[Object], path: str) -> list[Problem]:
-    problems: list[Problem] = []
-    for i, variable in enumerate(variables):
-        where, name = f"{path}[{i}]", variable["name"]
-        if not name:
-            problems.append(required(f"{where}.name"))
-        else:
-            problems += each(f"{where}.name", name, environment_name_problems(name))
-        if variable.get("valueFrom") is not None:
-            problems += _value_from(variable, f"{where}.valueFrom")
-    return problems
-
-
-def _value_from(variable: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
-    source = variable["valueFrom"]
-    count = 0
-    if (field := source.get("fieldRef")) is not None:
-        count += 1
-        problems += field_selector(field, ENV_FIELDS, f"{path}.fieldRef")
-    if (resource := source.get("resourceFieldRef")) is not None:
-        count += 1
-        problems += resource_selector(resource, f"{path}.resourceFieldRef", volume=False)
-    for name in ("configMapKeyRef", "secretKeyRef"):
-        if (key := source.get(name)) is not None:
-            count += 1
-            problems += _key_selector(key, f"{path}.{name}")
-    if source.get("fileKeyRef") is not None:
-        count += 1
-    if not count:
-        why = (
-            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, "
-            "`secretKeyRef` or `fileKeyRef`"
-        )
-        problems.append(invalid(path, "", why))
-    elif variable.get("value"):
-        problems.append(invalid(path, "", "may not be specified when `value` is not empty"))
-    elif count > 1:
-        problems.append(invalid(path, "", _ONE_SOURCE))
-    return problems
-
-
-def _key_selector(selector: Object, path: str) -> list[Problem]:
-    name, key = selector.get("name") or "", selector["key"]
-    problems = each(f"{path}.name", name, subdomain_problems(name))
-    if not key:
-        problems.append(required(f"{path}.key"))
-    else:
-        problems += each(f"{path}.key", key, config_key_problems(key))
-    return problems
-
-
-def field_selector(selector: Object, supported: Sequence[str], path: str) -> list[Problem]:
-    """Check a reference to a field of the pod."""
-    field = selector["fieldPath"]
-    if not field:
-        return [required(f"{path}.fieldPath")]
-    match = _SUBSCRIPT.fullmatch(field)
-    name = match[1] if match else field
-    known = (*VOLUME_FIELDS, *ENV_FIELDS, "spec.restartPolicy", "status.phase")
-    if name not in known:
-        why = f"error converting fieldPath: field label not supported: {name}"
-        return [invalid(f"{path}.fieldPath", field, why)]
-    if match is not None:
-        if name == "metadata.annotations":
-            return each(path, match[2].lower(), label_key_problems(match[2].lower()))
-        if name == "metadata.labels":
-            return each(path, match[2], label_key_problems(match[2]))
-        return [invalid(path, name, "does not support subscript")]
-    return [] if name in supported else [not_supported(f"{path}.fieldPath", name, supported)]
-
-
-def resource_selector(selector: Object, path: str, *, volume: bool) -> list[Problem]:
-    """Check a reference to a resource of a container."""
-    problems: list[Problem] = []
-    resource = selector["resource"]
-    if volume and not selector.get("containerName"):
-        problems.append(required(f"{path}.containerName"))
-    elif not resource:
-        problems.append(required(f"{path}.resource"))
-    elif resource not in _RESOURCES and not resource.startswith(
-        ("requests.hugepages-", "limits.hugepages-")
-    ):
-        problems.append(not_supported(f"{path}.resource", resource, _RESOURCES))
-    divisor = selector.get("divisor", "0")
-    of_cpu = resource in ("limits.cpu", "requests.cpu")
-    if parse_nanos(divisor) and of_cpu and divisor not in ("1m", "1"):
-        why = "only divisor's values 1m and 1 are supported with the cpu resource"
-        problems.append(invalid(f"{path}.divisor", resource, why))
-    return problems
-
-
-def _environment_from(sources: Sequence[Object], path: str) -> list[Problem]:
-    problems: list[Problem] = []
-    for i, source in enumerate(sources):
-        where = f"{path}[{i}]"
-        if prefix := source.get("prefix"):
-            problems += each(f"{where}.prefix", prefix, environment_name_problems(prefix))
-        given = [n for n in ("configMapRef", "secretRef") if source.get(n) is not None]
-        for name in given:
-            referred = source[name].get("name")
-            if not referred:
-                problems.append(required(f"{where}.{name}.name"))
-            else:
-                problems += each(f"{where}.{name}.name", referred, subdomain_problems(referred))
-        if not given:
-            why = "must specify one of: `configMapRef` or `secretRef`"
-            problems.append(invalid(path, "", why))
-        elif len(given) > 1:
-            problems.append(invalid(path, "", _ONE_SOURCE))
-    return problems
-
-
 def _mounts(container: Object, path: str, volumes: Mapping[str, Object]) -> list[Problem]:
     problems: list[Problem] = []
     devices = {one["name"]: one["devicePath"] for one in container.get("volumeDevices") or ()}
@@ -377,6 +235,21 @@ def _mount_options(mount: Object, container: Object, path: str, where: str) -> l
         if propagation == "Bidirectional" and not privileged:
             why = "Bidirectional mount propagation is available only to privileged containers"
             problems.append(forbidden(f"{path}.mountPropagation", why))
+    return problems + _recursive(mount, f"{path}.recursiveReadOnly")
+
+
+def _recursive(mount: Object, path: str) -> list[Problem]:
+    given = mount.get("recursiveReadOnly")
+    if given in (None, "Disabled"):
+        return []
+    if given not in _RECURSIVE:
+        return [not_supported(path, given, _RECURSIVE)]
+    problems: list[Problem] = []
+    if not mount.get("readOnly"):
+        problems.append(forbidden(path, "may only be specified when readOnly is true"))
+    if mount.get("mountPropagation") not in (None, "None"):
+        why = "may only be specified when mountPropagation is None or not specified"
+        problems.append(forbidden(path, why))
     return problems
 
 
@@ -522,9 +395,32 @@ def _resize_policies(container: Object, path: str, spec: Object) -> list[Problem
 def _restart_policy(container: Object, path: str) -> list[Problem]:
     policy = container.get("restartPolicy")
     rules = container.get("restartPolicyRules")
+    problems: list[Problem] = []
     if policy is None:
+        if not rules:
+            return []
         why = "must specify restartPolicy when restart rules are used"
-        return [required(f"{path}.restartPolicy", why)] if rules else []
-    if policy not in _RESTART_POLICIES:
-        return [not_supported(f"{path}.restartPolicy", policy, _RESTART_POLICIES)]
-    return []
+        problems.append(required(f"{path}.restartPolicy", why))
+    elif policy not in _RESTART_POLICIES:
+        problems.append(not_supported(f"{path}.restartPolicy", policy, _RESTART_POLICIES))
+    where = f"{path}.restartPolicyRules"
+    if rules and len(rules) > 20:
+        problems.append(too_many(where, len(rules), 20))
+    for i, rule in enumerate(rules or ()):
+        problems += _restart_rule(rule, f"{where}[{i}]")
+    return problems
+
+
+def _restart_rule(rule: Object, path: str) -> list[Problem]:
+    action, codes = rule.get("action") or "", rule.get("exitCodes")
+    problems: list[Problem] = []
+    if action not in _RESTART_ACTIONS:
+        problems.append(not_supported(f"{path}.action", action, _RESTART_ACTIONS))
+    if codes is None:
+        return [*problems, required(f"{path}.exitCodes", "must be specified")]
+    operator, values = codes.get("operator") or "", codes.get("values") or ()
+    if operator not in ("In", "NotIn"):
+        problems.append(not_supported(f"{path}.exitCodes.operator", operator, ("In", "NotIn")))
+    if len(values) > 255:
+        problems.append(too_many(f"{path}.exitCodes.values", len(values), 255))
+    return problems

@@ -24,8 +24,10 @@ from mooring.local.validation.problems import (
 from mooring.local.validation.texts import (
     config_key_problems,
     ip_problems,
+    label_key_problems,
     label_problems,
     port_problems,
+    subdomain_problems,
 )
 
 FROZEN = "field is immutable when `immutable` is set"
@@ -113,11 +115,12 @@ def check_secret_update(secret: Object, old: Object) -> list[Problem]:
 
 def check_namespace(namespace: Object) -> list[Problem]:
     """Check the finalizers of a namespace."""
-    return [
-        invalid("spec.finalizers", name, NOT_QUALIFIED)
-        for name in namespace["spec"].get("finalizers") or ()
-        if "/" not in name and name != "kubernetes"
-    ]
+    problems: list[Problem] = []
+    for name in namespace["spec"].get("finalizers") or ():
+        problems += each("spec.finalizers", name, label_key_problems(name))
+        if "/" not in name and name != "kubernetes":
+            problems.append(invalid("spec.finalizers", name, NOT_QUALIFIED))
+    return problems
 
 
 def check_namespace_finalizers(namespace: Object, old: Object) -> list[Problem]:
@@ -163,6 +166,11 @@ def check_endpoints(endpoints: Object) -> list[Problem]:
                 place = f"{where}.{field}[{j}].ip"
                 if whys := ip_problems(address["ip"]):
                     problems += each(place, address["ip"], [*whys, "must be a valid IP address"])
+                place = place.removesuffix(".ip")
+                if name := address.get("hostname"):
+                    problems += each(f"{place}.hostname", name, label_problems(name))
+                if (node := address.get("nodeName")) is not None:
+                    problems += each(f"{place}.nodeName", node, subdomain_problems(node))
         ports = subset.get("ports") or []
         for j, port in enumerate(ports):
             place = f"{where}.ports[{j}]"
@@ -175,6 +183,8 @@ def check_endpoints(endpoints: Object) -> list[Problem]:
             if port.get("protocol") not in ("SCTP", "TCP", "UDP"):
                 supported = ("SCTP", "TCP", "UDP")
                 problems.append(not_supported(f"{place}.protocol", port.get("protocol"), supported))
+            if (protocol := port.get("appProtocol")) is not None:
+                problems += each(f"{place}.appProtocol", protocol, label_key_problems(protocol))
     return problems
 
 

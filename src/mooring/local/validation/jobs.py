@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import zoneinfo
 
+from mooring.local.validation.job_policies import check_failure_policy, check_success_policy
+from mooring.local.validation.paths import prefixed_path
 from mooring.local.validation.pods import check_template
 from mooring.local.validation.problems import (
     Object,
@@ -16,11 +18,14 @@ from mooring.local.validation.problems import (
     non_negative,
     not_supported,
     required,
+    too_long,
 )
 from mooring.local.validation.schedules import schedule_problems
 from mooring.local.validation.texts import label_problems
 from mooring.local.validation.workloads import NO_MATCH, selects
 
+_KEEPER_LENGTH = 63
+_PARALLELISM = 100_000
 CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
 
 
@@ -40,15 +45,17 @@ def _job_selector(job: Object) -> list[Problem]:
     """Check that a job selects its own pods; the server makes the selector unless told not to."""
     spec = job["spec"]
     selector = spec.get("selector")
-    if selector is None:
-        return []
     problems: list[Problem] = []
+    if selector is None:
+        if not spec.get("manualSelector"):
+            return []
+        problems.append(required("spec.selector"))
     uid = job["metadata"].get("uid")
     generated = {"matchLabels": {CONTROLLER_UID: uid}}
-    if not spec.get("manualSelector") and selector != generated:
+    if selector is not None and not spec.get("manualSelector") and selector != generated:
         problems.append(invalid("spec.selector", selector, "`selector` not auto-generated"))
     labels = (spec["template"].get("metadata") or {}).get("labels")
-    if selects(selector, labels or {}) is False:
+    if selector is None or selects(selector, labels or {}) is False:
         problems.append(invalid("spec.template.metadata.labels", labels, NO_MATCH))
     return problems
 
@@ -69,10 +76,19 @@ def check_job_spec(spec: Object, path: str) -> list[Problem]:
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         why = "when maxFailedIndexes is specified"
         problems.append(required(f"{path}.backoffLimitPerIndex", why))
+    if (keeper := spec.get("managedBy")) is not None:
+        problems += prefixed_path(keeper, f"{path}.managedBy")
+        if len(keeper) > _KEEPER_LENGTH:
+            problems.append(too_long(f"{path}.managedBy", _KEEPER_LENGTH))
     problems += _completion(spec, path)
+    judged = spec.get("podFailurePolicy") is not None
+    if judged:
+        problems += check_failure_policy(spec, f"{path}.podFailurePolicy")
+    if spec.get("successPolicy") is not None:
+        problems += check_success_policy(spec, f"{path}.successPolicy")
     policy = spec.get("podReplacementPolicy")
-    if policy is not None and policy not in ("Failed", "TerminatingOrFailed"):
-        supported = ("Failed", "TerminatingOrFailed")
+    supported = ("Failed",) if judged else ("Failed", "TerminatingOrFailed")
+    if policy is not None and policy not in supported:
         problems.append(not_supported(f"{path}.podReplacementPolicy", policy, supported))
     problems += check_template(spec["template"], f"{path}.template")
     restart, where = spec["template"]["spec"].get("restartPolicy"), f"{path}.template.spec"
@@ -81,6 +97,9 @@ def check_job_spec(spec: Object, path: str) -> list[Problem]:
         problems.append(required(f"{where}.restartPolicy", why))
     elif restart not in ("OnFailure", "Never"):
         problems.append(not_supported(f"{where}.restartPolicy", restart, ("OnFailure", "Never")))
+    elif judged and restart != "Never":
+        why = 'only "Never" is supported when podFailurePolicy is specified'
+        problems.append(invalid(f"{where}.restartPolicy", restart, why))
     return problems
 
 
@@ -93,6 +112,7 @@ def _completion(spec: Object, path: str) -> list[Problem]:
         if spec.get("completions") is None:
             why = "when completion mode is Indexed"
             problems.append(required(f"{path}.completions", why))
+        problems += _indexed(spec, path)
     elif mode in (None, "NonIndexed"):
         why = "requires indexed completion mode"
         problems += [
@@ -100,6 +120,25 @@ def _completion(spec: Object, path: str) -> list[Problem]:
             for field in ("backoffLimitPerIndex", "maxFailedIndexes")
             if spec.get(field) is not None
         ]
+    return problems
+
+
+def _indexed(spec: Object, path: str) -> list[Problem]:
+    """Check how large an indexed job is."""
+    problems: list[Problem] = []
+    parallelism, completions = spec.get("parallelism") or 0, spec.get("completions")
+    failed = spec.get("maxFailedIndexes")
+    if parallelism > _PARALLELISM:
+        why = f"must be less than or equal to {_PARALLELISM} when completion mode is Indexed"
+        problems.append(invalid(f"{path}.parallelism", parallelism, why))
+    if failed is None or completions is None:
+        return problems
+    where = f"{path}.maxFailedIndexes"
+    if failed > completions:
+        problems.append(invalid(where, failed, "must be less than or equal to completions"))
+    if failed > _PARALLELISM:
+        why = f"must be less than or equal to {_PARALLELISM}"
+        problems.append(invalid(where, failed, why))
     return problems
 
 

@@ -85,6 +85,8 @@ CREATES: dict[tuple[str, str], Check] = {
     (_NETWORKING, "Ingress"): networking.check_ingress,
     (_NETWORKING, "IngressClass"): networking.check_ingress_class,
     (_NETWORKING, "NetworkPolicy"): networking.check_network_policy,
+    (_NETWORKING, "IPAddress"): networking.check_address,
+    (_NETWORKING, "ServiceCIDR"): networking.check_service_range,
     ("discovery.k8s.io/v1", "EndpointSlice"): networking.check_endpoint_slice,
     ("autoscaling/v1", "HorizontalPodAutoscaler"): autoscalers.check_autoscaler,
     ("autoscaling/v2", "HorizontalPodAutoscaler"): autoscalers.check_autoscaler,

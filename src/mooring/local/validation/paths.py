@@ -4,10 +4,32 @@
 
 from __future__ import annotations
 
-from mooring.local.validation.problems import Problem, invalid
+import re
+
+from mooring.local.validation.problems import Problem, each, invalid, required
+from mooring.local.validation.texts import subdomain_problems
 
 BACKSTEPS = "must not contain '..'"
 FILE_MODE = "must be a number between 0 and 0777 (octal), both inclusive"
+
+
+PREFIXED = 'must be a domain-prefixed path (such as "acme.io/foo")'
+HTTP_PATH = "Invalid path (e.g. regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')"
+_HTTP_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+", re.ASCII)
+
+
+def prefixed_path(path: str, field: str) -> list[Problem]:
+    """Check a path that begins with a domain."""
+    # apimachinery: pkg/util/validation/validation.go, IsDomainPrefixedPath
+    if not path:
+        return [required(field)]
+    host, _, rest = path.partition("/")
+    if not host or not rest:
+        return [invalid(field, path, PREFIXED)]
+    problems = each(field, host, subdomain_problems(host))
+    if _HTTP_PATH.fullmatch(rest) is None:
+        problems.append(invalid(field, rest, HTTP_PATH))
+    return problems
 
 
 def no_backsteps(path: str, field: str) -> list[Problem]:

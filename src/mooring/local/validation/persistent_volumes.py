@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from mooring.api.quantity import parse_nanos
 from mooring.local.validation.claims import VOLUME_MODES, check_access_modes
+from mooring.local.validation.paths import no_backsteps
 from mooring.local.validation.problems import (
     Object,
     Problem,
@@ -18,8 +19,8 @@ from mooring.local.validation.problems import (
     shown,
 )
 from mooring.local.validation.scheduling import check_node_selector
-from mooring.local.validation.texts import subdomain_problems
-from mooring.local.validation.volumes import ONE_TYPE, csi_driver_name, host_path, nfs
+from mooring.local.validation.texts import label_problems, subdomain_problems
+from mooring.local.validation.volumes import ONE_TYPE, check_one_source, csi_driver_name
 
 _SOURCES = (
     "hostPath",
@@ -45,6 +46,12 @@ _SOURCES = (
     "storageos",
     "csi",
 )
+_SECRETS = (
+    "controllerPublishSecretRef",
+    "controllerExpandSecretRef",
+    "nodePublishSecretRef",
+    "nodeExpandSecretRef",
+)
 
 
 def check_volume(volume: Object) -> list[Problem]:
@@ -59,7 +66,7 @@ def check_volume(volume: Object) -> list[Problem]:
     if not capacity:
         problems.append(required("spec.capacity"))
     if not capacity or set(capacity) != {"storage"}:
-        given = dict(sorted(capacity.items())) if capacity else None
+        given = dict(sorted(capacity.items())) if capacity is not None else None
         text = f'Unsupported value: {shown(given)}: supported values: "storage"'
         problems.append(("FieldValueNotSupported", "spec.capacity", text))
     for name, amount in (capacity or {}).items():
@@ -108,26 +115,40 @@ def _volume_sources(spec: Object) -> list[Problem]:
         if source is None:
             continue
         where = f"spec.{name}"
-        if count:
-            problems.append(forbidden(where, ONE_TYPE))
+        # One more is not refused where it is a FlexVolume.
+        if count and name != "flexVolume":
+            problems.append(forbidden("spec.cephFS" if name == "cephfs" else where, ONE_TYPE))
             continue
         count += 1
-        if name == "hostPath":
-            problems += host_path(source, where)
-        elif name == "nfs":
-            problems += nfs(source, where)
-        elif name == "csi":
+        if name == "csi":
             problems += csi_driver_name(source["driver"], f"{where}.driver")
             if not source["volumeHandle"]:
                 problems.append(required(f"{where}.volumeHandle"))
-        elif name == "local":
+            for secret in _SECRETS:
+                if (reference := source.get(secret)) is not None:
+                    problems += _secret(reference, f"{where}.{secret}")
+        elif name != "local":
+            problems += check_one_source(name, source, where)
+        else:
             if not source["path"]:
                 problems.append(required(f"{where}.path"))
+            problems += no_backsteps(source["path"], f"{where}.path")
             if spec.get("nodeAffinity") is None:
                 why = "Local volume requires node affinity"
                 problems.append(required("spec.nodeAffinity", why))
     if not count:
         problems.append(required("spec", "must specify a volume type"))
+    return problems
+
+
+def _secret(reference: Object, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    for field, check in (("name", subdomain_problems), ("namespace", label_problems)):
+        value = reference.get(field)
+        if not value:
+            problems.append(required(f"{path}.{field}"))
+        else:
+            problems += each(f"{path}.{field}", value, check(value))
     return problems
 
 

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 
 from mooring.local.validation.containers import (
     check_containers,
+    check_ephemeral_containers,
     check_init_containers,
 )
 from mooring.local.validation.metadata import check_annotations, check_labels
+from mooring.local.validation.pod_resources import check_pod_resources
 from mooring.local.validation.problems import (
     Object,
     Problem,
@@ -38,7 +40,9 @@ from mooring.local.validation.texts import (
     relaxed_subdomain_problems,
     subdomain_problems,
 )
+from mooring.local.validation.variables import check_file_volumes
 from mooring.local.validation.volumes import check_volumes
+from mooring.local.validation.windows import check_system
 
 _MAX_INT32 = 2**31 - 1
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
@@ -107,6 +111,8 @@ def check_pod_spec(
     problems += check_containers(spec.get("containers"), f"{path}.containers", volumes, spec)
     inits = spec.get("initContainers")
     problems += check_init_containers(inits, f"{path}.initContainers", volumes, spec)
+    late = spec.get("ephemeralContainers")
+    problems += check_ephemeral_containers(late, f"{path}.ephemeralContainers", volumes, spec)
     if spec.get("hostNetwork"):
         problems += _host_ports(spec, path, pod=pod)
     problems += _policies(spec, path)
@@ -236,23 +242,26 @@ def _host_aliases(aliases: Sequence[Object], path: str) -> list[Problem]:
 
 def _late(spec: Object, path: str) -> list[Problem]:
     problems: list[Problem] = []
-    for field in ("priorityClassName", "runtimeClassName"):
-        if name := spec.get(field):
-            problems += each(f"{path}.{field}", name, subdomain_problems(name))
+    if name := spec.get("priorityClassName"):
+        problems += each(f"{path}.priorityClassName", name, subdomain_problems(name))
+    if (name := spec.get("runtimeClassName")) is not None:
+        problems += each(f"{path}.runtimeClassName", name, subdomain_problems(name))
     policy = spec.get("preemptionPolicy")
-    if policy is not None and policy not in _PREEMPTION:
+    if policy == "":
+        problems.append(required(f"{path}.preemptionPolicy"))
+    elif policy is not None and policy not in _PREEMPTION:
         problems.append(not_supported(f"{path}.preemptionPolicy", policy, _PREEMPTION))
     # The API server checks overhead as if it were a container's limits.
     overhead = {"limits": spec.get("overhead")}
     problems += check_requirements(overhead, f"{path}.overhead")
-    if (resources := spec.get("resources")) is not None:
-        problems += check_requirements(resources, f"{path}.resources")
+    problems += check_pod_resources(spec, f"{path}.resources")
+    problems += check_file_volumes(spec, path)
     if (system := spec.get("os")) is not None:
         if not system["name"]:
             problems.append(required(f"{path}.os.name"))
         elif system["name"] not in ("linux", "windows"):
             problems.append(not_supported(f"{path}.os", system["name"], ("linux", "windows")))
-    return problems
+    return problems + check_system(spec, path)
 
 
 # -- changes ------------------------------------------------------------------------------

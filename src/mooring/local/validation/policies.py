@@ -71,7 +71,9 @@ def check_priority_class(priority_class: Object) -> list[Problem]:
         why = f"maximum allowed value of a user defined priority is {_HIGHEST}"
         problems.append(forbidden("value", why))
     policy, policies = priority_class.get("preemptionPolicy"), ("PreemptLowerPriority", "Never")
-    if policy is not None and policy not in policies:
+    if policy == "":
+        problems.append(required("preemptionPolicy"))
+    elif policy is not None and policy not in policies:
         problems.append(not_supported("preemptionPolicy", policy, policies))
     return problems
 
@@ -101,7 +103,11 @@ def check_cluster_role(role: Object) -> list[Problem]:
             why = "at least one clusterRoleSelector required if aggregationRule is non-nil"
             problems.append(required(where, why))
         for i, selector in enumerate(selectors):
-            problems += check_selector(selector, f"{where}[{i}]")
+            found = check_selector(selector, f"{where}[{i}]")
+            problems += found
+            if found:
+                why = "invalid label selector."
+                problems.append(invalid(f"{where}[{i}]", None, why))
     return problems
 
 

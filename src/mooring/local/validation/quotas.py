@@ -18,10 +18,12 @@ from mooring.local.validation.problems import (
     required,
 )
 from mooring.local.validation.resources import (
+    container_resource_name_problems,
     is_standard,
     quantity_problems,
     resource_name_problems,
 )
+from mooring.local.validation.texts import label_key_problems
 
 _SCOPES = frozenset(
     {
@@ -148,7 +150,10 @@ def check_limit_range(limits: Object) -> list[Problem]:
     seen: set[str] = set()
     for i, item in enumerate(limits["spec"].get("limits") or ()):
         where, kind = f"spec.limits[{i}]", item["type"]
-        if "/" not in kind and kind not in ("Pod", "Container", "PersistentVolumeClaim"):
+        whys = label_key_problems(kind)
+        problems += each(f"{where}.type", kind, whys)
+        standard = "/" in kind or kind in ("Pod", "Container", "PersistentVolumeClaim")
+        if not whys and not standard:
             why = "must be a standard limit type or fully qualified"
             problems.append(invalid(f"{where}.type", kind, why))
         if kind in seen:
@@ -160,8 +165,10 @@ def check_limit_range(limits: Object) -> list[Problem]:
                     why = "may not be specified when `type` is 'Pod'"
                     problems.append(forbidden(f"{where}.{field}", why))
                 continue
+            of_containers = kind in ("Pod", "Container")
+            check = container_resource_name_problems if of_containers else resource_name_problems
             for name in item.get(field) or ():
-                problems += resource_name_problems(name, f"{where}.{field}[{name}]")
+                problems += check(name, f"{where}.{field}[{name}]")
         if kind == "PersistentVolumeClaim" and not any(
             "storage" in (item.get(field) or {}) for field in ("min", "max")
         ):

@@ -17,9 +17,10 @@ from mooring.local.validation.problems import (
     forbidden,
     invalid,
     not_found,
+    not_supported,
     required,
 )
-from mooring.local.validation.texts import label_key_problems
+from mooring.local.validation.texts import label_key_problems, label_problems
 
 NEGATIVE = "must be greater than or equal to 0"
 NOT_INTEGER = "must be an integer"
@@ -93,6 +94,14 @@ def container_resource_name_problems(name: str, path: str) -> list[Problem]:
             problems.append(invalid(path, name, NOT_FOR_CONTAINERS))
     elif not is_native_resource(name) and not is_extended_resource(name):
         problems.append(invalid(path, name, NOT_EXTENDED))
+    return problems
+
+
+def pod_resource_name_problems(name: str, path: str) -> list[Problem]:
+    """Check the name of a resource that a pod asks for as a whole."""
+    problems = resource_name_problems(name, path)
+    if not problems and name not in ("cpu", "memory") and not name.startswith(HUGE_PAGES):
+        problems.append(not_supported(path, name, ("cpu", HUGE_PAGES, "memory")))
     return problems
 
 
@@ -179,6 +188,8 @@ def _claim_problems(used: list[Object], path: str, claims: frozenset[str]) -> li
             problems.append(required(f"{path}[{i}]"))
             continue
         key = f"{name}/{request}" if request else name
+        if request and name not in seen:
+            problems += each(f"{path}[{i}].request", request, label_problems(request))
         if name in seen or key in seen:
             problems.append(duplicate(f"{path}[{i}]", name if name in seen else key))
         seen.add(key)

@@ -13,16 +13,29 @@ from mooring.local.validation.problems import (
     Object,
     Problem,
     duplicate,
+    each,
     forbidden,
     invalid,
     not_supported,
     required,
+    too_long,
 )
+from mooring.local.validation.texts import subdomain_problems
+from mooring.local.validation.windows import check_host_process, check_windows_options
 
 _ID = "must be between 0 and 2147483647, inclusive"
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
+_HOST_NAME_LENGTH = 64
+_SHARED = (
+    ("hostNetwork", ("net.",)),
+    ("hostIPC", ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")),
+)
 _PROC_MOUNTS = ("Default", "Unmasked")
-_GROUP_CHANGES = ("Always", "OnRootMismatch")
+_POLICIES = (
+    ("fsGroupChangePolicy", ("Always", "OnRootMismatch")),
+    ("supplementalGroupsPolicy", ("Merge", "Strict")),
+    ("seLinuxChangePolicy", ("Recursive",)),
+)
 _SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?")
 SYSCTL = (
     "must have at most 253 characters and match regex "
@@ -54,6 +67,7 @@ def check_container_security(context: Object | None, path: str) -> list[Problem]
     if mount is not None and mount not in _PROC_MOUNTS:
         problems.append(not_supported(f"{path}.procMount", mount, _PROC_MOUNTS))
     problems += _profiles(context, path)
+    problems += check_windows_options(context.get("windowsOptions"), f"{path}.windowsOptions")
     if context.get("allowPrivilegeEscalation") is False:
         if context.get("privileged"):
             why = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
@@ -75,7 +89,10 @@ def _profiles(context: Object, path: str) -> list[Problem]:
         if profile is None:
             continue
         kind, name = profile.get("type"), profile.get("localhostProfile")
-        if kind not in _PROFILES:
+        if not kind:
+            why = f"type is required when {field} is set"
+            problems.append(required(f"{path}.{field}.type", why))
+        elif kind not in _PROFILES:
             problems.append(not_supported(f"{path}.{field}.type", kind, _PROFILES))
         where = f"{path}.{field}.localhostProfile"
         if kind == "Localhost":
@@ -111,14 +128,34 @@ def check_pod_security(spec: Object, path: str) -> list[Problem]:
     problems = check_ids(context, ("fsGroup", "runAsUser", "runAsGroup"), where)
     for i, group in enumerate(context.get("supplementalGroups") or ()):
         problems += check_id(group, f"{where}.supplementalGroups[{i}]")
-    policy = context.get("fsGroupChangePolicy")
-    if policy is not None and policy not in _GROUP_CHANGES:
-        problems.append(not_supported(f"{where}.fsGroupChangePolicy", policy, _GROUP_CHANGES))
+    for field, known in _POLICIES:
+        policy = context.get(field)
+        if policy is not None and policy not in known:
+            problems.append(not_supported(f"{where}.{field}", policy, known))
     problems += _profiles(context, where) + _host_users(spec, path)
+    problems += check_windows_options(context.get("windowsOptions"), f"{where}.windowsOptions")
+    problems += check_host_process(spec, path)
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         why = "ShareProcessNamespace and HostPID cannot both be enabled"
         problems.append(invalid(f"{where}.shareProcessNamespace", True, why))
-    return problems + _sysctls(context.get("sysctls") or (), f"{where}.sysctls")
+    if (name := spec.get("hostnameOverride")) is not None:
+        problems += each(f"{path}.hostnameOverride", name, subdomain_problems(name))
+        if len(name) > _HOST_NAME_LENGTH:
+            problems.append(too_long(f"{path}.hostnameOverride", _HOST_NAME_LENGTH))
+    problems += _sysctls(context.get("sysctls") or (), f"{where}.sysctls")
+    return problems + _host_sysctls(spec, context.get("sysctls") or (), f"{where}.sysctls")
+
+
+def _host_sysctls(spec: Object, sysctls: Sequence[Object], path: str) -> list[Problem]:
+    """Check that no sysctl changes a namespace that a pod shares with its node."""
+    problems: list[Problem] = []
+    for i, sysctl in enumerate(sysctls):
+        name = sysctl["name"]
+        for field, prefixes in _SHARED:
+            if spec.get(field) and name.replace("/", ".").startswith(prefixes):
+                why = f"may not be specified when '{field}' is true"
+                problems.append(invalid(f"{path}[{i}].name", name, why))
+    return problems
 
 
 def _sysctls(sysctls: Sequence[Object], path: str) -> list[Problem]:

@@ -19,7 +19,9 @@ from mooring.local.validation.problems import (
 from mooring.local.validation.texts import (
     VALID_IP,
     cidr_problems,
+    host_problems,
     ip_problems,
+    label_key_problems,
     label_problems,
     port_problems,
     subdomain_problems,
@@ -29,6 +31,9 @@ _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _AFFINITIES = ("ClientIP", "None")
 _TRAFFIC = ("Cluster", "Local")
+_NEARNESS = ("PreferClose", "PreferSameZone", "PreferSameNode")
+_BALANCERS = "may only be used when `type` is 'LoadBalancer'"
+_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
 _DAY = 86400
 _HEALTH_PORT = (
     "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
@@ -51,17 +56,19 @@ def check_service(service: Object) -> list[Problem]:
     for i, port in enumerate(ports):
         problems += _port(port, len(ports) > 1, f"spec.ports[{i}]")
     problems += _repeated(ports)
+    problems += _reserved(spec, kind)
     problems += check_labels(spec.get("selector"), "spec.selector")
     affinity = spec.get("sessionAffinity")
     if affinity not in _AFFINITIES:
         problems.append(not_supported("spec.sessionAffinity", affinity, _AFFINITIES))
     problems += _affinity_config(spec)
     for i, address in enumerate(spec.get("externalIPs") or ()):
-        problems += each(f"spec.externalIPs[{i}]", address, ip_problems(address))
+        whys = ip_problems(address) or host_problems(address)
+        problems += each(f"spec.externalIPs[{i}]", address, whys)
     if kind not in _TYPES:
         problems.append(not_supported("spec.type", kind, _TYPES))
     problems += _node_ports(spec, kind)
-    return problems + _traffic(spec, kind)
+    return problems + _traffic(service, kind)
 
 
 def _by_type(spec: Object, kind: str | None) -> list[Problem]:
@@ -94,7 +101,27 @@ def _port(port: Object, named: bool, path: str) -> list[Problem]:
     problems += each(f"{path}.port", port["port"], port_problems(port["port"]))
     if port.get("protocol") not in _PROTOCOLS:
         problems.append(not_supported(f"{path}.protocol", port.get("protocol"), _PROTOCOLS))
-    return problems + check_port(port["targetPort"], f"{path}.targetPort")
+    problems += check_port(port["targetPort"], f"{path}.targetPort")
+    if (protocol := port.get("appProtocol")) is not None:
+        problems += each(f"{path}.appProtocol", protocol, label_key_problems(protocol))
+    return problems
+
+
+def _reserved(spec: Object, kind: str | None) -> list[Problem]:
+    """Check what only load balancers have, and where a service's traffic goes."""
+    problems: list[Problem] = []
+    balancer = spec.get("loadBalancerClass")
+    problems += [
+        forbidden(f"spec.{name}", _BALANCERS)
+        for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass")
+        if spec.get(name) is not None and kind != "LoadBalancer"
+    ]
+    if balancer is not None and kind == "LoadBalancer":
+        problems += each("spec.loadBalancerClass", balancer, label_key_problems(balancer))
+    nearness = spec.get("trafficDistribution")
+    if nearness is not None and nearness not in _NEARNESS:
+        problems.append(not_supported("spec.trafficDistribution", nearness, _NEARNESS))
+    return problems
 
 
 def _repeated(ports: list[Object]) -> list[Problem]:
@@ -110,6 +137,12 @@ def _repeated(ports: list[Object]) -> list[Problem]:
         if pair in seen:
             problems.append(duplicate(f"spec.ports[{i}]", {"port": port["port"]}))
         seen.add(pair)
+    taken: set[tuple[str, int]] = set()
+    for i, port in enumerate(ports):
+        number = port.get("nodePort")
+        if number and (port.get("protocol", ""), number) in taken:
+            problems.append(duplicate(f"spec.ports[{i}].nodePort", number))
+        taken.add((port.get("protocol", ""), number or 0))
     return problems
 
 
@@ -135,11 +168,18 @@ def _node_ports(spec: Object, kind: str | None) -> list[Problem]:
     ]
 
 
-def _traffic(spec: Object, kind: str | None) -> list[Problem]:
+def _traffic(service: Object, kind: str | None) -> list[Problem]:
+    spec = service["spec"]
     problems: list[Problem] = []
     if spec.get("loadBalancerSourceRanges") and kind != "LoadBalancer":
-        why = "may only be used when `type` is 'LoadBalancer'"
-        return [forbidden("spec.LoadBalancerSourceRanges", why)]
+        problems.append(forbidden("spec.LoadBalancerSourceRanges", _BALANCERS))
+    noted = (service["metadata"].get("annotations") or {}).get(_RANGES, "").strip()
+    if noted and not spec.get("loadBalancerSourceRanges"):
+        where = f"metadata.annotations[{_RANGES}]"
+        if kind != "LoadBalancer":
+            problems.append(forbidden(where, _BALANCERS))
+        for cidr in noted.split(","):
+            problems += each(where, cidr.strip(), cidr_problems(cidr.strip()))
     for i, cidr in enumerate(spec.get("loadBalancerSourceRanges") or ()):
         where = f"spec.LoadBalancerSourceRanges[{i}]"
         problems += each(where, cidr, cidr_problems(cidr.strip()))
@@ -155,6 +195,8 @@ def _traffic(spec: Object, kind: str | None) -> list[Problem]:
     health = spec.get("healthCheckNodePort")
     if health and not (kind == "LoadBalancer" and external == "Local"):
         problems.append(invalid("spec.healthCheckNodePort", health, _HEALTH_PORT))
+    elif health:
+        problems += each("spec.healthCheckNodePort", health, port_problems(health))
     internal = spec.get("internalTrafficPolicy")
     if internal is not None and internal not in _TRAFFIC:
         problems.append(not_supported("spec.internalTrafficPolicy", internal, _TRAFFIC))

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mooring.api.quantity import parse_nanos
 from mooring.local.validation.metadata import check_selector
 from mooring.local.validation.problems import (
@@ -44,13 +46,34 @@ def check_storage_class(storage_class: Object) -> list[Problem]:
     mode = storage_class.get("volumeBindingMode")
     if mode not in _BINDING:
         problems.append(not_supported("volumeBindingMode", mode, _BINDING))
-    for i, term in enumerate(storage_class.get("allowedTopologies") or ()):
+    return problems + _topologies(storage_class.get("allowedTopologies") or ())
+
+
+def _topologies(terms: Sequence[Object]) -> list[Problem]:
+    """Check where volumes may be, each place named once."""
+    # kubernetes: pkg/apis/core/validation/validation.go, ValidateTopologySelectorTerm
+    problems: list[Problem] = []
+    places: list[dict[str, set[str]]] = []
+    for i, term in enumerate(terms):
+        path = f"allowedTopologies[{i}].matchLabelExpressions"
+        place: dict[str, set[str]] = {}
         for j, requirement in enumerate(term.get("matchLabelExpressions") or ()):
-            where = f"allowedTopologies[{i}].matchLabelExpressions[{j}]"
-            if not requirement.get("values"):
+            where, key = f"{path}[{j}]", requirement["key"]
+            values = requirement.get("values") or []
+            if not values:
                 problems.append(required(f"{where}.values"))
-            key = requirement["key"]
+            problems += [
+                duplicate(f"{where}.values[{k}]", value)
+                for k, value in enumerate(values)
+                if value in values[:k]
+            ]
             problems += each(f"{where}.key", key, label_key_problems(key))
+            if key in place:
+                problems.append(duplicate(f"{where}.key", key))
+            place[key] = set(values)
+        if not place or place in places:
+            problems.append(duplicate(path, ""))
+        places.append(place)
     return problems
 
 
@@ -64,7 +87,12 @@ def check_storage_class_update(storage_class: Object, old: Object) -> list[Probl
 
 def check_attributes_class(attributes: Object) -> list[Problem]:
     """Check a volume attributes class."""
-    problems = csi_driver_name(attributes["driverName"], "driverName")
+    lower = attributes["driverName"].lower()
+    problems = each("driverName", lower, label_key_problems(lower)) if lower else []
+    if not lower:
+        problems.append(required("driverName"))
+    if "" in (attributes.get("parameters") or {}):
+        problems.append(invalid("parameters", "", "field can not be empty."))
     if not attributes.get("parameters"):
         why = "must contain at least one key/value pair"
         problems.append(required("parameters", why))
@@ -87,11 +115,38 @@ def check_driver(driver: Object) -> list[Problem]:
     if spec.get("fsGroupPolicy") not in _GROUP_POLICIES:
         given = spec.get("fsGroupPolicy")
         problems.append(not_supported("spec.fsGroupPolicy", given, _GROUP_POLICIES))
-    return problems + [
+    problems += _token_requests(spec.get("tokenRequests") or (), "spec.tokenRequests")
+    problems += [
         not_supported("spec.volumeLifecycleModes", mode, _LIFECYCLES)
         for mode in spec.get("volumeLifecycleModes") or ()
         if mode not in _LIFECYCLES
     ]
+    period = spec.get("nodeAllocatableUpdatePeriodSeconds")
+    if period is not None and period < 10:
+        why = "must be greater than or equal to 10 seconds"
+        problems.append(invalid("spec.nodeAllocatableUpdatePeriodSeconds", period, why))
+    return problems
+
+
+def _token_requests(requests: Sequence[Object], path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    seen: set[str] = set()
+    for i, request in enumerate(requests):
+        audience, seconds = request.get("audience") or "", request.get("expirationSeconds")
+        if audience in seen:
+            problems.append(duplicate(f"{path}[{i}].audience", audience))
+            continue
+        seen.add(audience)
+        if seconds is None:
+            continue
+        where = f"{path}[{i}].expirationSeconds"
+        if seconds < 600:
+            why = "may not specify a duration less than 10 minutes"
+            problems.append(invalid(where, seconds, why))
+        if seconds > 2**32:
+            why = "may not specify a duration larger than 2^32 seconds"
+            problems.append(invalid(where, seconds, why))
+    return problems
 
 
 def check_driver_update(driver: Object, old: Object) -> list[Problem]:
@@ -115,6 +170,9 @@ def check_csi_node(node: Object) -> list[Problem]:
         problems += csi_driver_name(driver["name"], f"{where}.name")
         if not driver["nodeID"]:
             problems.append(required(f"{where}.nodeID"))
+        elif len(driver["nodeID"]) > 256:
+            why = "must be 256 characters or less"
+            problems.append(invalid(f"{where}.nodeID", driver["nodeID"], why))
         count = (driver.get("allocatable") or {}).get("count")
         problems += non_negative(f"{where}.allocatable.count", count)
         if driver["name"] and driver["name"] in seen:
@@ -122,12 +180,9 @@ def check_csi_node(node: Object) -> list[Problem]:
         seen.add(driver["name"])
         keys: set[str] = set()
         for key in driver.get("topologyKeys") or ():
-            if not key:
-                problems.append(required(where))
-            elif key in keys:
-                problems.append(duplicate(where, key))
-            else:
-                problems += each(where, key, label_key_problems(key))
+            if not key or key in keys:
+                problems.append(duplicate(where, key) if key else required(where))
+            problems += each(where, key, label_key_problems(key))
             keys.add(key)
     return problems
 
@@ -136,17 +191,23 @@ def check_attachment(attachment: Object) -> list[Problem]:
     """Check the attachment of a volume to a node."""
     spec = attachment["spec"]
     problems: list[Problem] = []
-    if not spec["attacher"]:
-        problems.append(required("spec.attacher"))
+    problems += csi_driver_name(spec["attacher"], "spec.attacher")
     source = spec["source"]
     given = [
         name
         for name in ("inlineVolumeSpec", "persistentVolumeName")
         if source.get(name) is not None
     ]
-    if len(given) != 1:
-        why = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+    why = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+    if not given:
         problems.append(required("spec.source", why))
+    elif len(given) == 2:
+        problems.append(forbidden("spec.source", why))
+    elif (name := source.get("persistentVolumeName")) is not None:
+        where = "spec.source.persistentVolumeName"
+        if not name:
+            problems.append(required(where, "must specify non empty persistentVolumeName"))
+        problems += each(where, name, subdomain_problems(name))
     return problems + each("spec.nodeName", spec["nodeName"], subdomain_problems(spec["nodeName"]))
 
 

@@ -23,8 +23,9 @@ _HTTP_HEADER = re.compile(r"[-A-Za-z0-9]+", re.ASCII)
 _RELAXED = re.compile(
     r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*", re.ASCII
 )
+_LINK_LOCAL_MULTICAST = tuple(map(ipaddress.ip_network, ("224.0.0.0/24", "ff02::/16")))
 _PERCENT = re.compile(r"[0-9]+%", re.ASCII)
-_PORT_CHARACTERS = re.compile(r"[-a-z0-9]*", re.ASCII)
+_PORT_CHARACTERS = re.compile(r"[-a-z0-9]+", re.ASCII)
 
 LABEL = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
@@ -62,7 +63,23 @@ VALID_IP = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 
 def max_length(limit: int) -> str:
     """Word that a text is too long."""
-    return f"must be no more than {limit} bytes"
+    return f"must be no more than {limit} characters"
+
+
+def host_problems(address: str) -> list[str]:
+    """Say why an address is none that others can reach a host by."""
+    # kubernetes: pkg/apis/core/validation/validation.go, ValidateNonSpecialIP
+    parsed = ipaddress.ip_address(address)
+    problems: list[str] = []
+    if parsed.is_unspecified:
+        problems.append(f"may not be unspecified ({address})")
+    if parsed.is_loopback:
+        problems.append("may not be in the loopback range (127.0.0.0/8, ::1/128)")
+    if parsed.is_link_local:
+        problems.append("may not be in the link-local range (169.254.0.0/16, fe80::/10)")
+    if any(parsed in network for network in _LINK_LOCAL_MULTICAST):
+        problems.append("may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+    return problems
 
 
 def between(low: int, high: int) -> str:

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from mooring.api.quantity import parse_nanos
-from mooring.local.validation.claims import check_claim_spec
-from mooring.local.validation.containers import VOLUME_FIELDS, field_selector, resource_selector
+from mooring.local.validation import disks
+from mooring.local.validation.claims import check_claim_template
 from mooring.local.validation.paths import check_mode, local_path, no_backsteps
 from mooring.local.validation.problems import (
     Object,
@@ -21,6 +21,7 @@ from mooring.local.validation.problems import (
     required,
 )
 from mooring.local.validation.texts import label_problems, subdomain_problems
+from mooring.local.validation.variables import VOLUME_FIELDS, field_selector, resource_selector
 
 ONE_TYPE = "may not specify more than 1 volume type"
 _HOST_PATH_TYPES = (
@@ -67,6 +68,8 @@ _SOURCES = (
     "ephemeral",
     "image",
 )
+# The names by which the API server calls some where there are two sources.
+_NAMED = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 
 
 def check_volumes(
@@ -83,6 +86,12 @@ def check_volumes(
     for i, volume in enumerate(volumes or ()):
         where, name = f"{path}[{i}]", volume["name"]
         found = check_source(volume, where)
+        if name and pod_name and volume.get("ephemeral") is not None:
+            claim_name = f"{pod_name}-{name}"
+            found += [
+                invalid(f"{where}.name", name, f'PVC name "{claim_name}": {why}')
+                for why in subdomain_problems(claim_name)
+            ]
         if not name:
             found.append(required(f"{where}.name"))
         else:
@@ -109,15 +118,19 @@ def check_source(volume: Object, path: str) -> list[Problem]:
         if source is None:
             continue
         if count:
-            problems.append(forbidden(f"{path}.{name}", ONE_TYPE))
+            problems.append(forbidden(f"{path}.{_NAMED.get(name, name)}", ONE_TYPE))
             continue
         count += 1
-        check = _CHECKS.get(name)
-        if check is not None:
-            problems += check(source, f"{path}.{name}")
+        problems += check_one_source(name, source, f"{path}.{name}")
     if not count:
         problems.append(required(path, "must specify a volume type"))
     return problems
+
+
+def check_one_source(name: str, source: Object, path: str) -> list[Problem]:
+    """Check a source by its name."""
+    check = _CHECKS.get(name)
+    return check(source, path) if check is not None else []
 
 
 def _needs(*names: str) -> Callable[[Object, str], list[Problem]]:
@@ -208,6 +221,7 @@ def _downward_file(item: Object, path: str) -> list[Problem]:
 
 def _projected(source: Object, path: str) -> list[Problem]:
     problems: list[Problem] = []
+    paths: set[str] = set()
     for i, item in enumerate(source.get("sources") or ()):
         where = f"{path}.sources[{i}]"
         given = [name for name in _PROJECTIONS if item.get(name) is not None]
@@ -215,8 +229,13 @@ def _projected(source: Object, path: str) -> list[Problem]:
             problems += _PROJECTIONS[name](item[name], f"{where}.{name}")
             if name == "serviceAccountToken":
                 problems += _token_path(item[name], path)
+            for file in item[name].get("items") or ():
+                if file["path"] and file["path"] in paths:
+                    shown = file["path"] if name == "downwardAPI" else item[name].get("name")
+                    problems.append(invalid(path, shown, "conflicting duplicate paths"))
+                paths.add(file["path"])
         if len(given) > 1:
-            problems += [forbidden(where, ONE_TYPE)] * (len(given) - 1)
+            problems.append(forbidden(where, f"{ONE_TYPE} per source"))
     return problems + check_mode(source.get("defaultMode"), f"{path}.defaultMode")
 
 
@@ -253,6 +272,8 @@ def _csi(source: Object, path: str) -> list[Problem]:
     secret = source.get("nodePublishSecretRef")
     if secret is not None and not secret.get("name"):
         problems.append(required(f"{path}.nodePublishSecretRef.name"))
+    elif secret is not None:
+        problems += each(f"{path}.name", secret["name"], subdomain_problems(secret["name"]))
     return problems
 
 
@@ -260,7 +281,7 @@ def _ephemeral(source: Object, path: str) -> list[Problem]:
     template = source.get("volumeClaimTemplate")
     if template is None:
         return [required(f"{path}.volumeClaimTemplate")]
-    return check_claim_spec(template["spec"], f"{path}.volumeClaimTemplate.spec")
+    return check_claim_template(template, f"{path}.volumeClaimTemplate")
 
 
 _PROJECTIONS: dict[str, Callable[[Object, str], list[Problem]]] = {
@@ -273,15 +294,19 @@ _CHECKS: dict[str, Callable[[Object, str], list[Problem]]] = {
     "emptyDir": _empty_dir,
     "hostPath": host_path,
     "gitRepo": _needs("repository"),
-    "gcePersistentDisk": _needs("pdName"),
-    "awsElasticBlockStore": _needs("volumeID"),
+    "gcePersistentDisk": disks.google_disk,
+    "awsElasticBlockStore": disks.amazon_disk,
     "secret": _secret,
     "nfs": nfs,
-    "iscsi": _needs("targetPortal", "iqn"),
+    "iscsi": disks.iscsi,
     "glusterfs": _needs("endpoints", "path"),
+    "flocker": disks.flocker,
+    "quobyte": disks.quobyte,
+    "fc": disks.fibre_channel,
+    "storageos": disks.storage_os,
     "persistentVolumeClaim": _needs("claimName"),
     "rbd": _needs("monitors", "image"),
-    "cinder": _needs("volumeID"),
+    "cinder": disks.cinder,
     "cephfs": _needs("monitors"),
     "downwardAPI": _downward,
     "flexVolume": _needs("driver"),
@@ -290,7 +315,7 @@ _CHECKS: dict[str, Callable[[Object, str], list[Problem]]] = {
     "vsphereVolume": _needs("volumePath"),
     "photonPersistentDisk": _needs("pdID"),
     "portworxVolume": _needs("volumeID"),
-    "azureDisk": _needs("diskName", "diskURI"),
+    "azureDisk": disks.azure_disk,
     "projected": _projected,
     "scaleIO": _needs("gateway", "system", "volumeName"),
     "csi": _csi,

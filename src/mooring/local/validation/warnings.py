@@ -5,12 +5,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from mooring.api.quantity import milli_value
 from mooring.local.validation.problems import Object, shown
 from mooring.local.validation.texts import label_problems, label_value_problems
 
+_EXTERNAL_ID = "spec.externalID: this field is deprecated, and is unused by Kubernetes"
+_NEGATIVE_HISTORY = (
+    "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 "
+    "is recommended"
+)
+_FILES = (
+    ("configMap", "ConfigMap", "name"),
+    ("secret", "Secret", "secretName"),
+    ("downwardAPI", "DownwardAPI", ""),
+)
 _LABELS = {
     "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
     "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
@@ -91,6 +101,11 @@ def warnings(group_version: str, kind: str, obj: Object, old: Object | None = No
         return found + ([] if old is not None else list(_pod(obj, "")))
     if (group_version, kind) == ("v1", "Service"):
         return found + list(_service(obj["spec"]))
+    if (group_version, kind) == ("v1", "Node"):
+        return found + ([_EXTERNAL_ID] if obj["spec"].get("externalID") else [])
+    if (group_version, kind) == ("apps/v1", "StatefulSet"):
+        limit = obj["spec"].get("revisionHistoryLimit")
+        found += [_NEGATIVE_HISTORY] if limit is not None and limit < 0 else []
     if (group_version, kind) == ("v1", "PersistentVolume"):
         return found + list(_volume(obj["spec"]))
     if (group_version, kind) == ("v1", "PersistentVolumeClaim"):
@@ -157,6 +172,7 @@ def _pod(pod: Object, path: str) -> Iterator[str]:
         if key in given:
             yield f"{path}metadata.annotations[{key}]: {text}"
     yield from _volumes(spec, path)
+    yield from _overlaps(spec)
     yield from _repeated(spec.get("hostAliases") or (), "ip", f"{path}spec.hostAliases")
     secrets = spec.get("imagePullSecrets") or ()
     yield from _repeated(secrets, "name", f"{path}spec.imagePullSecrets")
@@ -272,6 +288,60 @@ def _environment(container: Object, path: str) -> Iterator[str]:
         seen.add(name)
 
 
+def _port_shown(port: Object) -> str:
+    """Print a port as Go prints the struct."""
+    names = ("name", "hostPort", "containerPort", "protocol", "hostIP")
+    empty = {"hostPort": 0, "containerPort": 0}
+    cells = (f"{n[0].upper()}{n[1:]}:{port.get(n, empty.get(n, ''))}" for n in names)
+    return "{" + " ".join(cells) + "}"
+
+
+def _overlaps(spec: Object) -> Iterator[str]:
+    """Warn of files of one volume that are in each other's place."""
+    # kubernetes: pkg/api/pod/warnings.go, warningsForOverlappingVirtualPaths
+    for volume in spec.get("volumes") or ():
+        start = f"volume {shown(volume['name'])}"
+        for field, title, named in _FILES:
+            if (source := volume.get(field)) is not None:
+                name = f" {shown(source.get(named) or '')}" if named else ""
+                for text in _colliding((one["path"], "") for one in source.get("items") or ()):
+                    yield f"{start} ({title}{name}): overlapping paths: {text}"
+        files: list[tuple[str, str]] = []
+        for source in (volume.get("projected") or {}).get("sources") or ():
+            if not source:
+                yield f"{start} (Projected) has no sources provided"
+            files += _projected_files(source)
+        for text in _colliding(files):
+            yield f"{start} (Projected): overlapping paths: {text}"
+
+
+def _projected_files(source: Object) -> list[tuple[str, str]]:
+    for field, title in (("configMap", "ConfigMap"), ("secret", "Secret")):
+        if (one := source.get(field)) is not None and one.get("items"):
+            name = shown(one.get("name") or "")
+            return [(item["path"], f"{title} {name}") for item in one["items"]]
+    if (fields := source.get("downwardAPI")) is not None:
+        return [(item["path"], "DownwardAPI") for item in fields.get("items") or ()]
+    if (token := source.get("serviceAccountToken")) is not None:
+        return [(token["path"], "ServiceAccountToken")]
+    return []
+
+
+def _colliding(files: Iterable[tuple[str, str]]) -> Iterator[str]:
+    seen: list[tuple[str, str]] = []
+    for path, source in files:
+        path = path.rstrip("/")
+        for other, place in seen:
+            apart = not (f"{other}/".startswith(f"{path}/") or f"{path}/".startswith(f"{other}/"))
+            if path and other and not apart:
+                yield f"{_file(path, source)} with {_file(other, place)}"
+        seen.append((path, source))
+
+
+def _file(path: str, source: str) -> str:
+    return f"{shown(path)} ({source})" if source else shown(path)
+
+
 def _ports(containers: list[tuple[str, Object]]) -> Iterator[str]:
     seen: dict[tuple[int, str], list[tuple[str, Object]]] = {}
     ports = [
@@ -280,6 +350,8 @@ def _ports(containers: list[tuple[str, Object]]) -> Iterator[str]:
         for i, port in enumerate(container.get("ports") or ())
     ]
     for where, port in ports:
+        if port.get("hostIP") and not port.get("hostPort"):
+            yield f"{where}: hostIP set without hostPort: {_port_shown(port)}"
         others = seen.setdefault((port["containerPort"], port.get("protocol", "")), [])
         for place, other in others:
             mine = (port.get("hostIP", ""), port.get("hostPort", 0))

@@ -58,7 +58,10 @@ def check_selected_template(
     labels = (template.get("metadata") or {}).get("labels")
     matched = False if selector is None else selects(selector, labels or {})
     if matched is None:
-        return [invalid(f"{path}.selector", selector, INVALID_SELECTOR)]
+        found = invalid(f"{path}.selector", selector, INVALID_SELECTOR)
+        if not nothing:
+            found = (*found[:2], found[2].removesuffix(f": {INVALID_SELECTOR}"))
+        return [found]
     if not matched and not (selector is not None and is_empty_selector(selector)):
         problems.append(invalid(f"{path}.template.metadata.labels", labels, NO_MATCH))
     problems += check_template(template, f"{path}.template")
@@ -122,7 +125,13 @@ def _deployment_strategy(strategy: Object, path: str) -> list[Problem]:
 
 def _as_go(strategy: Object) -> Object:
     """Return a strategy as a refusal shows it."""
-    return {"Type": strategy.get("type", ""), "RollingUpdate": strategy.get("rollingUpdate")}
+    rolling = strategy.get("rollingUpdate")
+    if rolling is not None:
+        rolling = {
+            "MaxUnavailable": rolling.get("maxUnavailable", 0),
+            "MaxSurge": rolling.get("maxSurge", 0),
+        }
+    return {"Type": strategy.get("type", ""), "RollingUpdate": rolling}
 
 
 def check_amount(value: Any, path: str) -> list[Problem]:
