@@ -27,6 +27,7 @@ CALM = replace(
     slow=0.0,
     duplicates=0.0,
     watch_list=True,
+    warming=0.0,
 )
 
 

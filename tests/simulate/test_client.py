@@ -72,6 +72,12 @@ def test_conditions_merge_by_type(client: MemoryClient) -> None:
     ]
 
 
+def test_the_order_of_a_list_is_no_field(client: MemoryClient) -> None:
+    order = {"$setElementOrder/conditions": [{"type": "Ready"}]}
+    patched = patch(client, {"status": {"conditions": [], **order}}, "status")
+    assert patched.status.conditions == ()
+
+
 def test_a_patch_of_a_subresource_changes_nothing_else(client: MemoryClient) -> None:
     changes = {"spec": {"priority": 7}, "status": {"phase": "Running"}}
     patched = patch(client, changes, "status")

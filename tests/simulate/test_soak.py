@@ -5,15 +5,22 @@ A run that fails prints the command that repeats it. `make soak SEEDS=N` runs as
 
 from __future__ import annotations
 
+import asyncio
 import os
+import ssl
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as struct_replace
 
+from mooring.app.duty import Duty
 from mooring.app.events import ClusterEvents
+from mooring.app.leader import LeaderElector
+from mooring.app.lease_lock import LeaseLock
 from mooring.app.scheduler import Scheduler
 from mooring.binding.waiting import PermitWait
 from mooring.cache.cache import Cache
@@ -23,12 +30,16 @@ from mooring.framework.events import ActionType, EventResource
 from mooring.framework.status import Status
 from mooring.informers.reflector import Reflector
 from mooring.informers.store import Store
+from mooring.plugins import default_binder
 from mooring.plugins.default_binder import DefaultBinder
 from mooring.plugins.preemption.executor import Executor
 from mooring.queue.in_flight import InFlight
 from mooring.queue.nominator import PodNominator
 from mooring.queue.scheduling_queue import SchedulingQueue
-from mooring.simulate.soak import main, run_seed
+from mooring.simulate import api_server
+from mooring.simulate.api_server import SimulatedTransport
+from mooring.simulate.cast import Company
+from mooring.simulate.soak import company_of, main, run_seed
 
 SEEDS = 1200 if os.environ.get("CI") else 300
 CHUNK = 50
@@ -56,7 +67,7 @@ def test_a_failing_seed_prints_its_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     break_forget(monkeypatch)
-    seed = first_failure(40)
+    seed = first_failure(range(40))
     assert main(["--seed", str(seed)]) == 1
     assert f"again: python -m mooring.simulate.soak --seed {seed}" in capsys.readouterr().out
 
@@ -64,8 +75,8 @@ def test_a_failing_seed_prints_its_command(
 # Deliberate bugs.
 
 
-def first_failure(seeds: int) -> int | None:
-    return next((seed for seed in range(seeds) if run_seed(seed).violations), None)
+def first_failure(seeds: Iterable[int]) -> int | None:
+    return next((seed for seed in seeds if run_seed(seed).violations), None)
 
 
 def replace(patch: pytest.MonkeyPatch, owner: Any, name: str, make: Callable[..., Any]) -> None:
@@ -248,6 +259,106 @@ def break_permit_timeouts(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PermitWait, "expire", lambda self, now: None)
 
 
+def break_refused_reads(patch: pytest.MonkeyPatch) -> None:
+    """Take the refusal of a server that has just started for the answer that a pod is not bound."""
+    patch.setattr(default_binder, "REFUSAL_SECONDS", 0.0)
+
+
+def break_broken_exchanges(patch: pytest.MonkeyPatch) -> None:
+    """Take a request within which TLS broke for one that was never sent."""
+
+    def make(explain: Any) -> Any:
+        def broken(error: BaseException) -> tuple[str, bool]:
+            message, sent = explain(error)
+            return message, sent and not isinstance(error, ssl.SSLError)
+
+        return broken
+
+    replace(patch, api_server, "explain", make)
+
+
+def break_resets(patch: pytest.MonkeyPatch) -> None:
+    """Take every exchange that broke for one that never began, and send it again at once."""
+
+    def make(send: Any) -> Any:
+        async def broken(self: Any, request: Any) -> Any:
+            while True:
+                try:
+                    return await send(self, request)
+                except NoAnswerError as error:
+                    if not error.sent or "time allowed" in error.message:
+                        raise
+
+        return broken
+
+    replace(patch, SimulatedTransport, "send", make)
+
+
+def break_exit_on_loss(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Duty, "lose_lease", lambda self: None)
+
+
+def break_renew_deadline(patch: pytest.MonkeyPatch) -> None:
+    """Try to renew a lease for ever, and lead meanwhile."""
+
+    async def broken(self: Any) -> str:
+        while not self._stopping.is_set():
+            if await self._until_stopped(self._try()):
+                return ""
+            await self._pause(self._retry_seconds)
+        return "context canceled"
+
+    patch.setattr(LeaderElector, "_renew_once", broken)
+
+
+def break_lease_times(patch: pytest.MonkeyPatch) -> None:
+    """Believe the time that another clock wrote into the lease."""
+
+    def broken(self: Any) -> bool:
+        renewed = datetime.fromisoformat(self._observed.renew_time or "1970-01-01T00:00:00Z")
+        end = renewed.timestamp() + self._observed.lease_seconds
+        return bool(end > self._lock._clock.now())
+
+    patch.setattr(LeaderElector, "_is_valid", broken)
+
+
+def break_lease_versions(patch: pytest.MonkeyPatch) -> None:
+    """Write the lease whatever has become of it meanwhile."""
+
+    def make(update: Any) -> Any:
+        async def broken(self: Any, record: Any) -> None:
+            if self._lease is not None:
+                meta = struct_replace(self._lease.metadata, resource_version="")
+                self._lease = struct_replace(self._lease, metadata=meta)
+            await update(self, record)
+
+        return broken
+
+    replace(patch, LeaseLock, "update", make)
+
+
+def break_followers(patch: pytest.MonkeyPatch) -> None:
+    """Hear nothing while another leads."""
+
+    async def deaf(self: Any) -> None:
+        await asyncio.Event().wait()
+
+    patch.setattr(Scheduler, "follow", deaf)
+
+
+def break_strangers(patch: pytest.MonkeyPatch) -> None:
+    """Leave the pods of other schedulers out of the reckoning."""
+
+    def make(added: Any) -> Any:
+        def broken(self: Any, pod: Any) -> None:
+            if pod.spec.scheduler_name in self._profiles:
+                added(self, pod)
+
+        return broken
+
+    replace(patch, ClusterEvents, "_assigned_pod_added", make)
+
+
 @pytest.mark.parametrize(
     ("break_it", "seeds"),
     [
@@ -274,10 +385,36 @@ def break_permit_timeouts(patch: pytest.MonkeyPatch) -> None:
         pytest.param(break_deleted_pods, 200, id="a pod deleted while it is bound stays assumed"),
         pytest.param(break_requeue, 40, id="a pod whose binding failed is lost"),
         pytest.param(break_permit_timeouts, 60, id="nobody's patience at Permit ends"),
+        pytest.param(
+            break_refused_reads, 100, id="a server that knows nobody's rights is taken for a no"
+        ),
+        pytest.param(break_broken_exchanges, 100, id="TLS that broke counts as nothing sent"),
+        pytest.param(break_resets, 60, id="an exchange that broke is begun again blindly"),
     ],
 )
 def test_a_deliberate_bug_is_caught(
     monkeypatch: pytest.MonkeyPatch, break_it: Callable[[pytest.MonkeyPatch], None], seeds: int
 ) -> None:
     break_it(monkeypatch)
+    assert first_failure(range(seeds)) is not None
+
+
+@pytest.mark.parametrize(
+    ("break_it", "company"),
+    [
+        pytest.param(break_exit_on_loss, Company.REPLICAS, id="who lost the lease goes on"),
+        pytest.param(break_renew_deadline, Company.REPLICAS, id="renewing has no deadline"),
+        pytest.param(break_lease_times, Company.REPLICAS, id="the clocks of others are believed"),
+        pytest.param(break_lease_versions, Company.REPLICAS, id="a lease is written blindly"),
+        pytest.param(break_followers, Company.REPLICAS, id="who waits for the lease is deaf"),
+        pytest.param(break_strangers, Company.SIDE_BY_SIDE, id="others' pods take no room"),
+    ],
+)
+def test_a_deliberate_bug_among_several_schedulers_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+    break_it: Callable[[pytest.MonkeyPatch], None],
+    company: Company,
+) -> None:
+    break_it(monkeypatch)
+    seeds = [seed for seed in range(200) if company_of(seed) is company]
     assert first_failure(seeds) is not None

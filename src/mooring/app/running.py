@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+import random as random_module
 from functools import cache
 
 from mooring.app.scheduler import GRACE, Scheduler
@@ -36,12 +36,14 @@ class RunningScheduler:
         clock: Clock,
         metrics: Metrics,
         max_in_unschedulable: float = DEFAULT_MAX_IN_UNSCHEDULABLE,
+        random: random_module.Random | None = None,
+        host: str | None = None,
     ) -> None:
-        self._broadcaster = EventBroadcaster(
-            event_client, clock, random=random.Random(), hostname=hostname()
-        )
+        random = random_module.Random() if random is None else random
+        host = hostname() if host is None else host
+        self._broadcaster = EventBroadcaster(event_client, clock, random=random, hostname=host)
         self._extenders = Extenders(config.config.extenders, clock=clock)
-        self.informers = InformerFactory(client, clock=clock)
+        self.informers = InformerFactory(client, clock=clock, random=random)
         self.scheduler = Scheduler(
             config,
             client=client,
@@ -49,7 +51,7 @@ class RunningScheduler:
             registry=registry,
             features=features,
             clock=clock,
-            random=random.Random(),
+            random=random,
             metrics=metrics,
             events_of=cache(self._broadcaster.recorder),
             extenders=self._extenders,

@@ -12,25 +12,23 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
+from mooring.client.failures import explain, no_answer
+from mooring.client.http_pool import ConnectError
 from mooring.client.transport import Request, Response
 from mooring.errors import NoAnswerError
 from mooring.observe.clock import Clock
 from mooring.simulate.client import merge
 from mooring.simulate.faults import FaultPlan, RequestFault
 from mooring.simulate.object_store import PODS, Json, ObjectStore, Refusal
-from mooring.simulate.virtual_loop import Process
-from mooring.simulate.watch_stream import Matches, WatchStream, error_line, status_body
+from mooring.simulate.target import Target, matcher
+from mooring.simulate.virtual_loop import Process, current_process
+from mooring.simulate.watch_stream import WatchStream, error_line, status_body
 
 SERVER = "https://simulated"
 
-_PATH = re.compile(
-    r"(?P<group>/api/v1|/apis/[^/]+/[^/]+)(?:/namespaces/(?P<namespace>[^/]+))?"
-    r"/(?P<plural>[^/]+)(?:/(?P<name>[^/]+))?(?:/(?P<subresource>[^/]+))?"
-)
 _BEFORE = {
     RequestFault.REFUSED,
     RequestFault.TOO_MANY,
@@ -39,37 +37,11 @@ _BEFORE = {
     RequestFault.CUT,
     RequestFault.TIMEOUT,
 }
+_MAY_BE_LATE = re.compile(r"/binding$|/leases(/|$)")
 _TIMEOUTS = {RequestFault.TIMEOUT, RequestFault.TIMEOUT_APPLIED}
 _CUTS = {RequestFault.CUT, RequestFault.CUT_APPLIED}
 #: Seconds that a request waits for an answer which does not come.
 _PATIENCE = 60.0
-
-
-class Target(msgspec.Struct, frozen=True):
-    """What a request is about."""
-
-    collection: str
-    namespace: str = ""
-    name: str = ""
-    subresource: str = ""
-    query: dict[str, str] = {}
-
-    @classmethod
-    def of(cls, target: str) -> Target:
-        """Read path and query."""
-        path, _, query = target.partition("?")
-        found = _PATH.fullmatch(path)
-        if found is None:
-            raise Refusal(404, "NotFound", "the server could not find the requested resource")
-        parts = {key: unquote(value or "") for key, value in found.groupdict().items()}
-        collection = f"{parts['group']}/{parts['plural']}"
-        return cls(
-            collection,
-            parts["namespace"],
-            parts["name"],
-            parts["subresource"],
-            dict(parse_qsl(query)),
-        )
 
 
 class ApiServer:
@@ -84,40 +56,81 @@ class ApiServer:
         self.before_bind: Callable[[Json, str], None] = lambda pod, node_name: None
         #: Called with a bind's pod that has a node already.
         self.bound_before: Callable[[Json, str], None] = lambda pod, node_name: None
+        #: Called with every request that a process sends.
+        self.on_send: Callable[[Process, Request], None] = lambda process, request: None
+        #: Whether a bind or a lease whose sender has gone may still arrive.
+        self.late_writes = False
         #: How long a pod takes to leave its node, in seconds.
         self.leaving: Callable[[], float] = lambda: 1.0
         self._down = False
+        #: How often it went down: what was under way then gets no answer.
+        self._ends = 0
+        #: Until this moment of the loop's time nobody's rights are known for certain.
+        self._warm_at = 0.0
         self._pages: dict[str, tuple[str, list[Json]]] = {}
 
     def transport(self, process: Process) -> SimulatedTransport:
         """Return the connections of a process."""
         return SimulatedTransport(self, process)
 
-    async def restart(self, seconds: float) -> None:
-        """Cut every connection, and refuse new ones for a while."""
+    def go_down(self) -> None:
+        """Cut every connection, and refuse new ones."""
         self._down = True
+        self._ends += 1
+        self._cut(None)
+
+    def _cut(self, process: Process | None) -> None:
+        """Cut the watches of one process, or of all."""
         for stream in list(self.streams):
-            stream.cut()
+            if process is None or stream.process is process:
+                stream.cut()
+
+    async def restart(self, seconds: float) -> None:
+        """Cut every connection, refuse new ones for a while, and then most requests for another.
+
+        A kube-apiserver that has just started refuses with 403 until its roles are loaded.
+        """
+        self.go_down()
         await asyncio.sleep(seconds)
         self._down = False
+        self._warm_at = asyncio.get_running_loop().time() + self.faults.warming()
+
+    def refusal(self) -> Response | None:
+        """Return the refusal of a request whose sender's rights are not known yet."""
+        if asyncio.get_running_loop().time() >= self._warm_at:
+            return None
+        status = self.faults.refusal()
+        if status == 401:
+            return _failure(401, "Unauthorized", "Unauthorized")
+        return _failure(403, "Forbidden", "RBAC: role not found") if status else None
 
     # Requests on their way.
 
     async def answer(self, request: Request) -> Response:
         """Carry a request out, or fail at it, and answer, or do not."""
         fault = self.faults.request(request.method)
-        await asyncio.sleep(self.faults.delay())
+        try:
+            await asyncio.sleep(self.faults.delay())
+            await self.reach(request)
+        except asyncio.CancelledError:
+            self._arrive_late(request)
+            raise
         if self._down or fault is RequestFault.REFUSED:
-            raise NoAnswerError("connection refused", sent=False)
-        response = None
+            raise _no_answer(request, _NO_CONNECTION)
+        ends, response = self._ends, self.refusal()
+        if response is not None:
+            return response
         if fault not in _BEFORE:
             response = self.handle(request)
         if fault in _TIMEOUTS:
             await asyncio.sleep(_PATIENCE)
-            raise NoAnswerError("no answer within the time allowed", sent=True)
+            raise _no_answer(request, TimeoutError())
         await asyncio.sleep(self.faults.delay())
-        if fault in _CUTS or self._down:
-            raise NoAnswerError("the connection was cut within the answer", sent=True)
+        await self.reach(request)
+        if fault in _CUTS or self._ends != ends:
+            if self.faults.breaks_all():
+                self._cut(current_process())
+            raise _no_answer(request, self.faults.breakage())
         if fault is RequestFault.TOO_MANY:
             return _failure(429, "TooManyRequests", "please try again", {"Retry-After": "1"})
         if fault is RequestFault.CONFLICT:
@@ -125,6 +138,24 @@ class ApiServer:
         if response is None or fault is RequestFault.ERROR_APPLIED:
             return _failure(500, "InternalError", "etcdserver: request timed out")
         return response
+
+    async def reach(self, request: Request) -> None:
+        """Wait while the network of the sender is down; that may take too long."""
+        process = current_process()
+        if process is None or process.link.is_set():
+            return
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await process.link.wait()
+        except TimeoutError as error:
+            raise _no_answer(request, error) from None
+
+    def _arrive_late(self, request: Request) -> None:
+        """Let a write that is on its way arrive although nobody waits for it any more."""
+        if self.late_writes and request.method != "GET" and _MAY_BE_LATE.search(request.target):
+            seconds = self.faults.lateness()
+            if seconds is not None:
+                asyncio.get_running_loop().call_later(seconds, self.handle, request)
 
     def open(self, request: Request, idle_timeout: float | None) -> WatchStream | _Failed:
         """Begin a watch, or say why not."""
@@ -141,7 +172,7 @@ class ApiServer:
         return WatchStream(
             self,
             target.collection,
-            _matcher(query.get("fieldSelector", "")),
+            matcher(query.get("fieldSelector", "")),
             version=version,
             seconds=float(query.get("timeoutSeconds") or 300),
             idle_timeout=idle_timeout,
@@ -198,7 +229,7 @@ class ApiServer:
             if int(version) < self.store.oldest:
                 raise Refusal(410, "Expired", "the provided continue parameter is too old")
         else:
-            matches = _matcher(query.get("fieldSelector", ""))
+            matches = matcher(query.get("fieldSelector", ""))
             found = self.store.list(target.collection, target.namespace)
             version, items = str(self.store.version), [obj for obj in found if matches(obj)]
         size = self.faults.page(int(query.get("limit") or 0)) or len(items)
@@ -265,6 +296,7 @@ class SimulatedTransport:
     async def send(self, request: Request) -> Response:
         """Send a request and return the whole answer, whatever its status."""
         self._check_alive()
+        self._server.on_send(self._process, request)
         return await self._server.answer(request)
 
     @asynccontextmanager
@@ -274,15 +306,21 @@ class SimulatedTransport:
         """Send a request and read its answer as it comes."""
         self._check_alive()
         await asyncio.sleep(self._server.faults.delay())
+        await self._server.reach(request)
         if self._server.refuses_connections():
-            raise NoAnswerError("connection refused", sent=False)
+            raise _no_answer(request, _NO_CONNECTION)
+        refusal = self._server.refusal()
         fault = self._server.faults.request("GET")
-        if fault is RequestFault.TOO_MANY:
+        if refusal is not None:
+            yield _Failed(refusal)
+        elif fault is RequestFault.TOO_MANY:
             yield _Failed(_failure(429, "TooManyRequests", "please try again", _SOON))
         elif fault is RequestFault.ERROR:
             yield _Failed(_failure(500, "InternalError", "etcdserver: request timed out"))
+        elif fault is RequestFault.REFUSED:
+            raise _no_answer(request, _NO_CONNECTION)
         elif fault is not RequestFault.NONE:
-            raise NoAnswerError("connection reset by peer", sent=fault is not RequestFault.REFUSED)
+            raise _no_answer(request, self._server.faults.breakage())
         else:
             yield self._server.open(request, idle_timeout)
 
@@ -316,6 +354,15 @@ class _Failed:
         return self._body
 
 
+_NO_CONNECTION = ConnectError(ConnectionRefusedError())
+
+
+def _no_answer(request: Request, error: BaseException) -> NoAnswerError:
+    """Say what broke, as the transports of real servers do."""
+    message, sent = explain(error)
+    return no_answer(SERVER, request, message, sent=sent)
+
+
 _SOON = {"Retry-After": "1"}
 
 
@@ -328,21 +375,3 @@ def _failure(
 ) -> Response:
     body = msgspec.json.encode(status_body(status, reason, message))
     return Response(status, headers or {}, body)
-
-
-def _matcher(selector: str) -> Matches:
-    """Read a field selector of the one form that schedulers use: fields that differ."""
-    terms = [term.split("!=") for term in selector.split(",") if term]
-    if not terms:
-        return lambda obj: True
-
-    def matches(obj: Json) -> bool:
-        return all(_field(obj, path) != value for path, value in terms)
-
-    return matches
-
-
-def _field(obj: Any, path: str) -> Any:
-    for name in path.split("."):
-        obj = obj.get(name, {})
-    return obj

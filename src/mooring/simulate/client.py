@@ -19,6 +19,7 @@ _MERGE_KEYS = {"conditions": "type", "reservedFor": "uid"}
 #: Lists of texts that a strategic merge patch adds to.
 _SETS = frozenset({"finalizers"})
 _TAKE_OUT = "$deleteFromPrimitiveList/"
+_ORDER = "$setElementOrder/"
 
 
 class MemoryClient:
@@ -130,6 +131,8 @@ def merge(old: Any, patch: Any, key: str = "") -> Any:
     if isinstance(patch, dict):
         merged = dict(old) if isinstance(old, dict) else {}
         for name, value in patch.items():
+            if name.startswith(_ORDER):
+                continue  # new items come last anyway
             if value is None:
                 merged.pop(name, None)
             elif name.startswith(_TAKE_OUT):

@@ -8,10 +8,14 @@ its failure is seen.
 
 from __future__ import annotations
 
+import errno
 import random as random_module
+import ssl
 from enum import Enum, auto
 
 import msgspec
+
+from mooring.client.http1 import ProtocolError
 
 
 class RequestFault(Enum):
@@ -50,6 +54,30 @@ class StreamEnd(Enum):
     ERROR = auto()
 
 
+class Breakage(Enum):
+    """How a connection that stands breaks within an exchange."""
+
+    CUT = auto()
+    CLOSED = auto()
+    RESET = auto()
+    PIPE = auto()
+    TLS = auto()
+
+    def error(self) -> BaseException:
+        """Return what a transport gets to see."""
+        match self:
+            case Breakage.CUT:
+                return ProtocolError("cut")
+            case Breakage.CLOSED:
+                return ProtocolError("closed")
+            case Breakage.RESET:
+                return ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")
+            case Breakage.PIPE:
+                return BrokenPipeError(errno.EPIPE, "Broken pipe")
+            case Breakage.TLS:
+                return ssl.SSLError(1, "[SSL: DECRYPTION_FAILED_OR_BAD_RECORD_MAC] bad record mac")
+
+
 #: 409 is an answer to writes alone.
 _WRITE_ONLY = frozenset((RequestFault.CONFLICT,))
 _RATES = (0.0, 0.0, 0.02, 0.1, 0.3)
@@ -73,6 +101,13 @@ class Weather(msgspec.Struct, frozen=True, kw_only=True):
     kills: tuple[float, ...]
     restarts: tuple[float, ...]
     compactions: tuple[float, ...]
+    #: The most seconds in which a server that has just started refuses those whose rights it has
+    #: not loaded yet.
+    warming: float
+    #: Moments from which on the network of a scheduler is down for a while.
+    partitions: tuple[float, ...]
+    #: The ways in which connections break.
+    breakages: tuple[Breakage, ...]
 
 
 def draw_weather(random: random_module.Random, seconds: float) -> Weather:
@@ -97,6 +132,9 @@ def draw_weather(random: random_module.Random, seconds: float) -> Weather:
         kills=moments(4),
         restarts=moments(3),
         compactions=moments(4),
+        warming=random.choice((0.0, 3.0, 20.0)),
+        partitions=moments(3),
+        breakages=tuple(random.sample(list(Breakage), random.randint(1, 3))),
     )
 
 
@@ -132,6 +170,26 @@ class FaultPlan:
     def is_duplicated(self) -> bool:
         """Tell whether a change is told twice."""
         return self.active and self._random.random() < self.weather.duplicates
+
+    def warming(self) -> float:
+        """Return for how many seconds a server that has just started knows nobody's rights."""
+        return self._random.uniform(0.0, self.weather.warming)
+
+    def refusal(self) -> int:
+        """Return what such a server answers, by status; 0 where it has the rights asked for."""
+        return self._random.choice((0, 401, 403, 403, 403, 403))
+
+    def lateness(self) -> float | None:
+        """Return after how many seconds a write arrives whose sender has gone; None for never."""
+        return self._random.uniform(0.0, 30.0) if self._random.random() < 0.5 else None
+
+    def breaks_all(self) -> bool:
+        """Tell whether a connection that breaks takes the watches of its process with it."""
+        return self._random.random() < 0.5
+
+    def breakage(self) -> BaseException:
+        """Return how a connection breaks within an exchange."""
+        return self._random.choice(self.weather.breakages).error()
 
     def batch(self, changes: int) -> int:
         """Return how many changes come at once."""

@@ -21,6 +21,7 @@ from mooring.simulate.ledger import FINISHED
 from mooring.simulate.memory import MemoryScheduler
 from mooring.simulate.object_store import NODES, PODS, Json, ObjectStore
 from mooring.simulate.provisioner import CLAIMS, CLASSES, VOLUMES
+from mooring.simulate.scenarios import SCHEDULER
 
 #: Plugins whose hints, as kube-scheduler has them, do not tell of every event that may help: a pod
 #: that the anti-affinity of others refused is not tried again for a new node, nor for a node's new
@@ -38,16 +39,18 @@ KINDS: dict[type[KubeObject], str] = {
 }
 
 
-async def reckon(scheduler: Scheduler, store: ObjectStore) -> list[str]:
-    """Compare a scheduler with the truth; return what is wrong."""
+async def reckon(scheduler: Scheduler, store: ObjectStore, *, leads: bool = True) -> list[str]:
+    """Compare a scheduler with the truth; return what is wrong.
+
+    One that does not lead must know everything, and need not have done anything.
+    """
     pods = [pod for pod in store.list(PODS) if pod["status"]["phase"] not in FINISHED]
     return [
         *check_inside(scheduler),
         *_left_over(scheduler),
         *_cache(scheduler, pods, store.list(NODES)),
         *_queue(scheduler, pods),
-        *_statuses(pods),
-        *[text async for text in _forgotten(scheduler, pods, store)],
+        *[text async for text in _forgotten(scheduler, pods, store) if leads],
     ]
 
 
@@ -101,14 +104,14 @@ def _queue(scheduler: Scheduler, pods: list[Json]) -> Iterator[str]:
         for place in Place
         for pod in scheduler.queue.pods_in(place)
     }
-    pending = [pod for pod in pods if not pod["spec"].get("nodeName")]
+    pending = [pod for pod in pods if _is_pending(scheduler, pod)]
     yield from _differences("pods in the queue", queued, _versions(pending))
 
 
-def _statuses(pods: list[Json]) -> Iterator[str]:
+def check_statuses(store: ObjectStore) -> Iterator[str]:
     """Say which bound pods are said to be pending."""
-    for pod in pods:
-        if not pod["spec"].get("nodeName"):
+    for pod in store.list(PODS):
+        if pod["status"]["phase"] in FINISHED or not pod["spec"].get("nodeName"):
             continue
         name, status = pod["metadata"]["name"], pod["status"]
         for condition in status.get("conditions", ()):
@@ -136,8 +139,7 @@ async def _forgotten(
     scheduler: Scheduler, pods: list[Json], store: ObjectStore
 ) -> AsyncIterator[str]:
     """Say which pods are pending although there is room for them, or could be made."""
-    pending = [pod for pod in pods if not pod["spec"].get("nodeName")]
-    if not pending:
+    if not any(_is_pending(scheduler, pod) for pod in pods):
         return
     objects: list[KubeObject] = [
         decode_as(obj, kind) for kind, path in KINDS.items() for obj in store.list(path)
@@ -146,9 +148,11 @@ async def _forgotten(
     for pod in pods:
         # Nobody has a claim on room: those who had one have got it, or have lost it.
         status = {key: one for key, one in pod["status"].items() if key != "nominatedNodeName"}
-        decoded = decode_as({**pod, "status": status}, Pod)
+        # The judge is the default scheduler.
+        spec = {**pod["spec"], "schedulerName": SCHEDULER}
+        decoded = decode_as({**pod, "spec": spec, "status": status}, Pod)
         objects.append(decoded)
-        if not decoded.spec.node_name and not _is_excused(scheduler, decoded):
+        if _is_pending(scheduler, pod) and not _is_excused(scheduler, decoded):
             waiting.append(decoded)
     # Whether preemption helps may hang on pods elsewhere, of which the plugins that refused the pod
     # do not hear. kube-scheduler leaves that to its flush too.
@@ -163,6 +167,12 @@ async def _forgotten(
         elif preempts and decision.post_filter is not None and decision.post_filter.nominated_node:
             where = decision.post_filter.nominated_node
             yield f"{one.key} is pending, and could preempt on {where}"
+
+
+def _is_pending(scheduler: Scheduler, pod: Json) -> bool:
+    """Tell whether a pod waits for this scheduler."""
+    spec = pod["spec"]
+    return not spec.get("nodeName") and spec["schedulerName"] in scheduler.profiles
 
 
 def _is_excused(scheduler: Scheduler, pod: Pod) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random as random_module
+from collections.abc import Sequence
 from typing import Any
 
 from mooring.simulate.api_server import ApiServer
@@ -23,7 +24,13 @@ _APPS = ("web", "db", "batch")
 class Workload:
     """Be everybody but the scheduler: administrators, controllers, kubelets."""
 
-    def __init__(self, server: ApiServer, random: random_module.Random) -> None:
+    def __init__(
+        self,
+        server: ApiServer,
+        random: random_module.Random,
+        schedulers: Sequence[str] = (SCHEDULER,),
+    ) -> None:
+        self._schedulers = schedulers
         self._server = server
         self._store = server.store
         self._random = random
@@ -81,7 +88,7 @@ class Workload:
         requests = {"cpu": f"{cpu}m", "memory": f"{random.choice((64, 256, 1024))}Mi"}
         app = random.choice(_APPS)
         spec: Json = {
-            "schedulerName": SCHEDULER,
+            "schedulerName": self._some_scheduler(),
             "containers": [{"name": "main", "image": "app", "resources": {"requests": requests}}],
             "priority": random.choice(_PRIORITIES),
             "restartPolicy": "Always",
@@ -122,6 +129,10 @@ class Workload:
             "spec": spec,
             "status": {"phase": "Pending"},
         }
+
+    def _some_scheduler(self) -> str:
+        names = self._schedulers
+        return names[0] if len(names) == 1 else self._random.choice(names)
 
     def _make_affinity(self, app: str) -> Json:
         side = self._random.choice(("podAffinity", "podAntiAffinity", "podAntiAffinity"))

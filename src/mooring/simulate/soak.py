@@ -26,31 +26,25 @@ import logging
 import multiprocessing
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from random import Random
 
 import msgspec
 
 from mooring.app.scheduler import Scheduler
-from mooring.binding.broadcaster import EventBroadcaster
-from mooring.client.client import Client
-from mooring.client.rate_limit import rate_limit
-from mooring.config.load import LoadResult, default_config
-from mooring.framework.features import FeatureGates
-from mooring.informers.factory import InformerFactory
-from mooring.observe.metrics import Metrics
-from mooring.registry import Registry, default_registry
 from mooring.simulate.api_server import ApiServer
-from mooring.simulate.approver import CALM_FROM, Approver
+from mooring.simulate.approver import CALM_FROM
+from mooring.simulate.cast import Cast, Company, draw_cast, settings_of
 from mooring.simulate.faults import FaultPlan, Weather, draw_weather
+from mooring.simulate.lease_judge import LeaseJudge
 from mooring.simulate.ledger import Ledger
 from mooring.simulate.object_store import Json, ObjectStore
-from mooring.simulate.reckoning import check_inside, reckon
+from mooring.simulate.reckoning import check_inside, check_statuses, reckon
+from mooring.simulate.replica import Replica
 from mooring.simulate.scenarios import Workload
 from mooring.simulate.virtual_loop import (
     LoopClock,
-    Process,
     StandstillError,
     VirtualLoop,
     run_virtually,
@@ -88,6 +82,7 @@ class Report(msgspec.Struct, frozen=True):
     binds: int
     #: A digest of everything that happened: the same for the same seed.
     digest: str
+    company: Company
     weather: Weather
 
     def __str__(self) -> str:
@@ -109,11 +104,13 @@ def run_seed(seed: int, v: int | None = None) -> Report:
     return soak.report(faults.found)
 
 
-@cache
-def _settings() -> tuple[Registry, FeatureGates, LoadResult]:
-    registry, features = default_registry([Approver]), FeatureGates()
-    config = default_config(registry=registry, feature_gates=features, enabled=[Approver.name])
-    return registry, features, config
+def _cast_of(seed: int) -> Cast:
+    return draw_cast(Random(f"{seed}/cast"))
+
+
+def company_of(seed: int) -> Company:
+    """Return how schedulers share the cluster of a seed."""
+    return _cast_of(seed).company
 
 
 class _Soak:
@@ -122,26 +119,38 @@ class _Soak:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._random = Random(f"{seed}/soak")
-        self._clock = LoopClock()
         self._store = ObjectStore()
         self._weather = draw_weather(Random(f"{seed}/weather"), STORM_SECONDS)
         self._faults = FaultPlan(self._weather, Random(f"{seed}/faults"))
-        self._server = ApiServer(self._store, self._faults, self._clock)
-        self._ledger = Ledger(self._server)
+        self._server = ApiServer(self._store, self._faults, LoopClock())
+        self._cast = _cast_of(seed)
+        elects = self._cast.company is Company.REPLICAS
+        self._ledger = Ledger(self._server, several=self._cast.company is not Company.ALONE)
+        self._replicas = [
+            Replica(f"scheduler-{number}", settings_of(names, elects), self._server, seed)
+            for number, names in enumerate(self._cast.names, 1)
+        ]
+        self._lease_judge: LeaseJudge | None = None
+        if elects:
+            election = settings_of(self._cast.names[0], elects).config.config.leader_election
+            self._lease_judge = LeaseJudge(self._server, election)
+            self._server.late_writes = True
         self._digest = hashlib.sha256()
-        self._process = Process("none")
-        self._scheduler: Scheduler | None = None
-        self._lives = 0
+        self._at_bind: list[Callable[[], None]] = []
         self._violations: list[str] = []
 
     def report(self, bugs: Iterable[str]) -> Report:
         """Say how it went."""
-        violations = (*self._ledger.violations, *self._violations, *bugs)
+        violations = [*self._ledger.violations, *self._violations, *bugs]
+        for judge in (*self._replicas, self._lease_judge):
+            if judge is not None:
+                violations += judge.violations
         return Report(
             self._seed,
             tuple(dict.fromkeys(violations)),
             len(self._ledger.binds),
             self._digest.hexdigest(),
+            self._cast.company,
             self._weather,
         )
 
@@ -150,13 +159,17 @@ class _Soak:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualLoop)
         self._store.listen(self._note)
-        workload = Workload(self._server, Random(f"{self._seed}/workload"))
-        self._start_scheduler()
+        self._hook_binds()
+        names = self._cast.all_names
+        workload = Workload(self._server, Random(f"{self._seed}/workload"), names)
+        for replica in self._replicas:
+            replica.start()
         work = [
             loop.create_task(one)
             for one in (
                 workload.run(STORM_SECONDS),
                 self._kill_at(self._weather.kills),
+                self._part_at(self._weather.partitions or self._lonely_moments()),
                 self._restart_at(self._weather.restarts),
                 self._compact_at(self._weather.compactions),
                 self._look_inside(),
@@ -166,10 +179,26 @@ class _Soak:
         await asyncio.sleep(max(0.0, STORM_SECONDS - loop.time()))
         self._faults.active = False
         await asyncio.sleep(CALM_SECONDS)
-        assert self._scheduler is not None
-        self._violations += await reckon(self._scheduler, self._store)
+        await self._reckon()
         self._violations += [_describe(context) for context in loop.failures]
-        self._process.kill()
+        for replica in self._replicas:
+            replica.kill()
+
+    async def _reckon(self) -> None:
+        for number, replica in enumerate(self._replicas, 1):
+            assert replica.scheduler is not None
+            found = await reckon(replica.scheduler, self._store, leads=replica.leads)
+            if len(self._replicas) > 1:
+                found = [f"scheduler-{number}: {text}" for text in found]
+            self._violations += found
+        if self._lease_judge is None:
+            # A new leader that has not yet heard of a bind may say otherwise, as kube-scheduler
+            # does; a kubelet corrects it.
+            self._violations += check_statuses(self._store)
+        leaders = sum(replica.leads for replica in self._replicas)
+        wanted = 1 if self._lease_judge is not None else len(self._replicas)
+        if leaders != wanted:
+            self._violations.append(f"{leaders} schedulers lead, and {wanted} should")
 
     def _note(self, collection: str) -> None:
         """Take a change into the digest."""
@@ -178,97 +207,90 @@ class _Soak:
             self._digest.update(f"{loop.time():.9f} {change.type} ".encode())
             self._digest.update(msgspec.json.encode(change.object))
 
-    # The scheduler's lives.
-
-    def _start_scheduler(self) -> None:
-        self._lives += 1
-        self._process = Process(f"scheduler {self._lives}")
-        self._scheduler = None
-        task = self._process.start(self._live(self._process))
-        task.add_done_callback(self._ended)
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and task.exception() is not None:
-            self._violations.append(f"the scheduler ended: {task.exception()!r}")
-
-    async def _live(self, process: Process) -> None:
-        registry, features, config = _settings()
-        clock, metrics = self._clock, Metrics()
-        transport = self._server.transport(process)
-        client = Client(transport, limit=rate_limit(50.0, 100, clock), clock=clock)
-        random = Random(f"{self._seed}/{process.name}")
-        broadcaster = EventBroadcaster(client, clock, random=random, hostname="simulated")
-        informers = InformerFactory(client, clock=clock, random=random)
-        scheduler = self._scheduler = Scheduler(
-            config,
-            client=client,
-            informers=informers,
-            registry=registry,
-            features=features,
-            clock=clock,
-            random=random,
-            metrics=metrics,
-            events_of=cache(broadcaster.recorder),
-            # Pods that hints forget must stay forgotten, to be found.
-            max_in_unschedulable=1e9,
-        )
-        broadcaster.start()
-        informers.start()
-        await informers.wait_synced()
-        scheduler.inbox.drain()
-        await scheduler.run()
-
     async def _look_inside(self) -> None:
         """Check cache and queue now and then, between two cycles."""
         loop = asyncio.get_running_loop()
         while loop.time() < STORM_SECONDS:
             await asyncio.sleep(self._random.uniform(1.0, 20.0))
-            scheduler = self._scheduler
-            if scheduler is not None:
-                scheduler.inbox.post(self._check, scheduler)
+            for replica in self._replicas:
+                if replica.scheduler is not None:
+                    replica.scheduler.inbox.post(self._check, replica.scheduler)
 
     def _check(self, scheduler: Scheduler) -> None:
         self._violations += check_inside(scheduler)
 
     # Disasters.
 
+    def _some_replica(self) -> Replica:
+        """Choose who is hit: more often one that leads."""
+        if len(self._replicas) == 1:
+            return self._replicas[0]
+        leaders = [replica for replica in self._replicas if replica.leads]
+        wanted = leaders if leaders and self._random.random() < 0.7 else self._replicas
+        return self._random.choice(wanted)
+
     async def _kill_at(self, moments: Sequence[float]) -> None:
         for moment in moments:
             await self._until(moment)
+            replica = self._some_replica()
+            process = replica.process
             if self._random.random() < 0.5:
-                await self._kill_at_bind()
-            elif self._random.random() < 0.3 and self._scheduler is not None:
-                await self._scheduler.stop()
+                await self._at_next_bind(process.kill)
+            elif self._random.random() < 0.3:
+                await replica.stop()
             else:
                 for _ in range(self._random.randint(0, 8)):
                     await asyncio.sleep(0)
-            self._process.kill()
-            await asyncio.sleep(self._random.choice((0.1, self._random.uniform(0.0, 20.0))))
-            self._start_scheduler()
-
-    async def _kill_at_bind(self) -> None:
-        """Kill the scheduler as its next bind is carried out, if there is one soon."""
-        process, check, done = self._process, self._server.before_bind, asyncio.Event()
-
-        def kill(pod: Json, node_name: str) -> None:
-            check(pod, node_name)
             process.kill()
+            await asyncio.sleep(self._random.choice((0.1, self._random.uniform(0.0, 20.0))))
+            replica.start_again(process)
+
+    def _lonely_moments(self) -> tuple[float, ...]:
+        """Have somebody lose touch in every run in which others can take over."""
+        return (self._random.uniform(10.0, 60.0),) if self._lease_judge is not None else ()
+
+    async def _part_at(self, moments: Sequence[float]) -> None:
+        """Let the network of a scheduler be down for a while."""
+        for moment in moments:
+            await self._until(moment)
+            process = self._some_replica().process
+            process.link.clear()
+            await asyncio.sleep(self._random.choice((2.0, self._random.uniform(5.0, 40.0))))
+            process.link.set()
+
+    def _hook_binds(self) -> None:
+        check = self._server.before_bind
+
+        def bound(pod: Json, node_name: str) -> None:
+            check(pod, node_name)
+            acts, self._at_bind = self._at_bind, []
+            for act in acts:
+                act()
+
+        self._server.before_bind = bound
+
+    async def _at_next_bind(self, act: Callable[[], None]) -> None:
+        """Do something as the next bind is carried out, if there is one soon."""
+        done = asyncio.Event()
+
+        def both() -> None:
+            act()
             done.set()
 
-        self._server.before_bind = kill
+        self._at_bind.append(both)
         try:
             async with asyncio.timeout(10.0):
                 await done.wait()
         except TimeoutError:
-            return
-        finally:
-            self._server.before_bind = check
+            self._at_bind.remove(both)
 
     async def _restart_at(self, moments: Sequence[float]) -> None:
         for moment in moments:
             await self._until(moment)
             if self._random.random() < 0.5:
                 self._store.compact()
+            if self._random.random() < 0.5:
+                await self._at_next_bind(self._server.go_down)
             await self._server.restart(self._random.choice((0.0, self._random.uniform(0.1, 20.0))))
 
     async def _compact_at(self, moments: Sequence[float]) -> None:
@@ -351,7 +373,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             failed += bool(report.violations)
             print(report, flush=True)
         if given.seed is not None:
-            print(f"weather: {report.weather}\ndigest: {report.digest}")
+            print(f"company: {report.company.name}\nweather: {report.weather}")
+            print(f"digest: {report.digest}")
     seconds = time.monotonic() - started
     print(f"{len(seeds)} seeds, {binds} binds, {failed} failed, {seconds:.1f} s")
     return 1 if failed else 0

@@ -36,6 +36,11 @@ class Process:
     def __init__(self, name: str) -> None:
         self.name = name
         self.dead = False
+        #: Set while its network works.
+        self.link = asyncio.Event()
+        self.link.set()
+        #: What a simulation remembers of it.
+        self.notes: dict[Any, Any] = {}
         self._tasks: dict[asyncio.Task[Any], None] = {}
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
@@ -54,6 +59,11 @@ class Process:
         """Count a task in until it ends."""
         self._tasks[task] = None
         task.add_done_callback(lambda task: self._tasks.pop(task, None))
+
+
+def current_process() -> Process | None:
+    """Return the process within which this runs, or which set a timer that this is the end of."""
+    return _process.get()
 
 
 class VirtualLoop(asyncio.BaseEventLoop):

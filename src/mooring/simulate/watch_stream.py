@@ -11,6 +11,7 @@ import msgspec
 from mooring.errors import NoAnswerError
 from mooring.simulate.faults import StreamEnd
 from mooring.simulate.object_store import ADDED, DELETED, MODIFIED, Change, Json
+from mooring.simulate.virtual_loop import current_process
 
 if TYPE_CHECKING:
     from mooring.simulate.api_server import ApiServer
@@ -44,6 +45,7 @@ class WatchStream:
         self._version = version
         self._seconds = seconds
         self._idle_timeout = idle_timeout
+        self.process = current_process()
         self._cut = False
         self._wake = asyncio.Event()
 
@@ -104,6 +106,8 @@ class WatchStream:
         """Let a message travel; a connection that breaks meanwhile loses it."""
         left = breaks - asyncio.get_running_loop().time()
         await asyncio.sleep(max(0.0, min(seconds, left)))
+        if self.process is not None:
+            await self.process.link.wait()
 
     async def _wait(self, seconds: float) -> None:
         self._wake.clear()
