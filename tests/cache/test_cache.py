@@ -6,6 +6,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from msgspec import to_builtins
 
 from mooring.api import Node, Pod, decode
 from mooring.api.labels import Requirement, Selector
@@ -204,6 +205,27 @@ def test_the_informers_word_confirms_an_assumed_pod_even_on_another_node() -> No
     cache.add_pod(pod("p2", "n1", cpu="1"))
     assert not cache.is_assumed("p2")
     assert cache.nodes.pod_count.tolist() == [1, 2]
+
+
+def test_a_resize_that_can_never_be_done_gives_its_room_back() -> None:
+    cache = filled()
+    status = {
+        "conditions": [{"type": "PodResizePending", "status": "True", "reason": "Deferred"}],
+        "containerStatuses": [
+            {
+                "name": "c",
+                "allocatedResources": {"cpu": "1"},
+                "resources": {"requests": {"cpu": "1"}},
+            }
+        ],
+    }
+    resized = {"apiVersion": "v1", "kind": "Pod", **to_builtins(pod("p2", "n0", cpu="3"))}
+    cache.add_pod(decode({**resized, "status": status}))
+    assert cache.nodes.requested("cpu").tolist() == [3100, 100]
+    status["conditions"][0]["reason"] = "Infeasible"
+    cache.update_pod(decode({**resized, "status": status}))
+    assert cache.nodes.requested("cpu").tolist() == [1100, 100]
+    cache.validate()
 
 
 def test_label_questions_are_answered_by_distinct_value() -> None:

@@ -186,6 +186,23 @@ def test_weights_that_could_overflow_are_refused() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("weights", "refused"),
+    [
+        pytest.param((-1, 1), True, id="nothing may follow a total below zero"),
+        pytest.param((1, -1), False, id="the last may be negative"),
+        pytest.param((3, -1, 1), False, id="or one that leaves the total above zero"),
+    ],
+)
+def test_negative_weights_overflow_as_the_references_do(
+    weights: tuple[int, ...], refused: bool
+) -> None:
+    named = tuple(PluginRef(name=f"P{index}", weight=one) for index, one in enumerate(weights))
+    points_of = {plugin.name: frozenset({Point.SCORE}) for plugin in named}
+    _, errors = expand_profile(Profile(plugins=Plugins(score=PluginSet(enabled=named))), points_of)
+    assert any("overflow" in error.message for error in errors) == refused
+
+
 def test_the_built_ins_implement_the_points_of_the_reference() -> None:
     registry = default_registry()
     points = {name: {point.key for point in registry.points(name) if point.key} for name in POINTS}

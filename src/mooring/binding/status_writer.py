@@ -7,8 +7,7 @@ A nomination that stays on the server by mistake keeps room from others. So a wr
 passing reason is made again, and what is written is compared with the server's last answer where
 the informer is behind it. kube-scheduler does neither; its flush after 5 minutes mends what it can.
 
-# kube-scheduler: schedule_one.go (updatePod), pkg/api/v1/pod/util.go (UpdatePodCondition),
-# util/utils.go (PatchPodStatus)
+# kube-scheduler: schedule_one.go (updatePod)
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from mooring.api import Condition, Pod
+from mooring.api.pod_conditions import condition_patch
 from mooring.errors import ApiError
 from mooring.framework.handle import Client
 from mooring.observe.clock import Clock
@@ -179,9 +178,8 @@ class StatusWriter:
         status: dict[str, Any] = {}
         latest = self._latest(pod)
         if change.condition is not None:
-            condition = self._changed(latest or pod, change.condition, certain=latest is not None)
-            if condition is not None:
-                status["conditions"] = [condition]
+            now, certain = self._clock.now(), latest is not None
+            status |= condition_patch(latest or pod, change.condition, now, certain=certain)
         nominated = change.nominated_node_name
         if nominated is not None and (
             latest is None or nominated != latest.status.nominated_node_name
@@ -193,27 +191,6 @@ class StatusWriter:
         # sends none, and may nominate the new pod where the old one was.
         return {"metadata": {"uid": pod.metadata.uid}, "status": status}
 
-    def _changed(self, pod: Pod, wanted: Condition, *, certain: bool) -> dict[str, Any] | None:
-        """Return the condition as it is to be written; None where the pod certainly has it."""
-        changed_at = _rfc3339(self._clock.now())
-        for condition in pod.status.conditions:
-            if condition.type != wanted.type:
-                continue
-            if condition.status == wanted.status:
-                said = (condition.reason, condition.message)
-                if certain and said == (wanted.reason, wanted.message):
-                    return None
-                changed_at = condition.last_transition_time or changed_at
-        return {
-            "type": wanted.type,
-            "status": wanted.status,
-            "reason": wanted.reason,
-            "message": wanted.message,
-            "lastProbeTime": None,
-            "lastTransitionTime": changed_at,
-            "observedGeneration": pod.metadata.generation,
-        }
-
 
 def _is_passing(error: ApiError) -> bool:
     """Tell whether the same write may succeed later."""
@@ -223,10 +200,6 @@ def _is_passing(error: ApiError) -> bool:
 def _version(pod: Pod) -> int:
     text = pod.metadata.resource_version
     return int(text) if text.isdecimal() else 0
-
-
-def _rfc3339(seconds: float) -> str:
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _told(change: StatusChange) -> dict[str, Any]:

@@ -164,11 +164,13 @@ def _score_weights(
         if Point.SCORE not in points_of.get(plugin.name, ()) or plugin.name in weights:
             continue
         weights[plugin.name] = plugin.weight or 1
-        total += weights[plugin.name] * MAX_NODE_SCORE
-        if total > MAX_TOTAL_SCORE:
+        score = weights[plugin.name] * MAX_NODE_SCORE
+        # What is left wraps around after a negative weight, so that no plugin may follow.
+        if total < 0 or score > MAX_TOTAL_SCORE - total:
             text = "score plugins: total score of Score plugins could overflow"
             errors.append(FieldError("score", text))
             break
+        total += score
     return weights
 
 

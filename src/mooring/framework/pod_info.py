@@ -7,15 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from operator import attrgetter
 
 import msgspec
 from msgspec.structs import replace
 
-from mooring.api import Pod, PodAffinityTerm
+from mooring.api import Pod, PodAffinityTerm, PodStatus
 from mooring.api.labels import Selector
 from mooring.api.meta import parse_time
 from mooring.api.ports import host_ports
-from mooring.api.requests import RequestOptions, pod_non_zero_requests, pod_requests
+from mooring.api.requests import (
+    RequestOptions,
+    is_resize_infeasible,
+    pod_non_zero_requests,
+    pod_requests,
+)
 from mooring.api.scheduling import PodAffinity, PodAntiAffinity
 from mooring.framework.features import FeatureGates
 
@@ -83,7 +89,10 @@ def _parse_term(namespace: str, term: PodAffinityTerm, weight: int = 0) -> Affin
 
 
 class PodInfo:
-    """Hold a pod and what the scheduler derives from it. Immutable once made."""
+    """Hold a pod and what the scheduler derives from it.
+
+    Immutable once made, but that the cache replaces the pod by a newer one that counts alike.
+    """
 
     __slots__ = (
         "claim_keys",
@@ -155,6 +164,27 @@ def _asks_for_cpu_and_memory(pod: Pod) -> bool:
         if "cpu" not in requests or "memory" not in requests:
             return False
     return bool(pod.spec.containers)
+
+
+#: What may change about a pod on a node without a change in what a plugin is answered.
+_PASSING = {"conditions", "observed_generation", "nominated_node_name"}
+_meta = attrgetter("annotations", "deletion_timestamp", "owner_references")
+_status = attrgetter(*(name for name in PodStatus.__struct_fields__ if name not in _PASSING))
+
+
+def counts_alike(old: Pod, new: Pod) -> bool:
+    """Tell whether two states of a pod differ in nothing but their labels that counts on its node.
+
+    Of conditions only that counts which says that a resize can never be done; finalizers, versions
+    and the nominated node do not. (Labels are told apart: the API server adds those of the zone
+    when it binds a pod.)
+    """
+    return (
+        old.spec == new.spec
+        and _meta(old.metadata) == _meta(new.metadata)
+        and _status(old.status) == _status(new.status)
+        and is_resize_infeasible(old) == is_resize_infeasible(new)
+    )
 
 
 #: Above this many remembered pods the memo starts over; pods on nodes keep their PodInfo anyway.

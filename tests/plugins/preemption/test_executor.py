@@ -74,6 +74,16 @@ def preempt(handle: FakeHandle) -> Executor:
     return executor
 
 
+def test_a_victim_is_told_why_and_since_when() -> None:
+    handle = FakeHandle()
+    preempt(handle)
+    verb, name, patch = handle.sent[0]
+    (condition,) = patch["status"]["conditions"]
+    assert (verb, name, condition["type"]) == ("patch", "first", "DisruptionTarget")
+    assert condition["lastTransitionTime"]
+    assert condition["observedGeneration"] == VICTIMS[0].metadata.generation
+
+
 GONE, FAULT = ApiError(404, "gone"), ApiError(500, "etcdserver: request timed out")
 
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from mooring.api import Pod
+from mooring.api import Condition, Pod
+from mooring.api.pod_conditions import condition_patch
 from mooring.errors import ApiError
 from mooring.framework.handle import Handle
 from mooring.observe.logs import vlog
@@ -150,18 +151,17 @@ class Executor:
 
     async def _delete(self, preemptor: Pod, victim: Pod) -> None:
         meta = victim.metadata
-        condition = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": "PreemptionByScheduler",
-            "message": f"{preemptor.spec.scheduler_name}: preempting to accommodate a higher "
+        condition = Condition(
+            type="DisruptionTarget",
+            status="True",
+            reason="PreemptionByScheduler",
+            message=f"{preemptor.spec.scheduler_name}: preempting to accommodate a higher "
             "priority pod",
-        }
-        await self._handle.client.patch(
-            Pod,
-            meta.name,
-            meta.namespace,
-            {"metadata": {"uid": meta.uid}, "status": {"conditions": [condition]}},
-            subresource="status",
         )
+        status = condition_patch(victim, condition, self._handle.clock.now())
+        if status:
+            patch = {"metadata": {"uid": meta.uid}, "status": status}
+            await self._handle.client.patch(
+                Pod, meta.name, meta.namespace, patch, subresource="status"
+            )
         await self._handle.client.delete(Pod, meta.name, meta.namespace, uid=meta.uid)

@@ -1,0 +1,46 @@
+"""The condition of a pod as it is to be written."""
+
+# kube-scheduler: pkg/api/v1/pod/util.go (UpdatePodCondition), util/utils.go (PatchPodStatus)
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from mooring.api.meta import Condition
+from mooring.api.pod import Pod
+
+
+def condition_patch(
+    pod: Pod, wanted: Condition, now: float, *, certain: bool = True
+) -> dict[str, Any]:
+    """Return what a strategic merge patch says under `status` so that a pod gets a condition.
+
+    It is empty where the pod has the condition, unless that is not `certain`. The time of the last
+    transition stays where the condition's status does; a new condition comes after the others.
+    """
+    changed_at = datetime.fromtimestamp(int(now), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    types = [condition.type for condition in pod.status.conditions]
+    if wanted.type not in types:
+        types.append(wanted.type)
+    for condition in pod.status.conditions:
+        if condition.type != wanted.type or condition.status != wanted.status:
+            continue
+        said = (condition.reason, condition.message)
+        if certain and said == (wanted.reason, wanted.message):
+            return {}
+        changed_at = condition.last_transition_time or changed_at
+    written = {
+        "type": wanted.type,
+        "status": wanted.status,
+        "reason": wanted.reason,
+        "message": wanted.message,
+        "lastProbeTime": None,
+        "lastTransitionTime": changed_at,
+        "observedGeneration": pod.metadata.generation,
+    }
+    patch: dict[str, Any] = {"conditions": [written]}
+    if len(types) > 1:
+        # Without it, the server puts a new item of a list before the others.
+        patch["$setElementOrder/conditions"] = [{"type": one} for one in types]
+    return patch
