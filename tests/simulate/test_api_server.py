@@ -16,7 +16,14 @@ from mooring.client.resources import ListOptions
 from mooring.errors import ApiError, NoAnswerError
 from mooring.informers.factory import LIVE_PODS
 from mooring.simulate.api_server import ApiServer
-from mooring.simulate.faults import FaultPlan, RequestFault, StreamEnd, Weather, draw_weather
+from mooring.simulate.faults import (
+    Breakage,
+    FaultPlan,
+    RequestFault,
+    StreamEnd,
+    Weather,
+    draw_weather,
+)
 from mooring.simulate.object_store import PODS, ObjectStore
 from mooring.simulate.virtual_loop import LoopClock, Process, run_virtually
 
@@ -272,5 +279,111 @@ def test_a_dead_process_reaches_nobody() -> None:
         with pytest.raises(asyncio.CancelledError):
             await scene.client.bind(scene.pod, "one")
         assert scene.node_of("a") == ""
+
+    play(bind)
+
+
+def test_a_server_that_has_just_started_refuses_for_a_while() -> None:
+    async def ask(scene: Scene) -> set[int]:
+        await scene.server.restart(1.0)
+        met = set()
+        for _ in range(100):
+            try:
+                await scene.client.get(Pod, "a", "default")
+                met.add(200)
+            except ApiError as error:
+                met.add(error.status)
+        assert scene.node_of("a") == ""
+        await asyncio.sleep(20.0)
+        await scene.client.get(Pod, "a", "default")
+        return met
+
+    assert play(ask, replace(CALM, warming=20.0)) == {200, 401, 403}
+
+
+def test_what_is_refused_so_is_not_carried_out() -> None:
+    async def bind(scene: Scene) -> None:
+        scene.server.faults.refusal = lambda: 403  # type: ignore[method-assign]
+        await scene.server.restart(0.0)
+        with pytest.raises(ApiError) as refused:
+            await scene.client.bind(scene.pod, "one")
+        assert refused.value.is_forbidden
+        assert scene.node_of("a") == ""
+
+    play(bind, replace(CALM, warming=20.0))
+
+
+@pytest.mark.parametrize("breakage", list(Breakage), ids=lambda breakage: breakage.name)
+def test_however_an_exchange_breaks_the_request_counts_as_sent(breakage: Breakage) -> None:
+    async def bind(scene: Scene) -> None:
+        with pytest.raises(NoAnswerError) as broken:
+            await scene.client.bind(scene.pod, "one")
+        assert broken.value.sent
+        assert scene.node_of("a") == "one"
+
+    play(bind, replace(only(RequestFault.CUT_APPLIED), breakages=(breakage,)))
+
+
+def test_what_is_under_way_when_the_server_goes_down_gets_no_answer() -> None:
+    async def bind(scene: Scene) -> None:
+        scene.server.before_bind = lambda pod, node_name: scene.server.go_down()
+        with pytest.raises(NoAnswerError) as broken:
+            await scene.client.bind(scene.pod, "one")
+        assert broken.value.sent
+        assert scene.node_of("a") == "one"
+
+    play(bind)
+
+
+async def bind_within(scene: Scene) -> asyncio.Task[None]:
+    """Begin to bind, as a process whose network is down."""
+    scene.process.link.clear()
+    task = scene.process.start(scene.client.bind(scene.pod, "one"))
+    await asyncio.sleep(10.0)
+    assert not task.done()
+    assert scene.node_of("a") == ""
+    return task
+
+
+def test_a_request_waits_until_the_network_works_again() -> None:
+    async def bind(scene: Scene) -> None:
+        task = await bind_within(scene)
+        scene.process.link.set()
+        await task
+        assert scene.node_of("a") == "one"
+
+    play(bind)
+
+
+def test_but_not_for_ever() -> None:
+    async def bind(scene: Scene) -> None:
+        task = await bind_within(scene)
+        with pytest.raises(NoAnswerError) as failed:
+            await task
+        assert failed.value.sent
+        scene.process.link.set()
+        assert scene.node_of("a") == ""
+
+    play(bind)
+
+
+@pytest.mark.parametrize(
+    ("late", "seconds", "node"),
+    [
+        pytest.param(False, 5.0, "", id="never, unless that is asked for"),
+        pytest.param(True, None, "", id="never"),
+        pytest.param(True, 5.0, "one", id="late"),
+    ],
+)
+def test_a_bind_whose_sender_has_died_arrives(late: bool, seconds: float | None, node: str) -> None:
+    async def bind(scene: Scene) -> None:
+        scene.server.late_writes = late
+        scene.server.faults.lateness = lambda: seconds  # type: ignore[method-assign]
+        await bind_within(scene)
+        scene.process.kill()
+        await asyncio.sleep(4.0)
+        assert scene.node_of("a") == ""
+        await asyncio.sleep(4.0)
+        assert scene.node_of("a") == node
 
     play(bind)

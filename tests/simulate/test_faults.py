@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-from mooring.simulate.faults import FaultPlan, RequestFault, StreamEnd, draw_weather
+from mooring.simulate.faults import Breakage, FaultPlan, RequestFault, StreamEnd, draw_weather
 
 WEATHERS = [draw_weather(Random(seed), 90.0) for seed in range(300)]
 
@@ -16,14 +16,25 @@ def test_some_seeds_have_each_fault_and_some_have_none() -> None:
     requests = {fault for weather in WEATHERS for fault in weather.request_faults}
     assert requests == set(RequestFault) - {RequestFault.NONE}
     assert {end for weather in WEATHERS for end in weather.stream_ends} == set(StreamEnd)
-    for part in ("requests", "slow", "duplicates", "stream_seconds", "kills", "restarts"):
+    assert {one for weather in WEATHERS for one in weather.breakages} == set(Breakage)
+    for part in (
+        "requests",
+        "slow",
+        "duplicates",
+        "stream_seconds",
+        "kills",
+        "restarts",
+        "warming",
+        "partitions",
+    ):
         values = [bool(getattr(weather, part)) for weather in WEATHERS]
         assert any(values) and not all(values), part
 
 
 def test_all_faults_end_with_the_storm() -> None:
     for weather in WEATHERS:
-        for moments in (weather.kills, weather.restarts, weather.compactions):
+        disasters = (weather.kills, weather.restarts, weather.compactions, weather.partitions)
+        for moments in disasters:
             assert all(0 < moment <= 90.0 for moment in moments)
         plan = FaultPlan(weather, Random(0))
         plan.active = False
