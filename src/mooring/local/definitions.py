@@ -36,6 +36,16 @@ def prepare(cluster: Cluster, definition: Object) -> None:
     }
 
 
+def prepare_dry_run(definition: Object) -> None:
+    """Give a definition the status that it has before its names have been looked at."""
+    versions = definition["spec"].get("versions") or ()
+    definition["status"] = {
+        "conditions": None,
+        "acceptedNames": {"plural": "", "kind": ""},
+        "storedVersions": [one["name"] for one in versions if one.get("storage")],
+    }
+
+
 def _accept(cluster: Cluster, definition: Object, had: Object) -> tuple[Object, str, str]:
     """Return the names that no other definition of the group has, and why the others are not."""
     # apiextensions-apiserver: pkg/controller/status/naming_controller.go

@@ -192,6 +192,9 @@ def _drop(service: Object, before: Object) -> None:
                 port.pop("nodePort", None)
     if was == "LoadBalancer" != kind:
         dropped += ["allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort"]
+    local = {"type": "LoadBalancer", "externalTrafficPolicy": "Local"}.items()
+    if local <= before.items() and not local <= spec.items():
+        dropped.append("healthCheckNodePort")
     for name in dropped:
         if spec.get(name) == before.get(name):
             spec.pop(name, None)

@@ -21,6 +21,8 @@ from mooring.local.validation.custom import check_custom
 Object = dict[str, Any]
 
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+_CLAIMS = ("resource.k8s.io/resourceclaims", "resource.k8s.io/resourceclaimtemplates")
+_ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 _STATUS_PARTS = ("status", "approval")
 _TRACKED = ("managedFields", "resourceVersion")
 _DATA_SOURCES = (
@@ -95,6 +97,8 @@ def prepare_create(cluster: Cluster, served: Served, obj: Object, *, dry_run: bo
         obj["metadata"]["generation"] = 1
     if served.store == "/services":
         services.prepare(cluster, obj, dry_run=dry_run)
+    elif served.store == definitions.RESOURCE and dry_run:
+        definitions.prepare_dry_run(obj)
     elif (prepare := _CREATES.get(served.store)) is not None:
         prepare(cluster, obj)
 
@@ -158,6 +162,35 @@ def _job(cluster: Cluster, obj: Object) -> None:
         metadata["labels"] = dict(labels)
 
 
+def _slice(cluster: Cluster, obj: Object) -> None:
+    """Note since when devices are tainted."""
+    for device in obj["spec"].get("devices") or ():
+        for taint in device.get("taints") or ():
+            taint.setdefault("timeAdded", cluster.timestamp())
+
+
+def _admin_problems(cluster: Cluster, served: Served, obj: Object) -> list[validation.Problem]:
+    """Refuse access for administrators outside of namespaces that are labelled for it."""
+    # kube-apiserver: pkg/registry/resource/utils.go, AuthorizedForAdmin
+    if served.store not in _CLAIMS:
+        return []
+    name = obj["metadata"].get("namespace") or ""
+    namespace = cluster.lookup("/namespaces", "", name) or {"metadata": {}}
+    if (namespace["metadata"].get("labels") or {}).get(_ADMIN_LABEL) == "true":
+        return []
+    spec = obj["spec"].get("spec") if served.store == _CLAIMS[1] else obj["spec"]
+    requests = ((spec or {}).get("devices") or {}).get("requests") or ()
+    why = (
+        f"admin access to devices requires the `{_ADMIN_LABEL}: true` label on the containing "
+        "namespace"
+    )
+    return [
+        ("FieldValueForbidden", f"spec.devices.requests[{i}].adminAccess", f"Forbidden: {why}")
+        for i, request in enumerate(requests)
+        if (request.get("exactly") or {}).get("adminAccess")
+    ]
+
+
 def _account(cluster: Cluster, obj: Object) -> None:
     """Keep the names alone of an account's secrets."""
     # kube-apiserver: pkg/registry/core/serviceaccount/strategy.go, cleanSecretReferences
@@ -171,6 +204,7 @@ _CREATES: dict[str, Callable[[Cluster, Object], None]] = {
     "/pods": pods.prepare_create,
     "/persistentvolumes": _volume,
     "/serviceaccounts": _account,
+    "resource.k8s.io/resourceslices": _slice,
     "/persistentvolumeclaims": _claim,
     "batch/jobs": _job,
     definitions.RESOURCE: definitions.prepare,
@@ -184,6 +218,7 @@ def check_create(cluster: Cluster, served: Served, obj: Object) -> None:
         problems += definitions.check_scale(served.custom, obj)
     else:
         problems = validation.check_create(_asked(served, obj), obj["kind"], obj)
+        problems += _admin_problems(cluster, served, obj)
     _refuse(served, obj, problems)
 
 
@@ -228,6 +263,7 @@ def prepare_update(
     elif served.store == "apps/daemonsets":
         _count_template(obj, old)
     counted = served.store in _GENERATION and served.store != _PRIORITY_CLASSES
+    counted = counted or served.store == "storage.k8s.io/csidrivers"
     if counted or served.custom is not None:
         ignored = ("metadata", "status")
         before = {key: value for key, value in old.items() if key not in ignored}

@@ -219,6 +219,29 @@ def _storage_key(served: Served, metadata: Object) -> str:
     return "/".join(["/registry", *(one for one in parts if one)])
 
 
+_CONDITIONAL = frozenset(
+    {
+        "node.k8s.io/runtimeclasses",
+        "policy/poddisruptionbudgets",
+        "storage.k8s.io/csidrivers",
+        "storage.k8s.io/csinodes",
+        "storage.k8s.io/csistoragecapacities",
+        "storage.k8s.io/volumeattachments",
+        "coordination.k8s.io/leases",
+        "admissionregistration.k8s.io/validatingadmissionpolicies",
+        "admissionregistration.k8s.io/validatingadmissionpolicybindings",
+        "admissionregistration.k8s.io/validatingwebhookconfigurations",
+        "admissionregistration.k8s.io/mutatingwebhookconfigurations",
+    }
+)
+"""What is replaced only by who knows its version; kube-apiserver: AllowUnconditionalUpdate"""
+_NO_VERSION = (
+    "FieldValueInvalid",
+    "metadata.resourceVersion",
+    "Invalid value: 0: must be specified for an update",
+)
+
+
 def _preconditions(write: Write, live: Object, obj: Object) -> None:
     served, metadata, there = write.served, obj["metadata"], live["metadata"]
     uid, version = metadata.get("uid"), metadata.get("resourceVersion")
@@ -229,6 +252,9 @@ def _preconditions(write: Write, live: Object, obj: Object) -> None:
             f"ResourceVersion: 0, AdditionalErrorMsg: {failed}: {there['uid']}"
         )
         raise refusals.conflict(served.name, served.group, there["name"], why)
+    blind = write.request.method == "PUT" and version in (None, "", "0")
+    if blind and served.store in _CONDITIONAL and not write.subresource:
+        raise refusals.invalid(served.kind, served.group, there["name"], [_NO_VERSION])
     if version and not (version.isascii() and version.isdigit()):
         raise refusals.failure(f'strconv.ParseUint: parsing "{version}": invalid syntax')
     if version and version != "0" and version != there["resourceVersion"]:

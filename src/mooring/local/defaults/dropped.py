@@ -31,4 +31,5 @@ CONVERSIONS: dict[str, Callable[[Object], None]] = {
     "coordination.v1.LeaseSpec": _without("strategy", "preferredHolder"),
     "apps.v1.RollingUpdateStatefulSetStrategy": _without("maxUnavailable"),
     "discovery.v1.Endpoint": _without("deprecatedTopology"),
+    "resource.v1.DeviceAttribute": _without("bools", "ints", "strings", "versions"),
 }

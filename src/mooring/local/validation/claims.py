@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 
 from mooring.api.quantity import parse_nanos
+from mooring.local.validation.changes import claim_as_go, difference
 from mooring.local.validation.metadata import check_annotations, check_labels, check_selector
 from mooring.local.validation.problems import (
     Object,
@@ -71,15 +72,19 @@ def check_claim_spec(spec: Object, path: str) -> list[Problem]:
 
 def check_claim_template(template: Object, path: str) -> list[Problem]:
     """Check the template of the claims that a pod's volumes are made of."""
-    metadata = template.get("metadata") or {}
-    problems = check_annotations(metadata.get("annotations"), f"{path}.metadata.annotations")
-    problems += check_labels(metadata.get("labels"), f"{path}.metadata.labels")
-    problems += [
-        forbidden(f"{path}.metadata.{'uID' if name == 'uid' else name}", "cannot be set")
+    problems = check_template_metadata(template.get("metadata") or {}, f"{path}.metadata")
+    return problems + check_claim_spec(template["spec"], f"{path}.spec")
+
+
+def check_template_metadata(metadata: Object, path: str) -> list[Problem]:
+    """Check what a template says of the metadata of what is made from it: no more than labels."""
+    problems = check_annotations(metadata.get("annotations"), f"{path}.annotations")
+    problems += check_labels(metadata.get("labels"), f"{path}.labels")
+    return problems + [
+        forbidden(f"{path}.{'uID' if name == 'uid' else name}", "cannot be set")
         for name, value in metadata.items()
         if value not in (None, "") and name not in ("annotations", "labels")
     ]
-    return problems + check_claim_spec(template["spec"], f"{path}.spec")
 
 
 def _sources(spec: Object, path: str) -> list[Problem]:
@@ -118,8 +123,7 @@ def check_claim_update(claim: Object, old: Object) -> list[Problem]:
     problems = check_claim(claim)
     new, before = copy.deepcopy(claim["spec"]), copy.deepcopy(old["spec"])
     if not before.get("volumeName"):
-        before.pop("volumeName", None)
-        new.pop("volumeName", None)
+        before["volumeName"] = new.setdefault("volumeName", "")
     if before.get("storageClassName") is None:
         new.pop("storageClassName", None)
     bound = claim["status"].get("phase") == "Bound"
@@ -128,10 +132,12 @@ def check_claim_update(claim: Object, old: Object) -> list[Problem]:
     if bound:
         if new["resources"].get("requests"):
             new["resources"]["requests"]["storage"] = old_size
-        for spec in (new, before):
-            spec.pop("volumeAttributesClassName", None)
+        new.pop("volumeAttributesClassName", None)
+        if before.get("volumeAttributesClassName") is not None:
+            new["volumeAttributesClassName"] = before["volumeAttributesClassName"]
     if new != before:
-        problems.append(forbidden("spec", f"{IMMUTABLE_SPEC}\n"))
+        shown = difference(claim_as_go(before), claim_as_go(new))
+        problems.append(forbidden("spec", f"{IMMUTABLE_SPEC}\n{shown}"))
     held = (old["status"].get("capacity") or {}).get("storage", "0")
     if parse_nanos(new_size) < parse_nanos(old_size) and parse_nanos(new_size) <= parse_nanos(held):
         where = "spec.resources.requests.storage"

@@ -142,14 +142,17 @@ def check_replication_controller(controller: Object) -> list[Problem]:
     problems += non_negative("spec.replicas", spec.get("replicas"))
     if template is None:
         return [*problems, required("spec.template")]
-    labels = (template.get("metadata") or {}).get("labels") or {}
-    if selector and any(labels.get(key) != value for key, value in selector.items()):
+    labels = (template.get("metadata") or {}).get("labels")
+    if selector and any((labels or {}).get(key) != value for key, value in selector.items()):
         why = "`selector` does not match template `labels`"
         problems.append(invalid("spec.template.metadata.labels", labels, why))
     problems += check_template(template, "spec.template")
     if template["spec"].get("restartPolicy") != "Always":
         given = template["spec"].get("restartPolicy")
         problems.append(not_supported("spec.template.spec.restartPolicy", given, ("Always",)))
+    if template["spec"].get("activeDeadlineSeconds") is not None:
+        why = "activeDeadlineSeconds in ReplicationController is not Supported"
+        problems.append(forbidden("spec.template.spec.activeDeadlineSeconds", why))
     return problems
 
 

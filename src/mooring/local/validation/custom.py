@@ -79,6 +79,11 @@ def check_custom(kind: CustomKind, obj: Object, old: Object | None = None) -> li
     return problems + check_rules(kind.schema, obj, old)
 
 
+def check_value(schema: Schema, value: Any, path: str) -> list[Problem]:
+    """Say what is wrong with a value, such as a default, of which a schema is given."""
+    return _check(schema, value, path)
+
+
 def _has_rules(schema: Any) -> bool:
     if isinstance(schema, Mapping):
         return bool(schema.get("x-kubernetes-validations")) or any(map(_has_rules, schema.values()))
@@ -162,17 +167,22 @@ def _fractional(form: str | None, value: float, path: str) -> list[Problem]:
     return [("FieldValueTypeInvalid", path, text), *problems]
 
 
-def _check_text(schema: Schema, value: str, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _check_form(schema: Schema, value: str, path: str) -> list[Problem]:
+    """Check length and pattern; the API server says the first that is wrong."""
+    # kube-openapi: pkg/validation/validate/validator.go, stringValidator
     longest, shortest = schema.get("maxLength"), schema.get("minLength")
     if longest is not None and len(value) > longest:
-        problems.append(too_long(path, longest))
+        return [too_long(path, longest)]
     if shortest is not None and len(value) < shortest:
-        problems.append(_fails(path, value, f"should be at least {shortest} chars long"))
-    if pattern := schema.get("pattern"):
-        compiled = _pattern(pattern)
-        if compiled is not None and compiled.search(value) is None:
-            problems.append(_fails(path, value, f"should match '{pattern}'"))
+        return [_fails(path, value, f"should be at least {shortest} chars long")]
+    compiled = _pattern(pattern) if (pattern := schema.get("pattern")) else None
+    if compiled is not None and compiled.search(value) is None:
+        return [_fails(path, value, f"should match '{pattern}'")]
+    return []
+
+
+def _check_text(schema: Schema, value: str, path: str) -> list[Problem]:
+    problems = _check_form(schema, value, path)
     form = schema.get("format")
     if form and not _has_format(form, value):
         text = f"Invalid value: {shown(value)}: {path} in body must be of type {form}"

@@ -7,10 +7,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mooring.local.validation.custom import check_value
+from mooring.local.validation.definition_parts import check_extensions, check_parts
 from mooring.local.validation.problems import (
     Object,
     Problem,
     each,
+    forbidden,
     immutable,
     invalid,
     not_supported,
@@ -26,7 +29,6 @@ _REASONS = (
     "FieldValueInvalid",
     "FieldValueRequired",
 )
-_COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 STILL_STORED = (
     "missing from spec.versions; {0} was previously a storage version, and must remain in "
     "spec.versions until a storage migration ensures no data remains persisted in {0} and removes "
@@ -86,16 +88,35 @@ def _spec(spec: Object, nothing: list[Object] | None = None) -> list[Problem]:
         problems.append(invalid("spec.versions", versions, why))
     if sum(1 for version in versions if version.get("storage")) != 1:
         problems.append(invalid("spec.versions", versions or nothing, ONE_STORAGE))
-    if versions and (whys := label_1035_problems(versions[0]["name"])):
+    if versions and versions[0]["name"] and (whys := label_1035_problems(versions[0]["name"])):
         problems += each("spec.version", versions[0]["name"], whys)
+    if spec.get("preserveUnknownFields"):
+        why = (
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
+            "spec.versions[*].schema instead"
+        )
+        problems.append(invalid("spec.preserveUnknownFields", True, why))
     return problems + _names(spec["names"], "spec.names") + _conversion(spec.get("conversion"))
 
 
 def _conversion(conversion: Object | None) -> list[Problem]:
     where, problems = "spec.conversion", []
     strategy = (conversion or {}).get("strategy")
-    if not conversion or strategy == "None":
+    if conversion is None:
         return []
+    given = conversion.get("webhook") or {}
+    if strategy == "None":
+        why = "should not be set when strategy is not set to Webhook"
+        return [
+            forbidden(f"{where}.{name}", why)
+            for name, field in (
+                ("webhookClientConfig", "clientConfig"),
+                ("conversionReviewVersions", "conversionReviewVersions"),
+            )
+            if given.get(field) is not None
+        ]
+    if not strategy:
+        return [required(f"{where}.strategy")]
     if strategy != "Webhook":
         return [not_supported(f"{where}.strategy", strategy, ("None", "Webhook"))]
     webhook = conversion.get("webhook") or {}
@@ -125,27 +146,14 @@ def _version(version: Object, path: str, *, single: bool) -> list[Problem]:
             else:
                 problems.append(required(f"{place}.type", "must not be empty at the root"))
         problems += _schema(schema, place, root=True)
-    for i, column in enumerate(version.get("additionalPrinterColumns") or ()):
-        problems += _column(column, f"{path}.additionalPrinterColumns[{i}]")
-    return problems
-
-
-def _column(column: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
-    if not column["name"]:
-        problems.append(required(f"{path}.name"))
-    if not column["type"]:
-        listed = ", ".join(_COLUMN_TYPES)
-        problems.append(required(f"{path}.type", f"must be one of {listed}"))
-    elif column["type"] not in _COLUMN_TYPES:
-        listed = ",".join(_COLUMN_TYPES)
-        problems.append(invalid(f"{path}.type", column["type"], f"must be one of {listed}"))
-    if not column["jsonPath"]:
-        problems.append(required(f"{path}.JSONPath"))
-    elif not column["jsonPath"].startswith((".", "{.")):
-        why = "must be a simple json path starting with ."
-        problems.append(invalid(f"{path}.JSONPath", column["jsonPath"], why))
-    return problems
+        served_status = (version.get("subresources") or {}).get("status") is not None
+        if served_status and schema.get("type") not in (None, "", "object"):
+            why = (
+                'only "object" is allowed as the type at the root of the schema if the status '
+                "subresource is enabled"
+            )
+            problems.append(invalid(f"{place}.type", schema["type"], why))
+    return problems + check_parts(version, path, "spec" if single else path)
 
 
 def _schema(schema: Mapping[str, Any], path: str, *, root: bool = False) -> list[Problem]:
@@ -167,10 +175,16 @@ def _schema(schema: Mapping[str, Any], path: str, *, root: bool = False) -> list
         problems.append(required(f"{path}.items", "must be specified"))
     if isinstance(items, Mapping):
         problems += _schema(items, f"{path}.items")
+    problems += check_extensions(schema, path)
     keys = schema.get("x-kubernetes-list-map-keys")
     if schema.get("x-kubernetes-list-type") == "map" and not keys:
         where = f"{path}.x-kubernetes-list-map-keys"
         problems.append(required(where, "must not be empty if x-kubernetes-list-type is map"))
+    if schema.get("default") is not None and not root:
+        problems += [
+            (reason, f"{path}.default.{field}".rstrip("."), text)
+            for reason, field, text in check_value(schema, schema["default"], "")
+        ]
     for i, rule in enumerate(schema.get("x-kubernetes-validations") or ()):
         problems += _rule(rule, f"{path}.x-kubernetes-validations[{i}]")
     for name, inner in (schema.get("properties") or {}).items():

@@ -1,120 +1,60 @@
-"""Claims to devices, their classes, and what drivers offer."""
+"""What drivers of devices offer."""
 
-# kubernetes: pkg/apis/resource/validation/validation.go
+# kubernetes: pkg/apis/resource/validation/validation.go (ValidateResourceSlice)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from mooring.local.validation.device_claims import (
+    POSITIVE,
+    check_taint,
+    driver_name,
+    qualified_name,
+)
 from mooring.local.validation.problems import (
     Object,
     Problem,
     duplicate,
     each,
+    forbidden,
     immutable,
     invalid,
-    not_supported,
     required,
+    too_long,
 )
 from mooring.local.validation.texts import label_problems, subdomain_problems
 
-_MODES = ("All", "ExactCount")
-_POSITIVE = "must be greater than zero"
 _PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
-
-
-def check_claim(claim: Object) -> list[Problem]:
-    """Check a claim to devices."""
-    return _claim_spec(claim["spec"], "spec")
-
-
-def check_claim_update(claim: Object, old: Object) -> list[Problem]:
-    """Check the change of a claim: its spec stays."""
-    return immutable("spec", claim["spec"], old["spec"])
-
-
-def check_template(template: Object) -> list[Problem]:
-    """Check a template of claims."""
-    return _claim_spec(template["spec"]["spec"], "spec.spec")
-
-
-def _claim_spec(spec: Object, path: str) -> list[Problem]:
-    where = f"{path}.devices.requests"
-    requests: Sequence[Object] = (spec.get("devices") or {}).get("requests") or ()
-    problems: list[Problem] = []
-    seen: set[str] = set()
-    for i, request in enumerate(requests):
-        problems += _request(request, f"{where}[{i}]")
-        if request["name"] in seen:
-            problems.append(duplicate(f"{where}[{i}]", request["name"]))
-        seen.add(request["name"])
-    return problems
-
-
-def _request(request: Object, path: str) -> list[Problem]:
-    name = request["name"]
-    problems = each(f"{path}.name", name, label_problems(name)) if name else []
-    if not name:
-        problems.append(required(f"{path}.name"))
-    exactly, first = request.get("exactly"), request.get("firstAvailable")
-    if (exactly is None) == (not first):
-        if exactly is None:
-            why = "exactly one of `exactly` or `firstAvailable` is required"
-            return [*problems, required(path, why)]
-        why = "exactly one of `exactly` or `firstAvailable` must be specified"
-        return [*problems, invalid(path, request, why)]
-    if exactly is not None:
-        return problems + _exact(exactly, f"{path}.exactly")
-    for i, one in enumerate(first or ()):
-        problems += _exact(one, f"{path}.firstAvailable[{i}]")
-    return problems
-
-
-def _exact(request: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
-    name = request.get("deviceClassName", "")
-    if not name:
-        problems.append(required(f"{path}.deviceClassName"))
-    else:
-        problems += each(f"{path}.deviceClassName", name, subdomain_problems(name))
-    mode, count = request.get("allocationMode"), request.get("count", 0)
-    if mode not in _MODES:
-        problems.append(not_supported(f"{path}.allocationMode", mode, _MODES))
-    elif mode == "ExactCount" and count <= 0:
-        problems.append(invalid(f"{path}.count", count, _POSITIVE))
-    elif mode == "All" and count:
-        why = "must not be specified when allocationMode is 'All'"
-        problems.append(invalid(f"{path}.count", count, why))
-    return problems + _selectors(request.get("selectors") or (), f"{path}.selectors")
-
-
-def _selectors(selectors: Sequence[Object], path: str) -> list[Problem]:
-    return [
-        required(f"{path}[{i}].cel")
-        for i, selector in enumerate(selectors)
-        if selector.get("cel") is None
-    ]
-
-
-def check_device_class(device_class: Object) -> list[Problem]:
-    """Check a class of devices; its expressions are not compiled."""
-    return _selectors(device_class["spec"].get("selectors") or (), "spec.selectors")
+_VALUES = ("bool", "int", "string", "version", "bools", "ints", "strings", "versions")
+_POOL_LENGTH = 253
+_VALUE_LENGTH = 64
+_SEMANTIC = re.compile(
+    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
+    r"(?:-((?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
+    r"(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?"
+    r"(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?",
+    re.ASCII,
+)
+NOT_A_VERSION = "must be a string compatible with semver.org spec 2.0.0"
+NOT_PER_DEVICE = (
+    "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set "
+    "to true in the ResourceSlice spec"
+)
+ONE_VALUE = "exactly one value must be specified"
 
 
 def check_slice(resource_slice: Object) -> list[Problem]:
     """Check what a driver offers."""
     spec = resource_slice["spec"]
-    problems: list[Problem] = []
-    if not spec["driver"]:
-        problems.append(required("spec.driver"))
-    else:
-        problems += each("spec.driver", spec["driver"], subdomain_problems(spec["driver"]))
-    pool = spec["pool"]
-    if not pool["name"]:
-        problems.append(required("spec.pool.name"))
-    if pool["resourceSliceCount"] <= 0:
-        count = pool["resourceSliceCount"]
-        problems.append(invalid("spec.pool.resourceSliceCount", count, _POSITIVE))
+    problems = driver_name(spec["driver"], "spec.driver") + _pool(spec["pool"], "spec.pool")
+    node = spec.get("nodeName")
+    if node == "":
+        why = "must be either unset or set to a non-empty string"
+        problems.append(invalid("spec.nodeName", node, why))
+    elif node is not None:
+        problems += each("spec.nodeName", node, subdomain_problems(node))
     given = [name for name in _PLACES if spec.get(name)]
     listed = ", ".join(f"`{name}`" for name in _PLACES)
     if not given:
@@ -123,7 +63,35 @@ def check_slice(resource_slice: Object) -> list[Problem]:
         shown = f"{{{', '.join(f'`{name}`' for name in given)}}}"
         why = f"exactly one of {listed} is required, but multiple fields are set"
         problems.append(invalid("spec", shown, why))
-    return problems + _devices(spec.get("devices") or ())
+    if spec.get("allNodes") is False:
+        why = "must be either unset or set to true"
+        problems.append(invalid("spec.allNodes", False, why))
+    problems += _devices(spec.get("devices") or ())
+    if not spec.get("perDeviceNodeSelection"):
+        problems += [
+            invalid(f"spec.devices[{i}]", None, NOT_PER_DEVICE)
+            for i, device in enumerate(spec.get("devices") or ())
+            if any(device.get(n) is not None for n in ("nodeName", "nodeSelector", "allNodes"))
+        ]
+    return problems
+
+
+def _pool(pool: Object, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    name, count, generation = pool["name"], pool["resourceSliceCount"], pool["generation"]
+    if not name:
+        problems.append(required(f"{path}.name"))
+    else:
+        if len(name) > _POOL_LENGTH:
+            problems.append(too_long(f"{path}.name", _POOL_LENGTH))
+        for part in name.split("/"):
+            problems += each(f"{path}.name", part, subdomain_problems(part))
+    if count <= 0:
+        problems.append(invalid(f"{path}.resourceSliceCount", count, POSITIVE))
+    if generation < 0:
+        why = "must be greater than or equal to zero"
+        problems.append(invalid(f"{path}.generation", generation, why))
+    return problems
 
 
 def _devices(devices: Sequence[Object]) -> list[Problem]:
@@ -131,13 +99,43 @@ def _devices(devices: Sequence[Object]) -> list[Problem]:
     seen: set[str] = set()
     for i, device in enumerate(devices):
         where, name = f"spec.devices[{i}]", device["name"]
-        if not name:
-            problems.append(required(f"{where}.name"))
-        else:
-            problems += each(f"{where}.name", name, label_problems(name))
+        problems += each(f"{where}.name", name, label_problems(name))
         if name in seen:
             problems.append(duplicate(where, name))
         seen.add(name)
+        problems += _device(device, where)
+    return problems
+
+
+def _device(device: Object, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    for name, attribute in (device.get("attributes") or {}).items():
+        problems += qualified_name(name, f"{path}.attributes")
+        problems += _attribute(attribute or {}, f"{path}.attributes[{name}]")
+    shared = device.get("allowMultipleAllocations")
+    for name, capacity in (device.get("capacity") or {}).items():
+        problems += qualified_name(name, f"{path}.capacity")
+        if capacity.get("requestPolicy") is not None and not shared:
+            where = f"{path}.capacity[{name}].requestPolicy"
+            problems.append(forbidden(where, "allowMultipleAllocations must be true"))
+    for i, taint in enumerate(device.get("taints") or ()):
+        problems += check_taint(taint, f"{path}.taints[{i}]")
+    return problems
+
+
+def _attribute(attribute: Object, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    for field in ("string", "version"):
+        value = attribute.get(field)
+        if value is None:
+            continue
+        if field == "version" and _SEMANTIC.fullmatch(value) is None:
+            problems.append(invalid(f"{path}.{field}", value, NOT_A_VERSION))
+        if len(value) > _VALUE_LENGTH:
+            problems.append(too_long(f"{path}.{field}", _VALUE_LENGTH))
+    count = sum(attribute.get(name) is not None for name in _VALUES)
+    if count != 1:
+        problems.append(invalid(path, attribute if count else "", ONE_VALUE))
     return problems
 
 

@@ -146,9 +146,20 @@ def check_job_update(job: Object, old: Object) -> list[Problem]:
     """Check the change of a job: what it runs stays, unless it is suspended and never ran."""
     new, before = job["spec"], old["spec"]
     problems = check_job_spec(new, "spec")
-    if before.get("completionMode") != "Indexed":
-        completions = (new.get("completions"), before.get("completions"))
+    labels = (new["template"].get("metadata") or {}).get("labels")
+    if new.get("selector") is None:
+        problems.append(required("spec.selector"))
+    if new.get("selector") is None or selects(new["selector"], labels or {}) is False:
+        problems.append(invalid("spec.template.metadata.labels", labels, NO_MATCH))
+    completions = (new.get("completions"), before.get("completions"))
+    if new.get("completionMode") != "Indexed":
         problems += immutable("spec.completions", *completions)
+    elif None not in completions and completions[0] not in (
+        completions[1],
+        new.get("parallelism"),
+    ):
+        why = "can only be modified in tandem with spec.parallelism"
+        problems.append(invalid("spec.completions", completions[0], why))
     problems += immutable("spec.selector", new.get("selector"), before.get("selector"))
     unstarted = bool(before.get("suspend")) and not old["status"].get("startTime")
     if not unstarted:
@@ -156,7 +167,13 @@ def check_job_update(job: Object, old: Object) -> list[Problem]:
     else:
         specs = (_fixed(new["template"]["spec"]), _fixed(before["template"]["spec"]))
         problems += immutable("spec.template.spec", *specs)
-    for field in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex"):
+    for field in (
+        "completionMode",
+        "podFailurePolicy",
+        "backoffLimitPerIndex",
+        "managedBy",
+        "successPolicy",
+    ):
         problems += immutable(f"spec.{field}", new.get(field), before.get(field))
     return problems
 

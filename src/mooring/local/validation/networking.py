@@ -151,8 +151,8 @@ def _typed_reference(reference: Object, path: str) -> list[Problem]:
 
 def check_ingress_class_update(ingress_class: Object, old: Object) -> list[Problem]:
     """Check the change of an ingress class: its controller stays."""
-    new, before = ingress_class["spec"].get("controller"), old["spec"].get("controller")
-    return immutable("spec.controller", new, before)
+    new, before = (one["spec"].get("controller") or "" for one in (ingress_class, old))
+    return immutable("spec.controller", new, before) + check_ingress_class(ingress_class)
 
 
 def check_network_policy(policy: Object) -> list[Problem]:
@@ -286,6 +286,22 @@ def check_service_range(service_range: Object) -> list[Problem]:
             "2001:db8::/64"
         )
         problems.append(invalid(path, cidrs, why))
+    return problems
+
+
+def check_service_range_update(service_range: Object, old: Object) -> list[Problem]:
+    """Check the change of a range: what it covers stays, but a second family may be added."""
+    # kubernetes: pkg/apis/networking/validation/validation.go, ValidateServiceCIDRUpdate
+    new, before = service_range["spec"].get("cidrs"), old["spec"].get("cidrs") or []
+    path = "spec.cidrs"
+    if len(before) == 1 and len(new or ()) == 2:
+        problems = immutable(f"{path}[0]", (new or [""])[0], before[0])
+        return problems + check_service_range(service_range)
+    if len(new or ()) != len(before):
+        return immutable(path, new, before)
+    problems = []
+    for i, (now, was) in enumerate(zip(new or (), before, strict=True)):
+        problems += immutable(f"{path}[{i}]", now, was)
     return problems
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from mooring.api.quantity import parse_nanos
+from mooring.local.validation.changes import difference, source_as_go
 from mooring.local.validation.claims import VOLUME_MODES, check_access_modes
 from mooring.local.validation.paths import no_backsteps
 from mooring.local.validation.problems import (
@@ -157,7 +158,8 @@ def check_volume_update(volume: Object, old: Object) -> list[Problem]:
     problems = check_volume(volume)
     new, before = volume["spec"], old["spec"]
     if any(new.get(name) != before.get(name) for name in _SOURCES):
-        why = "spec.persistentvolumesource is immutable after creation\n"
+        shown = difference(source_as_go(before), source_as_go(new))
+        why = f"spec.persistentvolumesource is immutable after creation\n{shown}"
         problems.append(forbidden("spec.persistentvolumesource", why))
     problems += immutable("volumeMode", new.get("volumeMode"), before.get("volumeMode"))
     if before.get("nodeAffinity") is not None and new.get("nodeAffinity") != before["nodeAffinity"]:

@@ -224,4 +224,5 @@ def check_runtime_class(runtime_class: Object) -> list[Problem]:
 
 def check_runtime_class_update(runtime_class: Object, old: Object) -> list[Problem]:
     """Check the change of a runtime class: its handler stays."""
-    return immutable("handler", runtime_class["handler"], old["handler"])
+    problems = immutable("handler", runtime_class["handler"], old["handler"])
+    return problems + check_runtime_class(runtime_class)

@@ -209,11 +209,15 @@ def check_service_update(service: Object, old: Object) -> list[Problem]:
     new, before = service["spec"], old["spec"]
     fixed = "ExternalName" not in (new.get("type"), before.get("type"))
     address = before.get("clusterIP")
-    if fixed and address and new.get("clusterIP") not in (None, "", address):
+    given = new.get("clusterIP")
+    if fixed and address and given not in (None, "", address) and not ip_problems(given):
         why = "may not change once set"
         problems.append(invalid("spec.clusterIPs[0]", new.get("clusterIPs") or [], why))
     if new.get("type") == before.get("type") == "LoadBalancer":
         mine, theirs = new.get("loadBalancerClass"), before.get("loadBalancerClass")
         if mine != theirs:
             problems.append(invalid("spec.loadBalancerClass", mine, "may not change once set"))
+        ports = [one.get("healthCheckNodePort") for one in (new, before)]
+        if None not in ports and ports[0] != ports[1]:
+            problems.append(forbidden("spec.healthCheckNodePort", "field is immutable"))
     return problems + check_service(service)

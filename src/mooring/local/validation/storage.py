@@ -82,7 +82,7 @@ def check_storage_class_update(storage_class: Object, old: Object) -> list[Probl
     problems: list[Problem] = []
     for field in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
         problems += immutable(field, storage_class.get(field), old.get(field))
-    return problems
+    return problems + check_storage_class(storage_class)
 
 
 def check_attributes_class(attributes: Object) -> list[Problem]:
@@ -187,6 +187,20 @@ def check_csi_node(node: Object) -> list[Problem]:
     return problems
 
 
+def check_csi_node_update(node: Object, old: Object) -> list[Problem]:
+    """Check a change of what drivers say: what one has said of itself stays."""
+    problems = check_csi_node(node)
+    before = {driver["name"]: driver for driver in old["spec"].get("drivers") or ()}
+    for driver in node["spec"].get("drivers") or ():
+        was = before.get(driver["name"])
+        kept = was is None or all(
+            driver.get(name) == was.get(name) for name in ("nodeID", "topologyKeys")
+        )
+        if not kept:
+            problems.append(invalid("spec.drivers", driver, "field is immutable"))
+    return problems
+
+
 def check_attachment(attachment: Object) -> list[Problem]:
     """Check the attachment of a volume to a node."""
     spec = attachment["spec"]
@@ -213,7 +227,7 @@ def check_attachment(attachment: Object) -> list[Problem]:
 
 def check_attachment_update(attachment: Object, old: Object) -> list[Problem]:
     """Check the change of an attachment: its spec stays."""
-    return immutable("spec", attachment["spec"], old["spec"])
+    return immutable("spec", attachment["spec"], old["spec"]) + check_attachment(attachment)
 
 
 def check_capacity(capacity: Object) -> list[Problem]:

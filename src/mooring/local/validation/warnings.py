@@ -114,7 +114,9 @@ def warnings(group_version: str, kind: str, obj: Object, old: Object | None = No
         deprecated = obj.get("addressType") == "FQDN"
         return found + (["spec.addressType: FQDN endpoints are deprecated"] if deprecated else [])
     if (group_version, kind) == ("storage.k8s.io/v1", "CSIDriver"):
-        return found + ([_TOKENS] if old is None and _shows_tokens(obj["spec"]) else [])
+        asked = [(one or {"spec": {}})["spec"].get("tokenRequests") for one in (old, obj)]
+        fresh = old is None or asked[0] != asked[1]
+        return found + ([_TOKENS] if fresh and _shows_tokens(obj["spec"]) else [])
     return found + _template(kind, obj, old)
 
 

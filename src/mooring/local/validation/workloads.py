@@ -242,7 +242,13 @@ def _stateful_set_strategy(strategy: Object, path: str) -> list[Problem]:
 
 def check_stateful_set_update(stateful_set: Object, old: Object) -> list[Problem]:
     """Check the change of a stateful set: few fields may change."""
-    problems = check_stateful_set(stateful_set)
+    # What only a new one may choose is not looked at again.
+    kept = {
+        name: old["spec"][name]
+        for name in ("serviceName", "volumeClaimTemplates")
+        if name in old["spec"]
+    }
+    problems = check_stateful_set(stateful_set | {"spec": stateful_set["spec"] | kept})
     free = {
         "replicas",
         "template",
@@ -267,7 +273,7 @@ def check_daemon_set(daemon_set: Object) -> list[Problem]:
     problems: list[Problem] = check_selector(spec.get("selector"), "spec.selector")
     selector = spec.get("selector")
     labels = (spec["template"].get("metadata") or {}).get("labels")
-    if selector is None or not selects(selector, labels or {}):
+    if selector is None or selects(selector, labels or {}) is False:
         problems.append(invalid("spec.template.metadata.labels", labels, NO_MATCH))
     if selector is not None and is_empty_selector(selector):
         why = "empty selector is invalid for daemonset"
@@ -276,6 +282,9 @@ def check_daemon_set(daemon_set: Object) -> list[Problem]:
     if spec["template"]["spec"].get("restartPolicy") != "Always":
         given = spec["template"]["spec"].get("restartPolicy")
         problems.append(not_supported(_RESTART, given, ("Always",)))
+    if spec["template"]["spec"].get("activeDeadlineSeconds") is not None:
+        why = "activeDeadlineSeconds in DaemonSet is not Supported"
+        problems.append(forbidden("spec.template.spec.activeDeadlineSeconds", why))
     problems += non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     problems += _daemon_set_strategy(spec["updateStrategy"], "spec.updateStrategy")
     return problems + non_negative("spec.revisionHistoryLimit", spec.get("revisionHistoryLimit"))
@@ -293,6 +302,8 @@ def _daemon_set_strategy(strategy: Object, path: str) -> list[Problem]:
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
     problems = check_amount(unavailable, f"{where}.maxUnavailable")
     problems += check_amount(surge, f"{where}.maxSurge")
+    problems += not_over_all(unavailable, f"{where}.maxUnavailable")
+    problems += not_over_all(surge, f"{where}.maxSurge")
     if _whole(unavailable) and _whole(surge):
         why = "may not be set when maxUnavailable is non-zero"
         problems.append(invalid(f"{where}.maxSurge", surge, why))
@@ -313,3 +324,9 @@ def check_revision(revision: Object) -> list[Problem]:
     if revision.get("data") is None:
         problems.append(required("data", "data is mandatory"))
     return problems
+
+
+def check_revision_update(revision: Object, old: Object) -> list[Problem]:
+    """Check the change of a controller revision: its data stays."""
+    problems = non_negative("revision", revision["revision"])
+    return problems + immutable("data", revision.get("data"), old.get("data"))
