@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
-from mooring.api import Node, Pod
+from mooring.api import Namespace, Node, Pod
+from mooring.errors import ApiError
 from mooring.informers.factory import InformerFactory
+from mooring.informers.informer import Informer
 from tests.client.fakes import RecordingClock
 from tests.informers.scripted import ScriptedSource, page
 
@@ -62,3 +65,35 @@ async def test_closing_ends_the_watching_and_keeps_what_is_known() -> None:
     await factory.close()
     assert [one.name for one in pods.store.list()] == ["a"]
     assert len(asyncio.all_tasks()) == 1
+
+
+async def test_a_refusal_counts_once_the_server_has_let_us_see_anything() -> None:
+    forbidden = ApiError(403, "RBAC: not loaded yet", reason="Forbidden")
+    # A server that has just started, twice over; then it knows who may see what.
+    factory, source = factory_of(lists=[forbidden, forbidden, forbidden, page(5, "a"), forbidden])
+    namespaces, pods = factory.informer(Namespace), factory.informer(Pod)
+    synced: list[str] = []
+    notes = [asyncio.create_task(_note(informer, synced)) for informer in (namespaces, pods)]
+    factory.start()
+    async with asyncio.timeout(10):
+        await asyncio.gather(*notes)
+        await source.over.wait()
+    await factory.close()
+    assert synced == [pods.name, namespaces.name]
+    assert namespaces.failure is forbidden
+
+
+async def test_without_anything_else_to_see_a_refusal_counts_at_once() -> None:
+    forbidden = ApiError(403, "namespaces is forbidden", reason="Forbidden")
+    factory, _ = factory_of(lists=[forbidden])
+    namespaces = factory.informer(Namespace)
+    factory.start()
+    async with asyncio.timeout(10):
+        await factory.wait_synced()
+    await factory.close()
+    assert namespaces.failure is forbidden
+
+
+async def _note(informer: Informer[Any], synced: list[str]) -> None:
+    await informer.wait_synced()
+    synced.append(informer.name)

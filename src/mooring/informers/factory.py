@@ -92,11 +92,21 @@ class InformerFactory:
                 collector=self._source.collector,
                 watch_list=self._watch_list,
                 dispensable=resource in self._dispensable,
+                rights_known=self._rights_known,
             )
             informer = self._informers[resource] = Informer(resource.name, store, reflector)
             if self._started:
                 informer.start()
         return informer
+
+    def _rights_known(self) -> bool:
+        """Tell whether the server has let us see anything that we cannot do without."""
+        needed = [
+            informer
+            for resource, informer in self._informers.items()
+            if resource not in self._dispensable
+        ]
+        return not needed or any(informer.has_synced for informer in needed)
 
     def lister(self, kind: KindLike) -> Lister[Any]:
         """Return read access to a kind, which is watched from now on."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random as random_module
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, ExitStack
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -108,9 +109,11 @@ class Reflector(Generic[T]):
         watch_list: bool = True,
         idle_timeout: float | None = IDLE_SECONDS,
         dispensable: bool = False,
+        rights_known: Callable[[], bool] = lambda: True,
     ) -> None:
         #: Set once the store has held the server's state; where the kind is dispensable, also once
-        #: it is known that we may not see it.
+        #: it is known that we may not see it. A server that has just started refuses everything
+        #: until its roles are loaded: `rights_known` tells whether a refusal is to be believed.
         self.synced = asyncio.Event()
         #: Why the last attempt failed; None while all is well.
         self.failure: MooringError | None = None
@@ -124,6 +127,7 @@ class Reflector(Generic[T]):
         self._watch_list_wanted = watch_list
         self._idle_timeout = idle_timeout
         self._dispensable = dispensable
+        self._rights_known = rights_known
         self._backoff = Backoff(self._clock, self._random)
         self._version = ""
         # The server has said that it does not have our version: ask for its latest.
@@ -142,12 +146,17 @@ class Reflector(Generic[T]):
                 self.failure = error
                 patience = getattr(error, "retry_after", None) or 0.0
                 log_error(log, error, "Failed to watch", type=self._type)
-                if self._dispensable and isinstance(error, ApiError) and error.is_forbidden:
+                if self._is_final(error):
                     self.synced.set()
             except Exception:
                 # A bug, but one that must not leave the scheduler with an old picture.
                 log.exception("Reflector failed", extra={"kv": {"type": self._type}})
             await self._clock.sleep(max(self._backoff.step(), patience))
+
+    def _is_final(self, error: MooringError) -> bool:
+        """Tell whether a failure means that we do without this kind."""
+        refused = isinstance(error, ApiError) and error.is_forbidden
+        return refused and self._dispensable and self._rights_known()
 
     async def _list_and_watch(self) -> None:
         vlog(log, 3, "Listing and watching", type=self._type)
