@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.api import CustomResource, Node, ObjectMeta, Pod
+from mooring.api import CustomResource, Node, ObjectMeta, Pod, ResourceClaim
 from mooring.client.client import APPLY, JSON_PATCH, MERGE, STRATEGIC, Client
+from mooring.client.protobuf import PROTOBUF, with_finalizer
 from mooring.client.rate_limit import RateLimit
 from mooring.client.resources import ListOptions
 from mooring.client.transport import JSON
@@ -17,6 +18,9 @@ from mooring.framework import handle
 from tests.client.fakes import FakeStream, FakeTransport, RecordingClock, answer, failure
 
 POD = Pod(metadata=ObjectMeta(name="p", namespace="team", uid="u1"))
+CLAIM = ResourceClaim(
+    metadata=ObjectMeta(name="c", namespace="team", uid="u", resource_version="7")
+)
 BODY = {"metadata": {"name": "p", "namespace": "team"}}
 PATH = "/api/v1/namespaces/team/pods/p"
 LOST = NoAnswerError("lost", sent=True)
@@ -185,6 +189,39 @@ async def test_a_watch_that_is_refused_raises() -> None:
         async with client.watch(Pod):
             raise AssertionError("there is nothing to watch")
     assert raised.value.is_gone
+
+
+@pytest.mark.parametrize("status", [409, 403])
+async def test_a_finalizer_that_is_refused_for_another_reason_is_not_tried_again(
+    status: int,
+) -> None:
+    client, transport, _ = make(answer(status, failure(status, "Conflict")))
+    with pytest.raises(ApiError):
+        await client.add_finalizer(CLAIM, "x/y")
+    assert len(transport.asked) == 1
+
+
+async def test_an_object_that_no_patch_leaves_alone_is_sent_back_as_it_is_kept() -> None:
+    kept = b"k8s\x00\x12\x03abc"
+    done = {"metadata": {"name": "c", "finalizers": ["x/y"]}}
+    invalid = answer(422, failure(422, "Invalid", "field is immutable"))
+    client, transport, _ = make(invalid, answer(200, kept), answer(200, done))
+    written = await client.add_finalizer(CLAIM, "x/y")
+    assert written.metadata.finalizers == ("x/y",)
+    patch, read, put = transport.asked
+    assert msgspec.json.decode(patch.body) == {
+        "metadata": {"uid": "u", "resourceVersion": "7", "finalizers": ["x/y"]}
+    }
+    assert (read.method, read.accept) == ("GET", PROTOBUF)
+    assert (put.method, put.target, put.content_type) == ("PUT", read.target, PROTOBUF)
+    assert put.body == with_finalizer(kept, "x/y", uid="u", resource_version="7")
+
+
+async def test_where_nothing_is_kept_as_protobuf_the_refusal_stands() -> None:
+    invalid = answer(422, failure(422, "Invalid", "field is immutable"))
+    client, _, _ = make(invalid, answer(200, {"kind": "ResourceClaim"}))
+    with pytest.raises(ApiError, match="field is immutable"):
+        await client.add_finalizer(CLAIM, "x/y")
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,8 @@ class AiohttpTransport:
 
     def _headers(self, authorization: str, request: Request, compressed: bool) -> CIMultiDict[str]:
         kind = request.content_type if request.body else ""
-        return CIMultiDict(self._identity.headers(authorization, kind, compressed))
+        headers = self._identity.headers(authorization, kind, compressed, request.accept)
+        return CIMultiDict(headers)
 
     def _options(self) -> dict[str, Any]:
         options: dict[str, Any] = {}

@@ -15,6 +15,7 @@ from mooring.api import CustomResource, KubeObject, Pod
 from mooring.api.kinds import encode_json
 from mooring.client.answers import ObjectList, api_error, decode_list, decode_object
 from mooring.client.collector import CollectorPause
+from mooring.client.protobuf import PROTOBUF, with_finalizer
 from mooring.client.rate_limit import RateLimit
 from mooring.client.resources import ListOptions, Resource, find_resource
 from mooring.client.transport import JSON, Request, Response, Transport
@@ -190,6 +191,33 @@ class Client:
         made: T = self._object(await self.request("PATCH", target, body, patch_type), resource)
         return made
 
+    async def add_finalizer(self, obj: T, finalizer: str) -> T:
+        """Add a finalizer to an object that has not changed since it was read.
+
+        It is patched; where the server refuses that because of what is free-form within the object,
+        it is sent back as it is kept.
+        """
+        known, resource = await self._place(obj)
+        meta = known.metadata
+        precondition = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+        sure = {key: text for key, text in precondition.items() if text}
+        patch = {"metadata": {**sure, "finalizers": [finalizer]}}
+        try:
+            patched: T = await self.patch(type(obj), meta.name, meta.namespace, patch)
+        except ApiError as error:
+            if error.status != 422:
+                raise
+            path = resource.path(meta.namespace, meta.name)
+            kept = await self.request("GET", path, accept=PROTOBUF)
+            try:
+                body = with_finalizer(
+                    kept, finalizer, uid=meta.uid, resource_version=meta.resource_version
+                )
+            except ValueError:
+                raise error from None
+            patched = self._object(await self.request("PUT", path, body, PROTOBUF), resource)
+        return patched
+
     async def delete(
         self,
         kind: type[Any] | str,
@@ -244,13 +272,14 @@ class Client:
         *,
         timeout: float | None = REQUEST_SECONDS,
         retries: int = MAX_RETRIES,
+        accept: str = JSON,
     ) -> bytes:
         """Send any request and return the body of its answer.
 
         It is sent again where the server asks for patience (429 or 503 with Retry-After), and
         reads also where the connection broke: never a write that may have been carried out.
         """
-        request = Request(method, target, body, content_type, timeout)
+        request = Request(method, target, body, content_type, timeout, accept)
         while True:
             if self._limit is not None:
                 waited = await self._limit.wait()

@@ -21,6 +21,9 @@ from mooring.errors import ConfigError, NoAnswerError
 from mooring.observe.clock import Clock, SystemClock
 
 _KEPT_LINES = 32
+#: What the headers of a request depend on: its authorization, content type, whether its answer may
+#: be compressed, and how that is to be written.
+_Shape = tuple[str, str, bool, str]
 
 
 class HttpTransport:
@@ -36,7 +39,7 @@ class HttpTransport:
         self._prefix = parts.path
         self._host = parts.netloc.rpartition("@")[2]
         #: Whole heads but for their first line: all requests have one of a few.
-        self._lines: dict[tuple[str, str, bool], bytes] = {}
+        self._lines: dict[_Shape, bytes] = {}
         port = parts.port or (443 if parts.scheme == "https" else 80)
         self._pool = HttpPool(parts.hostname or "", port, connection.tls.server_name)
         self._streams: set[HttpStream] = set()
@@ -107,13 +110,14 @@ class HttpTransport:
 
     def _write(self, request: Request, authorization: str, compressed: bool) -> bytes:
         kind = request.content_type if request.body else ""
-        lines = self._lines.get((authorization, kind, compressed))
+        shape = (authorization, kind, compressed, request.accept)
+        lines = self._lines.get(shape)
         if lines is None:
-            lines = self._write_lines(authorization, kind, compressed)
+            lines = self._write_lines(shape)
         return request_bytes(request.method, self._prefix + request.target, lines, request.body)
 
-    def _write_lines(self, authorization: str, content_type: str, compressed: bool) -> bytes:
-        headers = self._identity.headers(authorization, content_type, compressed)
+    def _write_lines(self, shape: _Shape) -> bytes:
+        headers = self._identity.headers(*shape)
         try:
             lines = header_lines([("Host", self._host), *headers])
         except ValueError as error:
@@ -121,7 +125,7 @@ class HttpTransport:
         if len(self._lines) >= _KEPT_LINES:
             # Tokens that have been renewed are of no use any more.
             self._lines.clear()
-        self._lines[authorization, content_type, compressed] = lines
+        self._lines[shape] = lines
         return lines
 
     def _no_answer(self, request: Request, error: BaseException) -> NoAnswerError:

@@ -27,7 +27,7 @@ class Identity:
             # Made now, so that a mistake shows at the start.
             self._tls.context()
         self._credentials = connection.credentials(clock)
-        self._headers = [("User-Agent", user_agent), ("Accept", JSON), *connection.headers]
+        self._headers = [("User-Agent", user_agent), *connection.headers]
 
     def context(self) -> ssl.SSLContext | None:
         """Return the context of a new connection; None where it is not secured."""
@@ -46,10 +46,10 @@ class Identity:
             return False
 
     def headers(
-        self, authorization: str, content_type: str, compressed: bool
+        self, authorization: str, content_type: str, compressed: bool, accept: str = JSON
     ) -> list[tuple[str, str]]:
         """Return the headers of a request; `content_type` is empty where it has no body."""
-        headers = self._headers.copy()
+        headers = [*self._headers, ("Accept", accept)]
         if authorization:
             headers.append(("Authorization", authorization))
         if content_type:

@@ -26,6 +26,8 @@ class Request(msgspec.Struct, frozen=True):
     content_type: str = JSON
     #: Seconds until no answer counts as a failure; None waits forever.
     timeout: float | None = None
+    #: How the answer is to be written.
+    accept: str = JSON
 
 
 class Response(msgspec.Struct, frozen=True):

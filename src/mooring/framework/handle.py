@@ -53,6 +53,10 @@ class Client(Protocol):
         """Apply a strategic merge patch, to a subresource where one is named ("status")."""
         ...
 
+    async def add_finalizer(self, obj: T, finalizer: str) -> T:
+        """Add a finalizer to an object that has not changed since it was read."""
+        ...
+
     async def delete(
         self, kind: type[Any], name: str, namespace: str = "", *, uid: str = ""
     ) -> None:

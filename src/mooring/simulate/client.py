@@ -73,6 +73,12 @@ class MemoryClient:
         patched: T = decode_as(merged, type(old))
         return self._write(store, patched)
 
+    async def add_finalizer(self, obj: T, finalizer: str) -> T:
+        """Add a finalizer; the object's resourceVersion, where it has one, must be the latest."""
+        meta = obj.metadata  # type: ignore[attr-defined]
+        patch = {"resourceVersion": meta.resource_version, "finalizers": [finalizer]}
+        return await self.patch(type(obj), meta.name, meta.namespace, {"metadata": patch})
+
     async def delete(
         self, kind: type[Any], name: str, namespace: str = "", *, uid: str = ""
     ) -> None:

@@ -131,16 +131,18 @@ class ClaimBinder:
     async def _add_finalizer(self, claim: ResourceClaim) -> ResourceClaim:
         if CLAIM_FINALIZER in claim.metadata.finalizers:
             return claim
-        metadata = {**_precondition(claim), "finalizers": [CLAIM_FINALIZER]}
-        return await self._handle.client.patch(
-            ResourceClaim, claim.metadata.name, claim.metadata.namespace, {"metadata": metadata}
-        )
+        return await self._handle.client.add_finalizer(claim, CLAIM_FINALIZER)
 
     def _status(
         self, claim: ResourceClaim, allocation: AllocationResult | None, pod: Pod
     ) -> dict[str, Any]:
         user = {"resource": "pods", "name": pod.metadata.name, "uid": pod.metadata.uid}
         status: dict[str, Any] = {"reservedFor": [user]}
+        if claim.status.reserved_for:
+            # Without it, the server puts a new item of a list before the others.
+            uids = [one.uid for one in claim.status.reserved_for if one.uid != user["uid"]]
+            order = [{"uid": uid} for uid in (*uids, user["uid"])]
+            status["$setElementOrder/reservedFor"] = order
         if allocation is not None:
             status["allocation"] = msgspec.to_builtins(allocation)
         if self._timestamps:

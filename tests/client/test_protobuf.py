@@ -1,0 +1,57 @@
+"""What is appended to an object that is kept as protobuf."""
+
+from __future__ import annotations
+
+import pytest
+
+from mooring.client.protobuf import with_finalizer
+
+
+def field(number: int, payload: bytes) -> bytes:
+    assert len(payload) < 128
+    return bytes([number << 3 | 2, len(payload)]) + payload
+
+
+KIND = field(1, field(1, b"resource.k8s.io/v1") + field(2, b"ResourceClaim"))
+OBJECT = field(1, field(1, b"claim")) + field(2, b'{"parameters": 1}')
+
+
+def envelope(raw: bytes) -> bytes:
+    assert len(raw) < 128
+    return b"k8s\x00" + KIND + field(2, raw) + field(3, b"") + field(4, b"")
+
+
+@pytest.mark.parametrize(
+    ("uid", "version", "meta"),
+    [
+        pytest.param("", "", field(14, b"x/y"), id="the finalizer alone"),
+        pytest.param(
+            "u", "7", field(14, b"x/y") + field(5, b"u") + field(6, b"7"), id="what must still hold"
+        ),
+    ],
+)
+def test_a_finalizer_comes_after_the_object_as_it_was(uid: str, version: str, meta: bytes) -> None:
+    made = with_finalizer(envelope(OBJECT), "x/y", uid=uid, resource_version=version)
+    assert made == envelope(OBJECT + field(1, meta))
+
+
+def test_lengths_of_more_than_a_byte_are_read_and_written() -> None:
+    name = b"n" * 300
+    raw = b"\x0a\xaf\x02" + b"\x0a\xac\x02" + name
+    body = b"k8s\x00" + b"\x12\xb2\x02" + raw
+    made = with_finalizer(body, "x/y", uid="", resource_version="")
+    assert made == b"k8s\x00" + b"\x12\xb9\x02" + raw + field(1, field(14, b"x/y"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b'{"kind":"ResourceClaim"}', id="no protobuf at all"),
+        pytest.param(b"k8s\x00\x12\x05ab", id="cut short"),
+        pytest.param(b"k8s\x00\x12", id="without a length"),
+        pytest.param(b"k8s\x00\x10\x05", id="a number where a message is expected"),
+    ],
+)
+def test_what_is_no_object_is_refused(body: bytes) -> None:
+    with pytest.raises(ValueError, match=r"protobuf|early|length"):
+        with_finalizer(body, "x/y", uid="", resource_version="")
