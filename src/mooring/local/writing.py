@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,8 +145,9 @@ def insert(write: Write, obj: Object) -> Stored:
     if generated:
         metadata["name"] = _generate(cluster, str(metadata["generateName"]))
     admission.admit_create(write, obj)
-    strategies.prepare_create(cluster, served, obj, dry_run=write.options.dry_run)
-    strategies.check_create(cluster, served, obj)
+    with _warned(write):
+        strategies.prepare_create(cluster, served, obj, dry_run=write.options.dry_run)
+        strategies.check_create(cluster, served, obj)
     write.warn(obj)
     charges = _admit(write, obj)
     for attempt in range(ATTEMPTS):
@@ -167,9 +169,16 @@ def insert(write: Write, obj: Object) -> Stored:
 
 
 def _admit(write: Write, obj: Object, old: Object | None = None) -> list[quota.Charge]:
-    """Have a valid object admitted; a refusal keeps the warnings that the object has earned."""
-    try:
+    """Have a valid object admitted."""
+    with _warned(write):
         return admission.validate(write, obj, old)
+
+
+@contextlib.contextmanager
+def _warned(write: Write) -> Iterator[None]:
+    """Have a refusal keep the warnings that the object has earned."""
+    try:
+        yield
     except refusals.Refusal as refusal:
         refusal.warnings = write.options.warnings
         raise
@@ -278,8 +287,9 @@ def replace(write: Write, live: Stored, obj: Object) -> Object:
         metadata["generation"] = there["generation"]
     metadata["resourceVersion"] = there["resourceVersion"]
     admission.admit_update(write, old, obj)
-    strategies.prepare_update(cluster, served, obj, old, write.subresource)
-    strategies.check_update(cluster, served, obj, old, write.subresource)
+    with _warned(write):
+        strategies.prepare_update(cluster, served, obj, old, write.subresource)
+        strategies.check_update(cluster, served, obj, old, write.subresource)
     write.warn(obj, old)
     charges = _admit(write, obj, old)
     if _same(old, obj):

@@ -25,9 +25,9 @@ def test_unknown_fields_are_dropped_and_named() -> None:
     value = thing(size=1, colour="red", tasks=[{"name": "a", "hue": 1}], free={"any": [1]})
     obj, errors = decode_custom(KIND, {**value, "extra": 1})
     assert errors == [
+        'unknown field "extra"',
         'unknown field "spec.colour"',
         'unknown field "spec.tasks[0].hue"',
-        'unknown field "extra"',
     ]
     assert obj["spec"] == {
         "size": 1,

@@ -17,6 +17,7 @@ from mooring.local.schema.table import types
 Schema = Mapping[str, Any]
 
 _META = ("apiVersion", "kind", "metadata")
+_PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _WRONG_VERSION = "the API version in the data ({}) does not match the expected API version ({})"
 
 
@@ -42,13 +43,15 @@ def decode_custom(kind: CustomKind, value: Any) -> tuple[Object, list[str]]:
     obj["metadata"] = metadata
     errors += [text.replace('field "', 'field "metadata.', 1) for text in unknown]
     if kind.schema is not None and not kind.preserve:
+        pruned: list[str] = []
         for key in [key for key in obj if key not in _META]:
             known = (kind.schema.get("properties") or {}).get(key)
             if known is not None:
-                _prune(known, obj[key], key, errors)
+                _prune(known, obj[key], key, pruned)
             elif not kind.schema.get("x-kubernetes-preserve-unknown-fields"):
-                errors.append(f'unknown field "{key}"')
+                pruned.append(f'unknown field "{key}"')
                 del obj[key]
+        errors += sorted(pruned)
     if kind.schema is not None:
         set_custom_defaults(kind.schema, obj)
     return obj, errors
@@ -59,8 +62,9 @@ def _prune(schema: Schema, value: Any, path: str, errors: list[str]) -> None:
     if isinstance(value, list):
         items = schema.get("items")
         for i, item in enumerate(value):
-            if isinstance(items, Mapping):
-                _prune(items, item, f"{path}[{i}]", errors)
+            # Where no list is expected, nothing in it is known.
+            if isinstance(items, Mapping) or not schema.get(_PRESERVE):
+                _prune(items if isinstance(items, Mapping) else {}, item, f"{path}[{i}]", errors)
         return
     if not isinstance(value, dict):
         return
@@ -69,7 +73,7 @@ def _prune(schema: Schema, value: Any, path: str, errors: list[str]) -> None:
         _prune_metadata(value, path, errors)
     properties = schema.get("properties") or {}
     additional = schema.get("additionalProperties")
-    keep = schema.get("x-kubernetes-preserve-unknown-fields") or additional is True
+    keep = schema.get(_PRESERVE) or additional is True
     for key in list(value):
         where = f"{path}.{key}"
         if embedded and key in _META:

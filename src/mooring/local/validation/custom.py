@@ -50,6 +50,13 @@ _BLOCKING = frozenset(
         "FieldValueTypeInvalid",
     }
 )
+_FORMATS = frozenset(
+    {
+        *("bsonobjectid", "uri", "email", "hostname", "ipv4", "ipv6", "cidr", "mac", "uuid"),
+        *("uuid3", "uuid4", "uuid5", "isbn", "isbn10", "isbn13", "creditcard", "ssn", "hexcolor"),
+        *("rgbcolor", "byte", "password", "date", "duration", "date-time", "datetime"),
+    }
+)
 _INT32 = (-(2**31), 2**31 - 1)
 _INT64 = (-(2**63), 2**63 - 1)
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.?[^@\s]*")
@@ -124,7 +131,7 @@ def _check(schema: Schema, value: Any, path: str) -> list[Problem]:
         return []
     problems = _check_type(schema, value, path)
     if problems:
-        return problems + _check_choices(schema, value, path)
+        return problems + _check_enum(schema, value, path) + _check_choices(schema, value, path)
     if isinstance(value, str):
         problems += _check_text(schema, value, path)
     elif isinstance(value, int | float) and not isinstance(value, bool):
@@ -133,10 +140,14 @@ def _check(schema: Schema, value: Any, path: str) -> list[Problem]:
         problems += _check_list(schema, value, path)
     elif isinstance(value, dict):
         problems += _check_object(schema, value, path)
-    if schema.get("enum") is not None and value not in schema["enum"]:
-        listed = [one if isinstance(one, str) else shown(one) for one in schema["enum"]]
-        problems.append(not_supported(path, value, listed))
-    return problems + _check_choices(schema, value, path)
+    return problems + _check_enum(schema, value, path) + _check_choices(schema, value, path)
+
+
+def _check_enum(schema: Schema, value: Any, path: str) -> list[Problem]:
+    if schema.get("enum") is None or value in schema["enum"]:
+        return []
+    listed = [one if isinstance(one, str) else shown(one) for one in schema["enum"]]
+    return [not_supported(path, value, listed)]
 
 
 def _check_type(schema: Schema, value: Any, path: str) -> list[Problem]:
@@ -153,7 +164,26 @@ def _check_type(schema: Schema, value: Any, path: str) -> list[Problem]:
         return []
     if expected == "integer" and isinstance(value, float):
         return _fractional(schema.get("format"), value, path)
+    form = schema.get("format")
+    if (expected == "string" and form in _FORMATS) or (expected == "integer" and form):
+        return _wrong_format(str(expected), str(form), value, path)
     return [_wrong_type(path, str(expected), value)]
+
+
+def _wrong_format(expected: str, form: str, value: Any, path: str) -> list[Problem]:
+    """Refuse a value of another type where there is a format: the API server looks at that."""
+    # kube-openapi: pkg/validation/validate/type.go, schemaInfoForType
+    if expected == "integer" and not isinstance(value, bool | dict | None):
+        return [_wrong_type(path, expected, value)]
+    if isinstance(value, list):
+        return []
+    name = ""
+    if not isinstance(value, bool | dict | None):
+        name = "float64" if isinstance(value, float) else "int64"
+    if value is None:
+        return [_wrong_type(path, expected, value)]
+    text = f"Invalid value: {shown(name)}: {path} in body must be of type {form}: {shown(name)}"
+    return [("FieldValueTypeInvalid", path, text)]
 
 
 def _fractional(form: str | None, value: float, path: str) -> list[Problem]:
@@ -206,7 +236,7 @@ def _has_format(form: str, value: str) -> bool:
         elif form == "duration":
             duration_text(value)
         elif form == "byte":
-            base64.b64decode(value, validate=True)
+            return bool(value) and bool(base64.b64decode(value, validate=True))
         elif form == "ipv4":
             ipaddress.IPv4Address(value)
         elif form == "ipv6":
