@@ -91,6 +91,12 @@ REFUSED = NoAnswerError("connection refused", sent=False)
             id="a server that has just started and knows nobody's rights",
         ),
         pytest.param(
+            CUT,
+            [REFUSED] * 12 + [ApiError(403, ""), "node"],
+            None,
+            id="a server that was gone for minutes and has just started",
+        ),
+        pytest.param(
             CUT, [ApiError(403, "")] * 9, Status.error(CUT.message), id="a pod that may not be read"
         ),
         pytest.param(

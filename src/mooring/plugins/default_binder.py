@@ -47,11 +47,12 @@ class DefaultBinder(Plugin):
         """Read whether a pod is on a node, for as long as it takes to get an answer.
 
         Until then the pod stays assumed: its room may be taken. A refusal to answer counts as one
-        only after some seconds of `patience`.
+        only when it has been the answer for some seconds of `patience`: however long a server was
+        gone, it may refuse when it has just started.
         """
         meta = pod.metadata
         wait = FIRST_WAIT
-        refused_until = self.handle.clock.now() + patience
+        refused_since: float | None = None
         while True:
             try:
                 found = await self.handle.client.get(Pod, meta.name, meta.namespace)
@@ -59,7 +60,12 @@ class DefaultBinder(Plugin):
                 if error.is_not_found:
                     return False
                 unknown = error.status == 0 or error.status >= 500 or error.is_too_many_requests
-                if not unknown and self.handle.clock.now() >= refused_until:
+                now = self.handle.clock.now()
+                if unknown:
+                    refused_since = None
+                elif refused_since is None:
+                    refused_since = now
+                if refused_since is not None and now - refused_since >= patience:
                     log_error(log, error, "Cannot read whether a pod was bound", pod=pod)
                     return False
                 vlog(

@@ -291,7 +291,13 @@ class _Soak:
                 self._store.compact()
             if self._random.random() < 0.5:
                 await self._at_next_bind(self._server.go_down)
-            await self._server.restart(self._random.choice((0.0, self._random.uniform(0.1, 20.0))))
+            await self._server.restart(self._outage())
+
+    def _outage(self) -> float:
+        """Return for how many seconds a server is gone: seldom for long."""
+        if self._random.random() < 0.1:
+            return self._random.uniform(60.0, 100.0)
+        return self._random.choice((0.0, self._random.uniform(0.1, 20.0)))
 
     async def _compact_at(self, moments: Sequence[float]) -> None:
         for moment in moments:
