@@ -7,6 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from mooring.api import Node, Pod, decode
 from mooring.api.labels import Requirement, Selector
@@ -138,6 +139,17 @@ class CacheMachine(RuleBasedStateMachine):
         self.cache.add_pod(pod)
         assert not self.cache.is_assumed(pod.metadata.uid)
 
+    @rule(uid=st.sampled_from(PODS), app=st.sampled_from(APPS), started=st.booleans())
+    def change_label_and_status(self, uid: str, app: str, started: bool) -> None:
+        known = self.cache.pod(uid)
+        if known is not None:
+            meta = replace(known.pod.metadata, labels={"app": app}, resource_version="2")
+            status = replace(known.pod.status, phase="Running" if started else "Pending")
+            changed = replace(known.pod, metadata=meta, status=status)
+            self.cache.add_pod(changed)
+            found = self.cache.pod(uid)
+            assert found is not None and found.pod is changed
+
     @rule(uid=st.sampled_from(PODS))
     def remove_pod(self, uid: str) -> None:
         self.cache.remove_pod(uid)
@@ -205,6 +217,25 @@ def test_the_informers_word_confirms_an_assumed_pod_even_on_another_node() -> No
     cache.add_pod(pod("p2", "n1", cpu="1"))
     assert not cache.is_assumed("p2")
     assert cache.nodes.pod_count.tolist() == [1, 2]
+
+
+def test_a_bound_pod_changes_nothing_about_the_node_it_was_assumed_on() -> None:
+    cache = filled()
+    cache.nodes.pods_matching(None, Selector.from_map({"zone": "z1"}))
+    cache.assume_pod(pod("p2", cpu="1"), "n0")
+    assumed, generation = cache.pod("p2"), cache.nodes.generation
+    bound = pod("p2", "n0", cpu="1")
+    cache.add_pod(bound)
+    assert not cache.is_assumed("p2")
+    assert assumed is not None and assumed.pod is bound
+    assert cache.nodes.generation == generation
+    # The API server gives a pod the zone of its node when it binds it.
+    labels = {**bound.metadata.labels, "zone": "z1"}
+    cache.add_pod(replace(bound, metadata=replace(bound.metadata, labels=labels)))
+    assert cache.nodes.changed_since(generation) == [0]
+    zone = Selector.from_map({"zone": "z1"})
+    assert cache.nodes.pods_matching(None, zone).tolist() == [1, 0]
+    cache.validate()
 
 
 def test_a_resize_that_can_never_be_done_gives_its_room_back() -> None:

@@ -94,6 +94,33 @@ def test_the_next_identical_pod_is_asked_about_the_changed_row_alone(asked: Any)
     assert hits(scheduler) == 2
 
 
+def test_a_plugin_that_reads_no_pods_is_asked_no_more(asked: Any) -> None:
+    scheduler = start(asked, reads_pods=False)
+    assert asked == AFRESH
+    assert place(scheduler, asked) == []
+    assert hits(scheduler) == 1
+
+
+def test_a_plugin_that_reads_no_pods_scores_a_node_that_comes_into_reach(asked: Any) -> None:
+    def is_empty(self: Any, state: Any, pod: Any, node: Any) -> Any:
+        return Status.unschedulable("taken") if node.pods else None
+
+    class OnePod(Plugin):
+        filter = is_empty
+
+        def sign_pod(self, pod: Any) -> Any:
+            return ()
+
+    nodes = [make_node(name) for name in EVERY]
+    there = [make_pod("there", node="n3"), make_pod("beside", node="n3")]
+    quiet = recording(asked, reads_pods=False, filter_nodes=None, score_nodes=None)
+    scheduler = make_scheduler([OnePod, quiet], [*nodes, *there])
+    place(scheduler, asked)
+    for pod in there:
+        scheduler.cluster.delete(pod)
+    assert place(scheduler, asked) == [("filter", ["n3"]), ("score", ["n3"])]
+
+
 def test_a_pod_with_another_signature_is_asked_afresh(asked: Any) -> None:
     scheduler = start(asked)
     assert place(scheduler, asked, labels={"team": "blue"}) == AFRESH

@@ -264,6 +264,13 @@ class SignsTooLittle(Plugin):
         return ()
 
 
+class ReadsPodsAfterAll(Plugin):
+    reads_pods = False
+
+    def score(self, state: Any, pod: Any, node: Any) -> int:
+        return min(len(node.pods), 100)
+
+
 class SignsWithAList(Plugin):
     def filter(self, state: Any, pod: Any, node: Any) -> None: ...
 

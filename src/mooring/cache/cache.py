@@ -21,7 +21,7 @@ from mooring.errors import MooringError
 from mooring.framework.columns import Columns
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes, Rows
-from mooring.framework.pod_info import PodInfo, PodInfos
+from mooring.framework.pod_info import PodInfo, PodInfos, counts_alike
 
 
 class CacheError(MooringError):
@@ -118,6 +118,11 @@ class Cache:
         """Add a pod that has a node; this confirms it where it was assumed."""
         known = self._pods.get(pod.metadata.uid)
         if known is not None:
+            if counts_alike(known.pod, pod):
+                # Most often an assumed pod as the API server has bound it.
+                self._assumed.discard(known.uid)
+                self._renew(known, pod)
+                return
             self._take_out(known)
         self._put_in(self._info(pod))
 
@@ -205,6 +210,19 @@ class Cache:
         self._columns.write_pod_change(row, info.requests, bool(info.host_ports))
         self._index.remove(info)
         self._counters.remove_pod(info, row)
+
+    def _renew(self, info: PodInfo, pod: Pod) -> None:
+        """Replace a pod by one that takes as much; only where labels differ is it counted anew."""
+        row = self._columns.rows.get(pod.spec.node_name)
+        if row is None or info.pod.metadata.labels == pod.metadata.labels:
+            info.pod = pod
+            return
+        self._index.remove(info)
+        self._counters.remove_pod(info, row)
+        info.pod = pod
+        self._index.add(info)
+        self._counters.add_pod(info, row)
+        self._columns.touch(row)
 
     def validate(self) -> None:
         """Compare columns, counters and indexes with a naive recount; raise AssertionError where

@@ -221,11 +221,16 @@ def _merge(first: Status, second: Status) -> Status:
     return Status(code, first.reasons + second.reasons, plugin=first.plugin)
 
 
-def filter_one(profile: Profile, state: CycleState, pod: Pod, node: Nodes) -> Status | None:
-    """Run all Filter plugins on a view of one node, in node form where there is one."""
+def filter_one(
+    profile: Profile, state: CycleState, pod: Pod, node: Nodes, *, by_pods_only: bool = False
+) -> Status | None:
+    """Run all Filter plugins on a view of one node, in node form where there is one.
+
+    With `by_pods_only`, those that look at the node object alone are taken to let it pass.
+    """
     skips = state.skip_filter_plugins
     for step in profile.of(state).filter:
-        if step.name in skips:
+        if step.name in skips or (by_pods_only and not step.reads_pods):
             continue
         step.evaluations.value += 1
         try:

@@ -46,6 +46,8 @@ class FilterStep(msgspec.Struct, frozen=True):
     vector: Call | None
     #: How many nodes it was asked about.
     evaluations: Counter
+    #: Whether its answers depend on the pods of a node.
+    reads_pods: bool
 
 
 class ScoreStep(msgspec.Struct, frozen=True):
@@ -58,6 +60,8 @@ class ScoreStep(msgspec.Struct, frozen=True):
     normalize: Call | None
     #: How many nodes it was asked about.
     evaluations: Counter
+    #: Whether its answers depend on the pods of a node.
+    reads_pods: bool
 
 
 class Profile:
@@ -91,6 +95,7 @@ class Profile:
                 _method(plugin, "filter"),
                 _method(plugin, "filter_nodes"),
                 self._evaluations(plugin, Point.FILTER),
+                plugin.reads_pods,
             )
             for plugin, _ in self._at(Point.FILTER, "filter", "filter_nodes")
         )
@@ -104,6 +109,7 @@ class Profile:
                 _method(plugin, "score_nodes"),
                 _method(plugin, "normalize_score"),
                 self._evaluations(plugin, Point.SCORE),
+                plugin.reads_pods,
             )
             for plugin, weight in self._at(Point.SCORE, "score", "score_nodes")
         )
@@ -138,6 +144,7 @@ class Profile:
                 step.node and timed(step.name, points.FILTER, step.node),
                 step.vector and self.recorder.timed_vector(step.name, points.FILTER, step.vector),
                 step.evaluations,
+                step.reads_pods,
             )
             for step in self.filter
         )
@@ -151,6 +158,7 @@ class Profile:
                 step.vector and timed(step.name, points.SCORE, step.vector),
                 step.normalize and timed(step.name, points.NORMALIZE, step.normalize),
                 step.evaluations,
+                step.reads_pods,
             )
             for step in self.score
         )

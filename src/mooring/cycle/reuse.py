@@ -166,10 +166,14 @@ class Remembered:
         if len(rows) <= _FEW:
             for row in rows:
                 one = np.array((row,), dtype=np.intp)
-                status = filter_one(self._profile, state, pod, nodes.select(one))
+                earlier = self.statuses.at(row)
+                # No node object has changed: who passed its plugins does so still.
+                status = filter_one(
+                    self._profile, state, pod, nodes.select(one), by_pods_only=earlier is None
+                )
                 if status is not None and not status.is_rejected:
                     return False
-                if status != self.statuses.at(row):
+                if status != earlier:
                     found.append((status, one))
         else:
             some = np.array(rows, dtype=np.intp)
@@ -234,8 +238,13 @@ class Remembered:
                 scores[name] = one.scores
                 continue
             earlier = before.get(name)
+            holds = earlier is not None and earlier.fragment == fragment
+            if earlier is not None and holds and aligned and not (places and step.reads_pods):
+                known[name] = earlier
+                scores[name] = earlier.weighed.scores
+                continue
             moved: list[int] | None = None
-            if earlier is None or earlier.fragment != fragment:
+            if earlier is None or not holds:
                 raw = score_nodes(step, state, pod, nodes)
                 if not isinstance(raw, int):
                     # The plugin may go on writing to its array.

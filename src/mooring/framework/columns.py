@@ -343,7 +343,7 @@ class Columns:
     def write_node(self, row: int) -> None:
         """Rewrite what comes from the node object of a row."""
         info = self.infos[row]
-        self._touch(row)
+        self.touch(row)
         self.node_generation += 1
         for resource in info.allocatable:
             if resource not in self._allocatable:
@@ -362,7 +362,7 @@ class Columns:
     def write_pods(self, row: int) -> None:
         """Rewrite what comes from all pods of a row."""
         info = self.infos[row]
-        self._touch(row)
+        self.touch(row)
         for resource in info.requested:
             if resource not in self._requested:
                 self._add_resource(resource)
@@ -386,7 +386,7 @@ class Columns:
             self.write_pods(row)
             return
         info = self.infos[row]
-        self._touch(row)
+        self.touch(row)
         for resource in resources:
             amount = info.requested[resource]
             self._requested[resource][row] = amount
@@ -407,7 +407,8 @@ class Columns:
             if not by_node:
                 self.ports.pop((protocol, port), None)
 
-    def _touch(self, row: int) -> None:
+    def touch(self, row: int) -> None:
+        """Note that something about a row has changed."""
         self.generation += 1
         self._changed_at[row] = self.generation
         self._touched.append(row)

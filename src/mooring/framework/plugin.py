@@ -55,6 +55,9 @@ class Plugin:
     name: ClassVar[str]
     #: Shape of the plugin's arguments.
     Args: ClassVar[type[msgspec.Struct] | None] = None
+    #: Whether Filter or Score look at the pods of a node. Where they look at the node object alone,
+    #: False lets identical pods keep the answers while pods come and go.
+    reads_pods: ClassVar[bool] = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Default the name."""

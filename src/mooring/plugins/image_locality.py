@@ -29,6 +29,7 @@ class ImageLocality(Plugin):
     """
 
     name = "ImageLocality"
+    reads_pods = False
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int | Status:
         """Score one node."""

@@ -49,6 +49,7 @@ class NodeAffinity(Plugin):
     """Refuse nodes that a pod or the profile's addedAffinity does not select; score the others."""
 
     name = "NodeAffinity"
+    reads_pods = False
     Args: ClassVar[type[msgspec.Struct] | None] = NodeAffinityArgs
 
     def __init__(self, args: Any = None, handle: Handle | None = None) -> None:

@@ -52,6 +52,7 @@ class NodeDeclaredFeatures(Plugin):
     """Refuse nodes that do not declare what a pod needs."""
 
     name = "NodeDeclaredFeatures"
+    reads_pods = False
 
     def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
         super().__init__(args, handle)

@@ -24,6 +24,7 @@ class NodeName(Plugin):
     """Refuse every node but the one in `spec.nodeName`."""
 
     name = "NodeName"
+    reads_pods = False
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         """Refuse a node of another name."""

@@ -30,6 +30,7 @@ class NodeUnschedulable(Plugin):
     """Refuse cordoned nodes unless the pod tolerates the unschedulable taint."""
 
     name = "NodeUnschedulable"
+    reads_pods = False
 
     def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
         super().__init__(args, handle)

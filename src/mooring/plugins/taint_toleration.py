@@ -35,6 +35,7 @@ class TaintToleration(Plugin):
     """Refuse nodes with untolerated taints; prefer those with few PreferNoSchedule ones."""
 
     name = "TaintToleration"
+    reads_pods = False
 
     def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
         super().__init__(args, handle)

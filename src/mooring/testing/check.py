@@ -29,7 +29,7 @@ from mooring.testing.lifecycle import (
     check_reserve,
 )
 from mooring.testing.scenes import Scene, SceneMaker
-from mooring.testing.signatures import check_signatures
+from mooring.testing.signatures import check_reads_no_pods, check_signatures
 from mooring.testing.trial import Trial
 from mooring.testing.words import words_of
 
@@ -81,6 +81,7 @@ def check_plugin(
     - `add_pod` and `remove_pod` come to what a recompute comes to, on a clone of the state;
     - `unreserve` takes back what `reserve` did, and may be called twice, or without it;
     - pods that `sign_pod` signs alike get the same answer;
+    - with `reads_pods = False`, pods on the nodes change no answer;
     - a change of the cluster is seen: nothing is remembered for too long;
     - whole scheduling attempts raise nothing and wait for nothing outside.
 
@@ -137,6 +138,8 @@ def _check_scene(
         report.tried += Trial(workbench, bench, scene, case).check(rng)
         report.reserved += check_reserve(workbench, bench, scene, case, answers)
     report.signed += check_signatures(bench, scene, seed)
+    empty = workbench.place([*scene.nodes, *scene.objects])
+    check_reads_no_pods(bench, empty, scene, seed)
     _check_changes(workbench, bench, scene, seed, rng)
     report.attempts += check_attempts(workbench, scene, seed)
 

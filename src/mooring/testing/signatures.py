@@ -13,8 +13,10 @@ from mooring.testing.scenes import Scene
 
 SIGNED_ALIKE = "pods that are signed alike get the same answer"
 HASHABLE = "a signature is hashable"
+READS_NO_PODS = "a plugin that reads no pods answers the same without them"
 
 _ALIKE = "{{}} for pod {}, {{}} for a pod that sign_pod cannot tell from it"
+_WITHOUT_PODS = "{} with pods on the nodes, {} without; see reads_pods"
 
 
 def check_signatures(bench: Bench, scene: Scene, seed: int) -> int:
@@ -42,6 +44,17 @@ def check_signatures(bench: Bench, scene: Scene, seed: int) -> int:
             case.compare_said(SIGNED_ALIKE, *_on_both(before, said), _ALIKE.format(other.key))
             compared += 1
     return compared
+
+
+def check_reads_no_pods(bench: Bench, empty: Bench, scene: Scene, seed: int) -> None:
+    """Compare the answers with those of the same cluster without pods, where none are read."""
+    if bench.plugin.reads_pods:
+        return
+    for pod in scene.asked:
+        with_pods, without = _said(bench, pod), _said(empty, pod)
+        if with_pods is not None and without is not None:
+            case = Case(bench.plugin.name, pod, seed)
+            case.compare_said(READS_NO_PODS, *_on_both(with_pods, without), _WITHOUT_PODS)
 
 
 def _said(bench: Bench, pod: Pod) -> Said | None:

@@ -145,7 +145,7 @@ class DynamicResources(Plugin):
     def _special_claim(self, pod: Pod) -> ResourceClaim | None:
         """Return the claim for extended resources that a class stands for, where there are any."""
         requests = self.handle.pod_info(pod).requests
-        if not any_backed((name for name, amount in requests.items() if amount), self._backed):
+        if not any_backed([name for name, amount in requests.items() if amount], self._backed):
             return None
         return self._claims.extended_claim(pod.metadata.uid) or special_claim(pod)
 

@@ -4,14 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container
 
 from mooring.api import DeviceClass
 from mooring.api.meta import parse_time
 from mooring.framework.handle import Handle
+from mooring.plugins.node_resources.requests import NATIVE
 
 #: Every device class can be asked for as an extended resource of this prefix and its name.
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
+_NATIVE = frozenset(NATIVE)
 
 
 def extended_resource_name(device_class: DeviceClass) -> str:
@@ -54,8 +56,10 @@ def _age(device_class: DeviceClass) -> float:
     return parse_time(created) if created else 0.0
 
 
-def any_backed(requests: Iterable[str], backed: Container[str]) -> bool:
+def any_backed(requests: Collection[str], backed: Container[str]) -> bool:
     """Tell whether one of the resources is backed; no DeviceClass can back a native one."""
+    if _NATIVE.issuperset(requests):
+        return False
     return any("/" in resource and resource in backed for resource in requests)
 
 
