@@ -241,8 +241,16 @@ async def test_the_other_pages(site: Site, admin: ssl.SSLContext) -> None:
     statusz = (await site.ask("/statusz", context=admin))[1]
     assert "Paths: /configz /flagz /healthz /livez /metrics /readyz" in statusz
     accept = accept.replace("Flagz", "Statusz")
-    status = (await site.ask("/statusz", context=admin, Accept=accept))[1]
-    assert '"binaryVersion": "1.36.4"' in status
+    page = (await site.ask("/statusz", context=admin, Accept=accept))[1]
+    assert '"binaryVersion": "1.36.4"' in page
+    yaml = accept.replace("json", "yaml").replace("v1beta1", "v1alpha1")
+    _, page, headers = await site.ask("/statusz", context=admin, Accept=yaml)
+    assert "\nbinaryVersion: 1.36.4\n" in page
+    assert headers["Content-Type"] == "application/yaml;g=config.k8s.io;v=v1alpha1;as=Statusz"
+    assert "deprecated" in headers["Warning"]
+    refused, page, headers = await site.ask("/statusz", context=admin, Accept="image/png")
+    assert (refused, headers["Content-Type"]) == (406, "application/json")
+    assert "only the following media types are accepted" in page
     slis = (await site.ask("/metrics/slis", context=admin))[1]
     assert "process_start_time_seconds" in slis
     one = await site.ask("/readyz/sched-handler-sync", context=admin)

@@ -5,12 +5,13 @@ import platform
 import pytest
 
 from mooring.serve.zpages import (
+    Form,
     first_parts,
     flagz_data,
     flagz_text,
+    negotiate,
     statusz_data,
     statusz_text,
-    structured_version,
 )
 
 PATHS = ["/metrics/resources", "/metrics", "/healthz/ping", "/healthz"]
@@ -58,15 +59,33 @@ def test_status_for_programs() -> None:
 @pytest.mark.parametrize(
     ("accept", "expected"),
     [
-        ("", None),
-        ("*/*", None),
-        ("text/plain", None),
+        ("", Form("text/plain")),
+        ("*/*", Form("text/plain")),
+        ("text/plain", Form("text/plain")),
         ("application/json", None),
-        ("application/json;v=v1beta1;g=config.k8s.io;as=Flagz", "v1beta1"),
-        ("text/html, application/json; as=Flagz; g=config.k8s.io; v=v1alpha1", "v1alpha1"),
+        ("text/html", None),
+        ("application/json, text/*;q=0.5", Form("text/plain")),
+        (
+            "application/json;v=v1beta1;g=config.k8s.io;as=Flagz",
+            Form("application/json", "v1beta1"),
+        ),
+        (
+            "application/yaml;v=v1beta1;g=config.k8s.io;as=Flagz",
+            Form("application/yaml", "v1beta1"),
+        ),
+        (
+            "text/html, application/json; as=Flagz; g=config.k8s.io; v=v1alpha1",
+            Form("application/json", "v1alpha1"),
+        ),
+        (
+            "text/plain;q=0.1, application/json;as=Flagz;g=config.k8s.io;v=v1beta1;q=0.9",
+            Form("application/json", "v1beta1"),
+        ),
         ("application/json;v=v2;g=config.k8s.io;as=Flagz", None),
         ("application/json;v=v1beta1;g=config.k8s.io;as=Statusz", None),
     ],
 )
-def test_json_is_for_those_who_ask_for_a_version(accept: str, expected: str | None) -> None:
-    assert structured_version(accept, "Flagz") == expected
+def test_objects_are_for_those_who_name_kind_and_version(
+    accept: str, expected: Form | None
+) -> None:
+    assert negotiate(accept, "Flagz") == expected

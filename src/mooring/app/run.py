@@ -248,7 +248,7 @@ class _Process:
             # The other thread reads: a copy made in one step.
             pods=lambda: list(pods.list()),
             is_leader=lambda: elector is None or elector.is_leader,
-            config=to_v1(self._settings),
+            config=to_v1(self._settings, as_given=True),
             flags=options.flags.shown(),
             version=KUBERNETES_VERSION,
             set_verbosity=self._command.verbosity.set,

@@ -36,8 +36,12 @@ _LOOKS_ODD = re.compile(
 )
 
 
-def to_v1(config: KubeSchedulerConfiguration) -> dict[str, Any]:
-    """Return a completed configuration as plain data."""
+def to_v1(config: KubeSchedulerConfiguration, *, as_given: bool = False) -> dict[str, Any]:
+    """Return a completed configuration as plain data.
+
+    Args of plugins are those in use, by name; or, `as_given`, those that were given, and the
+    defaults of others after them (kube-scheduler's /configz).
+    """
     data = {
         "apiVersion": API_VERSION,
         "kind": KIND,
@@ -49,7 +53,7 @@ def to_v1(config: KubeSchedulerConfiguration) -> dict[str, Any]:
         "percentageOfNodesToScore": config.percentage_of_nodes_to_score,
         "podInitialBackoffSeconds": config.pod_initial_backoff_seconds,
         "podMaxBackoffSeconds": config.pod_max_backoff_seconds,
-        "profiles": [_profile(profile) for profile in config.profiles],
+        "profiles": [_profile(profile, as_given) for profile in config.profiles],
     }
     if config.extenders:
         data["extenders"] = [_extender(extender) for extender in config.extenders]
@@ -71,15 +75,16 @@ def to_yaml(data: object, *, sort_keys: bool = True) -> str:
     return text
 
 
-def _profile(profile: Profile) -> dict[str, Any]:
+def _profile(profile: Profile, as_given: bool) -> dict[str, Any]:
     plugins = profile.plugins or Plugins()
     needed = enabled_names(plugins)
     data: dict[str, Any] = {
         "plugins": {key: _plugin_set(plugin_set) for key, plugin_set in plugins.sets()}
     }
-    configs = [one for one in profile.plugin_config if one.name in needed and one.args is not None]
+    configs = [one for one in profile.plugin_config if one.args is not None]
+    if not as_given:
+        configs = sorted((one for one in configs if one.name in needed), key=lambda one: one.name)
     if configs:
-        configs.sort(key=lambda one: one.name)
         data["pluginConfig"] = [{"name": one.name, "args": _args(one)} for one in configs]
     if profile.scheduler_name is not None:
         data["schedulerName"] = profile.scheduler_name
@@ -148,6 +153,8 @@ def _value(value: Any) -> Any:
         return [_value(item) for item in value]
     if isinstance(value, dict):
         return {key: _value(item) for key, item in value.items()}
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return msgspec.to_builtins(value)

@@ -14,17 +14,22 @@ import msgspec
 from aiohttp import web
 
 from mooring.api import Pod
+from mooring.config.printing import to_yaml
 from mooring.observe.clock import Clock
 from mooring.observe.exposition import CONTENT_TYPE
 from mooring.serve.health import Answer, Health, HealthMetrics, HealthPage
 from mooring.serve.process import process_start_time
 from mooring.serve.resource_metrics import expose_resources
 from mooring.serve.zpages import (
+    DEPRECATED,
+    NOT_ACCEPTABLE,
+    YAML,
+    accepts_json,
     flagz_data,
     flagz_text,
+    negotiate,
     statusz_data,
     statusz_text,
-    structured_version,
 )
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -118,7 +123,8 @@ class Endpoints:
         async def one_check(request: web.BaseRequest) -> web.StreamResponse:
             answer = page.one(request.path.rpartition("/")[2])
             assert answer is not None
-            return _health(answer)
+            # Go guards only what it writes as an error.
+            return web.Response(text=answer.text) if answer.status == 200 else _health(answer)
 
         self._listed[f"/{page.name}"] = all_checks
         for check in page.checks:
@@ -152,19 +158,24 @@ class Endpoints:
         return web.Response(body=body.encode(), headers=headers)
 
     async def _flagz(self, request: web.BaseRequest) -> web.StreamResponse:
-        version = structured_version(request.headers.get("Accept", ""), "Flagz")
-        if version is not None:
-            return _json(flagz_data(self._sources.flags, version))
-        return web.Response(text=flagz_text(self._sources.flags))
+        flags = self._sources.flags
+        return _zpage(
+            request,
+            "Flagz",
+            text_form=lambda: flagz_text(flags),
+            data=lambda version: flagz_data(flags, version),
+        )
 
     async def _statusz(self, request: web.BaseRequest) -> web.StreamResponse:
         # apiserver lists what was there before /statusz itself.
         paths = [path for path in self._listed if path != "/statusz"]
         about = (self._started, self._clock.now(), self._sources.version, paths)
-        version = structured_version(request.headers.get("Accept", ""), "Statusz")
-        if version is not None:
-            return _json(statusz_data(*about, version))
-        return web.Response(text=statusz_text(*about))
+        return _zpage(
+            request,
+            "Statusz",
+            text_form=lambda: statusz_text(*about),
+            data=lambda version: statusz_data(*about, version),
+        )
 
     async def _flags_page(self, request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(text=_FLAGS_PAGE, content_type="text/html", charset="utf-8")
@@ -193,6 +204,47 @@ def _health(answer: Answer) -> web.Response:
     return text(answer.text, answer.status)
 
 
-def _json(data: object) -> web.Response:
-    body = json.dumps(data) + "\n"
-    return web.Response(body=body.encode(), content_type="application/json")
+def _zpage(
+    request: web.BaseRequest,
+    kind: str,
+    *,
+    text_form: Callable[[], str],
+    data: Callable[[str], object],
+) -> web.Response:
+    accept = request.headers.get("Accept", "")
+    form = negotiate(accept, kind)
+    if form is None:
+        return status_answer(
+            406, "NotAcceptable", NOT_ACCEPTABLE, pretty=not accepts_json(accept), sniff=True
+        )
+    if not form.version:
+        return web.Response(text=text_form())
+    headers = {"Content-Type": f"{form.media};g=config.k8s.io;v={form.version};as={kind}"}
+    if form.version == "v1alpha1":
+        headers["Warning"] = f'299 - "{DEPRECATED.format(page=kind.lower())}"'
+    found = data(form.version)
+    body = to_yaml(found) if form.media == YAML else json.dumps(found) + "\n"
+    return web.Response(body=body.encode(), headers=headers)
+
+
+def status_answer(
+    code: int, reason: str, message: str, *, pretty: bool, sniff: bool = False
+) -> web.Response:
+    """Answer with a failure as the API server writes it."""
+    status: dict[str, Any] = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+    }
+    if code == 403:
+        status["details"] = {}
+    status["code"] = code
+    if pretty:
+        body = json.dumps(status, indent=2)
+    else:
+        body = json.dumps(status, separators=(",", ":")) + "\n"
+    headers = {"Content-Type": "application/json", **({} if sniff else _NOSNIFF)}
+    return web.Response(body=body.encode(), status=code, headers=headers)

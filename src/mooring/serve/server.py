@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import socket
@@ -23,7 +22,7 @@ from mooring.observe.logs import log_error, verbose, vlog
 from mooring.serve.authentication import Authenticator
 from mooring.serve.authorities import REFRESH_SECONDS, ClientAuthorities
 from mooring.serve.authorization import Authorizer
-from mooring.serve.endpoints import Endpoints, text
+from mooring.serve.endpoints import Endpoints, status_answer, text
 from mooring.serve.settings import InsecureServing, SecureServing
 from mooring.serve.tls import ServingTls
 
@@ -202,24 +201,9 @@ def _certificate(request: web.BaseRequest) -> x509.Certificate | None:
 
 
 def _status(request: web.BaseRequest, code: int, reason: str, message: str) -> web.Response:
-    status: dict[str, Any] = {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Failure",
-        "message": message,
-        "reason": reason,
-    }
-    if code == 403:
-        status["details"] = {}
-    status["code"] = code
     pretty = request.query.get("pretty", "") in ("1", "true")
-    if pretty or request.headers.get("User-Agent", "").startswith(_PEOPLE):
-        body = json.dumps(status, indent=2)
-    else:
-        body = json.dumps(status, separators=(",", ":")) + "\n"
-    headers = {"Content-Type": "application/json", "X-Content-Type-Options": "nosniff"}
-    return web.Response(body=body.encode(), status=code, headers=headers)
+    for_people = pretty or request.headers.get("User-Agent", "").startswith(_PEOPLE)
+    return status_answer(code, reason, message, pretty=for_people, sniff=code == 401)
 
 
 def _harmless(body: str) -> str:

@@ -9,7 +9,16 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 COMPONENT = "kube-scheduler"
+TEXT, JSON, YAML = "text/plain", "application/json", "application/yaml"
+NOT_ACCEPTABLE = (
+    "only the following media types are accepted: application/json, application/yaml, text/plain"
+)
+DEPRECATED = "This version of the {page} endpoint is deprecated. Please use a newer version."
+
+_VERSIONS = ("v1alpha1", "v1beta1")
 
 _WARNING = (
     "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility "
@@ -63,19 +72,49 @@ def statusz_data(
     }
 
 
-def structured_version(accept: str, kind: str) -> str | None:
-    """Return the version in which an Accept header asks for JSON; None where text will do."""
-    for option in accept.split(","):
-        media, *parameters = (part.strip() for part in option.split(";"))
-        asked = dict(part.partition("=")[::2] for part in parameters)
-        if (
-            media == "application/json"
-            and asked.get("g") == "config.k8s.io"
-            and asked.get("as") == kind
-            and asked.get("v") in ("v1alpha1", "v1beta1")
-        ):
-            return asked["v"]
+class Form(msgspec.Struct, frozen=True):
+    """Say how a page is to be written: for people, or as an object of a version."""
+
+    media: str
+    version: str = ""
+
+
+def negotiate(accept: str, kind: str) -> Form | None:
+    """Return the form that an Accept header asks for; None where there is none such.
+
+    Objects are written only where their kind and version are named.
+    """
+    # apiserver: pkg/endpoints/handlers/negotiation/negotiate.go
+    if not accept.strip():
+        return Form(TEXT)
+    for media, asked in _clauses(accept):
+        named = (asked.get("g"), asked.get("as"))
+        is_object = named == ("config.k8s.io", kind) and asked.get("v") in _VERSIONS
+        if media in (JSON, YAML) and is_object:
+            return Form(media, asked["v"])
+        if media in (TEXT, "text/*", "*/*") and not asked.keys() & {"g", "v", "as"}:
+            return Form(TEXT)
     return None
+
+
+def accepts_json(accept: str) -> bool:
+    """Tell whether an Accept header names JSON, of no kind in particular."""
+    return any(media == JSON and "as" not in asked for media, asked in _clauses(accept))
+
+
+def _clauses(accept: str) -> list[tuple[str, dict[str, str]]]:
+    """Return the media types of an Accept header with their parameters, the best first."""
+    clauses = []
+    for clause in accept.split(","):
+        media, *parameters = (part.strip() for part in clause.split(";"))
+        asked = dict(part.partition("=")[::2] for part in parameters)
+        try:
+            quality = float(asked.pop("q", "1"))
+        except ValueError:
+            quality = 1.0
+        clauses.append((quality, media, asked))
+    clauses.sort(key=lambda clause: -clause[0])
+    return [(media, asked) for _, media, asked in clauses]
 
 
 def first_parts(paths: Iterable[str]) -> list[str]:
