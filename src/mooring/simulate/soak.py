@@ -1,8 +1,8 @@
 """Soak: the live scheduler on virtual time, against a simulated API server that fails.
 
-One seed is one run: a workload and its faults for a minute or two of virtual time, then calm, then
-the reckoning. Everything that is random comes from the seed, so a run that fails is repeated by its
-number:
+One seed is one run: a scheduler or two, a workload and its faults for a minute or two of virtual
+time, then calm, then the reckoning. Everything that is random comes from the seed, so a run that
+fails is repeated by its number:
 
     python -m mooring.simulate.soak --seed 17
     python -m mooring.simulate.soak --seeds 1000 --jobs 2
@@ -10,6 +10,9 @@ number:
 What must hold:
 
 - every bind goes to a node that had room at that moment, and no pod is bound twice (`Ledger`);
+  where several schedulers share the nodes, as far as each had been told of the others' binds;
+- a lease passes on only when it has ended or was given up, and nobody binds pods without it
+  (`LeaseJudge`);
 - in the end every pod is bound that a scheduler which sees everything would place, or make room
   for;
 - no pod is assumed or in flight for ever, the queue holds exactly the pending pods, nobody keeps a
