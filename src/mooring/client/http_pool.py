@@ -25,7 +25,8 @@ KEEP_ALIVE_SECONDS = 60.0
 REQUEST_CONNECTIONS = 32
 # A peer that vanished is noticed within a minute, as HTTP/2's pings would (30 s and 15 s).
 _PROBES = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
-_READ_SIZE = 2**18
+# What a TLS record holds. A read of more makes Python set aside, and clear, more for every answer.
+READ_SIZE = 2**14
 
 
 class ConnectError(Exception):
@@ -114,9 +115,9 @@ class HttpConnection:
 
     def _readable(self) -> None:
         try:
-            data = self._recv(_READ_SIZE)
+            data = self._recv(READ_SIZE)
             while data and self._pending is not None and self._pending():
-                data += self._recv(_READ_SIZE)
+                data += self._recv(READ_SIZE)
         except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
             return
         except OSError as error:

@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mooring.client.http1 import ResponseReader
+from mooring.client.http_pool import READ_SIZE
 
 #: What one read takes at most; a record of TLS brings a sixteenth of it.
-_READ_SIZE = 2**18
+_BATCH = 2**18
 _WAIT = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
@@ -97,13 +98,13 @@ class HttpStream:
         if not self._drained:
             # Others get their turn, however much there is.
             await asyncio.sleep(0)
-        while size < _READ_SIZE and not self._ended:
+        while size < _BATCH and not self._ended:
             if self._drained:
                 if parts:
                     break
                 await self._wait(self._loop.add_reader, self._loop.remove_reader)
             try:
-                data = self._sock.recv(_READ_SIZE)
+                data = self._sock.recv(READ_SIZE)
             except _WAIT:
                 self._drained = True
                 continue
