@@ -268,6 +268,9 @@ def prepare_update(
         ignored = ("metadata", "status")
         before = {key: value for key, value in old.items() if key not in ignored}
         after = {key: value for key, value in obj.items() if key not in ignored}
+        if served.store == "apps/deployments":  # whose rollouts annotations speak of
+            before["annotations"] = old["metadata"].get("annotations") or {}
+            after["annotations"] = obj["metadata"].get("annotations") or {}
         if before != after:
             obj["metadata"]["generation"] = int(old["metadata"].get("generation") or 0) + 1
 

@@ -20,7 +20,7 @@ MISSING: Final[Any] = object()
 
 UNKNOWN_FIELD = "field not declared in schema"
 
-_RAW = frozenset({"object", "fields", "json"})
+_RAW = frozenset({"object", "fields", "json", "schemaOrArray", "schemaOrBool", "schemaOrStrings"})
 _UNTYPED = Kind(ANY)
 _NUMBERS = INTEGERS | FLOATS
 _TEXTS = frozenset({"string", "bytes"})

@@ -22,11 +22,35 @@ from mooring.local.tables.printer import (
 
 Object = dict[str, Any]
 
+_ADMISSION = "admissionregistration.k8s.io"
+_FLOWS = "flowcontrol.apiserver.k8s.io"
 _DEFAULT_CLASS = (
     "storageclass.kubernetes.io/is-default-class",
     "storageclass.beta.kubernetes.io/is-default-class",
 )
 _DEFAULT_INGRESS = ("ingressclass.kubernetes.io/is-default-class",)
+
+
+def _parent(obj: Object) -> str:
+    """Return what an address belongs to."""
+    parent = at(obj, "spec.parentRef")
+    if parent is None:
+        return NONE
+    kinds = ".".join(filter(None, (parent.get("resource"), parent.get("group")))).lower()
+    return "/".join(filter(None, (kinds, parent.get("namespace"), parent.get("name"))))
+
+
+def _parameter_kind(obj: Object) -> str:
+    kind = at(obj, "spec.paramKind")
+    return UNSET if kind is None else f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}"
+
+
+def _parameter(obj: Object) -> str:
+    """Return what a policy is bound with."""
+    reference = at(obj, "spec.paramRef") or {}
+    if not reference.get("name"):
+        return UNSET
+    return f"{reference.get('namespace') or '*'}/{reference['name']}"
 
 
 def _marked(obj: Object, keys: tuple[str, ...]) -> str:
@@ -231,6 +255,41 @@ PRINTERS = {
     f"{_NETWORKING}/NetworkPolicy": Printer(
         columns("Name, Pod-Selector, Age"),
         lambda obj, now: [name(obj), selector_text(at(obj, "spec.podSelector")), age(obj, now)],
+    ),
+    f"{_NETWORKING}/IPAddress": Printer(
+        columns("Name, ParentRef"),
+        lambda obj, now: [name(obj), _parent(obj), age(obj, now)],
+    ),
+    f"{_ADMISSION}/ValidatingAdmissionPolicy": Printer(
+        columns("Name, Validations:integer, ParamKind, Age"),
+        lambda obj, now: [
+            name(obj),
+            len(at(obj, "spec.validations", ())),
+            _parameter_kind(obj),
+            age(obj, now),
+        ],
+    ),
+    f"{_ADMISSION}/ValidatingAdmissionPolicyBinding": Printer(
+        columns("Name, PolicyName, ParamRef, Age"),
+        lambda obj, now: [
+            name(obj),
+            at(obj, "spec.policyName", ""),
+            _parameter(obj),
+            age(obj, now),
+        ],
+    ),
+    f"{_FLOWS}/PriorityLevelConfiguration": Printer(
+        columns("Name, Type, NominalConcurrencyShares, Queues, HandSize, QueueLengthLimit, Age"),
+        lambda obj, now: [
+            name(obj),
+            at(obj, "spec.type", ""),
+            at(obj, "spec.limited.nominalConcurrencyShares", NONE),
+            *(
+                at(obj, f"spec.limited.limitResponse.queuing.{field}", NONE)
+                for field in ("queues", "handSize", "queueLengthLimit")
+            ),
+            age(obj, now),
+        ],
     ),
     f"{_NETWORKING}/ServiceCIDR": Printer(
         columns("Name, CIDRs, Age"),

@@ -193,17 +193,30 @@ def _targets(obj: Object) -> str:
     current = at(obj, "status.currentMetrics", [])
     texts = []
     for i, one in enumerate(metrics):
-        source = one.get("resource") or {}
-        goal = at(source, "target.averageUtilization")
-        seen = at(current[i], "resource.current.averageUtilization") if i < len(current) else None
-        shown = "<unknown>" if seen is None else f"{seen}%"
-        if goal is not None:
-            texts.append(f"{source.get('name')}: {shown}/{goal}%")
-        else:
-            wanted = at(source, "target.averageValue", at(source, "target.value", "<auto>"))
-            texts.append(f"{source.get('name', '')}: <unknown>/{wanted}")
+        kind = one.get("type") or ""
+        field = kind[:1].lower() + kind[1:]
+        seen = at(current[i], f"{field}.current", {}) if i < len(current) else {}
+        texts.append(_metric(field, one.get(field) or {}, seen))
     more = f" + {len(texts) - 2} more..." if len(texts) > 2 else ""
     return ", ".join(texts[:2]) + more
+
+
+def _metric(field: str, source: Object, seen: Object) -> str:
+    """Return what one metric is and should be."""
+    # kubernetes: pkg/printers/internalversion/printers.go, formatHPAMetrics
+    target = source.get("target") or {}
+    average = target.get("averageValue")
+    if field in ("resource", "containerResource"):
+        if average is not None:
+            return f"{source.get('name')}: {seen.get('averageValue', '<unknown>')}/{average}"
+        share, goal = seen.get("averageUtilization"), target.get("averageUtilization")
+        shown = "<unknown>" if share is None else f"{share}%"
+        return f"{source.get('name')}: {shown}/{'<auto>' if goal is None else f'{goal}%'}"
+    if field == "pods":
+        return f"{seen.get('averageValue', '<unknown>')}/{average}"
+    if average is not None:
+        return f"{seen.get('averageValue', '<unknown>')}/{average} (avg)"
+    return f"{seen.get('value', '<unknown>')}/{target.get('value')}"
 
 
 _REPLICAS = "Name, Desired:integer, Current:integer, Ready:integer, Age"

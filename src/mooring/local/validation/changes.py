@@ -87,7 +87,7 @@ def claim_as_go(spec: Object) -> Object:
     typed = {"APIGroup": None, "Kind": "", "Name": ""}
     return {
         "AccessModes": spec.get("accessModes"),
-        "Selector": spec.get("selector"),
+        "Selector": _selector(spec.get("selector")),
         "Resources": {
             "Limits": _sorted(resources.get("limits")),
             "Requests": _sorted(resources.get("requests")),
@@ -99,6 +99,13 @@ def claim_as_go(spec: Object) -> Object:
         "DataSourceRef": _struct(reference, {**typed, "Namespace": None}),
         "VolumeAttributesClassName": spec.get("volumeAttributesClassName"),
     }
+
+
+def _selector(selector: Object | None) -> Object | None:
+    if selector is None:
+        return None
+    names = ("matchLabels", "matchExpressions")
+    return {name: selector[name] for name in names if selector.get(name)}
 
 
 def _sorted(amounts: Mapping[str, str] | None) -> Object | None:

@@ -210,7 +210,8 @@ def check_service_update(service: Object, old: Object) -> list[Problem]:
     fixed = "ExternalName" not in (new.get("type"), before.get("type"))
     address = before.get("clusterIP")
     given = new.get("clusterIP")
-    if fixed and address and given not in (None, "", address) and not ip_problems(given):
+    changed = given not in (None, "", address)
+    if fixed and address and changed and (given == "None" or not ip_problems(given)):
         why = "may not change once set"
         problems.append(invalid("spec.clusterIPs[0]", new.get("clusterIPs") or [], why))
     if new.get("type") == before.get("type") == "LoadBalancer":
