@@ -97,7 +97,7 @@ PREFERRED = PodTemplate(
 )
 
 WORKLOADS: dict[str, LiveWorkload] = {
-    "basic": LiveWorkload((2000, 3000), _simple(PodTemplate()), 1.5, 1 / 4),
+    "basic": LiveWorkload((2000, 5000), _simple(PodTemplate()), 1.5, 1 / 4),
     # kube-scheduler scores a share of the nodes by default, Mooring all of them.
     "basic-every-node": LiveWorkload(
         (1000, 1000),
@@ -107,14 +107,14 @@ WORKLOADS: dict[str, LiveWorkload] = {
         settings={"percentageOfNodesToScore": 100},
     ),
     "anti-affinity": LiveWorkload(
-        (400, 2000), _simple(ANTI_AFFINITY), 4.0, 1 / 8, check=_one_per_node
+        (400, 4000), _simple(ANTI_AFFINITY), 4.0, 1 / 8, check=_one_per_node
     ),
-    "preferred-affinity": LiveWorkload((1500, 1500), _simple(PREFERRED), 3.0, 1 / 8),
+    "preferred-affinity": LiveWorkload((1500, 5000), _simple(PREFERRED), 3.0, 1 / 8),
     "spread-hard": LiveWorkload(
-        (1500, 3000), _simple(_spread("DoNotSchedule")), 4.0, 1 / 8, check=_even
+        (1500, 5000), _simple(_spread("DoNotSchedule")), 4.0, 1 / 8, check=_even
     ),
-    "spread-soft": LiveWorkload((1500, 2000), _simple(_spread("ScheduleAnyway")), 4.0, 1 / 8),
-    "unschedulable": LiveWorkload((1500, 3000), _with_huge, 1.5, 1 / 8, leaves=0.2),
+    "spread-soft": LiveWorkload((1500, 5000), _simple(_spread("ScheduleAnyway")), 4.0, 1 / 8),
+    "unschedulable": LiveWorkload((1500, 5000), _with_huge, 1.5, 1 / 8, leaves=0.2),
     "preemption": LiveWorkload(
         (200, 500),
         _simple(PodTemplate(cpu="3", priority=None, priorityClassName=HIGH)),
