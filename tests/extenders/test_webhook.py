@@ -46,6 +46,7 @@ async def test_a_question_is_posted_as_json() -> None:
         assert server.asked == [("filter", {"Pod": None})]
         assert server.headers[0]["Content-Type"] == "application/json"
         assert server.headers[0]["Content-Length"] == "12"
+        assert "Accept" not in server.headers[0]
 
 
 @pytest.mark.parametrize("code", [201, 204, 400, 404, 500])

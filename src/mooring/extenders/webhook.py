@@ -97,7 +97,10 @@ class Webhook:
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                timeout=self._timeout, cookie_jar=aiohttp.DummyCookieJar()
+                timeout=self._timeout,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                # Go sends none, and some extenders choose by it.
+                skip_auto_headers=("Accept",),
             )
         return self._session
 

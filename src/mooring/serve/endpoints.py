@@ -153,7 +153,7 @@ class Endpoints:
         return response
 
     async def _configz(self, request: web.BaseRequest) -> web.StreamResponse:
-        body = json.dumps({CONFIGZ_KEY: self._sources.config}, separators=(",", ":"))
+        body = _compact({CONFIGZ_KEY: self._sources.config})
         headers = {"Content-Type": "application/json", **_NOSNIFF}
         return web.Response(body=body.encode(), headers=headers)
 
@@ -204,6 +204,10 @@ def _health(answer: Answer) -> web.Response:
     return text(answer.text, answer.status)
 
 
+def _compact(data: object) -> str:
+    return json.dumps(data, separators=(",", ":"))
+
+
 def _zpage(
     request: web.BaseRequest,
     kind: str,
@@ -223,7 +227,7 @@ def _zpage(
     if form.version == "v1alpha1":
         headers["Warning"] = f'299 - "{DEPRECATED.format(page=kind.lower())}"'
     found = data(form.version)
-    body = to_yaml(found) if form.media == YAML else json.dumps(found) + "\n"
+    body = to_yaml(found) if form.media == YAML else _compact(found) + "\n"
     return web.Response(body=body.encode(), headers=headers)
 
 
@@ -242,9 +246,6 @@ def status_answer(
     if code == 403:
         status["details"] = {}
     status["code"] = code
-    if pretty:
-        body = json.dumps(status, indent=2)
-    else:
-        body = json.dumps(status, separators=(",", ":")) + "\n"
+    body = json.dumps(status, indent=2) if pretty else _compact(status) + "\n"
     headers = {"Content-Type": "application/json", **({} if sniff else _NOSNIFF)}
     return web.Response(body=body.encode(), status=code, headers=headers)
