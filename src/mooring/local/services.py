@@ -86,7 +86,12 @@ def _health_port(cluster: Cluster, service: Object, before: Object) -> None:
     """Give a load balancer that keeps traffic local a port to ask for its health."""
     # kube-apiserver: pkg/registry/core/service/storage/alloc.go, allocHealthCheckNodePort
     spec = service["spec"]
-    if spec.get("healthCheckNodePort"):
+    if given := spec.get("healthCheckNodePort"):
+        if not before.get("healthCheckNodePort"):
+            why = _port_problem(given, _used_ports(cluster, service))
+            if why:
+                start = f"failed to allocate requested HealthCheck NodePort {given}"
+                raise refusals.internal(f"{start}: {why}")
         return
     if before.get("healthCheckNodePort"):
         spec["healthCheckNodePort"] = before["healthCheckNodePort"]
@@ -306,11 +311,13 @@ def _next_port(
     return port
 
 
-def _check_port(service: Object, index: int, wanted: int, used: set[int | None]) -> None:
-    why = ""
+def _port_problem(wanted: int, used: set[int | None]) -> str:
     if wanted not in PORTS:
-        why = "provided port is not in the valid range. The range of valid ports is 30000-32767"
-    elif wanted in used:
-        why = "provided port is already allocated"
+        return "provided port is not in the valid range. The range of valid ports is 30000-32767"
+    return "provided port is already allocated" if wanted in used else ""
+
+
+def _check_port(service: Object, index: int, wanted: int, used: set[int | None]) -> None:
+    why = _port_problem(wanted, used)
     if why:
         raise _refuse(service, f"spec.ports[{index}].nodePort", wanted, why)

@@ -130,7 +130,9 @@ def _same_sources(spec: Object) -> None:
     """Have both fields for a claim's data source say the same, where one is not set."""
     # kube-apiserver: pkg/api/persistentvolumeclaim/util.go, NormalizeDataSources
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
-    (reference or {}).pop("namespace", None)  # its feature is off
+    if (reference or {}).get("namespace"):  # its feature is off
+        del spec["dataSourceRef"]
+        reference = None
     if source is not None and reference is None:
         kind = (source.get("apiGroup") or "", source.get("kind"))
         if kind not in _DATA_SOURCES:

@@ -263,7 +263,7 @@ def _preconditions(write: Write, live: Object, obj: Object) -> None:
         raise refusals.conflict(served.name, served.group, there["name"], why)
     blind = write.request.method == "PUT" and version in (None, "", "0")
     if blind and served.store in _CONDITIONAL and not write.subresource:
-        raise refusals.invalid(served.kind, served.group, there["name"], [_NO_VERSION])
+        raise refusals.invalid(served.name, served.group, there["name"], [_NO_VERSION])
     if version and not (version.isascii() and version.isdigit()):
         raise refusals.failure(f'strconv.ParseUint: parsing "{version}": invalid syntax')
     if version and version != "0" and version != there["resourceVersion"]:

@@ -146,7 +146,8 @@ def _selectable(
             problems.append(required(where))
             continue
         if not given.startswith((".", "[")):
-            why = f"is an invalid path: expected [ or . but got: {given}"
+            first = re.split(r"[.\[]", given)[0]
+            why = f"is an invalid path: expected [ or . but got: {first}"
             problems.append(invalid(where, given, why))
             continue
         found = _find(schema or {}, given)

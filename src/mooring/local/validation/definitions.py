@@ -145,7 +145,9 @@ def _version(version: Object, path: str, *, single: bool) -> list[Problem]:
                 problems.append(invalid(f"{place}.type", given, why))
             else:
                 problems.append(required(f"{place}.type", "must not be empty at the root"))
-        problems += _schema(schema, place, root=True)
+        found = _schema(schema, place, root=True)
+        # Defaults are looked at where the schema is structural.
+        problems += found or _defaults(schema, place)
         served_status = (version.get("subresources") or {}).get("status") is not None
         if served_status and schema.get("type") not in (None, "", "object"):
             why = (
@@ -180,11 +182,6 @@ def _schema(schema: Mapping[str, Any], path: str, *, root: bool = False) -> list
     if schema.get("x-kubernetes-list-type") == "map" and not keys:
         where = f"{path}.x-kubernetes-list-map-keys"
         problems.append(required(where, "must not be empty if x-kubernetes-list-type is map"))
-    if schema.get("default") is not None and not root:
-        problems += [
-            (reason, f"{path}.default.{field}".rstrip("."), text)
-            for reason, field, text in check_value(schema, schema["default"], "")
-        ]
     for i, rule in enumerate(schema.get("x-kubernetes-validations") or ()):
         problems += _rule(rule, f"{path}.x-kubernetes-validations[{i}]")
     for name, inner in (schema.get("properties") or {}).items():
@@ -194,6 +191,22 @@ def _schema(schema: Mapping[str, Any], path: str, *, root: bool = False) -> list
     additional = schema.get("additionalProperties")
     if isinstance(additional, Mapping):
         problems += _schema(additional, f"{path}.additionalProperties")
+    return problems
+
+
+def _defaults(schema: Mapping[str, Any], path: str) -> list[Problem]:
+    """Check that defaults fit the schema that they are part of."""
+    problems: list[Problem] = []
+    if schema.get("default") is not None:
+        problems += [
+            (reason, f"{path}.default.{field}".rstrip("."), text)
+            for reason, field, text in check_value(schema, schema["default"], "")
+        ]
+    for name, inner in (schema.get("properties") or {}).items():
+        problems += _defaults(inner, f"{path}.properties[{name}]")
+    for name in ("items", "additionalProperties"):
+        if isinstance(inner := schema.get(name), Mapping):
+            problems += _defaults(inner, f"{path}.{name}")
     return problems
 
 
