@@ -310,13 +310,13 @@ METRICS = FlagGroup(
             "allow-metric-labels",
             STRING_MAP,
             {},
-            f"metric,label=a,b: the values of a label. {_NO_EFFECT}",
+            "metric,label=a,b: the values of a label to show; others are shown as 'unexpected'.",
         ),
         Flag(
             "allow-metric-labels-manifest",
             STRING,
             "",
-            f"A file with allowListMapping. {_NO_EFFECT}",
+            "A file that maps metric,label to values; --allow-metric-labels goes before it.",
         ),
         Flag("disabled-metrics", STRINGS, (), "Metrics to leave out, by their full names."),
         Flag(

@@ -46,9 +46,12 @@ class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Say which metrics to leave out."""
+    """Say which metrics to leave out, and which values of their labels to show."""
 
     disabled: tuple[str, ...] = ()
+    #: "metric,label" and the values, and a file that says the same where none are given.
+    allowed_labels: dict[str, str] = {}
+    allowed_labels_manifest: str = ""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,7 +125,11 @@ def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
             allow_seconds=flags["authorization-webhook-cache-authorized-ttl"].seconds,
             deny_seconds=flags["authorization-webhook-cache-unauthorized-ttl"].seconds,
         ),
-        metrics=MetricOptions(disabled=flags["disabled-metrics"]),
+        metrics=MetricOptions(
+            disabled=flags["disabled-metrics"],
+            allowed_labels=flags["allow-metric-labels"],
+            allowed_labels_manifest=flags["allow-metric-labels-manifest"],
+        ),
         pod_max_in_unschedulable_pods=flags["pod-max-in-unschedulable-pods-duration"],
         warnings=(
             *versions,

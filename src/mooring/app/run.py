@@ -22,6 +22,7 @@ from mooring.app.debugger import Debugger
 from mooring.app.duty import Duty
 from mooring.app.leader import LeaderElector
 from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
+from mooring.app.metric_labels import allow_lists
 from mooring.app.options import KUBERNETES_VERSION
 from mooring.app.running import RunningScheduler
 from mooring.app.scheduler import GRACE
@@ -33,6 +34,7 @@ from mooring.client.transports import make_transport
 from mooring.config import to_v1
 from mooring.framework.features import FEATURES
 from mooring.informers.factory import InformerFactory
+from mooring.observe.allow_lists import constrain
 from mooring.observe.clock import Clock, SystemClock
 from mooring.observe.exposition import expose
 from mooring.observe.logs import log_error
@@ -75,6 +77,7 @@ class _Process:
         self._settings = self._config.config
         self._clock: Clock = SystemClock()
         self._metrics = Metrics(command.options.feature_gates.enabled)
+        self._allow_lists = allow_lists(command.options.metrics)
         self._process_metrics = ProcessMetrics(self._metrics.registry, KUBERNETES_VERSION)
         gates = command.options.feature_gates
         self._process_metrics.show_features(
@@ -220,11 +223,12 @@ class _Process:
     def _expose_metrics(self) -> bytes:
         """Return what /metrics answers, without what --disabled-metrics names."""
         disabled = frozenset(self._command.options.metrics.disabled)
-        return expose(
+        shown = (
             family
             for family in self._metrics.registry.collect()
             if disabled.isdisjoint((family.name, f"{family.name}_total"))
         )
+        return expose(constrain(shown, self._allow_lists))
 
     def _make_serving(self, informers: InformerFactory) -> Serving | None:
         """Return what answers at the ports; None where none is to be open."""
