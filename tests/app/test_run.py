@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mooring.app.command import Command, run_command
+from mooring.app.leader import LeaderElector
 from mooring.app.run import _Process, run_scheduler
 from tests.support.processes import LOOPBACK, free_port
 
@@ -72,6 +73,19 @@ def test_a_scheduler_that_never_saw_its_server_ends_when_it_is_asked_to(
 def test_a_lost_lease_is_an_error(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(lambda process: process._duty.lose_lease(), "--leader-elect=true") == 1
     assert "Leaderelection lost" in capfd.readouterr().err.splitlines()[-1]
+
+
+def test_an_election_that_breaks_is_a_lost_lease(
+    run: Run, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: object) -> bool:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(LeaderElector, "run", broken)
+    assert run(lambda process: process._start_election(), "--leader-elect=true") == 1
+    lines = capfd.readouterr().err.splitlines()
+    assert any("Leader election failed" in line and "a bug" in line for line in lines)
+    assert "Leaderelection lost" in lines[-1]
 
 
 def test_what_cannot_be_built_is_told_in_one_line(

@@ -197,7 +197,14 @@ class _Process:
         def lost() -> None:
             loop.call_soon_threadsafe(duty.lose_lease)
 
+        def ended(election: Future[bool]) -> None:
+            # Nobody renews the lease any more: a bug must not let this process go on leading.
+            if not election.cancelled() and (error := election.exception()) is not None:
+                log_error(log, error, "Leader election failed")
+                lost()
+
         self._election = self._side.submit(self._elector.run(started, lost))
+        self._election.add_done_callback(ended)
 
     async def _release(self) -> None:
         if self._elector is None or self._election is None:
