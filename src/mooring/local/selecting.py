@@ -45,7 +45,7 @@ _LABELS: dict[str, tuple[str, ...]] = {
         "status.nominatedNodeName",
     ),
     "/nodes": ("spec.unschedulable",),
-    "/namespaces": ("status.phase", "name"),
+    "/namespaces": ("status.phase",),
     "/secrets": ("type",),
     "/services": ("spec.clusterIP", "spec.type"),
     "/replicationcontrollers": ("status.replicas",),
@@ -162,7 +162,6 @@ _ABSENT = {
 _SPECIAL: dict[tuple[Any, str], Callable[[Object], str]] = {
     ("Event", "source"): _source,
     ("Pod", "status.podIPs"): _pod_ips,
-    ("Namespace", "name"): lambda obj: str(obj["metadata"]["name"]),
     ("Job", "status.successful"): lambda obj: str(obj.get("status", {}).get("succeeded") or 0),
 }
 _SPECIAL_PATHS = frozenset(path for _, path in _SPECIAL)
@@ -190,10 +189,26 @@ def read(request: Request, served: Served) -> Selection:
     try:
         parsed = FieldSelector.from_text(fields)
     except ObjectError as error:
+        if why := _value_error(fields):
+            raise bad_request(f"invalid field selector: {why}") from None
         found = re.search(r"can't understand ('.*?');", str(error))
         why = f"can't understand {found[1]}" if found else str(error)
         raise bad_request(f"invalid selector: '{fields}'; {why}") from None
     return Selection(selector, _checked(parsed, served))
+
+
+def _value_error(selector: str) -> str:
+    """Say what is wrong with the escapes in a field selector's values; empty where nothing is."""
+    # apimachinery: pkg/fields/selector.go, UnescapeValue
+    for term in re.findall(r"(?:[^,\\]|\\.?)+", selector):
+        _, _, value = term.partition("=")
+        value = value.removeprefix("=")
+        for escape in re.findall(r"\\.?|=", value):
+            if escape == "=":
+                return f"unescaped character in value: {ord(escape)}"
+            if escape[1:] not in ("\\", ",", "="):
+                return f"invalid escape sequence: {escape}"
+    return ""
 
 
 def _requirement_error(selector: str, text: str) -> str:
@@ -229,7 +244,8 @@ def _checked(selector: FieldSelector, served: Served) -> FieldSelector:
         path = f"{renames.get(head, head)}{dot}{rest}"
         if served.store == "/pods" and path == "spec.host":
             path = "spec.nodeName"
-        if path not in known:
+        renamed = bool(renames) and head in renames.values()
+        if path not in known or renamed or (renames and path == "source"):
             raise bad_request(_unknown(served, one.path))
         requirements.append(type(one)(path, one.value, one.equal))
     return FieldSelector(tuple(requirements))

@@ -33,7 +33,11 @@ IMMUTABLE_SPEC = (
 
 def check_claim(claim: Object) -> list[Problem]:
     """Check a new claim beyond its metadata."""
-    return check_claim_spec(claim["spec"], "spec")
+    spec = claim["spec"]
+    if spec.get("dataSourceRef") is None:
+        # A dataSource alone that makes no sense is dropped, not refused.
+        spec = {name: value for name, value in spec.items() if name != "dataSource"}
+    return check_claim_spec(spec, "spec")
 
 
 def check_access_modes(modes: list[str], path: str) -> list[Problem]:

@@ -34,6 +34,11 @@ def check_pod_status(pod: Object, old: Object) -> list[Problem]:
         if condition["type"] not in _SYSTEM_CONDITIONS:
             where = f"status.conditions[{i}].Type"
             problems += each(where, condition["type"], label_key_problems(condition["type"]))
+        generation = condition.get("observedGeneration")
+        if generation is not None and generation < 0:
+            why = "must be a non-negative integer"
+            where = f"status.conditions[{i}].observedGeneration"
+            problems.append(invalid(where, generation, why))
     nominated, earlier = status.get("nominatedNodeName"), before.get("nominatedNodeName")
     if nominated and nominated != earlier:
         problems += each("status.nominatedNodeName", nominated, subdomain_problems(nominated))
@@ -89,6 +94,9 @@ def _addresses(status: Object, before: Object) -> list[Problem]:
     problems: list[Problem] = []
     for field in ("podIPs", "hostIPs"):
         given = status.get(field) or []
+        if field == "hostIPs" and given and given[0]["ip"] != (status.get("hostIP") or ""):
+            why = "must be equal to `hostIP`"
+            problems.append(invalid(f"status.{field}[0].ip", given[0]["ip"], why))
         if field == "hostIPs" and given == (before.get(field) or []):
             continue
         for i, one in enumerate(given):
