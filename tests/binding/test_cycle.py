@@ -181,7 +181,10 @@ async def test_a_pod_can_be_called_off_in_pre_bind() -> None:
     assert under_way.cancel("preempted")
     found = await running
     assert found is not None
-    assert (found.code, found.message) == (Code.ERROR, "preempted")
+    assert (found.code, found.message) == (
+        Code.ERROR,
+        'running PreBind plugin "Binds": preempted',
+    )
     assert "bind" not in one.journal.lines
 
 

@@ -102,6 +102,25 @@ async def test_plugins_that_allow_it_run_side_by_side() -> None:
         assert await run_pre_bind(made, state, POD, "n1") is None
 
 
+@pytest.mark.parametrize("names", ["A", "AB"], ids=["alone", "side by side"])
+async def test_a_pod_that_is_called_off_hears_which_plugin_was_at_work(names: str) -> None:
+    started = asyncio.Event()
+
+    async def waits(state: Any, pod: Any, node: Any) -> None:
+        started.set()
+        await asyncio.Event().wait()
+
+    made = profile(*(parallel(name, waits) for name in names))
+    state = CycleState()
+    run_pre_bind_pre_flights(made, state, POD, "n1")
+    running = asyncio.create_task(run_pre_bind(made, state, POD, "n1"))
+    await started.wait()
+    running.cancel("preempted")
+    found = await running
+    assert found is not None
+    assert found.message == 'running PreBind plugin "A": preempted'
+
+
 async def test_the_first_failure_calls_off_the_others() -> None:
     ended = []
 

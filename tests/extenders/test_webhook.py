@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import errno
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -11,10 +12,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from mooring.errors import ConfigError, ExtenderError
-from mooring.extenders.webhook import AWAITING_HEADERS, CA_AND_INSECURE, READING_BODY, Webhook
+from mooring.extenders.webhook import (
+    AWAITING_HEADERS,
+    CA_AND_INSECURE,
+    READING_BODY,
+    Webhook,
+    _explain,
+)
 from mooring.observe.clock import SystemClock
 from tests.extenders.webhooks import make_config, serving
 from tests.support.certificates import Authority
@@ -72,10 +80,41 @@ async def test_a_name_that_nobody_has() -> None:
     assert await failure(urlPrefix=url) == expected
 
 
-@pytest.mark.parametrize(("url", "scheme"), [("", ""), ("extender:80", ""), ("ftp://host", "ftp")])
+@pytest.mark.parametrize(
+    ("url", "scheme"), [("", ""), ("extender:80", "extender"), ("ftp://host", "ftp")]
+)
 async def test_an_address_that_is_not_of_the_web(url: str, scheme: str) -> None:
     expected = f'Post "{url}/filter": unsupported protocol scheme "{scheme}"'
     assert await failure(urlPrefix=url) == expected
+
+
+async def test_an_address_without_a_scheme() -> None:
+    expected = 'parse "127.0.0.1:80/filter": first path segment in URL cannot contain colon'
+    assert await failure(urlPrefix="127.0.0.1:80") == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        pytest.param(
+            aiohttp.ClientOSError(errno.ECONNRESET, "Connection reset by peer"),
+            "read: connection reset by peer",
+            id="a connection that the other side cut",
+        ),
+        pytest.param(
+            aiohttp.ClientOSError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] tlsv13 alert"),
+            "remote error: tls: certificate required",
+            id="a server that wants to know who asks",
+        ),
+        pytest.param(
+            aiohttp.ClientOSError(1, "[SSL: BAD_LENGTH] bad length"),
+            "tls: bad length",
+            id="what Go has no word for",
+        ),
+    ],
+)
+def test_failures_are_told_in_gos_words(error: OSError, words: str) -> None:
+    assert _explain(error) == words
 
 
 async def test_an_answer_that_does_not_come_in_time() -> None:

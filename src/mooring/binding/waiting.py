@@ -78,7 +78,7 @@ class PermitWait:
 class PreBinding:
     """One pod whose PreBind runs; it can be called off until PreBind is over."""
 
-    def __init__(self, on_cancel: Callable[[], object] | None = None) -> None:
+    def __init__(self, on_cancel: Callable[[str], object] | None = None) -> None:
         #: Why it was called off; "" where it was not.
         self.cancelled = ""
         self._over = False
@@ -90,7 +90,7 @@ class PreBinding:
             return False
         self.cancelled = self.cancelled or reason
         if self._on_cancel is not None:
-            self._on_cancel()
+            self._on_cancel(reason)
         return True
 
     def finish(self) -> bool:
@@ -139,9 +139,9 @@ class PodsOnTheWay:
             wait.expire(now)
 
     def add_pre_binding(
-        self, uid: str, on_cancel: Callable[[], object] | None = None
+        self, uid: str, on_cancel: Callable[[str], object] | None = None
     ) -> PreBinding:
-        """Note that a pod's PreBind begins; `on_cancel()` is called where it is called off."""
+        """Note that a pod's PreBind begins; `on_cancel` is told why where it is called off."""
         found = self._pre_binding[uid] = PreBinding(on_cancel)
         return found
 

@@ -231,7 +231,13 @@ def _groups(steps: Sequence[Step], flights: _PreFlights) -> list[list[Step]]:
 
 
 async def _pre_bind(step: Step, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-    status = await _call(step, Point.PRE_BIND, state, pod, node_name)
+    try:
+        status = await _call(step, Point.PRE_BIND, state, pod, node_name)
+    except asyncio.CancelledError as called_off:
+        # With a reason, the pod alone was called off; without, the process ends.
+        if not called_off.args or not called_off.args[0]:
+            raise
+        status = Status.error(str(called_off.args[0]))
     if status is None:
         return None
     if status.is_rejected:
@@ -272,6 +278,14 @@ async def _first_failure(
             status = await done
             if status is not None:
                 return status
+    except asyncio.CancelledError as called_off:
+        for task in tasks:
+            task.cancel(*called_off.args)
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        for one in found:
+            if isinstance(one, Status):
+                return one
+        raise
     finally:
         for task in tasks:
             task.cancel()

@@ -40,6 +40,19 @@ _WORDS = {
     errno.ENETUNREACH: "network is unreachable",
     errno.ETIMEDOUT: "connection timed out",
 }
+#: The alerts of a server that refuses, in Go's words. # crypto/tls/alert.go
+_ALERTS = {
+    "TLSV13_ALERT_CERTIFICATE_REQUIRED": "certificate required",
+    "SSLV3_ALERT_BAD_CERTIFICATE": "bad certificate",
+    "SSLV3_ALERT_CERTIFICATE_EXPIRED": "expired certificate",
+    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "unknown certificate",
+    "SSLV3_ALERT_HANDSHAKE_FAILURE": "handshake failure",
+    "TLSV1_ALERT_PROTOCOL_VERSION": "protocol version not supported",
+    "TLSV1_ALERT_UNKNOWN_CA": "unknown certificate authority",
+    "TLSV1_UNRECOGNIZED_NAME": "unrecognized name",
+}
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_SSL_REASON = re.compile(r"\[SSL: (\w+)\]")
 _ADDRESS = re.compile(r"\('([^']+)', (\d+)")
 
 
@@ -79,7 +92,10 @@ class Webhook:
             raise ExtenderError(f'Post "{url}": {_explain(error)}') from None
 
     async def _post(self, verb: str, url: str, body: bytes) -> bytes:
-        scheme = url.partition(":")[0] if "://" in url else ""
+        found = _SCHEME.match(url)
+        scheme = found[1].lower() if found else ""
+        if not scheme and ":" in url.partition("/")[0]:
+            raise ExtenderError(f'parse "{url}": first path segment in URL cannot contain colon')
         if scheme not in ("http", "https"):
             raise ExtenderError(f'Post "{url}": unsupported protocol scheme "{scheme}"')
         async with self._open().post(url, data=body, headers=_HEADERS, **self._options()) as answer:
@@ -149,8 +165,7 @@ def _explain(error: BaseException) -> str:
         return f"tls: failed to verify certificate: x509: {words}"
     if isinstance(error, aiohttp.ClientConnectorSSLError | ssl.SSLError):
         cause = getattr(error, "os_error", error)
-        words = getattr(cause, "reason", None) or str(cause)
-        return f"tls: {words.lower().replace('_', ' ')}"
+        return _explain_tls(getattr(cause, "reason", None) or str(cause))
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return f"dial tcp: lookup {error.host}: no such host"
     if isinstance(error, aiohttp.ClientConnectorError):
@@ -163,6 +178,16 @@ def _explain(error: BaseException) -> str:
         return AWAITING_HEADERS
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "EOF"
+    if isinstance(error, OSError) and error.errno == errno.ECONNRESET:
+        return "read: connection reset by peer"
     if isinstance(error, ConnectionResetError):
         return "connection reset by peer"
+    if told := _SSL_REASON.search(str(error)):
+        return _explain_tls(told[1])
     return str(error) or type(error).__name__
+
+
+def _explain_tls(reason: str) -> str:
+    if reason in _ALERTS:
+        return f"remote error: tls: {_ALERTS[reason]}"
+    return f"tls: {reason.lower().replace('_', ' ')}"
