@@ -186,11 +186,11 @@ def read(request: Request, served: Served) -> Selection:
         selector = Selector.from_text(labels)
     except ObjectError as error:
         raise bad_request(_requirement_error(labels, str(error))) from None
+    if why := _value_error(fields):
+        raise bad_request(f"invalid field selector: {why}")
     try:
         parsed = FieldSelector.from_text(fields)
     except ObjectError as error:
-        if why := _value_error(fields):
-            raise bad_request(f"invalid field selector: {why}") from None
         found = re.search(r"can't understand ('.*?');", str(error))
         why = f"can't understand {found[1]}" if found else str(error)
         raise bad_request(f"invalid selector: '{fields}'; {why}") from None
