@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from mooring.api import (
     KubeObject,
     Node,
@@ -39,18 +41,23 @@ KINDS: dict[type[KubeObject], str] = {
 }
 
 
-async def reckon(scheduler: Scheduler, store: ObjectStore, *, leads: bool = True) -> list[str]:
+async def reckon(
+    scheduler: Scheduler, store: ObjectStore, *, leads: bool = True, elected: bool = False
+) -> list[str]:
     """Compare a scheduler with the truth; return what is wrong.
 
-    One that does not lead must know everything, and need not have done anything.
+    One that does not lead must know everything, and need not have done anything. Where leaders are
+    `elected`, nominations may stay: one by a leader that is gone, of which the next one heard only
+    after its own attempt, is left to the flush after 5 minutes, in kube-scheduler too.
     """
     pods = [pod for pod in store.list(PODS) if pod["status"]["phase"] not in FINISHED]
     return [
         *check_inside(scheduler),
         *_left_over(scheduler),
+        *(() if elected else _nominations(scheduler)),
         *_cache(scheduler, pods, store.list(NODES)),
         *_queue(scheduler, pods),
-        *[text async for text in _forgotten(scheduler, pods, store) if leads],
+        *([text async for text in _forgotten(scheduler, pods, store, elected)] if leads else ()),
     ]
 
 
@@ -68,13 +75,16 @@ def _left_over(scheduler: Scheduler) -> Iterator[str]:
         yield f"{uid} is still assumed"
     for pod in scheduler.queue.in_flight():
         yield f"{pod.key} is still in flight"
+    if list(scheduler.on_the_way.waiting()):
+        yield "pods still wait at Permit"
+
+
+def _nominations(scheduler: Scheduler) -> Iterator[str]:
     for name in scheduler.nominator.nodes():
         infos = scheduler.nominator.nominated_on(name)
         pods = [info.pod.key for info in infos if not _is_excused(scheduler, info.pod)]
         if pods:
             yield f"{pods} are still nominated to {name}"
-    if list(scheduler.on_the_way.waiting()):
-        yield "pods still wait at Permit"
 
 
 def _cache(scheduler: Scheduler, pods: list[Json], nodes: list[Json]) -> Iterator[str]:
@@ -136,7 +146,7 @@ def _differences(what: str, found: dict[str, Any], truth: dict[str, Any]) -> Ite
 
 
 async def _forgotten(
-    scheduler: Scheduler, pods: list[Json], store: ObjectStore
+    scheduler: Scheduler, pods: list[Json], store: ObjectStore, elected: bool
 ) -> AsyncIterator[str]:
     """Say which pods are pending although there is room for them, or could be made."""
     if not any(_is_pending(scheduler, pod) for pod in pods):
@@ -146,13 +156,15 @@ async def _forgotten(
     ]
     waiting = []
     for pod in pods:
-        # Nobody has a claim on room: those who had one have got it, or have lost it.
-        status = {key: one for key, one in pod["status"].items() if key != "nominatedNodeName"}
         # The judge is the default scheduler.
         spec = {**pod["spec"], "schedulerName": SCHEDULER}
-        decoded = decode_as({**pod, "spec": spec, "status": status}, Pod)
+        decoded = decode_as({**pod, "spec": spec}, Pod)
+        excused = _is_excused(scheduler, decoded)
+        if not (elected or excused):
+            # Nobody else has a claim on room: those who had one have got it, or have lost it.
+            decoded = replace(decoded, status=replace(decoded.status, nominated_node_name=""))
         objects.append(decoded)
-        if _is_pending(scheduler, pod) and not _is_excused(scheduler, decoded):
+        if _is_pending(scheduler, pod) and not excused:
             waiting.append(decoded)
     # Whether preemption helps may hang on pods elsewhere, of which the plugins that refused the pod
     # do not hear. kube-scheduler leaves that to its flush too.
