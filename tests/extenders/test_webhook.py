@@ -165,7 +165,7 @@ async def test_an_answer_that_breaks_off() -> None:
 
 async def test_an_answer_that_stops_coming() -> None:
     async with raw_server(CUT, close=False) as (url, _):
-        assert await failure(urlPrefix=url, httpTimeout="50ms") == READING_BODY
+        assert await failure(urlPrefix=url, httpTimeout="1s") == READING_BODY
 
 
 async def test_a_question_whose_connection_was_closed_is_asked_again() -> None:
