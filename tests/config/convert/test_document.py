@@ -226,6 +226,16 @@ def read_anything(*names: str) -> Any:
     return "{" if len(names) == 1 else {"policy.cfg": "predicates: []"}
 
 
+@pytest.mark.parametrize("version", ["v1alpha1", "v1alpha2"])
+def test_a_removed_plugin_at_unreserve_is_refused(version: str) -> None:
+    plugins = {"plugins": {"unreserve": {"enabled": [{"name": "AzureDiskLimits"}]}}}
+    body = plugins if version == "v1alpha1" else {"profiles": [plugins]}
+    converted = convert({**older(version), **body})
+    assert [error.message for error in converted.errors] == [
+        "AzureDiskLimits no longer exists, and took no part in reserve: take it out"
+    ]
+
+
 @pytest.mark.parametrize("version", list(TABLE))
 @given(data=st.data())
 def test_any_document_converts_or_is_refused_with_errors(version: str, data: st.DataObject) -> None:

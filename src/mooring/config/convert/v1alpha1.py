@@ -11,7 +11,7 @@ from mooring.config.convert.plugin_config import say_list_defaulting
 from mooring.config.convert.policy import read_policy, read_policy_text
 from mooring.config.convert.profile import Profile
 from mooring.config.convert.settings import start_document
-from mooring.config.convert.v1alpha2 import apply_alpha_settings
+from mooring.config.convert.v1alpha2 import apply_alpha_settings, move_unreserve
 from mooring.errors import MooringError
 
 #: Return the text of a file; raises OSError.
@@ -57,7 +57,7 @@ def convert_v1alpha1(
         profile = _from_policy(conversion, doc, read_file, read_config_map, written)
     else:
         profile = _from_provider(conversion, doc, provider or "DefaultProvider")
-    apply_alpha_settings(conversion, profile, doc, doc.get("plugins", {}))
+    apply_alpha_settings(profile, doc)
     _apply_weight(conversion, profile, doc)
     if doc.get("schedulerName"):
         profile.scheduler_name = doc["schedulerName"]
@@ -77,6 +77,7 @@ def _from_provider(conversion: Conversion, doc: Doc, provider: str) -> Profile:
     defaults = PROVIDERS.get(provider, V1ALPHA)
     profile = Profile(conversion, doc, "", defaults, doc["apiVersion"], _KEYS)
     say_list_defaulting(profile.config)
+    move_unreserve(conversion, profile, doc.get("plugins", {}))
     profile.replace_removed()
     return profile
 

@@ -25,7 +25,8 @@ def convert_v1alpha2(conversion: Conversion, doc: Doc) -> Doc:
         path = f"profiles[{index}]"
         profile = Profile(conversion, old, path, V1ALPHA, doc["apiVersion"])
         say_list_defaulting(profile.config)
-        apply_alpha_settings(conversion, profile, doc, old.get("plugins", {}))
+        apply_alpha_settings(profile, doc)
+        move_unreserve(conversion, profile, old.get("plugins", {}))
         profile.replace_removed()
         written["profiles"].append(profile.write(path))
     if "extenders" in doc:
@@ -33,13 +34,17 @@ def convert_v1alpha2(conversion: Conversion, doc: Doc) -> Doc:
     return written
 
 
-def apply_alpha_settings(conversion: Conversion, profile: Profile, doc: Doc, plugins: Doc) -> None:
-    """Give a profile what v1alpha1 and v1alpha2 said outside of it, and its unreserve point."""
+def apply_alpha_settings(profile: Profile, doc: Doc) -> None:
+    """Give a profile what v1alpha1 and v1alpha2 said outside of it."""
     if doc.get("disablePreemption"):
         profile.gone["DefaultPreemption"] = "disablePreemption"
     timeout = "bindTimeoutSeconds"
     if timeout in doc and timeout not in profile.config.fields("VolumeBinding"):
         profile.config.put("VolumeBinding", timeout, doc[timeout], timeout)
+
+
+def move_unreserve(conversion: Conversion, profile: Profile, plugins: Doc) -> None:
+    """Put the plugins of the unreserve point to those of reserve."""
     where = f"{field_path(profile.path, 'plugins')}.unreserve"
     reserve = profile.sets["reserve"]
     alone = [
