@@ -17,6 +17,7 @@ from typing import Any
 
 from mooring.api import Condition, Pod
 from mooring.app.events import ClusterEvents, Informers
+from mooring.app.failure import Failure
 from mooring.app.inbox import Inbox
 from mooring.binding.cycle import BindingCycles, Placement, log_traceback
 from mooring.binding.status_writer import StatusChange, StatusWriter
@@ -26,7 +27,7 @@ from mooring.config.load import LoadResult
 from mooring.cycle.binding_points import run_permit, run_reserve, run_unreserve
 from mooring.cycle.cycle import Cycle
 from mooring.cycle.handle import ProfileHandle, Surroundings
-from mooring.cycle.message import NO_NODES_AVAILABLE, event_note, refused_on_node
+from mooring.cycle.message import NO_NODES_AVAILABLE, event_note
 from mooring.cycle.profile import Profile
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.extender import Extender
@@ -35,7 +36,7 @@ from mooring.framework.handle import Client, Events
 from mooring.framework.listers import Lister
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.state import CycleState
-from mooring.framework.status import Code, Status
+from mooring.framework.status import Status
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, vlog
 from mooring.observe.metrics import PLUGIN_METRICS_SAMPLE_PERCENT, Metrics
@@ -67,59 +68,6 @@ _ROW = 8
 _ROW_SECONDS = 0.002
 #: Seconds that binding cycles under way get to end when the scheduler stops.
 GRACE = 5.0
-
-
-class Failure:
-    """Why an attempt failed, in the terms the queue and the API server want."""
-
-    __slots__ = ("message", "no_fit", "nominated", "pending", "rejected", "unschedulable")
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        rejected: bool,
-        no_fit: bool = False,
-        unschedulable: Iterable[str] = (),
-        pending: Iterable[str] = (),
-        nominated: str | None = "",
-    ) -> None:
-        self.message = message
-        #: A refusal, not a fault.
-        self.rejected = rejected
-        #: No node was found, or it was lost again before binding began.
-        self.no_fit = no_fit
-        #: Plugins that refused: what the queue waits for on the pod's behalf.
-        self.unschedulable = unschedulable
-        self.pending = pending
-        #: Where the pod is nominated to now; "" clears it, None leaves it.
-        self.nominated = nominated
-
-    @classmethod
-    def on_node(cls, status: Status) -> Failure:
-        """Make the failure of a pod whose node was lost again before binding began."""
-        if not status.is_rejected:
-            return cls(status.message, rejected=False)
-        return cls(
-            refused_on_node(status.reasons),
-            rejected=True,
-            no_fit=True,
-            unschedulable=(status.plugin,),
-            pending=(status.plugin,) if status.code is Code.PENDING else (),
-        )
-
-    @classmethod
-    def of(cls, decision: Decision) -> Failure:
-        """Make the failure of a scheduling cycle."""
-        result = decision.post_filter
-        return cls(
-            decision.message,
-            rejected=decision.outcome is Outcome.UNSCHEDULABLE,
-            no_fit=decision.outcome is Outcome.UNSCHEDULABLE,
-            unschedulable=decision.unschedulable_plugins,
-            pending=decision.pending_plugins,
-            nominated="" if result is None else result.nominated_node,
-        )
 
 
 class Scheduler:

@@ -1,0 +1,62 @@
+"""Failure: why an attempt to schedule a pod came to nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mooring.cycle.message import refused_on_node
+from mooring.framework.decision import Decision, Outcome
+from mooring.framework.status import Code, Status
+
+
+class Failure:
+    """Why an attempt failed, in the terms the queue and the API server want."""
+
+    __slots__ = ("message", "no_fit", "nominated", "pending", "rejected", "unschedulable")
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        rejected: bool,
+        no_fit: bool = False,
+        unschedulable: Iterable[str] = (),
+        pending: Iterable[str] = (),
+        nominated: str | None = "",
+    ) -> None:
+        self.message = message
+        #: A refusal, not a fault.
+        self.rejected = rejected
+        #: No node was found, or it was lost again before binding began.
+        self.no_fit = no_fit
+        #: Plugins that refused: what the queue waits for on the pod's behalf.
+        self.unschedulable = unschedulable
+        self.pending = pending
+        #: Where the pod is nominated to now; "" clears it, None leaves it.
+        self.nominated = nominated
+
+    @classmethod
+    def on_node(cls, status: Status) -> Failure:
+        """Make the failure of a pod whose node was lost again before binding began."""
+        if not status.is_rejected:
+            return cls(status.message, rejected=False)
+        return cls(
+            refused_on_node(status.reasons),
+            rejected=True,
+            no_fit=True,
+            unschedulable=(status.plugin,),
+            pending=(status.plugin,) if status.code is Code.PENDING else (),
+        )
+
+    @classmethod
+    def of(cls, decision: Decision) -> Failure:
+        """Make the failure of a scheduling cycle."""
+        result = decision.post_filter
+        return cls(
+            decision.message,
+            rejected=decision.outcome is Outcome.UNSCHEDULABLE,
+            no_fit=decision.outcome is Outcome.UNSCHEDULABLE,
+            unschedulable=decision.unschedulable_plugins,
+            pending=decision.pending_plugins,
+            nominated="" if result is None else result.nominated_node,
+        )
