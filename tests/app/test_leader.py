@@ -402,6 +402,33 @@ def test_a_write_whose_answer_was_lost_is_found_out_by_reading() -> None:
     assert {one.lease_transitions for one in server.writes} == {0}
 
 
+def test_a_renewal_after_a_lost_answer_shows_that_somebody_is_there() -> None:
+    server = Server()
+    me = Candidate(server)
+
+    async def scenario() -> None:
+        running = me.begin()
+        await asyncio.sleep(5)
+        written = len(server.writes)
+
+        async def lose(verb: str) -> None:
+            if verb == "get":
+                await asyncio.sleep(4)
+                server.lost_answers = set()
+
+        server.lost_answers = {"update"}
+        server.trouble = lose
+        await asyncio.sleep(6)
+        # The first was carried out, so the second must differ for others to see it.
+        first, second = (one.renew_time for one in server.writes[written : written + 2])
+        assert first is not None and second is not None and first < second
+        me.elector.stop()
+        server.trouble = lambda verb: None
+        assert await running is True
+
+    run(scenario())
+
+
 def test_missing_permission_is_logged_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
     server = Server()
     me = Candidate(server)

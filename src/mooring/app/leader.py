@@ -262,7 +262,11 @@ class LeaderElector:
                 holder=old.holder,
             )
             return False
-        # 4. Write it, as a renewal or as a takeover.
+        # 4. Write it, as a renewal or as a takeover. The time is taken anew: where the first write
+        # was carried out and its answer lost, the same again would change nothing, and to others
+        # the lease would end. (client-go writes the same again.)
+        now = self._lock.now()
+        record = replace(record, acquire_time=now, renew_time=now)
         if self.is_leader:
             record = replace(record, acquire_time=old.acquire_time, transitions=old.transitions)
             if self._metrics is not None:
