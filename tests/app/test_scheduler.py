@@ -45,6 +45,33 @@ async def test_a_pod_goes_from_the_queue_to_its_node() -> None:
     assert world.queued(pod) is None
 
 
+async def test_what_is_of_use_in_the_scheduling_cycle_alone_is_forgotten_then() -> None:
+    class Large:
+        cycle_only = True
+
+    seen: list[tuple[bool, bool]] = []
+
+    class Writing(Plugin):
+        def _note(self, state: Any) -> None:
+            seen.append((state.get("large") is not None, state.get("small") is not None))
+
+        def pre_filter(self, state: Any, pod: Any, nodes: Any) -> None:
+            state.write("large", Large())
+            state.write("small", 1)
+
+        def reserve(self, state: Any, pod: Any, node_name: str) -> None:
+            self._note(state)
+
+        async def pre_bind(self, state: Any, pod: Any, node_name: str) -> None:
+            self._note(state)
+
+    world = World(Writing)
+    world.nodes.add(make_node("n"))
+    world.pods.add(make_pod("p"))
+    await world.settle()
+    assert seen == [(True, True), (False, True)]
+
+
 async def test_a_pod_without_a_node_says_why_and_waits_for_one() -> None:
     world = World()
     pod = make_pod("p")

@@ -332,7 +332,9 @@ class Scheduler:
                 wait = PermitWait(pod, waits, self.clock.now())
                 self.on_the_way.add_waiting(wait)
                 status = None
-        # Not the decision itself: its arrays are large, and thousands of pods may be on their way.
+        # Neither the decision nor all of the state: their arrays are large, and thousands of pods
+        # may be on their way.
+        state.end_cycle()
         feasible = 0 if decision.feasible is None else len(decision.feasible)
         evaluated = decision.evaluated_nodes
         placement = Placement(pod, node_name, state, profile, wait, evaluated, feasible)

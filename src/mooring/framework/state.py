@@ -18,7 +18,8 @@ class CycleState:
 
     A key belongs to the plugin that wrote it (by custom the plugin class or its name). A value is
     either immutable or has a `clone()` method, which `CycleState.clone` calls: a dry run works on
-    a clone.
+    a clone. A large value that no point from Reserve on reads may have a class with
+    `cycle_only = True`: thousands of pods may wait to be bound, each with its state.
     """
 
     __slots__ = ("_data", "record_plugin_metrics", "skip_filter_plugins", "skip_score_plugins")
@@ -51,6 +52,11 @@ class CycleState:
         """Forget what was written under `key`, if anything."""
         self._data.pop(key, None)
 
+    def end_cycle(self) -> None:
+        """Forget what is of use in the scheduling cycle alone: the pod has been placed."""
+        for key in [key for key, value in self._data.items() if _is_cycle_only(value)]:
+            del self._data[key]
+
     def clone(self) -> CycleState:
         """Copy the state; values that have `clone()` are cloned, others are shared."""
         other = CycleState()
@@ -61,3 +67,7 @@ class CycleState:
         other.skip_score_plugins = self.skip_score_plugins
         other.record_plugin_metrics = self.record_plugin_metrics
         return other
+
+
+def _is_cycle_only(value: Any) -> bool:
+    return getattr(type(value), "cycle_only", False) is True

@@ -79,6 +79,7 @@ class TopologyCounts:
 class FilterState:
     """What PreFilter leaves for Filter; `add_pod` and `remove_pod` keep it true on a what-if."""
 
+    cycle_only = True
     __slots__ = (
         "_namespace_labels",
         "_pod",

@@ -22,6 +22,7 @@ Weighed = tuple[str, npt.NDArray[np.int32], int]
 class ScoreState:
     """What PreScore leaves for Score and NormalizeScore: the worth of every domain. Immutable."""
 
+    cycle_only = True
     __slots__ = ("_domains", "_tables")
 
     def __init__(self, domains: dict[str, Domains]) -> None:

@@ -74,6 +74,7 @@ class Spread:
 class FilterState:
     """What PreFilter leaves for Filter; `add_pod` and `remove_pod` keep it true on a what-if."""
 
+    cycle_only = True
     __slots__ = ("lacking", "spreads")
 
     def __init__(self, spreads: Sequence[Spread], lacking: Mask | None) -> None:

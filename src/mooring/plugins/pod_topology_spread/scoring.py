@@ -81,6 +81,7 @@ class DomainPart:
 class ScoreState:
     """What PreScore leaves for Score and NormalizeScore. Immutable."""
 
+    cycle_only = True
     __slots__ = ("_ignored", "_keys", "_lacking", "_parts")
 
     def __init__(
