@@ -63,7 +63,7 @@ class Duty:
             # Whoever waits for a lease must not fall behind, however long that takes.
             following = asyncio.create_task(scheduler.follow())
             try:
-                if not await self._during(_wait(self._leading)):
+                if not await self._during(self._leading.wait()):
                     return
             finally:
                 following.cancel()
@@ -77,7 +77,7 @@ class Duty:
             if beating is not None:
                 beating.cancel()
 
-    async def _during(self, work: Coroutine[Any, Any, None]) -> bool:
+    async def _during(self, work: Coroutine[Any, Any, object]) -> bool:
         """Do some work, unless told to end: then it is called off, and the answer is False."""
         working = asyncio.create_task(work)
         stopping = asyncio.create_task(self._stopping.wait())
@@ -90,7 +90,3 @@ class Duty:
             working.cancel()
             await asyncio.wait((working,))
         return not self._stopping.is_set()
-
-
-async def _wait(event: asyncio.Event) -> None:
-    await event.wait()

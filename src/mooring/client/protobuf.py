@@ -26,12 +26,12 @@ _LENGTH_DELIMITED = 2
 
 def with_finalizer(body: bytes, finalizer: str, *, uid: str, resource_version: str) -> bytes:
     """Return an object with one finalizer more, to be written where it is still this one."""
-    meta = _field(_FINALIZERS, finalizer.encode())
+    meta = field(_FINALIZERS, finalizer.encode())
     if uid:
-        meta += _field(_UID, uid.encode())
+        meta += field(_UID, uid.encode())
     if resource_version:
-        meta += _field(_RESOURCE_VERSION, resource_version.encode())
-    return _append(body, _field(_METADATA, meta))
+        meta += field(_RESOURCE_VERSION, resource_version.encode())
+    return _append(body, field(_METADATA, meta))
 
 
 def _append(body: bytes, tail: bytes) -> bytes:
@@ -39,7 +39,7 @@ def _append(body: bytes, tail: bytes) -> bytes:
         raise ValueError("expected an object as protobuf")
     written = bytearray(_MAGIC)
     for number, payload in _fields(body[len(_MAGIC) :]):
-        written += _field(number, payload + tail if number == _RAW else payload)
+        written += field(number, payload + tail if number == _RAW else payload)
     return bytes(written)
 
 
@@ -70,7 +70,8 @@ def _read_number(message: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
-def _field(number: int, payload: bytes) -> bytes:
+def field(number: int, payload: bytes) -> bytes:
+    """Write a field that has a length: a text, bytes or a message."""
     return _number(number << 3 | _LENGTH_DELIMITED) + _number(len(payload)) + payload
 
 

@@ -2,7 +2,8 @@
 
 Pods of one template come in rows. What the plugins said of all nodes for the first is remembered
 by its signature; for the next, only the rows touched since are asked again, in node form where
-they are few, and the rest is taken over. The decision is the one that would be made without.
+they are few, and the rest is taken over; of plugins that read no pods all is, as long as no node
+object changes. The decision is the one that would be made without.
 
 What is not remembered: verdicts while pods are nominated (they count on their nodes for some pods
 and not for others), searches narrowed by PreFilter or sampled, faults. A Score plugin that cannot

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from functools import cache
 
+from mooring.client.protobuf import field
 from mooring.local.schema.openapi import Schema, document
 from mooring.local.schema.table import types
 
@@ -20,21 +21,8 @@ MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 _REF = "#/components/schemas/"
 
 
-def _varint(value: int) -> bytes:
-    found = bytearray()
-    while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
-        value >>= 7
-    found.append(value)
-    return bytes(found)
-
-
-def _bytes(number: int, data: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(data)) + data
-
-
 def _text(number: int, text: str) -> bytes:
-    return _bytes(number, text.encode())
+    return field(number, text.encode())
 
 
 @cache
@@ -44,11 +32,11 @@ def document_v2() -> bytes:
     for group_version in types().group_versions:
         schemas |= document(group_version)["components"]["schemas"]
     definitions = b"".join(
-        _bytes(1, _text(1, name) + _bytes(2, _schema(schema)))
+        field(1, _text(1, name) + field(2, _schema(schema)))
         for name, schema in sorted(schemas.items())
     )
     info = _text(1, "Kubernetes") + _text(2, "v1.36.4")
-    return _text(1, "2.0") + _bytes(2, info) + _bytes(8, _paths()) + _bytes(9, definitions)
+    return _text(1, "2.0") + field(2, info) + field(8, _paths()) + field(9, definitions)
 
 
 def _paths() -> bytes:
@@ -56,14 +44,14 @@ def _paths() -> bytes:
     # cli-runtime: pkg/resource/query_param_verifier.go
     parameter = _text(2, "query") + _text(4, "fieldValidation")
     gvk = json.dumps({"group": "", "kind": "Namespace", "version": "v1"})
-    operation = _bytes(8, _bytes(1, _bytes(2, _bytes(3, parameter))))
-    operation += _bytes(9, b"") + _bytes(13, _extension("x-kubernetes-group-version-kind", gvk))
-    item = _text(1, "/api/v1/namespaces/{name}") + _bytes(2, _bytes(8, operation))
-    return _bytes(2, item)
+    operation = field(8, field(1, field(2, field(3, parameter))))
+    operation += field(9, b"") + field(13, _extension("x-kubernetes-group-version-kind", gvk))
+    item = _text(1, "/api/v1/namespaces/{name}") + field(2, field(8, operation))
+    return field(2, item)
 
 
 def _extension(name: str, value: str) -> bytes:
-    return _text(1, name) + _bytes(2, _text(2, value))
+    return _text(1, name) + field(2, _text(2, value))
 
 
 def _schema(schema: Schema) -> bytes:
@@ -77,16 +65,16 @@ def _schema(schema: Schema) -> bytes:
     for name in schema.get("required", ()):
         out += _text(19, name)
     if isinstance(additional := schema.get("additionalProperties"), dict):
-        out += _bytes(21, _bytes(1, _schema(additional)))
+        out += field(21, field(1, _schema(additional)))
     kind = schema.get("type") or ("string" if "oneOf" in schema else "")
     if kind:
-        out += _bytes(22, _text(1, kind))
+        out += field(22, _text(1, kind))
     if "items" in schema:
-        out += _bytes(23, _bytes(1, _schema(schema["items"])))
+        out += field(23, field(1, _schema(schema["items"])))
     if properties := schema.get("properties"):
-        named = (_text(1, name) + _bytes(2, _schema(one)) for name, one in properties.items())
-        out += _bytes(25, b"".join(_bytes(1, one) for one in named))
+        named = (_text(1, name) + field(2, _schema(one)) for name, one in properties.items())
+        out += field(25, b"".join(field(1, one) for one in named))
     for key, value in schema.items():
         if key.startswith("x-kubernetes-"):
-            out += _bytes(31, _extension(key, json.dumps(value)))
+            out += field(31, _extension(key, json.dumps(value)))
     return out

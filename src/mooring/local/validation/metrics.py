@@ -96,14 +96,8 @@ def _object(source: Object, path: str) -> list[Problem]:
 
 def _external(source: Object, path: str) -> list[Problem]:
     problems = _identifier(source, path) + _target(source, path)
-    given = [source["target"].get(name) is not None for name in ("value", "averageValue")]
-    if not any(given):
-        why = "must set either a target value for metric or a per-pod target"
-        problems.append(required(f"{path}.target.averageValue", why))
-    if all(given):
-        why = "may not set both a target value for metric and a per-pod target"
-        problems.append(forbidden(f"{path}.target.value", why))
-    return problems
+    what = ("a target value for metric", "a per-pod target")
+    return problems + _one_of(source, path, ("averageValue", "value"), what)
 
 
 def _pods(source: Object, path: str) -> list[Problem]:
@@ -122,16 +116,22 @@ def _resource(source: Object, path: str) -> list[Problem]:
 
 
 def _raw_or_share(source: Object, path: str) -> list[Problem]:
-    problems = _target(source, path)
-    target = source["target"]
-    given = [target.get(name) is not None for name in ("averageUtilization", "averageValue")]
+    what = ("a target raw value", "a target utilization")
+    names = ("averageUtilization", "averageValue")
+    return _target(source, path) + _one_of(source, path, names, what)
+
+
+def _one_of(
+    source: Object, path: str, names: tuple[str, str], what: tuple[str, str]
+) -> list[Problem]:
+    """Demand one of two targets: the first name is the one that lacks, the second one too many."""
+    given = [source["target"].get(name) is not None for name in names]
     if not any(given):
-        why = "must set either a target raw value or a target utilization"
-        problems.append(required(f"{path}.target.averageUtilization", why))
+        return [required(f"{path}.target.{names[0]}", f"must set either {what[0]} or {what[1]}")]
     if all(given):
-        why = "may not set both a target raw value and a target utilization"
-        problems.append(forbidden(f"{path}.target.averageValue", why))
-    return problems
+        why = f"may not set both {what[0]} and {what[1]}"
+        return [forbidden(f"{path}.target.{names[1]}", why)]
+    return []
 
 
 def _container_resource(source: Object, path: str) -> list[Problem]:
