@@ -55,7 +55,7 @@ test: venv ## run every test; those that need real parts, where Go is present
 SEEDS ?= 5000
 FIRST ?= 0
 soak: venv ## run SEEDS=N seeds of the fault simulation, from FIRST=N on
-	@$(BIN)/python -m mooring.simulate.soak --first $(FIRST) --seeds $(SEEDS) --jobs $(JOBS)
+	@$(BIN)/python -m tests.soak.soak --first $(FIRST) --seeds $(SEEDS) --jobs $(JOBS)
 
 testenv: ## build kube-apiserver, kube-scheduler, kubectl and etcd into a cache folder (needs Go)
 	@$(TESTENV)

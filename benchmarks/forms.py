@@ -7,7 +7,7 @@ import time
 from msgspec.structs import replace
 
 from benchmarks.workloads import WORKLOADS
-from mooring.simulate.memory import MemoryScheduler, drive
+from mooring.offline.memory_scheduler import MemoryScheduler, drive
 
 _NODES = 5000
 _PODS = 40

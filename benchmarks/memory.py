@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from benchmarks.workloads import WORKLOADS
-from mooring.simulate.memory import MemoryScheduler
+from mooring.offline.memory_scheduler import MemoryScheduler
 
 _NODES = 5000
 _PODS = 50_000

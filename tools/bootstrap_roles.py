@@ -1,4 +1,4 @@
-"""Write src/mooring/local/roles.json: the roles that kube-apiserver makes, those that matter here.
+"""Write src/mooring/apiserver/roles.json: those roles of kube-apiserver that matter here.
 
 They are read out of the tables that its own tests compare with, in the Go module cache.
 """
@@ -21,7 +21,7 @@ FILES = (
     "namespace-roles.yaml",
     "namespace-role-bindings.yaml",
 )
-TARGET = Path(__file__).parents[1] / "src/mooring/local/roles.json"
+TARGET = Path(__file__).parents[1] / "src/mooring/apiserver/roles.json"
 CLUSTER_ROLES = frozenset(
     {
         "admin",

@@ -1,4 +1,6 @@
-"""Write the table of API types that the local API server reads: src/mooring/local/schema/types.txt.
+"""Write the table of API types that the local API server reads.
+
+It is src/mooring/apiserver/schema/types.txt.
 
 Usage: python3 tools/schemas.py [MODCACHE]
 
@@ -21,7 +23,7 @@ from typing import Any
 
 VERSION = "v0.36.4"
 KUBERNETES = "kubernetes@v1.36.4"
-TARGET = Path(__file__).parent.parent / "src/mooring/local/schema/types.txt"
+TARGET = Path(__file__).parent.parent / "src/mooring/apiserver/schema/types.txt"
 
 # Go packages outside k8s.io/api: alias in the table, folder, name in OpenAPI.
 SOURCES = {

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from mooring.client.kubeconfig import load_kubeconfig
-from mooring.client.tls import TlsContexts
+from mooring.client.tls_settings import TlsContexts
 from mooring.client.transport import Request, Response
 from mooring.client.transports import make_transport
 from mooring.observe.clock import SystemClock

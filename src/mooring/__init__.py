@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.api.labels import Requirement, Selector
 from mooring.errors import ApiError, ConfigError, MooringError, ObjectError, PluginError
-from mooring.framework.events import (
+from mooring.framework.cluster_events import (
     ActionType,
     ClusterEvent,
     EventResource,

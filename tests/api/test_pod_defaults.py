@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mooring.api import Pod, decode_as, encode
-from mooring.api.defaults import SYSTEM_PRIORITY_CLASSES
+from mooring.api.default_values import SYSTEM_PRIORITY_CLASSES
 from mooring.api.meta import ObjectMeta
 from mooring.api.pod_defaults import default_pod
 from mooring.api.workloads import PriorityClass

@@ -8,7 +8,7 @@ from mooring.app.flag_table import ALL, KUBE_SCHEDULER
 from mooring.app.flags import FlagValues, parse_flags, usage
 from mooring.errors import ConfigError
 from mooring.framework.duration import Duration
-from mooring.serve.settings import CertKey
+from mooring.serve.serving_options import CertKey
 
 # Name, type and default of every flag, as `kube-scheduler --help` of 1.36.4 prints them.
 RECORDED = Path(__file__).with_name("kube_scheduler_flags.tsv").read_text(encoding="utf-8")

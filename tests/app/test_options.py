@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mooring.app.options import (
-    LogOptions,
+    LoggingOptions,
     Options,
     make_options,
     read_feature_gates,
@@ -12,7 +12,7 @@ from mooring.app.options import (
 )
 from mooring.errors import ConfigError
 from mooring.framework.duration import Duration
-from mooring.serve.settings import (
+from mooring.serve.serving_options import (
     Authentication,
     Authorization,
     InsecureServing,
@@ -145,9 +145,9 @@ def test_values_that_cannot_be_are_refused_in_gos_words(argv: list[str], message
 @pytest.mark.parametrize(
     ("argv", "expected"),
     [
-        ([], LogOptions()),
-        (["-v=4", "--vmodule=a=1,b=2"], LogOptions(v=4, vmodule="a=1,b=2")),
-        (["--logging-format=json"], LogOptions(format="json")),
+        ([], LoggingOptions()),
+        (["-v=4", "--vmodule=a=1,b=2"], LoggingOptions(v=4, vmodule="a=1,b=2")),
+        (["--logging-format=json"], LoggingOptions(format="json")),
         (
             ["--logging-format=foo"],
             'format: Invalid value: "foo": Unsupported log format',
@@ -164,14 +164,14 @@ def test_values_that_cannot_be_are_refused_in_gos_words(argv: list[str], message
             ["--log-text-split-stream"],
             "options.text.splitStream: Forbidden: Feature LoggingAlphaOptions is disabled",
         ),
-        (["--log-text-split-stream", "--feature-gates=LoggingAlphaOptions=true"], LogOptions()),
+        (["--log-text-split-stream", "--feature-gates=LoggingAlphaOptions=true"], LoggingOptions()),
     ],
     ids=lambda value: " ".join(value) or "nothing" if isinstance(value, list) else "",
 )
-def test_how_to_log(argv: list[str], expected: LogOptions | str) -> None:
+def test_how_to_log(argv: list[str], expected: LoggingOptions | str) -> None:
     flags = read_flags(argv)
     gates = read_feature_gates(flags)
-    if isinstance(expected, LogOptions):
+    if isinstance(expected, LoggingOptions):
         assert read_log_options(flags, gates) == expected
     else:
         with pytest.raises(ConfigError) as caught:

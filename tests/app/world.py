@@ -10,7 +10,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from mooring.api import Node, Pod
-from mooring.app.scheduler import Scheduler
 from mooring.config.load import default_config
 from mooring.errors import ApiError
 from mooring.framework.features import FeatureGates
@@ -19,6 +18,7 @@ from mooring.informers.store import Handler, Store
 from mooring.observe.clock import VirtualClock
 from mooring.observe.metrics import Metrics
 from mooring.registry import default_registry
+from mooring.scheduler.scheduler import Scheduler
 from mooring.testing import make_node, make_pod
 
 __all__ = ["World", "make_node", "make_pod"]

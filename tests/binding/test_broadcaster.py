@@ -22,7 +22,7 @@ from mooring.binding.broadcaster import (
     SENDERS,
     EventBroadcaster,
 )
-from mooring.binding.recorder import EventRecorder
+from mooring.binding.event_recorder import EventRecorder
 from mooring.errors import ApiError, NoAnswerError
 from tests.app.virtual_loop import LoopClock, run
 from tests.cycle.scheduling import make_pod

@@ -10,8 +10,8 @@ from mooring.api import Condition, Pod, decode_as
 from mooring.binding.status_writer import StatusChange, StatusWriter
 from mooring.errors import ApiError, NoAnswerError
 from mooring.observe.clock import VirtualClock
-from mooring.simulate.virtual_loop import LoopClock, run_virtually
 from tests.plugins.cluster import make_pod
+from tests.soak.virtual_loop import LoopClock, run_virtually
 
 REFUSED = Condition(type="PodScheduled", status="False", reason="Unschedulable", message="no")
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from mooring.cli.deployment import CONFIG_MAP_LIMIT
 from mooring.cli.main import main
+from mooring.cli.scheduler_deployment import CONFIG_MAP_LIMIT
 
 ROOT = Path(__file__).resolve().parents[2]
 V1 = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"

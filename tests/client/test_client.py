@@ -52,7 +52,7 @@ def make(*answers: Any, **options: Any) -> tuple[Client, FakeTransport, Recordin
 
 def test_a_client_is_what_plugins_are_promised() -> None:
     client, _, _ = make()
-    promised: handle.Client = client
+    promised: handle.ApiClient = client
     assert promised is client
 
 

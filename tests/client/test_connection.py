@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mooring.client.connection import server_url
-from mooring.client.tls import Pem, TlsSettings
+from mooring.client.tls_settings import Pem, TlsSettings
 from mooring.errors import ConfigError
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mooring.client.exec_plugin import V1, V1BETA1, EnvVar, ExecConfig, ExecPlugin
+from mooring.client.exec_plugin import V1, V1BETA1, ExecConfig, ExecEnvVar, ExecPlugin
 from mooring.errors import ConfigError
 from mooring.observe.clock import VirtualClock
 
@@ -105,7 +105,7 @@ async def test_a_certificate_may_come_in_place_of_a_token(program: Program) -> N
 async def test_the_program_is_told_what_it_needs(program: Program, version: str) -> None:
     program.prints({"token": "t"}, version)
     plugin = program.plugin(
-        api_version=version, provide_cluster_info=True, env=(EnvVar("EXTRA", "more"),)
+        api_version=version, provide_cluster_info=True, env=(ExecEnvVar("EXTRA", "more"),)
     )
     await plugin.authorization()
     assert program.info == {
@@ -154,7 +154,7 @@ async def test_garbage_is_told(program: Program) -> None:
 
 async def test_a_program_that_fails(program: Program) -> None:
     program.prints({"token": "t"})
-    plugin = program.plugin(env=(EnvVar("EXIT", "3"),))
+    plugin = program.plugin(env=(ExecEnvVar("EXIT", "3"),))
     with pytest.raises(ConfigError, match="failed with exit code 3"):
         await plugin.authorization()
 

@@ -18,7 +18,7 @@ from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.connection import Connection
 from mooring.client.credentials import TokenFile
 from mooring.client.http_transport import HttpTransport
-from mooring.client.tls import KeyPair, Pem, TlsSettings
+from mooring.client.tls_settings import KeyPair, Pem, TlsSettings
 from mooring.client.transport import Request, Transport
 from mooring.errors import ConfigError, NoAnswerError
 from tests.client.fakes import serving

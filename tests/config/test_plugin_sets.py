@@ -13,7 +13,7 @@ import pytest
 
 from mooring.config.load import LoadResult, load_config_data, load_config_text
 from mooring.config.plugin_sets import expand_profile
-from mooring.config.types import PluginRef, Plugins, PluginSet, Profile
+from mooring.config.types import PluginRef, Plugins, PluginSet, ProfileConfig
 from mooring.errors import ConfigErrors
 from mooring.framework.features import FeatureGates
 from mooring.framework.points import CONFIGURABLE_POINTS, Point
@@ -175,11 +175,11 @@ def test_a_choice_that_cannot_run_is_refused(plugins: str, second: str, error: s
 def test_weights_that_could_overflow_are_refused() -> None:
     heavy = tuple(PluginRef(name=f"P{index}", weight=2**31 - 1) for index in range(3))
     points_of = {plugin.name: frozenset({Point.SCORE}) for plugin in heavy}
-    profile = Profile(plugins=Plugins(score=PluginSet(enabled=heavy)))
+    profile = ProfileConfig(plugins=Plugins(score=PluginSet(enabled=heavy)))
     _, errors = expand_profile(profile, points_of)
     assert not any("overflow" in error.message for error in errors)
     heavier = PluginSet(enabled=(PluginRef(name="P0", weight=2**60),))
-    _, errors = expand_profile(Profile(plugins=Plugins(score=heavier)), points_of)
+    _, errors = expand_profile(ProfileConfig(plugins=Plugins(score=heavier)), points_of)
     assert any(
         error.message == "score plugins: total score of Score plugins could overflow"
         for error in errors
@@ -199,7 +199,9 @@ def test_negative_weights_overflow_as_the_references_do(
 ) -> None:
     named = tuple(PluginRef(name=f"P{index}", weight=one) for index, one in enumerate(weights))
     points_of = {plugin.name: frozenset({Point.SCORE}) for plugin in named}
-    _, errors = expand_profile(Profile(plugins=Plugins(score=PluginSet(enabled=named))), points_of)
+    _, errors = expand_profile(
+        ProfileConfig(plugins=Plugins(score=PluginSet(enabled=named))), points_of
+    )
     assert any("overflow" in error.message for error in errors) == refused
 
 

@@ -35,15 +35,15 @@ from mooring.api import (
     decode_as,
 )
 from mooring.config.load import LoadResult, default_config, load_config_data
-from mooring.cycle.cycle import by_name
 from mooring.cycle.message import event_note
+from mooring.cycle.scheduling_cycle import by_name
 from mooring.framework.decision import Decision, Outcome, PostFilterResult
 from mooring.framework.features import FeatureGates
 from mooring.framework.points import CONFIGURABLE_POINTS, Point
 from mooring.framework.status import Status
 from mooring.observe.clock import VirtualClock
+from mooring.offline.memory_scheduler import Attempt, MemoryScheduler, drive
 from mooring.registry import Registry, default_registry
-from mooring.simulate.memory import Attempt, MemoryScheduler, drive
 
 VECTORS = Path(os.environ.get("MOORING_VECTORS", Path(__file__).parent / "vectors"))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mooring.simulate.memory import MemoryScheduler
+from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_pod
 from tests.conformance import replay
 from tests.conformance.test_vectors import SCENARIOS, differences

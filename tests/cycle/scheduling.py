@@ -10,15 +10,15 @@ import numpy as np
 
 from mooring.api import KubeObject, Node, Pod
 from mooring.config.load import load_config_data
-from mooring.cycle.cycle import by_name
+from mooring.cycle.scheduling_cycle import by_name
 from mooring.framework.decision import Decision
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
+from mooring.offline.memory_scheduler import MemoryScheduler, drive
 from mooring.plugins.default_binder import DefaultBinder
 from mooring.plugins.priority_sort import PrioritySort
 from mooring.registry import Registry
-from mooring.simulate.memory import MemoryScheduler, drive
 
 ZONE = "topology.kubernetes.io/zone"
 

@@ -6,7 +6,7 @@ import pytest
 
 from mooring.api import Pod
 from mooring.cycle import filtering, nominated
-from mooring.simulate.memory import MemoryScheduler, drive
+from mooring.offline.memory_scheduler import MemoryScheduler, drive
 from mooring.testing import make_node, make_pod
 
 

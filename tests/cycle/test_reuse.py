@@ -13,7 +13,7 @@ from mooring.framework.decision import Outcome
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
-from mooring.simulate.memory import MemoryScheduler, drive
+from mooring.offline.memory_scheduler import MemoryScheduler, drive
 from mooring.testing import make_node, make_pod
 from tests.cycle.decisions import told
 from tests.cycle.scheduling import make_scheduler

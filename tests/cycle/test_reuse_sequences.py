@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from mooring.api import DeviceClass, Node, Pod, Service, decode_as
 from mooring.config.load import load_config_data
 from mooring.cycle import reuse
-from mooring.cycle.cycle import by_name
+from mooring.cycle.scheduling_cycle import by_name
 from mooring.framework.decision import Decision
 from mooring.framework.features import FeatureGates
+from mooring.offline.memory_scheduler import MemoryScheduler, drive
 from mooring.registry import default_registry
-from mooring.simulate.memory import MemoryScheduler, drive
 from mooring.testing import make_node, make_pod
 from tests.cycle.decisions import told
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mooring.cycle.cycle import by_seed
+from mooring.cycle.scheduling_cycle import by_seed
 from mooring.framework.decision import Outcome
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status

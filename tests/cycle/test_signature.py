@@ -9,11 +9,11 @@ import pytest
 
 from mooring.api import Pod
 from mooring.cycle.pre_filter import run_pre_filter
-from mooring.cycle.signature import Signature, Signer
+from mooring.cycle.signature import PodSigner, Signature
 from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
-from mooring.simulate.memory import MemoryScheduler
+from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node, make_pod
 from tests.cycle.scheduling import make_scheduler, plugin
 
@@ -26,7 +26,7 @@ def sign(scheduler: MemoryScheduler, pod: Pod) -> Signature | None:
     profile, state = scheduler.profiles[PROFILE], CycleState()
     result = run_pre_filter(profile, state, pod, scheduler.cluster.cache.nodes)
     assert result.status is None
-    return Signer(profile).sign(state, pod)
+    return PodSigner(profile).sign(state, pod)
 
 
 def key(scheduler: MemoryScheduler, **fields: Any) -> Any:

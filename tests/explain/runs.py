@@ -11,10 +11,10 @@ from mooring.config import default_config
 from mooring.explain.examination import Examination
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
+from mooring.offline.backlog import Outcomes, schedule_all
+from mooring.offline.explaining import ExplainingScheduler
+from mooring.offline.memory_scheduler import drive
 from mooring.registry import default_registry
-from mooring.simulate.backlog import Outcomes, schedule_all
-from mooring.simulate.explaining import ExplainingScheduler
-from mooring.simulate.memory import drive
 
 
 def make_scheduler(

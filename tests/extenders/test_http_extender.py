@@ -12,7 +12,7 @@ import pytest
 from mooring.api import Pod, decode_as
 from mooring.errors import ExtenderError
 from mooring.extenders import Extenders
-from mooring.extenders.documents import node_json, pod_json
+from mooring.extenders.extender_documents import node_json, pod_json
 from mooring.extenders.http_extender import HttpExtender
 from mooring.framework.extender import ExtenderFilterResult, Victims
 from mooring.framework.nodes import Nodes

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from mooring.api import ObjectMeta, Pod
-from mooring.client.answers import ListMeta, ObjectList
 from mooring.client.collector import CollectorPause
 from mooring.client.resources import ListOptions
+from mooring.client.responses import ListMeta, ObjectList
 from mooring.client.watch import BOOKMARK, INITIAL_EVENTS_END, WatchEvent
 from mooring.errors import ApiError
 from mooring.informers.reflector import Reflector

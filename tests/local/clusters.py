@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 
 from mooring.api.manifests import Where, read_objects
+from mooring.apiserver.api_server import ServerSettings
+from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.client.client import Client
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
-from mooring.local.api_server import ServerSettings
-from mooring.local.local_cluster import LocalCluster, Settings
-from mooring.local.scheduling import Plan, make_plan
-from mooring.local.transport import LocalTransport
-from tests.local.api_server import ADMIN
+from mooring.local.local_cluster import LocalCluster, LocalClusterSettings
+from mooring.local.local_scheduler import Plan, make_plan
+from tests.apiserver.api_server import ADMIN
 
 Object = dict[str, Any]
 SECONDS = 20
@@ -66,7 +66,7 @@ class Reader:
 async def running(folder: Path, **more: Any) -> AsyncIterator[Reader]:
     """Run a cluster; `more` are fields of its settings."""
     server = ServerSettings(kubeconfig=folder / "kubeconfig")
-    cluster = LocalCluster(Settings(**{"server": server, "plan": plan(), **more}))
+    cluster = LocalCluster(LocalClusterSettings(**{"server": server, "plan": plan(), **more}))
     await cluster.start()
     try:
         yield Reader(cluster)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from mooring import Plugin, Status
+from mooring.apiserver.api_server import ServerSettings
 from mooring.errors import ConfigError
-from mooring.local.api_server import ServerSettings
-from mooring.local.local_cluster import LocalCluster, Settings
-from mooring.local.scheduling import WAITING
-from tests.local.api_server import pod
+from mooring.local.local_cluster import LocalCluster, LocalClusterSettings
+from mooring.local.local_scheduler import WAITING
+from tests.apiserver.api_server import pod
 from tests.local.clusters import manifests, nodes_of, plan, running
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -107,7 +107,9 @@ async def test_it_is_not_ready_before_everything_is_up(
         await gate.wait()
 
     monkeypatch.setattr("mooring.local.workers.Workers.start", wait)
-    settings = Settings(server=ServerSettings(kubeconfig=tmp_path / "kubeconfig"), plan=plan())
+    settings = LocalClusterSettings(
+        server=ServerSettings(kubeconfig=tmp_path / "kubeconfig"), plan=plan()
+    )
     cluster = LocalCluster(settings)
     starting = asyncio.create_task(cluster.start())
     while not cluster.server.url:
@@ -191,7 +193,7 @@ async def test_pods_that_wait_outlive_a_change_of_plugins(tmp_path: Path) -> Non
 async def test_nothing_is_waited_for_in_vain(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mooring.local.scheduling.PATIENCE", 3600)
+    monkeypatch.setattr("mooring.local.local_scheduler.PATIENCE", 3600)
     monkeypatch.setattr("mooring.local.workers._PATIENCE", 3600)
     async with asyncio.timeout(60), running(tmp_path, nodes=3):
         pass
@@ -200,7 +202,7 @@ async def test_nothing_is_waited_for_in_vain(
 async def test_a_plugin_may_ask_for_what_is_defined_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("mooring.local.scheduling.PATIENCE", 0.1)
+    monkeypatch.setattr("mooring.local.local_scheduler.PATIENCE", 0.1)
     async with running(tmp_path, nodes=1, plan=plan(plugins=[ByBoat])) as cluster:
         assert [one.kv["resource"] for one in caplog.records if one.msg == WAITING] == [
             "boats.v1.example.com"
@@ -235,7 +237,7 @@ async def test_plugins_that_cannot_be_made_leave_the_old_ones_at_work(tmp_path: 
 
 
 async def test_what_cannot_start_leaves_nothing_running(tmp_path: Path) -> None:
-    settings = Settings(
+    settings = LocalClusterSettings(
         server=ServerSettings(kubeconfig=tmp_path / "kubeconfig"),
         plan=plan(plugins=[Broken]),
         nodes=1,
@@ -252,7 +254,7 @@ async def test_two_clusters_cannot_share_a_folder(tmp_path: Path) -> None:
     server = ServerSettings(kubeconfig=tmp_path / "kubeconfig", data_dir=tmp_path / "data")
     async with running(tmp_path, server=server):
         with pytest.raises(ConfigError, match="another local cluster keeps its objects here"):
-            LocalCluster(Settings(server=server, plan=plan()))
+            LocalCluster(LocalClusterSettings(server=server, plan=plan()))
 
 
 async def test_nodes_and_pods_go_on_after_a_restart(tmp_path: Path) -> None:

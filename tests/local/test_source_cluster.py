@@ -9,16 +9,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from mooring.apiserver.api_server import ApiServer, ServerSettings
+from mooring.apiserver.http import RequestUser
+from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.client import transport as wire
 from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.client import Client
 from mooring.client.kubeconfig import load_kubeconfig
 from mooring.local import source_cluster
-from mooring.local.api_server import ApiServer, ServerSettings
-from mooring.local.exchange import User
 from mooring.local.source_cluster import SourceCluster
-from mooring.local.transport import LocalTransport
-from tests.local.api_server import pod
+from tests.apiserver.api_server import pod
 from tests.local.clusters import manifests, running
 from tests.support.control_plane import ControlPlane
 
@@ -184,7 +184,7 @@ async def test_the_source_is_only_read_page_by_page(
     target = ApiServer(ServerSettings(kubeconfig=tmp_path / "target"))
     async with running(tmp_path, nodes=5) as source:
         api = source.cluster.server.api
-        transport = Recording(LocalTransport(api, User("reader", ("system:masters",))))
+        transport = Recording(LocalTransport(api, RequestUser("reader", ("system:masters",))))
         copied = await SourceCluster(Client(transport)).copy_into(target.cluster)
     assert copied.counts["nodes"] == 5
     assert not copied.left_out
@@ -197,7 +197,7 @@ async def test_what_may_not_be_read_is_left_out_and_said(tmp_path: Path) -> None
     target = ApiServer(ServerSettings(kubeconfig=tmp_path / "target"))
     async with running(tmp_path, nodes=1) as source:
         api = source.cluster.server.api
-        transport = LocalTransport(api, User("system:kube-scheduler"))
+        transport = LocalTransport(api, RequestUser("system:kube-scheduler"))
         copied = await SourceCluster(Client(transport)).copy_into(target.cluster)
     assert copied.counts["nodes"] == 1
     refused = [one for one in copied.left_out if one.startswith("networkpolicies: ")]

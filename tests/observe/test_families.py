@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.observe.families import BETA, Family, Maker, Registry, exponential_buckets
-from mooring.observe.series import Counter
+from mooring.observe.families import BETA, Family, Maker, MetricsRegistry, exponential_buckets
+from mooring.observe.series import CounterSeries
 
 
 def test_a_series_is_made_once() -> None:
-    family = Family("counter", "c_total", "help", ["a", "b"], Counter)
+    family = Family("counter", "c_total", "help", ["a", "b"], CounterSeries)
     series = family["x", "y"]
     series.inc(2)
     assert family["x", "y"] is series
@@ -19,7 +19,7 @@ def test_a_series_is_made_once() -> None:
 
 
 def test_one_label_needs_no_tuple() -> None:
-    family = Family("counter", "c_total", "help", ["a"], Counter)
+    family = Family("counter", "c_total", "help", ["a"], CounterSeries)
     family["x"].inc()
     (shown,) = family.collect()
     assert shown.samples == [("c_total", {"a": "x"}, 1)]
@@ -27,7 +27,7 @@ def test_one_label_needs_no_tuple() -> None:
 
 def test_a_wrong_number_of_labels_is_an_error() -> None:
     with pytest.raises(ValueError, match="label"):
-        Family("counter", "c_total", "help", ["a", "b"], Counter)["x"]
+        Family("counter", "c_total", "help", ["a", "b"], CounterSeries)["x"]
 
 
 def test_buckets_have_the_digits_of_go() -> None:
@@ -40,7 +40,7 @@ def test_buckets_have_the_digits_of_go() -> None:
 
 
 def test_the_buckets_of_a_histogram_add_up() -> None:
-    registry = Registry()
+    registry = MetricsRegistry()
     histogram = Maker(registry, lambda gate: True).histogram("h", "help", (1, 2))
     for value in (0.5, 1, 2, 3):
         histogram.observe(value)
@@ -55,7 +55,7 @@ def test_the_buckets_of_a_histogram_add_up() -> None:
 
 
 def test_the_help_begins_with_the_stability() -> None:
-    registry = Registry()
+    registry = MetricsRegistry()
     make = Maker(registry, lambda gate: True)
     make.counter("c_total", "Things.", stability=BETA)
     make.gauge("g", "Other things.")
@@ -67,7 +67,7 @@ def test_the_help_begins_with_the_stability() -> None:
 
 
 def test_a_metric_whose_gate_is_off_counts_unseen() -> None:
-    registry = Registry()
+    registry = MetricsRegistry()
     make = Maker(registry, lambda gate: gate == "On")
     make.counter("seen", "help", gate="On").inc()
     make.counter("unseen", "help", gate="Off").inc()

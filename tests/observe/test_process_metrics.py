@@ -6,23 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from mooring.observe.families import Registry
+from mooring.observe.families import MetricsRegistry
 from mooring.observe.process_metrics import ProcessMetrics, _ProcessLimits
 
 HOST = "127.0.0.1:6443"
 
 
 @pytest.fixture
-def registry() -> Registry:
-    return Registry()
+def registry() -> MetricsRegistry:
+    return MetricsRegistry()
 
 
 @pytest.fixture
-def metrics(registry: Registry) -> ProcessMetrics:
+def metrics(registry: MetricsRegistry) -> ProcessMetrics:
     return ProcessMetrics(registry, "1.36.4")
 
 
-def test_requests_are_counted(registry: Registry, metrics: ProcessMetrics) -> None:
+def test_requests_are_counted(registry: MetricsRegistry, metrics: ProcessMetrics) -> None:
     metrics.requested("GET", HOST, "200", 0.5)
     metrics.sized("POST", HOST, 300, 5000)
     metrics.retried("GET", HOST, "429")
@@ -38,7 +38,7 @@ def test_requests_are_counted(registry: Registry, metrics: ProcessMetrics) -> No
     assert value("rest_client_response_size_bytes_sum", written) == 5000
 
 
-def test_the_lease_is_shown(registry: Registry, metrics: ProcessMetrics) -> None:
+def test_the_lease_is_shown(registry: MetricsRegistry, metrics: ProcessMetrics) -> None:
     shown = []
     for leads in (False, True, False):
         metrics.leading("kube-scheduler", leads)
@@ -49,7 +49,7 @@ def test_the_lease_is_shown(registry: Registry, metrics: ProcessMetrics) -> None
     assert registry.get_sample_value("leader_election_slowpath_total", labels) == 1
 
 
-def test_version_and_gates_are_shown(registry: Registry, metrics: ProcessMetrics) -> None:
+def test_version_and_gates_are_shown(registry: MetricsRegistry, metrics: ProcessMetrics) -> None:
     metrics.show_features([("A", "ALPHA", False), ("B", "", True)])
     value = registry.get_sample_value
     assert value("kubernetes_feature_enabled", {"name": "A", "stage": "ALPHA"}) == 0
@@ -61,7 +61,7 @@ def test_version_and_gates_are_shown(registry: Registry, metrics: ProcessMetrics
     assert value("version_info", versions) == 1
 
 
-def test_the_process_is_shown(registry: Registry, metrics: ProcessMetrics) -> None:
+def test_the_process_is_shown(registry: MetricsRegistry, metrics: ProcessMetrics) -> None:
     names = {family.name for family in registry.collect()}
     assert {"process_resident_memory_bytes", "process_virtual_memory_max_bytes"} <= names
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.framework.events import ActionType
+from mooring.framework.cluster_events import ActionType
 from mooring.plugins.image_locality import ImageLocality
 from mooring.plugins.node_affinity import NodeAffinity
 from mooring.plugins.node_declared_features import NodeDeclaredFeatures

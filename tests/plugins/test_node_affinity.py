@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from mooring.errors import ConfigError
-from mooring.framework.events import QueueingHint
+from mooring.framework.cluster_events import QueueingHint
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.plugins.args import NodeAffinityArgs

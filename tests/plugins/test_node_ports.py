@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.framework.events import QueueingHint
+from mooring.framework.cluster_events import QueueingHint
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.plugins.node_ports import NodePorts

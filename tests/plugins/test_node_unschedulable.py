@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.framework.events import QueueingHint
+from mooring.framework.cluster_events import QueueingHint
 from mooring.plugins.node_unschedulable import NodeUnschedulable
 from tests.plugins.cluster import Cluster, hints, make_node, make_pod, unresolvable
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.framework.events import QueueingHint
+from mooring.framework.cluster_events import QueueingHint
 from mooring.framework.status import Status
 from mooring.plugins.scheduling_gates import SchedulingGates
 from tests.plugins.cluster import hints, make_pod

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from mooring.plugins.topology import Domains
+from mooring.plugins.topology import TopologyDomains
 from tests.plugins.clusters import ZONE, Cluster, make_node
 
 
-def _domains() -> Domains:
+def _domains() -> TopologyDomains:
     nodes = [make_node("a", {ZONE: "x"}), make_node("b", {ZONE: "y"}), make_node("c", {ZONE: "x"})]
     cluster = Cluster([*nodes, make_node("d")])
-    return Domains.count(cluster.snapshot, ZONE, np.array([1, 0, 2, 7], dtype=np.int32))
+    return TopologyDomains.count(cluster.snapshot, ZONE, np.array([1, 0, 2, 7], dtype=np.int32))
 
 
 def test_counts_are_added_up_per_value() -> None:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from mooring.api import Pod
-from mooring.framework.events import ClusterEvent
+from mooring.framework.cluster_events import ClusterEvent
 
 #: Whether a plugin that refused a pod wants it tried again: wakes(plugin, pod, event, old, new).
 Wakes = Any

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from mooring.api import Node, Pod
-from mooring.framework.events import ActionType, ClusterEvent, EventResource
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from mooring.api import Pod
-from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
-from mooring.queue.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, Changes
+from mooring.queue.event_types import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, Changes
 from mooring.queue.queued_pod_info import Place, QueuedPodInfo
 from tests.queue.naive import NaiveQueue, Record
 from tests.queue.pods import NODE_ADD, NODE_LABEL, NODE_TAINT, Queue, gate, held, node, pod, refuser

@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from mooring.api import Pod
-from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.queued import QueuedPod
 from mooring.observe.metrics import Metrics
-from mooring.queue.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE
+from mooring.queue.event_types import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE
 from mooring.queue.nominator import PodNominator
 from mooring.queue.queued_pod_info import Place
 from tests.queue.pods import (

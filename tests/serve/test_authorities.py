@@ -6,7 +6,7 @@ import pytest
 
 from mooring.errors import ApiError, ConfigError
 from mooring.serve.authorities import ClientAuthorities
-from mooring.serve.settings import Authentication, RequestHeaders
+from mooring.serve.serving_options import Authentication, RequestHeaders
 from tests.serve.fake_api import FakeApi
 from tests.support.certificates import Authority
 

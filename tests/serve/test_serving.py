@@ -14,21 +14,21 @@ import pytest
 from mooring.api import Pod
 from mooring.errors import ApiError, ConfigError
 from mooring.observe.clock import SystemClock
-from mooring.serve.authentication import Authenticator
 from mooring.serve.authorities import ClientAuthorities
-from mooring.serve.authorization import Authorizer
+from mooring.serve.delegated_authentication import DelegatingAuthenticator
+from mooring.serve.delegated_authorization import DelegatingAuthorizer
 from mooring.serve.endpoints import Endpoints, Sources
 from mooring.serve.health import Health
-from mooring.serve.reviews import AccessReviews, TokenReviews
-from mooring.serve.server import Gate, Server, address_of, listen, listen_insecurely
+from mooring.serve.review_client import AccessReviews, TokenReviews
+from mooring.serve.secure_server import Gate, SecureServer, address_of, listen, listen_insecurely
 from mooring.serve.serving import Serving, ServingSettings
-from mooring.serve.settings import (
+from mooring.serve.serving_options import (
     Authentication,
     Authorization,
     InsecureServing,
     SecureServing,
 )
-from mooring.serve.tls import ServingTls
+from mooring.serve.serving_tls import ServingTls
 from mooring.testing import make_pod
 from tests.serve.fake_api import FakeApi
 from tests.support.certificates import Authority
@@ -126,12 +126,12 @@ async def site(world: World, api: FakeApi, authority: Authority) -> AsyncIterato
     endpoints = Endpoints(world.sources(), clock)
     gate = Gate(
         endpoints,
-        Authenticator(authorities, TokenReviews(api, clock, 0)),
-        Authorizer(("/healthz", "/livez", "/readyz"), AccessReviews(api, clock, 0, 0)),
+        DelegatingAuthenticator(authorities, TokenReviews(api, clock, 0)),
+        DelegatingAuthorizer(("/healthz", "/livez", "/readyz"), AccessReviews(api, clock, 0, 0)),
     )
     listener = socket.create_server(("127.0.0.1", 0))
     tls = ServingTls(SecureServing(bind_address="127.0.0.1"), ask=True, authorities=authorities.pem)
-    server = Server(endpoints, clock)
+    server = SecureServer(endpoints, clock)
     await server.serve_securely(listener, tls, gate, authorities)
     yield Site(f"https://{address_of(listener)}")
     await server.stop()

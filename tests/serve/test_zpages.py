@@ -5,7 +5,7 @@ import platform
 import pytest
 
 from mooring.serve.zpages import (
-    Form,
+    PageForm,
     first_parts,
     flagz_data,
     flagz_text,
@@ -59,33 +59,33 @@ def test_status_for_programs() -> None:
 @pytest.mark.parametrize(
     ("accept", "expected"),
     [
-        ("", Form("text/plain")),
-        ("*/*", Form("text/plain")),
-        ("text/plain", Form("text/plain")),
+        ("", PageForm("text/plain")),
+        ("*/*", PageForm("text/plain")),
+        ("text/plain", PageForm("text/plain")),
         ("application/json", None),
         ("text/html", None),
-        ("application/json, text/*;q=0.5", Form("text/plain")),
+        ("application/json, text/*;q=0.5", PageForm("text/plain")),
         (
             "application/json;v=v1beta1;g=config.k8s.io;as=Flagz",
-            Form("application/json", "v1beta1"),
+            PageForm("application/json", "v1beta1"),
         ),
         (
             "application/yaml;v=v1beta1;g=config.k8s.io;as=Flagz",
-            Form("application/yaml", "v1beta1"),
+            PageForm("application/yaml", "v1beta1"),
         ),
         (
             "text/html, application/json; as=Flagz; g=config.k8s.io; v=v1alpha1",
-            Form("application/json", "v1alpha1"),
+            PageForm("application/json", "v1alpha1"),
         ),
         (
             "text/plain;q=0.1, application/json;as=Flagz;g=config.k8s.io;v=v1beta1;q=0.9",
-            Form("application/json", "v1beta1"),
+            PageForm("application/json", "v1beta1"),
         ),
         ("application/json;v=v2;g=config.k8s.io;as=Flagz", None),
         ("application/json;v=v1beta1;g=config.k8s.io;as=Statusz", None),
     ],
 )
 def test_objects_are_for_those_who_name_kind_and_version(
-    accept: str, expected: Form | None
+    accept: str, expected: PageForm | None
 ) -> None:
     assert negotiate(accept, "Flagz") == expected

@@ -20,18 +20,18 @@ from urllib.request import urlopen
 
 from cryptography.hazmat.primitives import serialization
 
-from mooring.local import bootstrap, definitions
-from mooring.local.api import Api
-from mooring.local.certificates import new_key
-from mooring.local.cluster import Cluster
-from mooring.local.exchange import User
-from mooring.local.journal import SqliteJournal
-from mooring.local.namespaces import NamespaceLifecycle
-from mooring.local.resources import Catalogue
-from mooring.local.schema.table import types
-from mooring.local.server import Server, tls_from_files
-from mooring.local.store import Store
-from mooring.local.tokens import Signer
+from mooring.apiserver import bootstrap, custom_resource_definitions
+from mooring.apiserver.api import Api
+from mooring.apiserver.auth.certificate_authority import new_key
+from mooring.apiserver.auth.tokens import TokenSigner
+from mooring.apiserver.http import RequestUser
+from mooring.apiserver.journal import SqliteJournal
+from mooring.apiserver.listener import ApiListener, tls_from_files
+from mooring.apiserver.namespaces import NamespaceLifecycle
+from mooring.apiserver.resource_store import ResourceStore
+from mooring.apiserver.resource_table import Catalogue
+from mooring.apiserver.schema.table import types
+from mooring.apiserver.server_state import ServerState
 
 
 class _Health(BaseHTTPRequestHandler):
@@ -76,10 +76,10 @@ def kube_apiserver(arguments: list[str]) -> int:
     return 0
 
 
-def _signer(path: str | None) -> Signer:
+def _signer(path: str | None) -> TokenSigner:
     key = serialization.load_pem_private_key(Path(path).read_bytes(), None) if path else None
     # A key of another kind signs nothing here; tokens are then of this process alone.
-    return Signer(key if hasattr(key, "curve") else new_key())  # type: ignore[arg-type]
+    return TokenSigner(key if hasattr(key, "curve") else new_key())  # type: ignore[arg-type]
 
 
 async def _serve(options: argparse.Namespace) -> None:
@@ -88,20 +88,20 @@ async def _serve(options: argparse.Namespace) -> None:
     with urlopen(f"{options.etcd_servers}/health") as answer:
         folder = Path(json.load(answer)["folder"])
     enabled = [one.partition("=")[0] for one in options.runtime_config.split(",") if one]
-    cluster = Cluster(Store(SqliteJournal(folder)), Catalogue(types(), enabled))
+    cluster = ServerState(ResourceStore(SqliteJournal(folder)), Catalogue(types(), enabled))
     cluster.disabled = frozenset(options.disable_admission_plugins.split(","))
     api = Api(cluster, _signer(options.service_account_signing_key_file))
     if options.token_auth_file:
         with open(options.token_auth_file, newline="") as file:
             for token, name, uid, *groups in csv.reader(file):
                 listed = tuple(one for group in groups for one in group.split(","))
-                api.authenticator.static[token] = User(name, listed, uid)
+                api.authenticator.static[token] = RequestUser(name, listed, uid)
     authority = Path(options.client_ca_file).read_text()
-    definitions.load(cluster)
+    custom_resource_definitions.load(cluster)
     bootstrap.fill(cluster, authority.encode())
     namespaces = NamespaceLifecycle(cluster)
     namespaces.start()
-    server = Server(api.handle)
+    server = ApiListener(api.handle)
     context = tls_from_files(
         Path(options.tls_cert_file), Path(options.tls_private_key_file), authority
     )

@@ -8,8 +8,8 @@ import pytest
 from mooring.api import PersistentVolumeClaim
 from mooring.testing import make_node, make_pod
 from mooring.testing.bench import checked_objects
+from mooring.testing.plugin_constants import Words
 from mooring.testing.scenes import Scene, SceneMaker
-from mooring.testing.words import Words
 
 WORDS = Words(keys=("disk",), values=("ssd",))
 

@@ -12,8 +12,8 @@ from mooring.api.containers import (
     ResourceRequirements,
     VolumeMount,
 )
-from mooring.api.custom import CustomResource
-from mooring.api.defaults import set_defaults
+from mooring.api.custom_resource import CustomResource
+from mooring.api.default_values import set_defaults
 from mooring.api.events import Event, EventSeries, EventSource, Lease, LeaseSpec
 from mooring.api.field_selectors import FieldSelector
 from mooring.api.kinds import KINDS, Kind, decode, decode_as, encode, encode_json, find_kind
@@ -64,9 +64,9 @@ from mooring.api.pod import (
     PodStatus,
     PodTemplateSpec,
 )
+from mooring.api.pod_requests import RequestOptions, pod_non_zero_requests, pod_requests
 from mooring.api.ports import host_ports
 from mooring.api.quantity import Quantity, QuantityText, ResourceList, milli_value, value
-from mooring.api.requests import RequestOptions, pod_non_zero_requests, pod_requests
 from mooring.api.resource import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from mooring.api.scheduling import (
     Affinity,

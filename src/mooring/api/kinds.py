@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from mooring.api import events, node, pod, resource, storage, workloads
-from mooring.api.custom import CustomResource
+from mooring.api.custom_resource import CustomResource
 from mooring.api.meta import KubeObject, ObjectMeta, TypedObject
 from mooring.errors import ObjectError
 

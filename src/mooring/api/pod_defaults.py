@@ -13,14 +13,14 @@ from msgspec.structs import replace
 from mooring.api.containers import Container, ContainerPort, ResourceRequirements
 from mooring.api.meta import Condition, LabelSelector, LabelSelectorRequirement
 from mooring.api.pod import Pod, PodSpec
-from mooring.api.quantity import Format, Quantity, QuantityText, ResourceList, parse_nanos
-from mooring.api.requests import (
+from mooring.api.pod_requests import (
     HUGE_PAGES_PREFIX,
     RequestOptions,
     container_limits,
     container_requests,
     is_pod_level_resource,
 )
+from mooring.api.quantity import Format, Quantity, QuantityText, ResourceList, parse_nanos
 from mooring.api.scheduling import (
     Affinity,
     PodAffinity,

@@ -1,1 +1,1 @@
-"""The live scheduler: its flags, its leader election, its loop."""
+"""One scheduler process: flags, options, leader election, lifecycle."""

@@ -16,7 +16,7 @@ import msgspec
 from mooring.api.quantity import Quantity
 from mooring.errors import ObjectError
 from mooring.framework.duration import Duration
-from mooring.serve.settings import CertKey
+from mooring.serve.serving_options import CertKey
 
 #: Go's strconv.ParseBool accepts exactly these.
 TRUE_WORDS = frozenset({"1", "t", "T", "TRUE", "true", "True"})

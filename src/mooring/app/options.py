@@ -18,7 +18,7 @@ from mooring.errors import ConfigError
 from mooring.framework.duration import Duration
 from mooring.framework.features import FeatureGates
 from mooring.observe.logs import JSON, TEXT
-from mooring.serve.settings import (
+from mooring.serve.serving_options import (
     Authentication,
     Authorization,
     InsecureServing,
@@ -37,7 +37,7 @@ _ALPHA_FIELDS = {"split-stream": "splitStream", "info-buffer-size": "infoBufferS
 _NO_AGGREGATION = "API aggregation will not work"
 
 
-class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
+class LoggingOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Say how and how much to log."""
 
     format: str = TEXT
@@ -79,12 +79,12 @@ def read_flags(argv: Sequence[str], *, program: str = PROGRAM) -> FlagValues:
     return parse_flags(ALL, argv, program=program)
 
 
-def read_log_options(flags: FlagValues, gates: FeatureGates) -> LogOptions:
+def read_log_options(flags: FlagValues, gates: FeatureGates) -> LoggingOptions:
     """Return how to log. Checked apart from everything else, whose mistakes are logged."""
     errors = list(_log_mistakes(flags, gates))
     if errors:
         raise ConfigError(_aggregate(errors))
-    return LogOptions(
+    return LoggingOptions(
         format=flags["logging-format"], v=flags["v"], vmodule=",".join(flags["vmodule"])
     )
 

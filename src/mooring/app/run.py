@@ -18,14 +18,11 @@ from typing import TYPE_CHECKING
 
 from mooring.api import Pod
 from mooring.app.command import Command
-from mooring.app.debugger import Debugger
-from mooring.app.duty import Duty
 from mooring.app.leader import LeaderElector
 from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
+from mooring.app.lifecycle import Lifecycle
 from mooring.app.metric_labels import allow_lists
 from mooring.app.options import KUBERNETES_VERSION
-from mooring.app.running import RunningScheduler
-from mooring.app.scheduler import GRACE
 from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.kubeconfig import connection_from_flags
@@ -40,6 +37,9 @@ from mooring.observe.exposition import expose
 from mooring.observe.logs import log_error
 from mooring.observe.metrics import Metrics
 from mooring.observe.process_metrics import ProcessMetrics
+from mooring.scheduler.debugger import Debugger
+from mooring.scheduler.running_scheduler import RunningScheduler
+from mooring.scheduler.scheduler import GRACE
 from mooring.serve.health import Health
 from mooring.serve.side_loop import SideLoop
 
@@ -98,7 +98,7 @@ class _Process:
         self._side = SideLoop("mooring-side")
         self._election: Future[bool] | None = None
         self._running: RunningScheduler | None = None
-        self._duty = Duty(
+        self._duty = Lifecycle(
             elect=None if self._elector is None else self._start_election,
             late=self._settings.delay_cache_until_active,
             beat=self._beat,

@@ -28,9 +28,9 @@ from typing import Any
 import msgspec
 
 from mooring.api import Event, EventSeries
-from mooring.binding.recorder import EventRecorder, micro_time
+from mooring.binding.event_recorder import EventRecorder, micro_time
 from mooring.errors import ApiError, NoAnswerError
-from mooring.framework.handle import Client
+from mooring.framework.handle import ApiClient
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, vlog
 
@@ -82,7 +82,7 @@ class EventBroadcaster:
 
     def __init__(
         self,
-        client: Client,
+        client: ApiClient,
         clock: Clock,
         *,
         random: random.Random,

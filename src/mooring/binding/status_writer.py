@@ -22,7 +22,7 @@ import msgspec
 from mooring.api import Condition, Pod
 from mooring.api.pod_conditions import condition_patch
 from mooring.errors import ApiError
-from mooring.framework.handle import Client
+from mooring.framework.handle import ApiClient
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, vlog
 
@@ -74,7 +74,7 @@ class StatusWriter:
     """Patch pods' status beside the scheduling loop. Owned by the scheduling loop."""
 
     def __init__(
-        self, client: Client, clock: Clock, spawn: Callable[[Coroutine[Any, Any, None]], None]
+        self, client: ApiClient, clock: Clock, spawn: Callable[[Coroutine[Any, Any, None]], None]
     ) -> None:
         self._client = client
         self._clock = clock

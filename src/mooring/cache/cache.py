@@ -14,7 +14,7 @@ import numpy as np
 
 from mooring.api import Node, Pod
 from mooring.cache.counters import Counters
-from mooring.cache.images import ImageStates
+from mooring.cache.image_index import ImageStates
 from mooring.cache.node_tree import NodeTree
 from mooring.cache.pod_index import PodIndex
 from mooring.errors import MooringError

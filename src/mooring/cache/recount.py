@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from mooring.api.labels import EVERYTHING
 from mooring.cache.counters import Counters
-from mooring.cache.images import ImageStates
+from mooring.cache.image_index import ImageStates
 from mooring.cache.pod_index import PodIndex
 from mooring.framework.columns import Columns
 from mooring.framework.node_info import NodeInfo

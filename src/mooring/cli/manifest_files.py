@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from mooring.api import KubeObject, Pod, PriorityClass
-from mooring.api.defaults import NAMESPACE_DEFAULT, set_defaults
+from mooring.api.default_values import NAMESPACE_DEFAULT, set_defaults
 from mooring.api.kinds import BY_STRUCT
 from mooring.api.manifests import Where, read_manifests
 from mooring.api.meta import parse_time

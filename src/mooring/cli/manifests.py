@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
-from mooring.cli.deployment import PLUGIN_FOLDER, Settings, objects
+from mooring.cli.scheduler_deployment import PLUGIN_FOLDER, DeploymentSettings, objects
 from mooring.config import LoadResult, load_config_data, load_config_text, to_yaml
+from mooring.config.config_problems import Problems
 from mooring.config.defaults import API_VERSION, KIND
 from mooring.config.positions import parse
-from mooring.config.problems import Problems
 from mooring.config.versions import to_current
 from mooring.errors import ConfigError, MooringError
 from mooring.framework.plugin import Plugin
@@ -92,7 +92,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def make_settings(
     args: argparse.Namespace, plugins: Sequence[type[Plugin]] = ()
-) -> tuple[Settings, list[str]]:
+) -> tuple[DeploymentSettings, list[str]]:
     """Return what a command line asks for, and what to warn about."""
     classes: list[type[Plugin]] = []
     files: dict[str, str] = {}
@@ -112,7 +112,7 @@ def make_settings(
     elif replicas > 1 and not election.leader_elect:
         raise ConfigError(_TWICE.format(replicas))
     lease = (election.resource_namespace, election.resource_name)
-    settings = Settings(
+    settings = DeploymentSettings(
         name=args.name,
         namespace=args.namespace,
         image=args.image,

@@ -27,10 +27,10 @@ from mooring.explain.text import explanation_text
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.observe.clock import VirtualClock
+from mooring.offline.backlog import Outcomes, Progress, schedule_all
+from mooring.offline.explaining import ExplainingScheduler
+from mooring.offline.report import SCHEDULED, PodResult, ScheduleReport, make_report, report_data
 from mooring.registry import Registry, default_registry, load_plugin
-from mooring.simulate.backlog import Outcomes, Progress, schedule_all
-from mooring.simulate.explaining import ExplainingScheduler
-from mooring.simulate.report import SCHEDULED, PodResult, Report, make_report, report_data
 
 #: Exit status with --fail-on-pending where a pod was not scheduled.
 NOT_ALL_SCHEDULED = 3
@@ -194,7 +194,7 @@ def _find_pod(name: str, pods: Iterable[Pod], not_tried: Sequence[Pod]) -> Pod:
     return pod
 
 
-def _rendered(form: str, report: Report, explained: Sequence[Sequence[Examination]]) -> str:
+def _rendered(form: str, report: ScheduleReport, explained: Sequence[Sequence[Examination]]) -> str:
     if form == "table":
         return "".join(f"{line}\n" for line in _lines(report, explained, _width()))
     data = report_data(report)
@@ -207,7 +207,7 @@ def _rendered(form: str, report: Report, explained: Sequence[Sequence[Examinatio
 
 
 def _lines(
-    report: Report, explained: Sequence[Sequence[Examination]], width: int | None
+    report: ScheduleReport, explained: Sequence[Sequence[Examination]], width: int | None
 ) -> list[str]:
     lines = []
     if report.pods:
@@ -237,7 +237,7 @@ def _tracebacks(found: PodResult) -> list[str]:
     ]
 
 
-def _summary(report: Report) -> str:
+def _summary(report: ScheduleReport) -> str:
     counts = ", ".join(f"{count} {name}" for name, count in report.counts().items() if count)
     total = f"{_counted(report.num_nodes, 'node')}, {_counted(len(report.pods), 'pending pod')}"
     return f"{total}: {counts}" if counts else total

@@ -17,8 +17,8 @@ from mooring.cli.pid_file import KUBECONFIG, PidFile, beside
 from mooring.errors import ConfigError, PluginError
 
 if TYPE_CHECKING:
-    from mooring.local.local_cluster import Settings
-    from mooring.local.scheduling import Plan
+    from mooring.local.local_cluster import LocalClusterSettings
+    from mooring.local.local_scheduler import Plan
 
 #: Fake nodes where nothing is said about them.
 NODES = 3
@@ -170,13 +170,13 @@ def _run(args: argparse.Namespace) -> int:
         file.release()
 
 
-def _settings(args: argparse.Namespace) -> Settings:
+def _settings(args: argparse.Namespace) -> LocalClusterSettings:
     from mooring.api.manifests import read_objects
+    from mooring.apiserver.api_server import ServerSettings
     from mooring.cli.manifest_files import read_texts
     from mooring.client.kubeconfig import load_kubeconfig
-    from mooring.local.api_server import ServerSettings
-    from mooring.local.local_cluster import Settings
-    from mooring.local.nodes.images import Images, parse_image
+    from mooring.kubelet.image_contents import ImageContents, parse_image
+    from mooring.local.local_cluster import LocalClusterSettings
 
     # First of all: a configuration that is not there cannot be told apart from the manifests.
     plan = _plan(args)
@@ -194,19 +194,19 @@ def _settings(args: argparse.Namespace) -> Settings:
     ]
     given = args.filename or args.from_kubeconfig is not None
     source = args.from_kubeconfig
-    return Settings(
+    return LocalClusterSettings(
         server=server,
         plan=plan,
         nodes=args.nodes if args.nodes is not None else 0 if given else NODES,
         objects=tuple(objects),
-        images=Images(map(parse_image, args.image)),
+        images=ImageContents(map(parse_image, args.image)),
         source=load_kubeconfig(source) if source is not None else None,
     )
 
 
 def _enabled(text: str) -> tuple[str, ...]:
     """Return the group versions that `--runtime-config` asks for."""
-    from mooring.local.schema.table import types
+    from mooring.apiserver.schema.table import types
 
     wanted = [one.partition("=") for one in text.split(",") if one]
     for name, _, value in wanted:
@@ -220,8 +220,8 @@ def _enabled(text: str) -> tuple[str, ...]:
 def _plan(args: argparse.Namespace) -> Plan:
     """Load the plugins and the configuration, now and whenever they change."""
     from mooring.framework.features import FeatureGates
+    from mooring.local.local_scheduler import make_plan
     from mooring.local.reloading import describe
-    from mooring.local.scheduling import make_plan
     from mooring.registry import load_plugin
 
     try:
@@ -244,7 +244,7 @@ def _watched(args: argparse.Namespace) -> list[Path]:
 class _Up:
     """A local cluster that runs until a signal ends it."""
 
-    def __init__(self, args: argparse.Namespace, settings: Settings) -> None:
+    def __init__(self, args: argparse.Namespace, settings: LocalClusterSettings) -> None:
         from mooring.local.local_cluster import LocalCluster
 
         self._args = args

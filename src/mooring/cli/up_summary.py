@@ -11,16 +11,18 @@ from mooring.cli.pid_file import KUBECONFIG
 
 if TYPE_CHECKING:
     from mooring.config import ResolvedProfile
-    from mooring.local.local_cluster import LocalCluster, Settings
+    from mooring.local.local_cluster import LocalCluster, LocalClusterSettings
 
 #: More nodes than this are not named one by one.
 _NAMED = 5
 
 
-def summary(cluster: LocalCluster, settings: Settings, *, detached: bool) -> Iterator[str]:
+def summary(
+    cluster: LocalCluster, settings: LocalClusterSettings, *, detached: bool
+) -> Iterator[str]:
     """Yield the lines for a cluster that has just come up."""
     # Imported here and below, as in `up`: every command imports this file.
-    from mooring.local.api import VERSION
+    from mooring.apiserver.api import VERSION
 
     nodes = [one.key for one in cluster.server.cluster.store.items("/nodes")]
     kubeconfig = settings.server.kubeconfig
@@ -46,7 +48,7 @@ def summary(cluster: LocalCluster, settings: Settings, *, detached: bool) -> Ite
 
 
 def _nodes(names: Sequence[str]) -> str:
-    from mooring.local.nodes.node_status import ANNOTATION, FAKE
+    from mooring.kubelet.node_status import ANNOTATION, FAKE
 
     if not names:
         return f"none; controllers start with the first that is annotated {ANNOTATION}={FAKE}"

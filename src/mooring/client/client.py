@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from mooring.api import CustomResource, KubeObject, Pod
 from mooring.api.kinds import encode_json
-from mooring.client.answers import ObjectList, api_error, decode_list, decode_object
 from mooring.client.collector import CollectorPause
 from mooring.client.protobuf import PROTOBUF, with_finalizer
 from mooring.client.rate_limit import RateLimit
 from mooring.client.resources import ListOptions, Resource, find_resource
+from mooring.client.responses import ObjectList, api_error, decode_list, decode_object
 from mooring.client.transport import JSON, Request, Response, Transport
 from mooring.client.watch import Watch
 from mooring.errors import ApiError, NoAnswerError, ObjectError

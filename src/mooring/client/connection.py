@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from mooring.client.credentials import Credentials, Static
-from mooring.client.tls import TlsSettings
+from mooring.client.tls_settings import TlsSettings
 from mooring.errors import ConfigError
 from mooring.observe.clock import Clock
 

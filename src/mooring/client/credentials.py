@@ -6,7 +6,7 @@ import base64
 import logging
 from typing import Protocol
 
-from mooring.client.tls import KeyPair
+from mooring.client.tls_settings import KeyPair
 from mooring.errors import ConfigError
 from mooring.observe.clock import Clock
 from mooring.observe.files import locate

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from mooring.api.meta import parse_time
-from mooring.client.tls import KeyPair, Pem
+from mooring.client.tls_settings import KeyPair, Pem
 from mooring.errors import ConfigError, ObjectError
 from mooring.observe.clock import Clock
 
@@ -21,7 +21,7 @@ V1BETA1 = "client.authentication.k8s.io/v1beta1"
 _INFO = "KUBERNETES_EXEC_INFO"
 
 
-class EnvVar(msgspec.Struct, frozen=True):
+class ExecEnvVar(msgspec.Struct, frozen=True):
     """Set one environment variable of the program."""
 
     name: str = ""
@@ -33,7 +33,7 @@ class ExecConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     command: str = ""
     args: tuple[str, ...] = ()
-    env: tuple[EnvVar, ...] = ()
+    env: tuple[ExecEnvVar, ...] = ()
     api_version: str = ""
     install_hint: str = ""
     provide_cluster_info: bool = False

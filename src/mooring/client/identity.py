@@ -6,7 +6,7 @@ import logging
 import ssl
 
 from mooring.client.connection import Connection, is_secure
-from mooring.client.tls import TlsContexts, expiry
+from mooring.client.tls_settings import TlsContexts, expiry
 from mooring.client.transport import JSON
 from mooring.errors import ConfigError
 from mooring.observe.clock import Clock

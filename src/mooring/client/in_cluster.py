@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mooring.client.connection import Connection
 from mooring.client.credentials import TokenFile
-from mooring.client.tls import Pem, TlsSettings
+from mooring.client.tls_settings import Pem, TlsSettings
 from mooring.errors import ConfigError
 from mooring.observe.files import locate
 

@@ -21,12 +21,12 @@ from mooring.client.kubeconfig_file import (
     Cluster,
     Context,
     KubeconfigFile,
-    User,
+    KubeconfigUser,
     default_paths,
     read_file,
     read_files,
 )
-from mooring.client.tls import KeyPair, Pem, TlsSettings
+from mooring.client.tls_settings import KeyPair, Pem, TlsSettings
 from mooring.errors import ConfigError
 from mooring.observe.clock import Clock
 
@@ -113,7 +113,7 @@ def _connection(file: KubeconfigFile, context_name: str, server: str) -> Connect
     )
 
 
-def _parts(file: KubeconfigFile, name: str, context: Context) -> tuple[Cluster, User]:
+def _parts(file: KubeconfigFile, name: str, context: Context) -> tuple[Cluster, KubeconfigUser]:
     for word, wanted, known in (
         ("cluster", context.cluster, file.clusters),
         ("user", context.user, file.users),
@@ -125,7 +125,7 @@ def _parts(file: KubeconfigFile, name: str, context: Context) -> tuple[Cluster, 
     return file.clusters[context.cluster], file.users[context.user]
 
 
-def _tls(cluster: Cluster, user: User, context: Context) -> TlsSettings:
+def _tls(cluster: Cluster, user: KubeconfigUser, context: Context) -> TlsSettings:
     pair = None
     if user.client_certificate or user.client_certificate_data:
         pair = KeyPair(
@@ -163,7 +163,9 @@ def _check_readable(pem: Pem, word: str, owner: str) -> None:
         raise ConfigError(f"{word} of {owner}: {error.message}") from None
 
 
-def _credentials(cluster: Cluster, user: User, name: str) -> Callable[[Clock], Credentials]:
+def _credentials(
+    cluster: Cluster, user: KubeconfigUser, name: str
+) -> Callable[[Clock], Credentials]:
     named = [
         word
         for word, given in (("token", user.token), ("basicAuth", user.username or user.password))
@@ -255,7 +257,7 @@ def _removed(provider: str, user: str) -> ConfigError:
     return ConfigError(f"auth-provider of {user}: {hint}")
 
 
-def _impersonation(user: User, name: str) -> tuple[tuple[str, str], ...]:
+def _impersonation(user: KubeconfigUser, name: str) -> tuple[tuple[str, str], ...]:
     # client-go: transport/round_trippers.go
     if not user.as_:
         if user.as_uid or user.as_groups or user.as_user_extra:

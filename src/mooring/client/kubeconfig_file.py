@@ -52,7 +52,7 @@ class AuthProvider(_Part, frozen=True, kw_only=True):
     config: dict[str, str] = {}
 
 
-class User(_Part, frozen=True, kw_only=True):
+class KubeconfigUser(_Part, frozen=True, kw_only=True):
     """Describe who asks."""
 
     client_certificate: str = ""
@@ -86,7 +86,7 @@ class _NamedCluster(_Part, frozen=True, kw_only=True):
 
 class _NamedUser(_Part, frozen=True, kw_only=True):
     name: str = ""
-    user: User = User()
+    user: KubeconfigUser = KubeconfigUser()
 
 
 class _NamedContext(_Part, frozen=True, kw_only=True):
@@ -107,7 +107,7 @@ class KubeconfigFile(msgspec.Struct, frozen=True):
     """Hold what one or several files say; paths in it are absolute."""
 
     clusters: Mapping[str, Cluster] = {}
-    users: Mapping[str, User] = {}
+    users: Mapping[str, KubeconfigUser] = {}
     contexts: Mapping[str, Context] = {}
     current_context: str = ""
     #: Names the files in messages.
@@ -204,7 +204,7 @@ def _place_cluster(cluster: Cluster, folder: Path) -> Cluster:
     return replace(cluster, certificate_authority=_absolute(cluster.certificate_authority, folder))
 
 
-def _place_user(user: User, folder: Path) -> User:
+def _place_user(user: KubeconfigUser, folder: Path) -> KubeconfigUser:
     program = user.exec
     if program is not None and os.sep in program.command:
         program = replace(program, command=_absolute(program.command, folder))

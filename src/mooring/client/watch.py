@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from mooring.api import CustomResource, KubeObject
-from mooring.client.answers import StatusAnswer, decode_object, error_of_status
+from mooring.client.responses import StatusAnswer, decode_object, error_of_status
 from mooring.client.transport import Stream
 from mooring.errors import ApiError, ObjectError
 from mooring.observe.logs import log_error

@@ -11,12 +11,12 @@ from mooring.config.load import (
 )
 from mooring.config.printing import to_v1, to_yaml
 from mooring.config.profiles import ResolvedProfile
-from mooring.config.types import KubeSchedulerConfiguration, Profile
+from mooring.config.types import KubeSchedulerConfiguration, ProfileConfig
 
 __all__ = [
     "KubeSchedulerConfiguration",
     "LoadResult",
-    "Profile",
+    "ProfileConfig",
     "ResolvedProfile",
     "default_config",
     "load_config",

@@ -13,7 +13,7 @@ from mooring.config.types import (
     KubeSchedulerConfiguration,
     LeaderElection,
     PluginConfig,
-    Profile,
+    ProfileConfig,
 )
 from mooring.framework.features import FeatureGates
 from mooring.plugins.args import ARGS_OF_PLUGIN, InTreeArgs
@@ -23,7 +23,7 @@ _replace = msgspec.structs.replace
 
 def complete(config: KubeSchedulerConfiguration, gates: FeatureGates) -> KubeSchedulerConfiguration:
     """Return the configuration with every default filled in; plugin args must be typed already."""
-    profiles = config.profiles or (Profile(),)
+    profiles = config.profiles or (ProfileConfig(),)
     if len(profiles) == 1 and profiles[0].scheduler_name is None:
         # Of several profiles each must say its name; validation sees to it.
         profiles = (_replace(profiles[0], scheduler_name=defaults.SCHEDULER_NAME),)
@@ -37,7 +37,7 @@ def complete(config: KubeSchedulerConfiguration, gates: FeatureGates) -> KubeSch
     )
 
 
-def _complete_profile(profile: Profile, gates: FeatureGates) -> Profile:
+def _complete_profile(profile: ProfileConfig, gates: FeatureGates) -> ProfileConfig:
     plugins = merge_plugins(profile.plugins, gates)
     given = [
         _replace(one, args=one.args.with_defaults(gates))

@@ -14,17 +14,17 @@ from collections.abc import Iterable
 import msgspec
 
 from mooring.config.completion import complete
+from mooring.config.config_problems import Problems
 from mooring.config.decode import Decoder
 from mooring.config.plugin_args import type_plugin_args
 from mooring.config.positions import Document, Positions, parse
-from mooring.config.problems import Problems
 from mooring.config.profiles import ResolvedProfile, resolve_profiles
 from mooring.config.types import (
     KubeSchedulerConfiguration,
     PluginRef,
     Plugins,
     PluginSet,
-    Profile,
+    ProfileConfig,
 )
 from mooring.config.validate import validate
 from mooring.config.versions import ReadConfigMap, to_current
@@ -114,7 +114,7 @@ def default_config(
     gates = feature_gates or FeatureGates()
     problems = Problems("<default>", Positions())
     more = PluginSet(enabled=tuple(PluginRef(name=name) for name in enabled))
-    profile = Profile(plugins=Plugins(multi_point=more))
+    profile = ProfileConfig(plugins=Plugins(multi_point=more))
     written = KubeSchedulerConfiguration(profiles=(profile,))
     config = complete(written, gates)
     profiles = resolve_profiles(written, config, registry, problems) if registry is not None else ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from mooring.config.defaults import default_plugins
-from mooring.config.types import PluginRef, Plugins, PluginSet, Profile
+from mooring.config.types import PluginRef, Plugins, PluginSet, ProfileConfig
 from mooring.framework.features import FeatureGates
 from mooring.framework.fields import FieldError
 from mooring.framework.plugin import MAX_NODE_SCORE
@@ -70,7 +70,7 @@ def _merge(defaults: PluginSet, custom: PluginSet) -> PluginSet:
 
 
 def expand_profile(
-    profile: Profile, points_of: Mapping[str, frozenset[Point]]
+    profile: ProfileConfig, points_of: Mapping[str, frozenset[Point]]
 ) -> tuple[PointPlan, list[FieldError]]:
     """Return the plugins of each point in order, and what is wrong with the choice.
 

@@ -24,7 +24,7 @@ from mooring.config.types import (
     PluginRef,
     Plugins,
     PluginSet,
-    Profile,
+    ProfileConfig,
 )
 from mooring.framework.duration import Duration
 from mooring.plugins.args import DynamicResourcesArgs, InTreeArgs
@@ -75,7 +75,7 @@ def to_yaml(data: object, *, sort_keys: bool = True) -> str:
     return text
 
 
-def _profile(profile: Profile, as_given: bool) -> dict[str, Any]:
+def _profile(profile: ProfileConfig, as_given: bool) -> dict[str, Any]:
     plugins = profile.plugins or Plugins()
     needed = enabled_names(plugins)
     data: dict[str, Any] = {

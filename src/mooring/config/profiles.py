@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.config.config_problems import Problems
 from mooring.config.decode import Decoder, suggest
 from mooring.config.plugin_args import args_type, build_args
 from mooring.config.plugin_sets import (
@@ -18,8 +19,7 @@ from mooring.config.plugin_sets import (
     enabled_names,
     expand_profile,
 )
-from mooring.config.problems import Problems
-from mooring.config.types import KubeSchedulerConfiguration, Plugins, Profile
+from mooring.config.types import KubeSchedulerConfiguration, Plugins, ProfileConfig
 from mooring.config.validate import REMOVED_PLUGINS
 from mooring.framework.fields import FieldError
 from mooring.framework.points import CONFIGURABLE_POINTS, Point
@@ -79,7 +79,7 @@ def resolve_profiles(
 
 
 def _unusable(
-    path: str, given: Plugins, profile: Profile, points_of: Mapping[str, frozenset[Point]]
+    path: str, given: Plugins, profile: ProfileConfig, points_of: Mapping[str, frozenset[Point]]
 ) -> list[FieldError]:
     errors = []
     for key, plugin_set in given.sets():
@@ -117,7 +117,7 @@ def _place(path: str, given: Plugins, place: str) -> str:
 
 
 def _warn_about_args(
-    path: str, profile: Profile, points_of: Mapping[str, frozenset[Point]], problems: Problems
+    path: str, profile: ProfileConfig, points_of: Mapping[str, frozenset[Point]], problems: Problems
 ) -> None:
     enabled = enabled_names(profile.plugins or Plugins())
     for index, config in enumerate(profile.plugin_config):
@@ -130,7 +130,7 @@ def _warn_about_args(
 
 
 def _resolved(
-    path: str, profile: Profile, plan: PointPlan, registry: Registry, problems: Problems
+    path: str, profile: ProfileConfig, plan: PointPlan, registry: Registry, problems: Problems
 ) -> ResolvedProfile:
     given = {config.name: config.args for config in profile.plugin_config}
     args = {}

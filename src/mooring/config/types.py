@@ -91,7 +91,7 @@ class PluginConfig(_Type, frozen=True, kw_only=True):
     args: Any = None
 
 
-class Profile(_Type, frozen=True, kw_only=True):
+class ProfileConfig(_Type, frozen=True, kw_only=True):
     """Describe one scheduler name: which plugins run, and how."""
 
     scheduler_name: str | None = None
@@ -152,7 +152,7 @@ class KubeSchedulerConfiguration(_Type, frozen=True, kw_only=True):
     percentage_of_nodes_to_score: INT32 = defaults.PERCENTAGE_OF_NODES_TO_SCORE
     pod_initial_backoff_seconds: INT64 = defaults.POD_INITIAL_BACKOFF_SECONDS
     pod_max_backoff_seconds: INT64 = defaults.POD_MAX_BACKOFF_SECONDS
-    profiles: tuple[Profile, ...] = ()
+    profiles: tuple[ProfileConfig, ...] = ()
     extenders: tuple[Extender, ...] = ()
     delay_cache_until_active: bool = False
 

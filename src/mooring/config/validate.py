@@ -13,7 +13,7 @@ from mooring.config.types import (
     KubeSchedulerConfiguration,
     LeaderElection,
     PluginSet,
-    Profile,
+    ProfileConfig,
 )
 from mooring.framework.features import FeatureGates
 from mooring.framework.fields import (
@@ -96,7 +96,7 @@ def _percentage(path: str, value: int | None) -> list[FieldError]:
     return [invalid(path, value, "not in valid range [0-100]")]
 
 
-def _profile(path: str, profile: Profile, gates: FeatureGates) -> list[FieldError]:
+def _profile(path: str, profile: ProfileConfig, gates: FeatureGates) -> list[FieldError]:
     errors = []
     if not profile.scheduler_name:
         errors.append(required(child(path, "schedulerName")))
@@ -123,7 +123,7 @@ def _profile(path: str, profile: Profile, gates: FeatureGates) -> list[FieldErro
     return errors
 
 
-def _common_queue_sort(profiles: tuple[Profile, ...]) -> list[FieldError]:
+def _common_queue_sort(profiles: tuple[ProfileConfig, ...]) -> list[FieldError]:
     errors = []
     canon = _queue_sort(profiles[0])
     name = canon.enabled[0].name if canon.enabled else ""
@@ -146,11 +146,11 @@ def _common_queue_sort(profiles: tuple[Profile, ...]) -> list[FieldError]:
     return errors
 
 
-def _queue_sort(profile: Profile) -> PluginSet:
+def _queue_sort(profile: ProfileConfig) -> PluginSet:
     return PluginSet() if profile.plugins is None else profile.plugins.queue_sort
 
 
-def _args_of(profile: Profile, name: str) -> Any:
+def _args_of(profile: ProfileConfig, name: str) -> Any:
     return next((one.args for one in profile.plugin_config if one.name == name), None)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mooring.config.config_problems import Problems
 from mooring.config.decode import describe, suggest
 from mooring.config.defaults import API_VERSION, KIND
-from mooring.config.problems import Problems
 from mooring.framework.fields import FieldError
 from mooring.observe.files import locate
 

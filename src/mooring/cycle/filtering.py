@@ -16,10 +16,10 @@ import msgspec
 import numpy as np
 
 from mooring.api import Pod
-from mooring.cycle.call import fault, wrong_type
 from mooring.cycle.pre_filter import run_extension
 from mooring.cycle.profile import FilterStep, Profile
 from mooring.framework.columns import Mask
+from mooring.framework.contract_errors import fault, wrong_type
 from mooring.framework.handle import Nominator
 from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.pod_info import PodInfo

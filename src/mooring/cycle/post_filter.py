@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from mooring.api import Pod
-from mooring.cycle.call import fault, wrong_type
 from mooring.cycle.profile import Profile
-from mooring.cycle.recorder import POST_FILTER
+from mooring.cycle.timing import POST_FILTER
+from mooring.framework.contract_errors import fault, wrong_type
 from mooring.framework.decision import NodeStatuses, PostFilterResult
 from mooring.framework.plugin import Nominate
 from mooring.framework.points import Point

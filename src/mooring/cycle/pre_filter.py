@@ -10,9 +10,9 @@ from collections.abc import Sequence, Set
 import msgspec
 
 from mooring.api import Pod
-from mooring.cycle.call import fault, wrong_type
 from mooring.cycle.profile import Profile, Step
-from mooring.cycle.recorder import PRE_FILTER
+from mooring.cycle.timing import PRE_FILTER
+from mooring.framework.contract_errors import fault, wrong_type
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.pod_info import PodInfo

@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 
 from mooring.config.profiles import ResolvedProfile
-from mooring.cycle import recorder as points
-from mooring.cycle.recorder import Recorder
+from mooring.cycle import timing
+from mooring.cycle.timing import PointTimer
 from mooring.errors import PluginError
 from mooring.framework.handle import Handle
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import Point
 from mooring.framework.state import CycleState
-from mooring.observe.series import Counter
+from mooring.observe.series import CounterSeries
 from mooring.registry import Registry
 
 Call = Callable[..., Any]
@@ -35,7 +35,7 @@ class Step(msgspec.Struct, frozen=True):
     name: str
     call: Call
     #: How often it did something, in PreFilter and PreScore.
-    evaluations: Counter
+    evaluations: CounterSeries
 
 
 class FilterStep(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ class FilterStep(msgspec.Struct, frozen=True):
     node: Call | None
     vector: Call | None
     #: How many nodes it was asked about.
-    evaluations: Counter
+    evaluations: CounterSeries
     #: Whether its answers depend on the pods of a node.
     reads_pods: bool
 
@@ -59,7 +59,7 @@ class ScoreStep(msgspec.Struct, frozen=True):
     vector: Call | None
     normalize: Call | None
     #: How many nodes it was asked about.
-    evaluations: Counter
+    evaluations: CounterSeries
     #: Whether its answers depend on the pods of a node.
     reads_pods: bool
 
@@ -81,7 +81,7 @@ class Profile:
         self.name = resolved.scheduler_name
         self.resolved = resolved
         self.handle = handle
-        self.recorder = Recorder(handle.metrics, self.name, handle.clock.now)
+        self.recorder = PointTimer(handle.metrics, self.name, handle.clock.now)
         #: The profile's own share of nodes to score; None where the global one holds.
         self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
         self.plugins = _instances(resolved, registry, handle) if plugins is None else plugins
@@ -135,42 +135,42 @@ class Profile:
         other = copy.copy(self)
         other.timed = other
         timed = self.recorder.timed
-        other.pre_filter = _timed(self.recorder, points.PRE_FILTER, self.pre_filter)
-        other.add_pod = _timed(self.recorder, points.ADD_POD, self.add_pod)
-        other.remove_pod = _timed(self.recorder, points.REMOVE_POD, self.remove_pod)
+        other.pre_filter = _timed(self.recorder, timing.PRE_FILTER, self.pre_filter)
+        other.add_pod = _timed(self.recorder, timing.ADD_POD, self.add_pod)
+        other.remove_pod = _timed(self.recorder, timing.REMOVE_POD, self.remove_pod)
         other.filter = tuple(
             FilterStep(
                 step.name,
-                step.node and timed(step.name, points.FILTER, step.node),
-                step.vector and self.recorder.timed_vector(step.name, points.FILTER, step.vector),
+                step.node and timed(step.name, timing.FILTER, step.node),
+                step.vector and self.recorder.timed_vector(step.name, timing.FILTER, step.vector),
                 step.evaluations,
                 step.reads_pods,
             )
             for step in self.filter
         )
-        other.post_filter = _timed(self.recorder, points.POST_FILTER, self.post_filter)
-        other.pre_score = _timed(self.recorder, points.PRE_SCORE, self.pre_score)
+        other.post_filter = _timed(self.recorder, timing.POST_FILTER, self.post_filter)
+        other.pre_score = _timed(self.recorder, timing.PRE_SCORE, self.pre_score)
         other.score = tuple(
             ScoreStep(
                 step.name,
                 step.weight,
-                step.node and timed(step.name, points.SCORE, step.node),
-                step.vector and timed(step.name, points.SCORE, step.vector),
-                step.normalize and timed(step.name, points.NORMALIZE, step.normalize),
+                step.node and timed(step.name, timing.SCORE, step.node),
+                step.vector and timed(step.name, timing.SCORE, step.vector),
+                step.normalize and timed(step.name, timing.NORMALIZE, step.normalize),
                 step.evaluations,
                 step.reads_pods,
             )
             for step in self.score
         )
-        other.reserve = _timed(self.recorder, points.RESERVE, self.reserve)
-        other.unreserve = _timed(self.recorder, points.UNRESERVE, self.unreserve)
-        other.permit = _timed(self.recorder, points.PERMIT, self.permit)
+        other.reserve = _timed(self.recorder, timing.RESERVE, self.reserve)
+        other.unreserve = _timed(self.recorder, timing.UNRESERVE, self.unreserve)
+        other.permit = _timed(self.recorder, timing.PERMIT, self.permit)
         other.pre_bind_pre_flight = _timed(
-            self.recorder, points.PRE_BIND_PRE_FLIGHT, self.pre_bind_pre_flight
+            self.recorder, timing.PRE_BIND_PRE_FLIGHT, self.pre_bind_pre_flight
         )
-        other.pre_bind = _timed(self.recorder, points.PRE_BIND, self.pre_bind)
-        other.bind = _timed(self.recorder, points.BIND, self.bind)
-        other.post_bind = _timed(self.recorder, points.POST_BIND, self.post_bind)
+        other.pre_bind = _timed(self.recorder, timing.PRE_BIND, self.pre_bind)
+        other.bind = _timed(self.recorder, timing.BIND, self.bind)
+        other.post_bind = _timed(self.recorder, timing.POST_BIND, self.post_bind)
         return other
 
     def start(self) -> None:
@@ -199,9 +199,9 @@ class Profile:
                 )
             yield plugin, weight
 
-    def _evaluations(self, plugin: Plugin, point: Point) -> Counter:
+    def _evaluations(self, plugin: Plugin, point: Point) -> CounterSeries:
         if point not in _EVALUATED:
-            return Counter()
+            return CounterSeries()
         return self.handle.metrics.plugin_evaluations[plugin.name, point.label, self.name]
 
     def _steps(self, point: Point, method: str, *, optional: bool = False) -> tuple[Step, ...]:
@@ -216,7 +216,7 @@ class Profile:
         )
 
 
-def _timed(recorder: Recorder, point: str, steps: Sequence[Step]) -> tuple[Step, ...]:
+def _timed(recorder: PointTimer, point: str, steps: Sequence[Step]) -> tuple[Step, ...]:
     return tuple(
         Step(step.name, recorder.timed(step.name, point, step.call), step.evaluations)
         for step in steps

@@ -23,15 +23,6 @@ import numpy as np
 from mooring.api import Pod
 from mooring.cycle.filtering import filter_nodes, filter_one
 from mooring.cycle.profile import Profile, ScoreStep
-from mooring.cycle.recorder import (
-    EXPIRED,
-    FILTER,
-    POD_FAILED,
-    POD_INCOMPATIBLE,
-    POD_NOT_BATCHABLE,
-    SCORE,
-    SIGN,
-)
 from mooring.cycle.scoring import (
     Ranking,
     ScoreError,
@@ -44,7 +35,16 @@ from mooring.cycle.scoring import (
     score_one,
     weigh,
 )
-from mooring.cycle.signature import Signature, Signer
+from mooring.cycle.signature import PodSigner, Signature
+from mooring.cycle.timing import (
+    EXPIRED,
+    FILTER,
+    POD_FAILED,
+    POD_INCOMPATIBLE,
+    POD_NOT_BATCHABLE,
+    SCORE,
+    SIGN,
+)
 from mooring.framework.columns import Ints
 from mooring.framework.decision import NodeStatuses, PluginScores
 from mooring.framework.nodes import Nodes, Rows
@@ -63,7 +63,7 @@ class Reuse:
     """Remember answers by signature, for one profile. Owned by its cycle."""
 
     def __init__(self, profile: Profile) -> None:
-        self._signer = Signer(profile)
+        self._signer = PodSigner(profile)
         self._profile = profile
         #: The latest used last.
         self._remembered: dict[Hashable, Remembered] = {}

@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 
 from mooring.api import Pod
-from mooring.cycle.call import fault, wrong_type
 from mooring.cycle.profile import Profile, ScoreStep
-from mooring.cycle.recorder import PRE_SCORE, SCORE
+from mooring.cycle.timing import PRE_SCORE, SCORE
 from mooring.framework.columns import Ints
+from mooring.framework.contract_errors import fault, wrong_type
 from mooring.framework.decision import PluginScores
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes

@@ -29,7 +29,7 @@ class Signature:
     __slots__ = ("_fragments", "_pod", "_signer", "key")
 
     def __init__(
-        self, signer: Signer, pod: Pod, key: Hashable, fragments: dict[str, Hashable]
+        self, signer: PodSigner, pod: Pod, key: Hashable, fragments: dict[str, Hashable]
     ) -> None:
         #: Equal for pods that Filter cannot tell apart.
         self.key = key
@@ -44,7 +44,7 @@ class Signature:
         return self._signer.fragment(plugin, self._pod)
 
 
-class Signer:
+class PodSigner:
     """Sign pods in the name of a profile's Filter and Score plugins."""
 
     def __init__(self, profile: Profile) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mooring.explain.examination import Examination, NodeVerdict
 from mooring.explain.misses import nearest_misses
-from mooring.explain.words import message_of, why_chosen
+from mooring.explain.outcome_texts import message_of, why_chosen
 from mooring.framework.decision import Decision
 from mooring.framework.status import Status
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mooring.explain.examination import Examination, NodeVerdict, Score
 from mooring.explain.misses import nearest_misses
+from mooring.explain.outcome_texts import how_ended, message_of, why_chosen
 from mooring.explain.tables import fold, table, wrap
-from mooring.explain.words import how_ended, message_of, why_chosen
 from mooring.framework.decision import PostFilterResult
 from mooring.framework.status import Code, Status
 

@@ -13,7 +13,7 @@ import msgspec
 from mooring.config import LoadResult
 from mooring.config.defaults import EXTENDER_TIMEOUT
 from mooring.config.types import Extender as ExtenderConfig
-from mooring.config.types import Profile
+from mooring.config.types import ProfileConfig
 from mooring.errors import ConfigError
 from mooring.observe.clock import Clock, SystemClock
 from mooring.plugins.args import NodeResourcesFitArgs
@@ -114,7 +114,7 @@ def with_ignored_resources(loaded: LoadResult) -> LoadResult:
     return _replace(loaded, config=_replace(loaded.config, profiles=profiles), profiles=resolved)
 
 
-def _with_ignored(profile: Profile, ignored: tuple[str, ...]) -> Profile:
+def _with_ignored(profile: ProfileConfig, ignored: tuple[str, ...]) -> ProfileConfig:
     if not any(one.name == _FIT for one in profile.plugin_config):
         raise ConfigError(NO_FIT_ARGS)
     plugin_config = tuple(

@@ -12,14 +12,14 @@ import msgspec
 from mooring.api import Container, Pod
 from mooring.config.types import Extender as ExtenderConfig
 from mooring.errors import ExtenderError
-from mooring.extenders.answers import (
+from mooring.extenders.extender_documents import node_list_json, pod_json
+from mooring.extenders.extender_results import (
     MetaVictims,
     read_binding,
     read_filter,
     read_preemption,
     read_priorities,
 )
-from mooring.extenders.documents import node_list_json, pod_json
 from mooring.extenders.webhook import Webhook
 from mooring.framework.extender import ExtenderFilterResult, Victims
 from mooring.framework.node_info import NodeInfo

@@ -14,7 +14,7 @@ from typing import Any
 import aiohttp
 
 from mooring.client.environment_proxy import environment_proxy
-from mooring.client.tls import KeyPair, Pem, TlsContexts, TlsSettings
+from mooring.client.tls_settings import KeyPair, Pem, TlsContexts, TlsSettings
 from mooring.config.defaults import EXTENDER_TIMEOUT
 from mooring.config.types import Extender as ExtenderConfig
 from mooring.config.types import ExtenderTLSConfig

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from mooring.api import Taint
 from mooring.api.labels import Requirement
-from mooring.framework.kinds import KindIndex
+from mooring.framework.node_classes import KindIndex
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.pod_info import HostPort
 

@@ -26,7 +26,7 @@ from mooring.observe.metrics import Metrics
 T = TypeVar("T")
 
 
-class Client(Protocol):
+class ApiClient(Protocol):
     """Write to the API server. Each call raises ApiError when the server refuses."""
 
     async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
@@ -68,7 +68,7 @@ class Client(Protocol):
         ...
 
 
-class Events(Protocol):
+class EventWriter(Protocol):
     """Record Kubernetes Events."""
 
     def event(
@@ -148,8 +148,8 @@ class Handle(Protocol):
     features: FeatureGates
     clock: Clock
     random: random.Random
-    client: Client
-    events: Events
+    client: ApiClient
+    events: EventWriter
     nominator: Nominator
     extenders: Sequence[Extender]
     #: The scheduler's metrics, for what built-in plugins count themselves.

@@ -27,7 +27,7 @@ from mooring.framework.columns import (
     ValueColumn,
     requirement_table,
 )
-from mooring.framework.kinds import Kinds
+from mooring.framework.node_classes import Kinds
 from mooring.framework.node_info import NodeInfo, image_name
 from mooring.framework.pod_info import AffinityTerm, HostPort
 
@@ -84,7 +84,7 @@ class PodCounts(Protocol):
         ...
 
 
-class Images(Protocol):
+class NodeImages(Protocol):
     """Know which images are on which nodes. Filled by the cache."""
 
     def state(self, name: str) -> ImageState | None:
@@ -154,7 +154,7 @@ class Nodes:
         self,
         columns: Columns,
         counts: PodCounts,
-        images: Images,
+        images: NodeImages,
         rows: Rows | None = None,
     ) -> None:
         self._columns = columns

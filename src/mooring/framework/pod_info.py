@@ -15,13 +15,13 @@ from msgspec.structs import replace
 from mooring.api import Pod, PodAffinityTerm, PodStatus
 from mooring.api.labels import Selector
 from mooring.api.meta import parse_time
-from mooring.api.ports import host_ports
-from mooring.api.requests import (
+from mooring.api.pod_requests import (
     RequestOptions,
     is_resize_infeasible,
     pod_non_zero_requests,
     pod_requests,
 )
+from mooring.api.ports import host_ports
 from mooring.api.scheduling import PodAffinity, PodAntiAffinity
 from mooring.framework.features import FeatureGates
 

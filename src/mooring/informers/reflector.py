@@ -20,10 +20,10 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from mooring.api import CustomResource, KubeObject
-from mooring.client.answers import ObjectList
 from mooring.client.client import IDLE_SECONDS
 from mooring.client.collector import CollectorPause
 from mooring.client.resources import KindLike, ListOptions, find_resource
+from mooring.client.responses import ObjectList
 from mooring.client.watch import (
     ADDED,
     BOOKMARK,

@@ -1,1 +1,1 @@
-"""A Kubernetes-compatible API server in this process, with controllers and fake nodes."""
+"""The local cluster: API server, controllers, fake nodes and scheduler in one process."""

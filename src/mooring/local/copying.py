@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from mooring.local import conversion, strategies
-from mooring.local.cluster import Cluster
-from mooring.local.nodes.fake_nodes import as_fake_node
-from mooring.local.resources import Served
-from mooring.local.schema.canonical import canonical
-from mooring.local.store import key_of
+from mooring.apiserver import strategies, version_conversion
+from mooring.apiserver.resource_store import key_of
+from mooring.apiserver.resource_table import Served
+from mooring.apiserver.schema.canonical import canonical
+from mooring.apiserver.server_state import ServerState
+from mooring.kubelet.fake_nodes import as_fake_node
 
 Object = dict[str, Any]
 
@@ -26,7 +26,7 @@ def is_dumped(obj: Object) -> bool:
     return bool(obj["metadata"].get("resourceVersion") and obj["metadata"].get("uid"))
 
 
-def keep(cluster: Cluster, served: Served, obj: Object) -> bool:
+def keep(cluster: ServerState, served: Served, obj: Object) -> bool:
     """Keep an object of another cluster; False where it is ending, or one of its name is there."""
     metadata = obj["metadata"]
     key = key_of(metadata.get("namespace", "") if served.namespaced else "", metadata["name"])
@@ -48,7 +48,7 @@ def keep(cluster: Cluster, served: Served, obj: Object) -> bool:
     full["metadata"] = {**full["metadata"], "finalizers": finalizers}
     if not finalizers:
         del full["metadata"]["finalizers"]
-    stored = cluster.store.put(served.store, key, conversion.to_stored(served, full))
+    stored = cluster.store.put(served.store, key, version_conversion.to_stored(served, full))
     strategies.after_write(cluster, served, stored.object, None)
     return True
 
@@ -59,7 +59,7 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(one) for one in value] if isinstance(value, list) else value
 
 
-def drop_lost_owners(cluster: Cluster) -> None:
+def drop_lost_owners(cluster: ServerState) -> None:
     """Take away references to owners that are not here; what they own would be collected."""
     store = cluster.store
     known = {

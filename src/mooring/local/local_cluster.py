@@ -7,25 +7,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mooring.api.manifests import Where
+from mooring.apiserver.api_server import ApiServer, ServerSettings
+from mooring.apiserver.auth.authorization import MASTERS
+from mooring.apiserver.http import RequestUser
+from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.transports import make_transport
-from mooring.local.api_server import ApiServer, ServerSettings
-from mooring.local.authorization import MASTERS
-from mooring.local.exchange import User
-from mooring.local.nodes.images import Images
-from mooring.local.scheduling import LocalScheduler, Plan
+from mooring.kubelet.image_contents import ImageContents
+from mooring.local.local_scheduler import LocalScheduler, Plan
 from mooring.local.seeding import seed
 from mooring.local.source_cluster import Copied, SourceCluster
-from mooring.local.transport import LocalTransport
 from mooring.local.workers import Workers
 from mooring.observe.clock import Clock, SystemClock
 
-_ADMIN = User("kubernetes-admin", (MASTERS,))
+_ADMIN = RequestUser("kubernetes-admin", (MASTERS,))
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class LocalClusterSettings:
     """Hold what a local cluster consists of."""
 
     server: ServerSettings
@@ -35,14 +35,14 @@ class Settings:
     """What it begins with, and where that was found; nodes become fake ones."""
     source: Connection | None = None
     """A cluster whose objects are copied first."""
-    images: Images = field(default_factory=Images)
+    images: ImageContents = field(default_factory=ImageContents)
     """Which images of containers really run."""
 
 
 class LocalCluster:
     """Run a cluster in this process. It is ready when `start` returns."""
 
-    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
+    def __init__(self, settings: LocalClusterSettings, clock: Clock | None = None) -> None:
         self._settings = settings
         self._clock = SystemClock() if clock is None else clock
         self._parts = AsyncExitStack()

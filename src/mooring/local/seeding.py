@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 
 from mooring.api.manifests import Where
+from mooring.apiserver import bootstrap
+from mooring.apiserver.resource_table import Served
+from mooring.apiserver.server_state import ServerState
 from mooring.client.client import Client
 from mooring.errors import ApiError, ObjectError
-from mooring.local import bootstrap, copying
-from mooring.local.cluster import Cluster
-from mooring.local.nodes.fake_nodes import as_fake_node
-from mooring.local.resources import Served
+from mooring.kubelet.fake_nodes import as_fake_node
+from mooring.local import copying
 
 Object = dict[str, Any]
 
@@ -24,7 +25,9 @@ NO_SUCH_KIND = 'no matches for kind "{}" in version "{}"'
 _FIRST = ("Namespace", "CustomResourceDefinition", "PriorityClass", "StorageClass", "Node")
 
 
-async def seed(cluster: Cluster, client: Client, objects: Iterable[tuple[Object, Where]]) -> None:
+async def seed(
+    cluster: ServerState, client: Client, objects: Iterable[tuple[Object, Where]]
+) -> None:
     """Create objects in their order; those that are there already are left as they are.
 
     Nodes become fake ones. An object that a server once printed is kept as it is, with its uid and

@@ -10,11 +10,11 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from mooring.apiserver.resource_table import Served
+from mooring.apiserver.server_state import ServerState
 from mooring.client.client import Client
 from mooring.errors import ApiError
 from mooring.local import copying
-from mooring.local.cluster import Cluster
-from mooring.local.resources import Served
 
 Object = dict[str, Any]
 
@@ -66,7 +66,7 @@ class SourceCluster:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def copy_into(self, cluster: Cluster) -> Copied:
+    async def copy_into(self, cluster: ServerState) -> Copied:
         """Copy what matters to scheduling; raise ApiError where there is no cluster to read."""
         # Whoever may not even list namespaces gets an answer to this, and no server none.
         await self._client.request("GET", "/version")
@@ -78,7 +78,7 @@ class SourceCluster:
         copying.drop_lost_owners(cluster)
         return copied
 
-    async def _copy_custom(self, cluster: Cluster, copied: Copied) -> None:
+    async def _copy_custom(self, cluster: ServerState, copied: Copied) -> None:
         await self._copy(cluster, _versions(cluster, *_DEFINITIONS), copied)
         for stored in list(cluster.store.items("/".join(_DEFINITIONS))):
             spec = stored.object["spec"]
@@ -87,7 +87,7 @@ class SourceCluster:
             if served is not None:
                 await self._copy(cluster, [served], copied)
 
-    async def _copy(self, cluster: Cluster, versions: Iterable[Served], copied: Copied) -> None:
+    async def _copy(self, cluster: ServerState, versions: Iterable[Served], copied: Copied) -> None:
         """Copy a resource in the first of our versions that the source serves."""
         for served in versions:
             root = f"/apis/{served.group_version}" if served.group else f"/api/{served.version}"
@@ -123,7 +123,7 @@ class SourceCluster:
             query["continue"] = rest
 
 
-def _versions(cluster: Cluster, group: str, name: str) -> list[Served]:
+def _versions(cluster: ServerState, group: str, name: str) -> list[Served]:
     catalogue = cluster.catalogue
     found = (catalogue.get(group, one, name) for one in catalogue.groups.get(group, ()))
     return [one for one in found if one is not None]

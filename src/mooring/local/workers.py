@@ -7,18 +7,18 @@ import logging
 from contextlib import AsyncExitStack
 
 from mooring.api import Node
+from mooring.apiserver.api_server import ApiServer
+from mooring.apiserver.auth.authorization import MASTERS
+from mooring.apiserver.http import RequestUser
+from mooring.apiserver.in_process_transport import LocalTransport
+from mooring.apiserver.resource_store import StoreEvent
 from mooring.client.client import Client
+from mooring.controllers.controllers import Controllers
 from mooring.informers.factory import InformerFactory
-from mooring.local.api_server import ApiServer
-from mooring.local.authorization import MASTERS
-from mooring.local.controllers.controllers import Controllers
-from mooring.local.exchange import User
-from mooring.local.nodes import node_status
-from mooring.local.nodes.fake_nodes import FakeNodes
-from mooring.local.nodes.images import Images
-from mooring.local.nodes.real_pods import ContainerSettings
-from mooring.local.store import Event
-from mooring.local.transport import LocalTransport
+from mooring.kubelet import node_status
+from mooring.kubelet.fake_nodes import FakeNodes
+from mooring.kubelet.image_contents import ImageContents
+from mooring.kubelet.real_pods import ContainerSettings
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error
 
@@ -39,12 +39,12 @@ class Workers:
     """
 
     def __init__(
-        self, server: ApiServer, clock: Clock, *, nodes: int, images: Images | None = None
+        self, server: ApiServer, clock: Clock, *, nodes: int, images: ImageContents | None = None
     ) -> None:
         self._server = server
         self._clock = clock
         self._count = nodes
-        self._images = images or Images()
+        self._images = images or ImageContents()
         self._parts = AsyncExitStack()
         self._starting: asyncio.Task[None] | None = None
 
@@ -56,7 +56,7 @@ class Workers:
         else:
             self._parts.callback(store.listen(_NODES, self._seen))
 
-    def _seen(self, event: Event) -> None:
+    def _seen(self, event: StoreEvent) -> None:
         if self._starting is None and _is_fake(event.stored.object):
             self._starting = asyncio.get_running_loop().create_task(self._begin())
             self._starting.add_done_callback(_log_failure)
@@ -89,7 +89,7 @@ class Workers:
             await asyncio.sleep(_LOOK)
 
     def _client(self, agent: str, name: str) -> Client:
-        user = User(name, (MASTERS,))
+        user = RequestUser(name, (MASTERS,))
         transport = LocalTransport(self._server.api, user, user_agent=agent)
         return Client(transport, clock=self._clock)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mooring.observe.families import MetricFamily, Sample
+from mooring.observe.families import MetricFamily, MetricSample
 
 #: What stands for every value that is not on the list.
 UNEXPECTED = "unexpected"
@@ -48,5 +48,5 @@ def _constrained(family: Any, allowed: Mapping[str, frozenset[str]]) -> MetricFa
         )
         key = sample.name, labels
         merged[key] = merged.get(key, 0.0) + sample.value
-    samples = [Sample(name, dict(labels), value) for (name, labels), value in merged.items()]
+    samples = [MetricSample(name, dict(labels), value) for (name, labels), value in merged.items()]
     return MetricFamily(family.name, family.documentation, family.type, samples)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from mooring.observe.series import Counter, Gauge, Histogram
+from mooring.observe.series import CounterSeries, Gauge, Histogram
 
-S = TypeVar("S", bound=Counter | Gauge | Histogram)
+S = TypeVar("S", bound=CounterSeries | Gauge | Histogram)
 
 STABLE = "STABLE"
 BETA = "BETA"
@@ -22,7 +22,7 @@ ALPHA = "ALPHA"
 _TOTAL = "_total"
 
 
-class Sample(NamedTuple):
+class MetricSample(NamedTuple):
     """One line of /metrics."""
 
     name: str
@@ -37,7 +37,7 @@ class MetricFamily(NamedTuple):
     name: str
     documentation: str
     type: str
-    samples: Sequence[Sample]
+    samples: Sequence[MetricSample]
 
 
 class Collector(Protocol):
@@ -48,7 +48,7 @@ class Collector(Protocol):
         ...
 
 
-class Registry:
+class MetricsRegistry:
     """The metrics that somebody can see."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Family(dict[Any, S], Generic[S]):
 
     def collect(self) -> Iterable[MetricFamily]:
         """Return the metric as it is now."""
-        samples: list[Sample] = []
+        samples: list[MetricSample] = []
         # Copied in one step: the owner may be adding series meanwhile.
         for values, series in list(self.items()):
             given = values if isinstance(values, tuple) else (values,)
@@ -102,18 +102,18 @@ class Family(dict[Any, S], Generic[S]):
             if isinstance(series, Histogram):
                 samples += _lines(self.name, labels, series)
             else:
-                samples.append(Sample(self.name, labels, series.value))
+                samples.append(MetricSample(self.name, labels, series.value))
         name = self.name.removesuffix(_TOTAL) if self.kind == "counter" else self.name
         return (MetricFamily(name, self.help, self.kind, samples),)
 
 
-def _lines(name: str, labels: dict[str, str], series: Histogram) -> Iterator[Sample]:
+def _lines(name: str, labels: dict[str, str], series: Histogram) -> Iterator[MetricSample]:
     up_to = list(accumulate(series.counts))
     bounds = [*(str(float(bound)) for bound in series.bounds), "+Inf"]
     for bound, count in zip(bounds, up_to, strict=True):
-        yield Sample(f"{name}_bucket", {**labels, "le": bound}, count)
-    yield Sample(f"{name}_sum", labels, series.sum)
-    yield Sample(f"{name}_count", labels, up_to[-1])
+        yield MetricSample(f"{name}_bucket", {**labels, "le": bound}, count)
+    yield MetricSample(f"{name}_sum", labels, series.sum)
+    yield MetricSample(f"{name}_count", labels, up_to[-1])
 
 
 def exponential_buckets(start: float, factor: float, count: int) -> tuple[float, ...]:
@@ -134,7 +134,7 @@ class Maker:
     A metric whose feature gate is off can be used, but is not registered: nobody sees it.
     """
 
-    def __init__(self, registry: Registry, enabled: Callable[[str], bool]) -> None:
+    def __init__(self, registry: MetricsRegistry, enabled: Callable[[str], bool]) -> None:
         self._registry = registry
         self._enabled = enabled
         #: Every metric, seen or not.
@@ -142,15 +142,17 @@ class Maker:
         #: How many metrics are seen of each stability.
         self.made: Tally[str] = Tally()
 
-    def counter(self, name: str, help: str, *, stability: str = ALPHA, gate: str = "") -> Counter:
+    def counter(
+        self, name: str, help: str, *, stability: str = ALPHA, gate: str = ""
+    ) -> CounterSeries:
         """Make a counter without labels."""
         return self.counters(name, help, (), stability=stability, gate=gate)[()]
 
     def counters(
         self, name: str, help: str, labels: Sequence[str], *, stability: str = ALPHA, gate: str = ""
-    ) -> Family[Counter]:
+    ) -> Family[CounterSeries]:
         """Make a counter with labels."""
-        family = Family("counter", name, f"[{stability}] {help}", labels, Counter)
+        family = Family("counter", name, f"[{stability}] {help}", labels, CounterSeries)
         return self._place(family, stability, gate)
 
     def gauge(self, name: str, help: str, *, stability: str = ALPHA, gate: str = "") -> Gauge:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mooring.observe.exposition import expose
-from mooring.observe.families import BETA, STABLE, Maker, Registry, exponential_buckets
+from mooring.observe.families import BETA, STABLE, Maker, MetricsRegistry, exponential_buckets
 
 # Values of the label "result".
 SCHEDULED = "scheduled"
@@ -57,9 +57,9 @@ class Metrics:
     def __init__(
         self,
         enabled: Callable[[str], bool] = _by_default,
-        registry: Registry | None = None,
+        registry: MetricsRegistry | None = None,
     ) -> None:
-        self.registry = registry or Registry()
+        self.registry = registry or MetricsRegistry()
         self.maker = Maker(self.registry, enabled)
         self._attempts()
         self._queue()

@@ -14,7 +14,7 @@ from prometheus_client import Metric, ProcessCollector
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from mooring.observe.families import BETA, Maker, Registry
+from mooring.observe.families import BETA, Maker, MetricsRegistry
 
 #: Seconds. # component-base: metrics/prometheus/restclient/metrics.go
 _REQUEST_SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
@@ -26,7 +26,7 @@ _SIZES = (64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 1677
 class ProcessMetrics:
     """Count the client's requests and show the lease; `client.RequestMetrics`, `LeaderMetrics`."""
 
-    def __init__(self, registry: Registry, version: str) -> None:
+    def __init__(self, registry: MetricsRegistry, version: str) -> None:
         make = Maker(registry, lambda gate: True)
         registry.register(ProcessCollector(registry=None))
         registry.register(_ProcessLimits())

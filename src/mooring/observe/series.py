@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 
-class Counter:
+class CounterSeries:
     """A number that grows. Hot loops add to `value` themselves."""
 
     __slots__ = ("value",)

@@ -20,8 +20,8 @@ from mooring.api import (
 )
 from mooring.api.node_selectors import NAME_FIELD
 from mooring.errors import ConfigError, ObjectError
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.columns import Ints, Mask
-from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes

@@ -9,8 +9,8 @@ from collections.abc import Hashable, Iterator
 import numpy as np
 
 from mooring.api import Pod
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.columns import Mask
-from mooring.framework.events import ActionType, ClusterEvent, EventResource
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import Plugin

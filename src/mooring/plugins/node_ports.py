@@ -10,8 +10,8 @@ import numpy as np
 
 from mooring.api import Pod, host_ports
 from mooring.api.ports import ANY_ADDRESS
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.columns import Mask
-from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import Plugin

@@ -9,8 +9,8 @@ from typing import Any
 
 from mooring.api import Node, Pod, Taint
 from mooring.api.taints import NO_SCHEDULE, tolerated
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.columns import Mask
-from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from mooring.api import Pod
-from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from mooring.api import Node, Pod, Taint, Toleration, find_untolerated
 from mooring.api.taints import PREFER_NO_SCHEDULE, SCHEDULING_EFFECTS, tolerated
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.columns import Ints, Mask
-from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes

@@ -25,7 +25,7 @@ def sum_domains(column: Column[str], counts: npt.NDArray[np.int32]) -> Sums:
     return sums.astype(np.float64, copy=False)
 
 
-class Domains:
+class TopologyDomains:
     """Hold the number of pods per value of one topology key.
 
     `clone` is cheap: the numbers are shared until one side changes them.
@@ -40,20 +40,20 @@ class Domains:
         self._occupied: Mask | None = None
 
     @classmethod
-    def count(cls, nodes: Nodes, key: str, counts: npt.NDArray[np.int32]) -> Domains:
+    def count(cls, nodes: Nodes, key: str, counts: npt.NDArray[np.int32]) -> TopologyDomains:
         """Add up pods per row of the full snapshot, by a topology key."""
         column = nodes.all.label(key)
         return cls(column, sum_domains(column, counts))
 
     @classmethod
-    def none(cls, nodes: Nodes, key: str) -> Domains:
+    def none(cls, nodes: Nodes, key: str) -> TopologyDomains:
         """Start with no pods."""
         column = nodes.all.label(key)
         return cls(column, np.zeros(len(column.values)))
 
-    def clone(self) -> Domains:
+    def clone(self) -> TopologyDomains:
         """Copy, so that either side can change alone."""
-        other = Domains(self.column, self.sums)
+        other = TopologyDomains(self.column, self.sums)
         other._occupied = self._occupied
         self._shared = other._shared = True
         return other

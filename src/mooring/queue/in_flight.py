@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 from mooring.api import Pod
-from mooring.framework.events import ClusterEvent
+from mooring.framework.cluster_events import ClusterEvent
 from mooring.observe.metrics import POD_POPPED, Metrics
 
 #: An event, and the object before and after.

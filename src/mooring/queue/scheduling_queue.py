@@ -27,20 +27,20 @@ from itertools import count
 from typing import Any
 
 from mooring.api import Pod
-from mooring.framework.events import ClusterEvent
+from mooring.framework.cluster_events import ClusterEvent
 from mooring.framework.features import FeatureGates
 from mooring.framework.queued import QueuedPod
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, verbose, vlog
 from mooring.observe.metrics import Metrics
-from mooring.queue import events
-from mooring.queue.backoff import DEFAULT_INITIAL_BACKOFF, DEFAULT_MAX_BACKOFF
-from mooring.queue.hints import Hints, Strategy
+from mooring.queue import event_types
+from mooring.queue.backoff_queue import DEFAULT_INITIAL_BACKOFF, DEFAULT_MAX_BACKOFF
 from mooring.queue.in_flight import InFlight
 from mooring.queue.nominator import PodNominator
-from mooring.queue.places import Places
 from mooring.queue.pre_enqueue import PreEnqueue, QueueProfile
 from mooring.queue.queued_pod_info import NEVER, Place, QueuedPodInfo
+from mooring.queue.queueing_hints import Hints, QueueingStrategy
+from mooring.queue.sub_queues import SubQueues
 
 log = logging.getLogger(__name__)
 
@@ -54,8 +54,8 @@ _MOVED = "Pod moved to an internal scheduling queue"
 _NOT_INTERESTING = "receive an event that isn't interested by any enabled plugins"
 _MOVED_BY_UPDATE = "Pod moved to an internal scheduling queue because the Pod is updated"
 
-_POD_ADD = events.UNSCHEDULED_POD_ADD.label
-_POD_UPDATE = events.UNSCHEDULED_POD_UPDATE.label
+_POD_ADD = event_types.UNSCHEDULED_POD_ADD.label
+_POD_UPDATE = event_types.UNSCHEDULED_POD_UPDATE.label
 
 
 class SchedulingQueue:
@@ -80,7 +80,7 @@ class SchedulingQueue:
         self._nominator = nominator
         self._max_in_unschedulable = max_in_unschedulable
         self._pop_from_backoff = features.enabled("SchedulerPopFromBackoffQ")
-        self._changes = events.Changes(features)
+        self._changes = event_types.Changes(features)
         self._hints = {
             name: Hints(profile.plugins, metrics=metrics, now=now)
             for name, profile in profiles.items()
@@ -88,7 +88,7 @@ class SchedulingQueue:
         self._no_hints = Hints({})
         self._pre_enqueue = PreEnqueue(profiles, now, metrics)
         self._sequence = count(1)
-        self._places = Places(
+        self._places = SubQueues(
             order,
             metrics,
             initial_backoff=initial_backoff,
@@ -154,7 +154,7 @@ class SchedulingQueue:
         while True:
             info = self._places.pop_active()
             if info is None and self._pop_from_backoff:
-                info = self._places.pop_early(events.POP_FROM_BACKOFF)
+                info = self._places.pop_early(event_types.POP_FROM_BACKOFF)
             if info is None:
                 return None
             info.attempts += 1
@@ -211,7 +211,7 @@ class SchedulingQueue:
         self._places.backoff.start(info)
         self._places.count_rejectors(info, 1)
         strategy = self._strategy_after_flight(info)
-        place = self._requeue(info, strategy, events.SCHEDULE_ATTEMPT_FAILURE)
+        place = self._requeue(info, strategy, event_types.SCHEDULE_ATTEMPT_FAILURE)
         self._in_flight.done(info.uid)
         if verbose(log, 3):
             pairs = {"hint": int(strategy), "unschedulable plugins": info.rejectors}
@@ -220,7 +220,7 @@ class SchedulingQueue:
                 3,
                 _MOVED,
                 pod=pod,
-                event=events.SCHEDULE_ATTEMPT_FAILURE,
+                event=event_types.SCHEDULE_ATTEMPT_FAILURE,
                 queue=place.value,
                 schedulingCycle=self.scheduling_cycle,
                 **pairs,
@@ -234,7 +234,7 @@ class SchedulingQueue:
         """
         now = self._now()
         for info in self._places.pop_completed(now):
-            self._move_to_active(info, events.BACKOFF_COMPLETE, from_backoff=True)
+            self._move_to_active(info, event_types.BACKOFF_COMPLETE, from_backoff=True)
         if now < self._next_look:
             return
         self._next_look = now + FLUSH_INTERVAL
@@ -243,7 +243,7 @@ class SchedulingQueue:
             info.was_flushed = True
             info.flush_timestamp = now
         if leftover:
-            self._move(leftover, events.UNSCHEDULABLE_TIMED_OUT, None, None)
+            self._move(leftover, event_types.UNSCHEDULABLE_TIMED_OUT, None, None)
 
     def next_wakeup(self) -> float | None:
         """Return when `flush` will have something to do, or None while nothing waits for time."""
@@ -303,12 +303,12 @@ class SchedulingQueue:
             info = self._places.get(pod.key)
             if info is None or info.place is Place.ACTIVE:
                 if pod.metadata.uid in self._in_flight:
-                    self._in_flight.note(events.FORCE_ACTIVATED, None, pod)
+                    self._in_flight.note(event_types.FORCE_ACTIVATED, None, pod)
                 continue
             from_backoff = info.place is Place.BACKOFF
             if from_backoff:
                 self._places.take_out(info)
-            self._move_to_active(info, events.FORCE_ACTIVATE, from_backoff=from_backoff)
+            self._move_to_active(info, event_types.FORCE_ACTIVATE, from_backoff=from_backoff)
 
     # ---- for people
 
@@ -348,7 +348,7 @@ class SchedulingQueue:
                 info.was_flushed = False
                 continue
             strategy = self._strategy(info, event, old, new)
-            if strategy is Strategy.SKIP:
+            if strategy is QueueingStrategy.SKIP:
                 if verbose(log, 5):
                     vlog(log, 5, "Event is not making pod schedulable", pod=info.pod, event=label)
                 continue
@@ -357,15 +357,17 @@ class SchedulingQueue:
         if self._in_flight.note(event, old, new) and verbose(log, 5):
             vlog(log, 5, "Event received while pods are in flight", event=label)
 
-    def _strategy(self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any) -> Strategy:
+    def _strategy(
+        self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any
+    ) -> QueueingStrategy:
         hints = self._hints.get(info.profile, self._no_hints)
         return hints.strategy(
             info.pod, info.unschedulable_plugins, info.pending_plugins, event, old, new
         )
 
-    def _strategy_after_flight(self, info: QueuedPodInfo) -> Strategy:
+    def _strategy_after_flight(self, info: QueuedPodInfo) -> QueueingStrategy:
         if not info.rejectors:
-            return Strategy.AFTER_BACKOFF
+            return QueueingStrategy.AFTER_BACKOFF
         if info.uid not in self._in_flight:
             log_error(
                 log,
@@ -374,11 +376,11 @@ class SchedulingQueue:
                 "Error getting cluster events for pod",
                 pod=info.pod,
             )
-            return Strategy.AFTER_BACKOFF
-        best = Strategy.SKIP
+            return QueueingStrategy.AFTER_BACKOFF
+        best = QueueingStrategy.SKIP
         for event, old, new in self._in_flight.since(info.uid):
             best = max(best, self._strategy(info, event, old, new))
-            if best is Strategy.IMMEDIATELY or (best and not info.pending_plugins):
+            if best is QueueingStrategy.IMMEDIATELY or (best and not info.pending_plugins):
                 break
         return best
 
@@ -387,17 +389,17 @@ class SchedulingQueue:
     ) -> None:
         for event in changes:
             strategy = self._strategy(info, event, old, new)
-            if strategy is Strategy.SKIP:
+            if strategy is QueueingStrategy.SKIP:
                 continue
             place = self._requeue(info, strategy, event.label)
             if place is not Place.UNSCHEDULABLE:
                 vlog(log, 5, _MOVED_BY_UPDATE, pod=new, event=event.label, queue=place.value)
                 return
 
-    def _requeue(self, info: QueuedPodInfo, strategy: Strategy, label: str) -> Place:
-        if strategy is Strategy.SKIP:
+    def _requeue(self, info: QueuedPodInfo, strategy: QueueingStrategy, label: str) -> Place:
+        if strategy is QueueingStrategy.SKIP:
             self._places.put(info, Place.UNSCHEDULABLE, label)
-        elif strategy is Strategy.AFTER_BACKOFF and self._is_backing_off(info):
+        elif strategy is QueueingStrategy.AFTER_BACKOFF and self._is_backing_off(info):
             self._move_to_backoff(info, label)
         else:
             self._move_to_active(info, label)

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from mooring.errors import ApiError, ConfigError, MooringError
 from mooring.serve.certificates import Authorities, parse_authorities, read_authorities
-from mooring.serve.reviews import REQUEST_SECONDS, Requests
-from mooring.serve.settings import Authentication
+from mooring.serve.review_client import REQUEST_SECONDS, ReviewClient
+from mooring.serve.serving_options import Authentication
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class ClientAuthorities:
     `client` asks the cluster; without it files alone count. Belongs to one event loop.
     """
 
-    def __init__(self, settings: Authentication, client: Requests | None = None) -> None:
+    def __init__(self, settings: Authentication, client: ReviewClient | None = None) -> None:
         self._settings = settings
         self._client = None if settings.skip_lookup else client
         self.clients = Authorities()

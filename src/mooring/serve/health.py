@@ -15,7 +15,7 @@ import msgspec
 
 from mooring.observe.clock import Clock
 from mooring.observe.exposition import expose
-from mooring.observe.families import STABLE, Maker, Registry
+from mooring.observe.families import STABLE, Maker, MetricsRegistry
 from mooring.observe.logs import verbose, vlog
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class HealthMetrics:
     # component-base: metrics/prometheus/slis/metrics.go
 
     def __init__(self, started: float) -> None:
-        self._registry = Registry()
+        self._registry = MetricsRegistry()
         maker = Maker(self._registry, lambda gate: True)
         self._results = maker.gauges(
             "kubernetes_healthcheck",

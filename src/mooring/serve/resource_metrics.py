@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from prometheus_client.metrics_core import GaugeMetricFamily
 
 from mooring.api import Pod
-from mooring.api.quantity import parse_nanos
-from mooring.api.requests import (
+from mooring.api.pod_requests import (
     CPU,
     EPHEMERAL_STORAGE,
     HUGE_PAGES_PREFIX,
@@ -20,6 +19,7 @@ from mooring.api.requests import (
     container_requests,
     is_pod_level_resource,
 )
+from mooring.api.quantity import parse_nanos
 from mooring.observe.exposition import expose
 
 _LABELS = ("namespace", "node", "pod", "priority", "resource", "scheduler", "unit")

@@ -17,19 +17,19 @@ from mooring.client.rate_limit import rate_limit
 from mooring.client.transports import make_transport
 from mooring.errors import ConfigError
 from mooring.observe.clock import Clock
-from mooring.serve.authentication import Authenticator
 from mooring.serve.authorities import ClientAuthorities
-from mooring.serve.authorization import NO_KUBECONFIG, Authorizer
+from mooring.serve.delegated_authentication import DelegatingAuthenticator
+from mooring.serve.delegated_authorization import NO_KUBECONFIG, DelegatingAuthorizer
 from mooring.serve.endpoints import Endpoints, Sources
-from mooring.serve.reviews import AccessReviews, TokenReviews
-from mooring.serve.server import Gate, Server, listen, listen_insecurely
-from mooring.serve.settings import (
+from mooring.serve.review_client import AccessReviews, TokenReviews
+from mooring.serve.secure_server import Gate, SecureServer, listen, listen_insecurely
+from mooring.serve.serving_options import (
     Authentication,
     Authorization,
     InsecureServing,
     SecureServing,
 )
-from mooring.serve.tls import ServingTls
+from mooring.serve.serving_tls import ServingTls
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class Serving:
         self._settings = settings
         self._clock = clock
         self._endpoints = Endpoints(sources, clock)
-        self._server = Server(self._endpoints, clock)
+        self._server = SecureServer(self._endpoints, clock)
         self._clients: list[Client] = []
         self._secure: socket.socket | None = None
         self._insecure: socket.socket | None = None
@@ -105,8 +105,8 @@ class Serving:
             reviews = AccessReviews(client, self._clock, allow, deny)
         gate = Gate(
             self._endpoints,
-            Authenticator(authorities, tokens),
-            Authorizer(authorization.always_allow_paths, reviews),
+            DelegatingAuthenticator(authorities, tokens),
+            DelegatingAuthorizer(authorization.always_allow_paths, reviews),
         )
         tls = ServingTls(self._settings.secure, ask=authorities.wanted, authorities=authorities.pem)
         await self._server.serve_securely(listener, tls, gate, authorities)

@@ -9,7 +9,7 @@ UNAUTHENTICATED = "system:unauthenticated"
 MASTERS = "system:masters"
 
 
-class User(msgspec.Struct, frozen=True):
+class ReviewedUser(msgspec.Struct, frozen=True):
     """Say who asks, as SubjectAccessReview spells it."""
 
     name: str
@@ -18,11 +18,11 @@ class User(msgspec.Struct, frozen=True):
     extra: dict[str, tuple[str, ...]] = {}
 
 
-ANONYMOUS = User("system:anonymous", groups=(UNAUTHENTICATED,))
+ANONYMOUS = ReviewedUser("system:anonymous", groups=(UNAUTHENTICATED,))
 
 
-def authenticated(user: User) -> User:
+def authenticated(user: ReviewedUser) -> ReviewedUser:
     """Return a user who is known, in the group of those who are."""
     if user.name == ANONYMOUS.name or {AUTHENTICATED, UNAUTHENTICATED} & set(user.groups):
         return user
-    return User(user.name, user.uid, (*user.groups, AUTHENTICATED), user.extra)
+    return ReviewedUser(user.name, user.uid, (*user.groups, AUTHENTICATED), user.extra)

@@ -72,28 +72,28 @@ def statusz_data(
     }
 
 
-class Form(msgspec.Struct, frozen=True):
+class PageForm(msgspec.Struct, frozen=True):
     """Say how a page is to be written: for people, or as an object of a version."""
 
     media: str
     version: str = ""
 
 
-def negotiate(accept: str, kind: str) -> Form | None:
+def negotiate(accept: str, kind: str) -> PageForm | None:
     """Return the form that an Accept header asks for; None where there is none such.
 
     Objects are written only where their kind and version are named.
     """
     # apiserver: pkg/endpoints/handlers/negotiation/negotiate.go
     if not accept.strip():
-        return Form(TEXT)
+        return PageForm(TEXT)
     for media, asked in _clauses(accept):
         named = (asked.get("g"), asked.get("as"))
         is_object = named == ("config.k8s.io", kind) and asked.get("v") in _VERSIONS
         if media in (JSON, YAML) and is_object:
-            return Form(media, asked["v"])
+            return PageForm(media, asked["v"])
         if media in (TEXT, "text/*", "*/*") and not asked.keys() & {"g", "v", "as"}:
-            return Form(TEXT)
+            return PageForm(TEXT)
     return None
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from mooring.testing.builders import make_node, make_pod
-from mooring.testing.check import Report, check_plugin
-from mooring.testing.running import FilterResult, ScoreResult, run_cycle, run_filter, run_score
+from mooring.testing.check import CheckReport, check_plugin
+from mooring.testing.plugin_runs import FilterResult, ScoreResult, run_cycle, run_filter, run_score
 
 __all__ = [
+    "CheckReport",
     "FilterResult",
-    "Report",
     "ScoreResult",
     "check_plugin",
     "make_node",

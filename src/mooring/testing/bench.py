@@ -25,8 +25,8 @@ from mooring.framework.points import CONFIGURABLE_POINTS, Point, points_of
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
+from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.registry import Registry, check_contract, default_registry
-from mooring.simulate.memory import MemoryScheduler
 
 #: What Filter said of each node, in their order; None where it passes.
 Answers = list[Status | None]

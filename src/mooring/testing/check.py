@@ -17,10 +17,11 @@ from mooring.api import KubeObject, Node, Pod
 from mooring.errors import PluginError
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import Point, points_of
-from mooring.testing.answers import Case, ask
 from mooring.testing.bench import Answers, Bench, Workbench
 from mooring.testing.forms import check_filter, check_score
-from mooring.testing.lifecycle import (
+from mooring.testing.plugin_answers import Case, ask
+from mooring.testing.plugin_constants import words_of
+from mooring.testing.plugin_lifecycle import (
     DETERMINISTIC,
     check_args,
     check_args_kept,
@@ -30,8 +31,7 @@ from mooring.testing.lifecycle import (
 )
 from mooring.testing.scenes import Scene, SceneMaker
 from mooring.testing.signatures import check_reads_no_pods, check_signatures
-from mooring.testing.trial import Trial
-from mooring.testing.words import words_of
+from mooring.testing.trial import DryRuns
 
 ROW_ORDER = "the order of nodes does not matter"
 CHANGES_SEEN = "a change of the cluster is seen"
@@ -42,7 +42,7 @@ _CHANGED = "{} from an instance that saw the cluster change, {} from a new one"
 _TWICE = "{} the first time, {} the second"
 
 
-class Report(msgspec.Struct):
+class CheckReport(msgspec.Struct):
     """Count what was checked: a check that never met a refusal has shown little."""
 
     #: Answers of Filter.
@@ -69,7 +69,7 @@ def check_plugin(
     features: Mapping[str, bool] | None = None,
     seed: int = 0,
     rounds: int = 20,
-) -> Report:
+) -> CheckReport:
     """Check that a plugin keeps the contract; raise PluginError where it does not.
 
     - its methods have the contract's names and parameters;
@@ -107,11 +107,11 @@ class _Given(msgspec.Struct, frozen=True):
     objects: list[KubeObject]
 
 
-def _check(workbench: Workbench, given: _Given, seeds: range) -> Report:
+def _check(workbench: Workbench, given: _Given, seeds: range) -> CheckReport:
     check_args(workbench)
     before = repr(workbench.args)
     words = words_of(workbench.kind, workbench.args)
-    report = Report()
+    report = CheckReport()
     for seed in seeds:
         rng = random.Random(seed)
         scene = SceneMaker(rng, words).make(given.nodes, given.pods, given.objects)
@@ -121,7 +121,7 @@ def _check(workbench: Workbench, given: _Given, seeds: range) -> Report:
 
 
 def _check_scene(
-    workbench: Workbench, scene: Scene, seed: int, rng: random.Random, report: Report
+    workbench: Workbench, scene: Scene, seed: int, rng: random.Random, report: CheckReport
 ) -> None:
     bench = workbench.place(scene.objects_with())
     another = workbench.place(scene.objects_with())
@@ -135,7 +135,7 @@ def _check_scene(
         answers = check_filter(bench, case, rng)
         _count(report, bench, answers)
         report.scored += check_score(bench, case, answers, rng)
-        report.tried += Trial(workbench, bench, scene, case).check(rng)
+        report.tried += DryRuns(workbench, bench, scene, case).check(rng)
         report.reserved += check_reserve(workbench, bench, scene, case, answers)
     report.signed += check_signatures(bench, scene, seed)
     empty = workbench.place([*scene.nodes, *scene.objects])
@@ -176,7 +176,7 @@ def _check_said(bench: Bench, another: Bench, other_order: Bench, case: Case) ->
     case.compare_said(ROW_ORDER, first, ask(other_order, case.pod), _ORDERS)
 
 
-def _count(report: Report, bench: Bench, answers: Answers) -> None:
+def _count(report: CheckReport, bench: Bench, answers: Answers) -> None:
     if bench.profile.filter or bench.profile.pre_filter:
         refused = sum(answer is not None for answer in answers)
         report.refused += refused

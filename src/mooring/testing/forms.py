@@ -12,8 +12,8 @@ from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
-from mooring.testing.answers import Case, feasible_nodes
 from mooring.testing.bench import Answers, Bench
+from mooring.testing.plugin_answers import Case, feasible_nodes
 
 FORMS_AGREE = "both forms agree"
 SUBSET = "the answer for some nodes is that for all"

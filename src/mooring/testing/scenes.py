@@ -14,13 +14,13 @@ import msgspec
 
 from mooring.api import KubeObject, Node, Pod
 from mooring.testing.builders import HOSTNAME, ZONE, make_node, make_pod
-from mooring.testing.surroundings import (
+from mooring.testing.generated_objects import (
     CLAIMS,
     NAMESPACES,
     ONE_POD_CLAIM,
     make_surroundings,
 )
-from mooring.testing.words import Words
+from mooring.testing.plugin_constants import Words
 
 RACK = "rack"
 GPU = "example.com/gpu"

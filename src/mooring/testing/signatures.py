@@ -7,8 +7,8 @@ from typing import Any
 
 from mooring.api import Pod
 from mooring.framework.state import CycleState
-from mooring.testing.answers import Case, Said, feasible_nodes, verdict
 from mooring.testing.bench import Bench
+from mooring.testing.plugin_answers import Case, Said, feasible_nodes, verdict
 from mooring.testing.scenes import Scene
 
 SIGNED_ALIKE = "pods that are signed alike get the same answer"

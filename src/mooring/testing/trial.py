@@ -14,8 +14,8 @@ from mooring.framework.pod_info import PodInfo
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
-from mooring.testing.answers import Case
 from mooring.testing.bench import Answers, Bench, Workbench
+from mooring.testing.plugin_answers import Case
 from mooring.testing.scenes import Scene
 
 ADD_POD = "add_pod equals a recompute"
@@ -31,7 +31,7 @@ _BEFORE = "{} before a dry run on a clone of the state, {} after it; give what i
 _BACK = "{} before a pod was added and removed on trial, {} after it"
 
 
-class Trial:
+class DryRuns:
     """Dry runs of one pod in one cluster."""
 
     def __init__(self, workbench: Workbench, bench: Bench, scene: Scene, case: Case) -> None:

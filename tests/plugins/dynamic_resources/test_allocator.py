@@ -19,8 +19,8 @@ from mooring.plugins.dynamic_resources.allocator import (
     NodeAllocationError,
 )
 from mooring.plugins.dynamic_resources.cel import SelectorCache
+from mooring.plugins.dynamic_resources.device_requests import AllocationError
 from mooring.plugins.dynamic_resources.pools import PoolError, SlicePools
-from mooring.plugins.dynamic_resources.requests import AllocationError
 from mooring.plugins.dynamic_resources.results import allocation_of
 from mooring.plugins.dynamic_resources.tracker import ClaimTracker
 from tests.plugins.clusters import make, make_node

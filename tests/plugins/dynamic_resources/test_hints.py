@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mooring.api import ResourceClaim
-from mooring.framework.events import QueueingHint
+from mooring.framework.cluster_events import QueueingHint
 from mooring.informers.store import Store
 from mooring.plugins.dynamic_resources.hints import ClaimHints
 from tests.plugins.clusters import make_pod

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mooring.api import Node, Pod
-from mooring.framework.events import QueueingHint
+from mooring.framework.cluster_events import QueueingHint
 from mooring.plugins.inter_pod_affinity import InterPodAffinity
 from tests.plugins.clusters import Cluster, make_node, make_pod
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.api import Pod
-from mooring.framework.events import ActionType, EventResource
+from mooring.framework.cluster_events import ActionType, EventResource
 from mooring.framework.state import CycleState
 from mooring.plugins.args import InterPodAffinityArgs
 from mooring.plugins.inter_pod_affinity import InterPodAffinity

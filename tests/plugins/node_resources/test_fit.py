@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from mooring.api import DeviceClass, decode_as
-from mooring.framework.events import QueueingHint
+from mooring.framework.cluster_events import QueueingHint
 from mooring.framework.state import CycleState
 from mooring.framework.what_if import WhatIf, one_row
 from mooring.plugins.args import NodeResourcesFitArgs

@@ -8,19 +8,19 @@ from mooring.api import Pod, required_node_affinity
 from mooring.api.taints import find_untolerated
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.status import Status
-from mooring.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint
 from mooring.plugins.pod_topology_spread.filtering import LABEL_MISSING, TOO_SKEWED
 from mooring.plugins.pod_topology_spread.logarithm import log
+from mooring.plugins.pod_topology_spread.spread_constraints import HOSTNAME, SpreadConstraint
 
 
-def _counts(constraint: Constraint, pod: Pod, info: NodeInfo) -> bool:
+def _counts(constraint: SpreadConstraint, pod: Pod, info: NodeInfo) -> bool:
     if constraint.honor_affinity and not required_node_affinity(pod).matches(info.node):
         return False
     untolerated = find_untolerated(info.taints, pod.spec.tolerations)
     return not (constraint.honor_taints and untolerated is not None)
 
 
-def _pods(constraint: Constraint, pod: Pod, info: NodeInfo) -> int:
+def _pods(constraint: SpreadConstraint, pod: Pod, info: NodeInfo) -> int:
     if constraint.selector.empty:
         return 0
     return sum(
@@ -32,12 +32,12 @@ def _pods(constraint: Constraint, pod: Pod, info: NodeInfo) -> int:
     )
 
 
-def _has_all(constraints: Sequence[Constraint], info: NodeInfo) -> bool:
+def _has_all(constraints: Sequence[SpreadConstraint], info: NodeInfo) -> bool:
     return all(constraint.topology_key in info.labels for constraint in constraints)
 
 
 def filter_nodes(
-    constraints: Sequence[Constraint], pod: Pod, infos: Sequence[NodeInfo]
+    constraints: Sequence[SpreadConstraint], pod: Pod, infos: Sequence[NodeInfo]
 ) -> dict[str, Status]:
     """Return the refusals by node."""
     domains: list[dict[str, int]] = [{} for _ in constraints]
@@ -65,7 +65,7 @@ def filter_nodes(
 
 
 def score_nodes(
-    constraints: Sequence[Constraint],
+    constraints: Sequence[SpreadConstraint],
     pod: Pod,
     infos: Sequence[NodeInfo],
     feasible: Collection[str],

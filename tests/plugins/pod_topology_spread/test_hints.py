@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mooring.api import Node, Pod
-from mooring.framework.events import QueueingHint
+from mooring.framework.cluster_events import QueueingHint
 from mooring.plugins.pod_topology_spread import PodTopologySpread
 from tests.plugins.clusters import ZONE, Cluster, make_node, make_pod
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mooring.plugins.pod_topology_spread.constraints import Constraint
 from mooring.plugins.pod_topology_spread.inclusion import Inclusion
+from mooring.plugins.pod_topology_spread.spread_constraints import SpreadConstraint
 from tests.plugins.clusters import ZONE, Cluster, make_node, make_pod
 
 _TAINT = {"taints": [{"key": "size", "value": "5", "effect": "NoSchedule"}]}
@@ -72,7 +72,7 @@ def test_included(
     spec: dict[str, Any], constraint: dict[str, Any], rows: str, domains: int
 ) -> None:
     nodes = Cluster(_NODES).snapshot
-    asked = Constraint(1, ZONE, **constraint)
+    asked = SpreadConstraint(1, ZONE, **constraint)
     answer = Inclusion(False).of(nodes, make_pod("x", **spec), asked, (ZONE,))
     assert answer.rows is not None
     names = zip(nodes.names, answer.rows.tolist(), strict=True)
@@ -83,7 +83,7 @@ def test_included(
 def test_a_comparison_of_taints_under_its_feature_gate() -> None:
     nodes = Cluster(_NODES).snapshot
     pod = make_pod("x", tolerations=[{"key": "size", "operator": "Gt", "value": "3"}])
-    asked = Constraint(1, ZONE, honor_taints=True)
+    asked = SpreadConstraint(1, ZONE, honor_taints=True)
     answer = Inclusion(True).of(nodes, pod, asked, (ZONE,))
     assert answer.rows is not None
     assert answer.rows.tolist() == [True, True, True, False]
@@ -91,7 +91,7 @@ def test_a_comparison_of_taints_under_its_feature_gate() -> None:
 
 def test_where_all_nodes_count_there_is_no_mask() -> None:
     nodes = Cluster(_NODES[:3]).snapshot
-    answer = Inclusion(False).of(nodes, make_pod("x"), Constraint(1, ZONE), (ZONE,))
+    answer = Inclusion(False).of(nodes, make_pod("x"), SpreadConstraint(1, ZONE), (ZONE,))
     assert (answer.rows, answer.number) == (None, 2)
 
 

@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.api import Pod, ReplicaSet, Service, TopologySpreadConstraint
-from mooring.framework.events import ActionType, EventResource
+from mooring.framework.cluster_events import ActionType, EventResource
 from mooring.framework.state import CycleState
 from mooring.plugins.args import PodTopologySpreadArgs
 from mooring.plugins.pod_topology_spread import PodTopologySpread
-from mooring.plugins.pod_topology_spread.constraints import (
+from mooring.plugins.pod_topology_spread.plugin import NOT_PRE_FILTERED, NOT_PRE_SCORED
+from mooring.plugins.pod_topology_spread.spread_constraints import (
     DO_NOT_SCHEDULE,
     SCHEDULE_ANYWAY,
-    Constraint,
+    SpreadConstraint,
     parse,
 )
-from mooring.plugins.pod_topology_spread.plugin import NOT_PRE_FILTERED, NOT_PRE_SCORED
 from tests.plugins.clusters import (
     HOSTNAME,
     ZONE,
@@ -32,7 +32,7 @@ from tests.plugins.clusters import (
 from tests.plugins.pod_topology_spread import clusters, naive
 
 
-def _parsed(pod: Pod) -> list[Constraint]:
+def _parsed(pod: Pod) -> list[SpreadConstraint]:
     return [
         parse(constraint, pod.metadata.labels)
         for constraint in pod.spec.topology_spread_constraints
@@ -99,7 +99,7 @@ def test_system_defaults_score_nodes_that_lack_a_label(data: st.DataObject) -> N
         ).spec.topology_spread_constraints[0],
         {},
     ).selector
-    constraints = [Constraint(3, HOSTNAME, selector), Constraint(5, ZONE, selector)]
+    constraints = [SpreadConstraint(3, HOSTNAME, selector), SpreadConstraint(5, ZONE, selector)]
     _check_scores(data, cluster, pod, PodTopologySpread(None, cluster), constraints, False)
 
 
@@ -108,7 +108,7 @@ def _check_scores(
     cluster: Cluster,
     pod: Pod,
     plugin: PodTopologySpread,
-    constraints: list[Constraint],
+    constraints: list[SpreadConstraint],
     require_all: bool,
 ) -> None:
     everything = cluster.snapshot

@@ -11,8 +11,8 @@ from mooring.errors import ExtenderError
 from mooring.framework.decision import Decision
 from mooring.framework.extender import Victims
 from mooring.framework.status import Status
+from mooring.offline.memory_scheduler import drive
 from mooring.plugins.preemption import DefaultPreemption
-from mooring.simulate.memory import drive
 from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin
 
 LOW = {name: make_pod(f"low-{name}", node=name) for name in ("n1", "n2")}

@@ -5,8 +5,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from mooring.api import PersistentVolumeClaim
+from mooring.api import volume_claims as claims
 from mooring.informers.store import Store
-from mooring.plugins.volumes import claims
 from mooring.plugins.volumes.assumed import AssumedObjects
 from tests.plugins.volumes.storage import claim
 

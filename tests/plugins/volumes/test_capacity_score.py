@@ -4,7 +4,7 @@ import pytest
 
 from mooring.plugins.args import UtilizationShapePoint
 from mooring.plugins.volumes.capacity_score import CapacityScore
-from mooring.plugins.volumes.pod_claims import Binding, PodVolumes, Provision
+from mooring.plugins.volumes.pod_volume_claims import Binding, PodVolumes, Provision
 from tests.plugins.volumes.storage import capacity, claim, volume
 
 DOWN = ((0, 10), (100, 0))

@@ -11,8 +11,8 @@ from mooring.api import CSINode, PersistentVolume
 from mooring.plugins.volumes.assumed import AssumedObjects
 from mooring.plugins.volumes.csi_nodes import CSINodes
 from mooring.plugins.volumes.finder import Found, VolumeFinder, volume_limit
-from mooring.plugins.volumes.places import ManyNodes, OneNode, Reach
-from mooring.plugins.volumes.pod_claims import PodClaims, PodVolumes
+from mooring.plugins.volumes.pod_volume_claims import PodVolumeClaims, PodVolumes
+from mooring.plugins.volumes.reachability import ManyNodes, OneNode, Reach
 from mooring.plugins.volumes.volume_binding import (
     BIND_CONFLICT,
     NODE_CONFLICT,
@@ -162,7 +162,7 @@ def test_all_nodes_at_once_as_one_by_one(
     ]
     cluster = Cluster(NODES, objects=[*FIXED, *drawn, *storage])
     finder = _finder(cluster)
-    pod_claims = PodClaims(*wanted)
+    pod_claims = PodVolumeClaims(*wanted)
     csi_nodes = CSINodes(cluster.lister(CSINode))
     reach = Reach()
     everything = finder.find(pod_claims, ManyNodes(cluster.snapshot, reach, csi_nodes))
@@ -191,7 +191,7 @@ def test_the_storage_of_new_volumes_is_told_where_scoring_asks() -> None:
     cluster = Cluster(NODES, objects=objects)
     finder = _finder(cluster)
     places = _all(cluster)
-    found = finder.find(PodClaims([], [claim("c", storage_class="dyn")]), places)
+    found = finder.find(PodVolumeClaims([], [claim("c", storage_class="dyn")]), places)
     storage = {}
     for position, name in enumerate(cluster.snapshot.names):
         solution = found.at(position)
@@ -215,7 +215,7 @@ def test_a_migrated_volume_is_reached_by_the_drivers_zone() -> None:
     objects = [gce, csi_node("new", migrated=plugin), csi_node("new-zone", migrated=plugin)]
     cluster = Cluster(nodes, objects=objects)
     csi_nodes = CSINodes(cluster.lister(CSINode))
-    wanted = PodClaims([claim("c", bound_to="v")])
+    wanted = PodVolumeClaims([claim("c", bound_to="v")])
     found = _finder(cluster).find(wanted, _all(cluster))
     assert found.node_conflict.tolist() == [False, True, False]
     for position, info in enumerate(cluster.snapshot.infos()):
@@ -230,7 +230,7 @@ def test_a_volume_that_cannot_be_translated_is_a_fault_where_it_was_migrated() -
         nodes, objects=[azure, csi_node("new", migrated="x,kubernetes.io/azure-disk")]
     )
     places = _all(cluster)
-    found = _finder(cluster).find(PodClaims([claim("c", bound_to="v")]), places)
+    found = _finder(cluster).find(PodVolumeClaims([claim("c", bound_to="v")]), places)
     [(text, mask)] = found.errors
     assert text == ("could not translate pv: kind(Dedicated) is not supported in csi migration")
     assert mask.tolist() == [False, True]
@@ -239,12 +239,12 @@ def test_a_volume_that_cannot_be_translated_is_a_fault_where_it_was_migrated() -
 def test_faults_of_claims() -> None:
     cluster = Cluster(NODES, objects=FIXED)
     places = _all(cluster)
-    gone = _finder(cluster).find(PodClaims([], [claim("c", storage_class="gone")]), places)
+    gone = _finder(cluster).find(PodVolumeClaims([], [claim("c", storage_class="gone")]), places)
     [(text, mask)] = gone.errors
     assert text == 'failed to find storage class "gone"'
     assert mask.all()
     selector = {"matchExpressions": [{"key": "k", "operator": "Odd"}]}
-    odd = _finder(cluster).find(PodClaims([], [claim("c", selector=selector)]), places)
+    odd = _finder(cluster).find(PodVolumeClaims([], [claim("c", selector=selector)]), places)
     assert odd.errors[0][0] == (
         "error creating internal label selector for claim: default/c: "
         '"Odd" is not a valid label selector operator'
@@ -255,7 +255,7 @@ def test_a_claim_named_twice_takes_two_volumes() -> None:
     """As in kube-scheduler: the second use passes over what the first has taken."""
     objects = [*FIXED, volume("mine", claimRef={"name": "c", "namespace": "default"}), volume("v")]
     cluster = Cluster(NODES, objects=objects)
-    found = _finder(cluster).find(PodClaims([], [claim("c"), claim("c")]), _all(cluster))
+    found = _finder(cluster).find(PodVolumeClaims([], [claim("c"), claim("c")]), _all(cluster))
     assert _at(found, 0) == ([], [("c", "mine"), ("c", "v")], [])
 
 
@@ -263,7 +263,7 @@ def test_many_volumes_with_the_same_reach() -> None:
     wanted = [claim(f"c{n}") for n in range(3)]
     volumes = [volume(f"v{n}", affinity=in_label("zone", "x")) for n in range(9)]
     cluster = Cluster(NODES, objects=[*FIXED, *volumes])
-    found = _finder(cluster).find(PodClaims([], wanted), _all(cluster))
+    found = _finder(cluster).find(PodVolumeClaims([], wanted), _all(cluster))
     assert _at(found, 3) == ([], [("c0", "v0"), ("c1", "v1"), ("c2", "v2")], [])
     assert _at(found, 1) == ([BIND_CONFLICT], [], [])
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mooring.framework.events import QueueingHint
+from mooring.framework.cluster_events import QueueingHint
 from mooring.plugins.volumes import hints
 from tests.plugins.clusters import make_pod
 from tests.plugins.volumes.storage import (

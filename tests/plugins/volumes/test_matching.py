@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mooring.plugins.volumes.matching import Affinities, find_candidates
-from mooring.plugins.volumes.places import EVERYWHERE, NOWHERE
+from mooring.plugins.volumes.reachability import EVERYWHERE, NOWHERE
 from tests.plugins.volumes.storage import capacity, claim, in_label, volume
 
 MINE = {"claimRef": {"namespace": "default", "name": "c"}}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mooring.api import Pod
-from mooring.framework.events import QueueingHint
+from mooring.framework.cluster_events import QueueingHint
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf

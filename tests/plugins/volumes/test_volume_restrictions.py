@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mooring.framework.events import QueueingHint
+from mooring.framework.cluster_events import QueueingHint
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import one_row

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mooring.framework.events import QueueingHint
+from mooring.framework.cluster_events import QueueingHint
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.plugins.volumes import VolumeZone

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mooring.config.convert.conversion import Converted, to_yaml
+from mooring.config.convert.converted import Converted, to_yaml
 from mooring.config.convert.document import convert
 from mooring.config.convert.policy import convert_policy
 

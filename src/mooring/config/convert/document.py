@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mooring.config.convert.conversion import Conversion, Converted, Doc
-from mooring.config.convert.extenders import fold_case
+from mooring.config.convert.converted import Conversion, Converted, Doc
+from mooring.config.convert.extender_settings import fold_case
 from mooring.config.convert.policy import POLICY_KIND, convert_policy
 from mooring.config.convert.schema import (
     can_go_on,

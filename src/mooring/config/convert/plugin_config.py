@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.config.convert.conversion import Conversion, Doc
+from mooring.config.convert.converted import Conversion, Doc
 from mooring.config.convert.default_plugins import (
     CAPACITY_RATIO,
     FIT,
@@ -42,7 +42,7 @@ class PluginArgs(msgspec.Struct):
         return self.args if isinstance(self.args, dict) else {}
 
 
-class PluginConfig:
+class ConvertedPluginConfig:
     """Collect the entries of one profile. Owned by its conversion."""
 
     def __init__(self, entries: list[Doc], path: str) -> None:
@@ -96,7 +96,9 @@ class PluginConfig:
         return written
 
 
-def set_strategy(config: PluginConfig, plugin: str, args: PluginArgs | None, origin: str) -> None:
+def set_strategy(
+    config: ConvertedPluginConfig, plugin: str, args: PluginArgs | None, origin: str
+) -> None:
     """Give NodeResourcesFit the scoringStrategy that `plugin` was, if it is not the default."""
     old = {} if args is None else args.fields()
     strategy: Doc = {"type": STRATEGIES[plugin]}
@@ -110,7 +112,7 @@ def set_strategy(config: PluginConfig, plugin: str, args: PluginArgs | None, ori
     config.put(FIT, "scoringStrategy", strategy, where)
 
 
-def say_list_defaulting(config: PluginConfig) -> None:
+def say_list_defaulting(config: ConvertedPluginConfig) -> None:
     """Say `defaultingType: List` where constraints alone said it, in v1beta1 and older."""
     # kube-scheduler 1.22: apis/config/v1beta1/defaults.go, SetDefaults_PodTopologySpreadArgs
     entry = config.find(SPREAD)
@@ -121,7 +123,7 @@ def say_list_defaulting(config: PluginConfig) -> None:
         config.put(SPREAD, "defaultingType", "List", f"{entry.origin}.args.defaultConstraints")
 
 
-def stop_default_spreading(config: PluginConfig, origin: str) -> None:
+def stop_default_spreading(config: ConvertedPluginConfig, origin: str) -> None:
     """Take the system's default constraints away, unless the file says what it wants."""
     args = config.fields(SPREAD)
     if not args.get("defaultingType") and not args.get("defaultConstraints"):
@@ -129,7 +131,7 @@ def stop_default_spreading(config: PluginConfig, origin: str) -> None:
 
 
 def require_labels(
-    conversion: Conversion, config: PluginConfig, node_label: Doc, origin: str
+    conversion: Conversion, config: ConvertedPluginConfig, node_label: Doc, origin: str
 ) -> None:
     """Ask for NodeLabel's labels by NodeAffinity's addedAffinity, which every pod then obeys."""
     wanted = [

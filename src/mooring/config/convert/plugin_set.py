@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from mooring.config.convert.conversion import Conversion, Doc
+from mooring.config.convert.converted import Conversion, Doc
 from mooring.config.convert.default_plugins import DefaultPlugins, today, today_at
 
 ALL = "*"
@@ -27,7 +27,7 @@ class Entry(msgspec.Struct, frozen=True):
     origin: str = ""
 
 
-class PluginSet(msgspec.Struct):
+class ConvertedPluginSet(msgspec.Struct):
     """Hold what runs at one point."""
 
     point: str
@@ -93,7 +93,9 @@ class PluginSet(msgspec.Struct):
         return [Entry(ALL, origin=moved[0].origin)], [*first, *self.added]
 
 
-def read_plugin_set(doc: Doc, path: str, point: str, defaults: DefaultPlugins) -> PluginSet:
+def read_plugin_set(
+    doc: Doc, path: str, point: str, defaults: DefaultPlugins
+) -> ConvertedPluginSet:
     """Merge what a file says of a point with what the version ran there by default."""
     # kube-scheduler: apis/config/v1beta2/default_plugins.go, mergePluginSet
     disabled = {
@@ -105,7 +107,7 @@ def read_plugin_set(doc: Doc, path: str, point: str, defaults: DefaultPlugins) -
         for index, entry in enumerate(doc.get("enabled", []))
     ]
     old = defaults[point]
-    result = PluginSet(point, cleared=disabled.get(ALL, "") if old else "")
+    result = ConvertedPluginSet(point, cleared=disabled.get(ALL, "") if old else "")
     for name, weight in old:
         where = result.cleared or disabled.get(name)
         if where:
@@ -123,7 +125,7 @@ def read_plugin_set(doc: Doc, path: str, point: str, defaults: DefaultPlugins) -
     return result
 
 
-def weights_to_say(score: PluginSet) -> list[Entry]:
+def weights_to_say(score: ConvertedPluginSet) -> list[Entry]:
     """Return the default plugins whose weight in the version is not today's."""
     if score.cleared:
         return []

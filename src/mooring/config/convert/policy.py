@@ -16,7 +16,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.config.convert import removed
-from mooring.config.convert.conversion import Conversion, Converted, Doc
+from mooring.config.convert.converted import Conversion, Converted, Doc
+from mooring.config.convert.converted_profile import ConvertedProfile
 from mooring.config.convert.default_plugins import (
     CAPACITY_RATIO,
     IN_TREE_POINTS,
@@ -24,7 +25,7 @@ from mooring.config.convert.default_plugins import (
     SPREAD,
     today,
 )
-from mooring.config.convert.extenders import convert_legacy_extenders, fold_case
+from mooring.config.convert.extender_settings import convert_legacy_extenders, fold_case
 from mooring.config.convert.plugin_config import PluginArgs
 from mooring.config.convert.plugin_set import Entry
 from mooring.config.convert.policy_names import (
@@ -37,7 +38,6 @@ from mooring.config.convert.policy_names import (
     PREDICATES,
     PRIORITIES,
 )
-from mooring.config.convert.profile import Profile
 from mooring.config.convert.schema import can_go_on, check, without_nulls, without_unknown
 from mooring.config.decode import suggest
 from mooring.config.defaults import API_VERSION, KIND
@@ -117,10 +117,10 @@ def read_policy_text(conversion: Conversion, text: str) -> Any:
     return {} if document.errors else document.data
 
 
-def read_policy(conversion: Conversion, policy: Any) -> tuple[Profile, list[Doc]]:
+def read_policy(conversion: Conversion, policy: Any) -> tuple[ConvertedProfile, list[Doc]]:
     """Return the profile that a Policy stands for, and its extenders in their v1 form."""
     doc = _checked(conversion, policy)
-    profile = Profile(conversion, {}, "", {point: () for point in POINTS}, "v1")
+    profile = ConvertedProfile(conversion, {}, "", {point: () for point in POINTS}, "v1")
     profile.instead = [Entry(name, today().get(name)) for name in _ALWAYS]
     weights = _read_priorities(conversion, profile, doc)
     for name, origin in _read_predicates(conversion, profile, doc):
@@ -157,7 +157,7 @@ def _checked(conversion: Conversion, policy: Any) -> Doc:
 
 
 def _read_predicates(
-    conversion: Conversion, profile: Profile, doc: Doc
+    conversion: Conversion, profile: ConvertedProfile, doc: Doc
 ) -> Iterable[tuple[str, str]]:
     """Return the predicates to run, in their order, and where each was named."""
     named: dict[str, str] = {}
@@ -179,7 +179,7 @@ def _read_predicates(
 
 
 def _read_priorities(
-    conversion: Conversion, profile: Profile, doc: Doc
+    conversion: Conversion, profile: ConvertedProfile, doc: Doc
 ) -> dict[str, tuple[int, str]]:
     """Return the priorities to score by, each with its weight and where it was named."""
     if "priorities" not in doc:
@@ -256,26 +256,26 @@ def _check_custom(
         conversion.refuse(f"{path}.weight", OTHER_WEIGHT.format(kind=kind, **words))
 
 
-def _add(profile: Profile, point: str, entry: Entry) -> None:
+def _add(profile: ConvertedProfile, point: str, entry: Entry) -> None:
     """Add a plugin to a point once; the first weight holds."""
     plugin_set = profile.sets[point]
     if entry.name not in plugin_set.names():
         plugin_set.added.append(entry)
 
 
-def _add_labels(profile: Profile, field: str, labels: list[str], path: str) -> None:
+def _add_labels(profile: ConvertedProfile, field: str, labels: list[str], path: str) -> None:
     already = profile.config.fields(removed.NODE_LABEL).get(field, [])
     profile.config.put(removed.NODE_LABEL, field, [*already, *labels], path)
 
 
-def _set_spreading(profile: Profile, weights: dict[str, tuple[int, str]]) -> None:
+def _set_spreading(profile: ConvertedProfile, weights: dict[str, tuple[int, str]]) -> None:
     """Keep PodTopologySpread from spreading by default where only EvenPodsSpread was asked for."""
     if "EvenPodsSpreadPriority" in weights and "SelectorSpreadPriority" not in weights:
         origin = weights["EvenPodsSpreadPriority"][1]
         profile.config.put(SPREAD, "defaultingType", "List", origin)
 
 
-def _complete(profile: Profile) -> None:
+def _complete(profile: ConvertedProfile) -> None:
     """Let each plugin take part at the points that its filter and its score need today."""
     for main, further in (
         ("filter", ("preFilter", "reserve", "preBind")),

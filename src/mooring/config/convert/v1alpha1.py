@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mooring.config.convert.conversion import Conversion, Doc
+from mooring.config.convert.converted import Conversion, Doc
+from mooring.config.convert.converted_profile import ConvertedProfile
 from mooring.config.convert.default_plugins import CLUSTER_AUTOSCALER, V1ALPHA
+from mooring.config.convert.document_settings import start_document
 from mooring.config.convert.plugin_config import say_list_defaulting
 from mooring.config.convert.policy import read_policy, read_policy_text
-from mooring.config.convert.profile import Profile
-from mooring.config.convert.settings import start_document
 from mooring.config.convert.v1alpha2 import apply_alpha_settings, move_unreserve
 from mooring.errors import MooringError
 
@@ -67,7 +67,7 @@ def convert_v1alpha1(
     return written
 
 
-def _from_provider(conversion: Conversion, doc: Doc, provider: str) -> Profile:
+def _from_provider(conversion: Conversion, doc: Doc, provider: str) -> ConvertedProfile:
     if provider not in PROVIDERS:
         known = ", ".join(PROVIDERS)
         text = NO_PROVIDER.format(name=provider, known=known)
@@ -75,7 +75,7 @@ def _from_provider(conversion: Conversion, doc: Doc, provider: str) -> Profile:
     if "policy" in doc.get("algorithmSource", {}):
         conversion.warn("algorithmSource.policy", PROVIDER_WINS)
     defaults = PROVIDERS.get(provider, V1ALPHA)
-    profile = Profile(conversion, doc, "", defaults, doc["apiVersion"], _KEYS)
+    profile = ConvertedProfile(conversion, doc, "", defaults, doc["apiVersion"], _KEYS)
     say_list_defaulting(profile.config)
     move_unreserve(conversion, profile, doc.get("plugins", {}))
     profile.replace_removed()
@@ -88,7 +88,7 @@ def _from_policy(
     read_file: ReadFile | None,
     read_config_map: ReadConfigMap | None,
     written: Doc,
-) -> Profile:
+) -> ConvertedProfile:
     """Read the Policy into a profile, and its extenders into the v1 document."""
     for field, text in (("plugins", PLUGINS_AND_POLICY), ("pluginConfig", CONFIG_AND_POLICY)):
         if doc.get(field):
@@ -151,7 +151,7 @@ def _policy_text(
     return path, name, text
 
 
-def _apply_weight(conversion: Conversion, profile: Profile, doc: Doc) -> None:
+def _apply_weight(conversion: Conversion, profile: ConvertedProfile, doc: Doc) -> None:
     """Give InterPodAffinity its weight; a Policy's own weight holds over the file's."""
     if _WEIGHT not in doc:
         return

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from mooring.config.convert.conversion import Conversion, Doc
+from mooring.config.convert.converted import Conversion, Doc
+from mooring.config.convert.converted_profile import ConvertedProfile
 from mooring.config.convert.default_plugins import V1ALPHA
-from mooring.config.convert.extenders import convert_legacy_extenders
+from mooring.config.convert.document_settings import start_document
+from mooring.config.convert.extender_settings import convert_legacy_extenders
 from mooring.config.convert.plugin_config import say_list_defaulting
 from mooring.config.convert.plugin_set import Entry
-from mooring.config.convert.profile import Profile
-from mooring.config.convert.settings import start_document
 from mooring.config.positions import field_path
 
 UNRESERVE = (
@@ -23,7 +23,7 @@ def convert_v1alpha2(conversion: Conversion, doc: Doc) -> Doc:
     written["profiles"] = []
     for index, old in enumerate(doc.get("profiles") or [{}]):
         path = f"profiles[{index}]"
-        profile = Profile(conversion, old, path, V1ALPHA, doc["apiVersion"])
+        profile = ConvertedProfile(conversion, old, path, V1ALPHA, doc["apiVersion"])
         say_list_defaulting(profile.config)
         apply_alpha_settings(profile, doc)
         move_unreserve(conversion, profile, old.get("plugins", {}))
@@ -34,7 +34,7 @@ def convert_v1alpha2(conversion: Conversion, doc: Doc) -> Doc:
     return written
 
 
-def apply_alpha_settings(profile: Profile, doc: Doc) -> None:
+def apply_alpha_settings(profile: ConvertedProfile, doc: Doc) -> None:
     """Give a profile what v1alpha1 and v1alpha2 said outside of it."""
     if doc.get("disablePreemption"):
         profile.gone["DefaultPreemption"] = "disablePreemption"
@@ -43,7 +43,7 @@ def apply_alpha_settings(profile: Profile, doc: Doc) -> None:
         profile.config.put("VolumeBinding", timeout, doc[timeout], timeout)
 
 
-def move_unreserve(conversion: Conversion, profile: Profile, plugins: Doc) -> None:
+def move_unreserve(conversion: Conversion, profile: ConvertedProfile, plugins: Doc) -> None:
     """Put the plugins of the unreserve point to those of reserve."""
     where = f"{field_path(profile.path, 'plugins')}.unreserve"
     reserve = profile.sets["reserve"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mooring.config.convert.conversion import Conversion, Doc
+from mooring.config.convert.converted import Conversion, Doc
+from mooring.config.convert.converted_profile import ConvertedProfile
 from mooring.config.convert.default_plugins import V1BETA1
+from mooring.config.convert.document_settings import start_document
 from mooring.config.convert.plugin_config import say_list_defaulting
-from mooring.config.convert.profile import Profile
-from mooring.config.convert.settings import start_document
 
 
 def convert_v1beta1(conversion: Conversion, doc: Doc) -> Doc:
@@ -15,7 +15,7 @@ def convert_v1beta1(conversion: Conversion, doc: Doc) -> Doc:
     written["profiles"] = []
     for index, old in enumerate(doc.get("profiles") or [{}]):
         path = f"profiles[{index}]"
-        profile = Profile(conversion, old, path, V1BETA1, doc["apiVersion"])
+        profile = ConvertedProfile(conversion, old, path, V1BETA1, doc["apiVersion"])
         say_list_defaulting(profile.config)
         profile.replace_removed()
         written["profiles"].append(profile.write(path))

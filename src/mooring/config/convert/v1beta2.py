@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from mooring.config.convert import removed
-from mooring.config.convert.conversion import Conversion, Doc
+from mooring.config.convert.converted import Conversion, Doc
+from mooring.config.convert.converted_profile import ConvertedProfile
 from mooring.config.convert.default_plugins import V1BETA2
-from mooring.config.convert.profile import Profile
-from mooring.config.convert.settings import start_document
+from mooring.config.convert.document_settings import start_document
 from mooring.config.convert.v1beta3 import IGNORED_POINT, refusal
 
 
@@ -16,7 +16,7 @@ def convert_v1beta2(conversion: Conversion, doc: Doc) -> Doc:
     written["profiles"] = []
     for index, old in enumerate(doc.get("profiles") or [{}]):
         path = f"profiles[{index}]"
-        profile = Profile(conversion, old, path, V1BETA2, doc["apiVersion"])
+        profile = ConvertedProfile(conversion, old, path, V1BETA2, doc["apiVersion"])
         _refuse_removed(conversion, profile, doc["apiVersion"])
         # kube-scheduler 1.27: apis/config/v1beta2/default_plugins.go, mergePlugins has neither
         for point in ("preEnqueue", "multiPoint"):
@@ -30,7 +30,7 @@ def convert_v1beta2(conversion: Conversion, doc: Doc) -> Doc:
     return written
 
 
-def _refuse_removed(conversion: Conversion, profile: Profile, api_version: str) -> None:
+def _refuse_removed(conversion: Conversion, profile: ConvertedProfile, api_version: str) -> None:
     for plugin_set in profile.sets.values():
         for entry in plugin_set.added:
             if entry.name in removed.REMOVED_IN_V1BETA2:

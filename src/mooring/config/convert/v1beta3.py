@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from mooring.config.convert import removed
-from mooring.config.convert.conversion import Conversion, Doc
+from mooring.config.convert.converted import Conversion, Doc
 from mooring.config.convert.default_plugins import POINTS, SPREAD
-from mooring.config.convert.plugin_config import PluginConfig
+from mooring.config.convert.document_settings import start_document
+from mooring.config.convert.plugin_config import ConvertedPluginConfig
 from mooring.config.convert.plugin_set import ALL
-from mooring.config.convert.settings import start_document
 
 #: kube-scheduler 1.28: apis/config/v1beta3/default_plugins.go, mergePlugins has no PreEnqueue
 IGNORED_POINT = (
@@ -50,7 +50,7 @@ def _profile(conversion: Conversion, doc: Doc, path: str, api_version: str) -> D
         plugins[point] = _plugin_set(conversion, doc["plugins"][point], where, api_version)
     if plugins:
         written["plugins"] = plugins
-    config = PluginConfig(doc.get("pluginConfig", []), f"{path}.pluginConfig")
+    config = ConvertedPluginConfig(doc.get("pluginConfig", []), f"{path}.pluginConfig")
     for entry in list(config.entries):
         if entry.name in removed.REMOVED_IN_V1BETA2:
             conversion.refuse(entry.origin, refusal(entry.name, api_version))

@@ -24,15 +24,15 @@ from mooring.plugins.dynamic_resources.cel import (
     SelectorCache,
     device_variables,
 )
-from mooring.plugins.dynamic_resources.pools import Candidate, NodePools, SlicePools
-from mooring.plugins.dynamic_resources.requests import (
+from mooring.plugins.dynamic_resources.device_requests import (
     MAX_RESULTS,
     AllocationError,
     Wanted,
     make_wanted,
 )
+from mooring.plugins.dynamic_resources.device_search import DeviceSearch
+from mooring.plugins.dynamic_resources.pools import CandidateDevice, NodePools, SlicePools
 from mooring.plugins.dynamic_resources.results import ClaimDevices
-from mooring.plugins.dynamic_resources.search import Search
 from mooring.plugins.dynamic_resources.tracker import AllocatedDevices, Amounts
 
 #: Answers of selectors about the devices of a pool.
@@ -141,7 +141,7 @@ class Allocator:
         claims: Sequence[ResourceClaim],
         expired: Callable[[], bool],
     ) -> list[ClaimDevices] | None:
-        search = Search(self, node, reached.devices, expired)
+        search = DeviceSearch(self, node, reached.devices, expired)
         for claim in claims:
             wanted = [
                 self._alternatives(claim, index, request, reached, search)
@@ -166,7 +166,7 @@ class Allocator:
         index: int,
         request: DeviceRequest,
         reached: NodePools,
-        search: Search,
+        search: DeviceSearch,
     ) -> list[Wanted]:
         """Return the alternatives of a request, or the one it is, as they are on a node."""
         found = self._wanted.get((id(claim), index))
@@ -220,9 +220,9 @@ class Allocator:
             found.append(make_wanted(claim, request.name, name, exactly, device_class))
         return found
 
-    def _want_all(self, wanted: Wanted, reached: NodePools, search: Search) -> None:
+    def _want_all(self, wanted: Wanted, reached: NodePools, search: DeviceSearch) -> None:
         where = f"claim {wanted.claim.key}, request {wanted.own_name}: asks for all devices"
-        everything: list[Candidate] = []
+        everything: list[CandidateDevice] = []
         for pool in reached.pools:
             if pool.is_incomplete:
                 raise AllocationError(
@@ -243,7 +243,7 @@ class Allocator:
 
     # What the search asks again and again.
 
-    def selects(self, wanted: Wanted, candidate: Candidate) -> bool:
+    def selects(self, wanted: Wanted, candidate: CandidateDevice) -> bool:
         """Tell whether the selectors of the class and of the request choose a device."""
         selected = candidate.pool.selected
         for device_class, i, expression in wanted.selectors:
@@ -272,7 +272,7 @@ class Allocator:
             variables = self._variables[id(device)] = device_variables(driver, device, lists=lists)
         return self._selectors.evaluate(program, variables)
 
-    def available_counters(self, candidate: Candidate) -> dict[str, Amounts]:
+    def available_counters(self, candidate: CandidateDevice) -> dict[str, Amounts]:
         """Return what allocated devices have left of the counters of a device's pool."""
         pool = candidate.pool
         found = self._counters.get(pool.id)

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from mooring.api import DeviceClass, Pod, ResourceClaim, ResourceSlice
 from mooring.api.resource import CLAIM_FINALIZER
 from mooring.errors import ObjectError
+from mooring.framework.cluster_events import ClusterEvent
 from mooring.framework.columns import Ints, Mask
 from mooring.framework.decision import NodeStatuses
-from mooring.framework.events import ClusterEvent
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
@@ -27,10 +27,10 @@ from mooring.plugins.dynamic_resources.allocator import (
     AllocatorFeatures,
     NodeAllocationError,
 )
-from mooring.plugins.dynamic_resources.binder import BindError, ClaimBinder
+from mooring.plugins.dynamic_resources.binding_conditions import Preparation, has_binding_conditions
 from mooring.plugins.dynamic_resources.cel import SelectorCache
-from mooring.plugins.dynamic_resources.claims import find_claims, is_reserved_for, missing_class
-from mooring.plugins.dynamic_resources.conditions import Preparation, has_binding_conditions
+from mooring.plugins.dynamic_resources.claim_binder import BindError, ClaimBinder
+from mooring.plugins.dynamic_resources.device_requests import AllocationError
 from mooring.plugins.dynamic_resources.extended import (
     Mappings,
     is_in_memory,
@@ -39,9 +39,13 @@ from mooring.plugins.dynamic_resources.extended import (
     with_requests,
 )
 from mooring.plugins.dynamic_resources.hints import ClaimHints
-from mooring.plugins.dynamic_resources.pod_claims import NodeAllocation, PodClaims
+from mooring.plugins.dynamic_resources.pod_resource_claims import NodeAllocation, PodResourceClaims
 from mooring.plugins.dynamic_resources.pools import PoolError, SlicePools, parse_selector
-from mooring.plugins.dynamic_resources.requests import AllocationError
+from mooring.plugins.dynamic_resources.resource_claims import (
+    find_claims,
+    is_reserved_for,
+    missing_class,
+)
 from mooring.plugins.dynamic_resources.results import allocation_of
 from mooring.plugins.dynamic_resources.tracker import ClaimTracker
 from mooring.plugins.node_resources.device_classes import (
@@ -101,7 +105,7 @@ class DynamicResources(Plugin):
         )
         self._selectors = SelectorCache()
         #: What a pod without claims leaves in the state.
-        self._no_claims = PodClaims()
+        self._no_claims = PodResourceClaims()
         seconds = (args.binding_timeout or BINDING_TIMEOUT).seconds
         self._preparation = Preparation(handle, self._claims, seconds)
         self._binder = ClaimBinder(handle, self._claims, timestamps=self._waits)
@@ -125,7 +129,7 @@ class DynamicResources(Plugin):
         special = self._special_claim(pod)
         if not found and special is None:
             return Status.skip()
-        kept = PodClaims()
+        kept = PodResourceClaims()
         kept.fill(found, special)
         if special is not None:
             requests = self.handle.pod_info(pod).requests
@@ -149,7 +153,7 @@ class DynamicResources(Plugin):
             return None
         return self._claims.extended_claim(pod.metadata.uid) or special_claim(pod)
 
-    def _check(self, kept: PodClaims, index: int, claim: ResourceClaim) -> Status | None:
+    def _check(self, kept: PodResourceClaims, index: int, claim: ResourceClaim) -> Status | None:
         """Refuse a claim that can be allocated nowhere; note where an allocated one is usable."""
         allocation = claim.status.allocation
         if allocation is not None:
@@ -175,14 +179,14 @@ class DynamicResources(Plugin):
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         """Refuse a node where the pod's claims cannot be used or allocated."""
-        kept: PodClaims = state.read(self.name)
+        kept: PodResourceClaims = state.read(self.name)
         return self._filter(kept, pod, node) if kept else None
 
     def filter_nodes(
         self, state: CycleState, pod: Pod, nodes: Nodes
     ) -> Iterable[tuple[Status, Mask]]:
         """Refuse the nodes where the pod's claims cannot be used or allocated."""
-        kept: PodClaims = state.read(self.name)
+        kept: PodResourceClaims = state.read(self.name)
         if not kept:
             return ()
         refused: dict[Status, list[int]] = {}
@@ -197,7 +201,7 @@ class DynamicResources(Plugin):
             answers.append((status, mask))
         return answers
 
-    def _filter(self, kept: PodClaims, pod: Pod, node: NodeInfo) -> Status | None:
+    def _filter(self, kept: PodResourceClaims, pod: Pod, node: NodeInfo) -> Status | None:
         name = node.name
         special = self._extended_on(kept, pod, node)
         if isinstance(special, Status):
@@ -237,7 +241,7 @@ class DynamicResources(Plugin):
         return None
 
     def _extended_on(
-        self, kept: PodClaims, pod: Pod, node: NodeInfo
+        self, kept: PodResourceClaims, pod: Pod, node: NodeInfo
     ) -> tuple[ResourceClaim | None, Mappings] | Status:
         """Return the special claim as it has to be on a node; None where it is not needed."""
         special = kept.extended
@@ -263,7 +267,7 @@ class DynamicResources(Plugin):
         backed = self._backed
         return backed.device_class(resource) if isinstance(backed, BackedResources) else None
 
-    def _is_unavailable(self, kept: PodClaims, index: int, node: NodeInfo) -> bool:
+    def _is_unavailable(self, kept: PodResourceClaims, index: int, node: NodeInfo) -> bool:
         """Tell whether an allocated claim cannot be used on a node."""
         terms, claim = kept.terms[index], kept.claims[index]
         if terms is not None and not terms.matches(node.node):
@@ -278,7 +282,7 @@ class DynamicResources(Plugin):
         answer is the error "not found".
         """
         try:
-            kept: PodClaims = state.read(self.name)
+            kept: PodResourceClaims = state.read(self.name)
         except StateNotFoundError as error:
             return Status.error(str(error))
         if not kept:
@@ -299,7 +303,7 @@ class DynamicResources(Plugin):
             return DELETED
         return STILL_NOT_SCHEDULABLE
 
-    def _unavailable(self, kept: PodClaims, statuses: NodeStatuses) -> set[int]:
+    def _unavailable(self, kept: PodResourceClaims, statuses: NodeStatuses) -> set[int]:
         """Return the claims that kept the pod from a node that no other plugin had refused."""
         found: set[int] = set()
         for name, status in statuses.items():
@@ -309,12 +313,12 @@ class DynamicResources(Plugin):
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         """Score a node by how early the alternatives come that it can serve."""
-        kept: PodClaims = state.read(self.name)
+        kept: PodResourceClaims = state.read(self.name)
         return kept.score(node.name) if kept else 0
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | int:
         """Score the nodes by how early the alternatives come that they can serve."""
-        kept: PodClaims = state.read(self.name)
+        kept: PodResourceClaims = state.read(self.name)
         if not kept or not self._features.prioritized_list:
             return 0
         return np.fromiter((kept.score(name) for name in nodes.names), np.int64, len(nodes))
@@ -327,7 +331,7 @@ class DynamicResources(Plugin):
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Take the devices found for the node as the pod's, in memory."""
-        kept: PodClaims | None = state.get(self.name)
+        kept: PodResourceClaims | None = state.get(self.name)
         if kept is None:
             return Status.error(str(StateNotFoundError(self.name)))
         places = [index for index, _ in kept.to_allocate()]
@@ -361,7 +365,7 @@ class DynamicResources(Plugin):
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """Give up what was reserved; what the API server was told is taken back outside."""
-        kept: PodClaims | None = state.get(self.name)
+        kept: PodResourceClaims | None = state.get(self.name)
         if not kept:
             return
         for claim in kept.claims[: kept.own_count]:
@@ -380,14 +384,14 @@ class DynamicResources(Plugin):
         self, state: CycleState, pod: Pod, node_name: str
     ) -> PreFlight | Status:
         """Say whether there is anything to write."""
-        kept: PodClaims | None = state.get(self.name)
+        kept: PodResourceClaims | None = state.get(self.name)
         if kept is None:
             return Status.error(str(StateNotFoundError(self.name)))
         return PreFlight(allow_parallel=True) if kept else Status.skip()
 
     async def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Write allocations and reservations, and wait for devices that have to be prepared."""
-        kept: PodClaims | None = state.get(self.name)
+        kept: PodResourceClaims | None = state.get(self.name)
         if kept is None:
             return Status.error(str(StateNotFoundError(self.name)))
         try:

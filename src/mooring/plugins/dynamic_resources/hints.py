@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 from mooring.api import Pod, ResourceClaim
-from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
-from mooring.plugins.dynamic_resources.claims import Claims, find_claims
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.plugins.dynamic_resources.resource_claims import Claims, find_claims
 
 _CHANGED = ActionType.ADD | ActionType.UPDATE
 _NODE = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE

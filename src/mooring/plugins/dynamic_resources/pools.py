@@ -30,7 +30,7 @@ class PoolError(Exception):
     """Say that slices cannot be understood: no pod can be scheduled with them."""
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class CandidateDevice(msgspec.Struct, frozen=True):
     """A device that might be allocated."""
 
     id: DeviceID
@@ -47,7 +47,7 @@ class Pool(msgspec.Struct):
     is_incomplete: bool = False
     #: Why nothing can be allocated from the pool, or "".
     invalid: str = ""
-    devices: list[Candidate] = []
+    devices: list[CandidateDevice] = []
     #: Every device of the pool, also those out of the node's reach: they consume counters too.
     all_devices: list[tuple[DeviceID, Device]] = []
     counter_sets: dict[str, CounterSet] = {}
@@ -66,7 +66,7 @@ class NodePools(msgspec.Struct):
     slices: list[ResourceSlice]
     pools: list[Pool]
     #: Every device that may be allocated, in order.
-    devices: list[Candidate]
+    devices: list[CandidateDevice]
     #: Devices of these pools choose their nodes one by one.
     per_device: bool
     #: The same for pools with the same devices under other names; empty where one search cannot
@@ -244,7 +244,7 @@ def _build(
                 pool.counter_sets[counters.name] = counters
             continue
         for device in one.spec.devices:
-            candidate = Candidate((*key, device.name), device, one, pool)
+            candidate = CandidateDevice((*key, device.name), device, one, pool)
             pool.devices.append(candidate)
             pool.all_devices.append((candidate.id, device))
     seen = set()

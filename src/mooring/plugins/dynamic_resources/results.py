@@ -18,8 +18,8 @@ from mooring.api.resource import (
     DeviceAllocationResult,
     DeviceRequestAllocationResult,
 )
-from mooring.plugins.dynamic_resources.pools import Candidate
-from mooring.plugins.dynamic_resources.requests import AllocationError, Wanted
+from mooring.plugins.dynamic_resources.device_requests import AllocationError, Wanted
+from mooring.plugins.dynamic_resources.pools import CandidateDevice
 
 _NAME_FIELD = "metadata.name"
 
@@ -28,7 +28,7 @@ class ChosenDevice(msgspec.Struct, frozen=True):
     """A device chosen for a request; where `shared`, in part."""
 
     wanted: Wanted
-    candidate: Candidate
+    candidate: CandidateDevice
     shared: bool
     consumed: dict[str, Quantity]
 

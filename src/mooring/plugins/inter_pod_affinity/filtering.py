@@ -16,7 +16,7 @@ from mooring.framework.nodes import Nodes, TermCount
 from mooring.framework.pod_info import PodInfo
 from mooring.framework.status import Status
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, intersection, matches_all
-from mooring.plugins.topology import Domains
+from mooring.plugins.topology import TopologyDomains
 
 AFFINITY_NOT_MATCH = Status.unresolvable("node(s) didn't match pod affinity rules")
 ANTI_AFFINITY_NOT_MATCH = Status.unschedulable("node(s) didn't match pod anti-affinity rules")
@@ -32,7 +32,7 @@ class TopologyCounts:
 
     __slots__ = ("by_key",)
 
-    def __init__(self, by_key: dict[str, Domains]) -> None:
+    def __init__(self, by_key: dict[str, TopologyDomains]) -> None:
         self.by_key = by_key
 
     @classmethod
@@ -41,7 +41,7 @@ class TopologyCounts:
         rows: dict[str, Counts] = {}
         for key, counts in counted:
             rows[key] = rows[key] + counts if key in rows else counts
-        return cls({key: Domains.count(nodes, key, counts) for key, counts in rows.items()})
+        return cls({key: TopologyDomains.count(nodes, key, counts) for key, counts in rows.items()})
 
     def clone(self) -> TopologyCounts:
         """Copy, so that either side can change alone."""
@@ -51,7 +51,7 @@ class TopologyCounts:
         """Count pods of a node in or out."""
         domains = self.by_key.get(key)
         if domains is None:
-            domains = self.by_key[key] = Domains.none(nodes, key)
+            domains = self.by_key[key] = TopologyDomains.none(nodes, key)
         domains.change(node.labels.get(key), amount)
 
     @property

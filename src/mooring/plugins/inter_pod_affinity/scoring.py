@@ -13,7 +13,7 @@ from mooring.framework.columns import Ints
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import MAX_NODE_SCORE
-from mooring.plugins.topology import Domains
+from mooring.plugins.topology import TopologyDomains
 
 #: A topology key, pods per row of the full snapshot, and what each of them is worth.
 Weighed = tuple[str, npt.NDArray[np.int32], int]
@@ -25,7 +25,7 @@ class ScoreState:
     cycle_only = True
     __slots__ = ("_domains", "_tables")
 
-    def __init__(self, domains: dict[str, Domains]) -> None:
+    def __init__(self, domains: dict[str, TopologyDomains]) -> None:
         self._domains = domains
         self._tables: dict[str, Ints] = {}
         for key, worth in domains.items():
@@ -41,7 +41,9 @@ class ScoreState:
         for key, counts, weight in weighed:
             worth = counts if weight == 1 else counts * weight
             rows[key] = rows[key] + worth if key in rows else worth
-        domains = {key: Domains.count(everything, key, worth) for key, worth in rows.items()}
+        domains = {
+            key: TopologyDomains.count(everything, key, worth) for key, worth in rows.items()
+        }
         if not any(worth.sums[1:].any() for worth in domains.values()) and not any(
             counts[everything.has_label(key)].any() for key, counts, _ in weighed
         ):

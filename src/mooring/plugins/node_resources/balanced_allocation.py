@@ -28,7 +28,7 @@ from mooring.plugins.node_resources.allocation import (
     shares_of,
 )
 from mooring.plugins.node_resources.device_classes import any_backed, backed_resources
-from mooring.plugins.node_resources.requests import Requests
+from mooring.plugins.node_resources.requested_amounts import PodRequests
 
 _STATE = "PreScoreNodeResourcesBalancedAllocation"
 _HALF = MAX_NODE_SCORE // 2
@@ -44,7 +44,7 @@ class BalancedAllocation(Plugin):
 
     def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
         super().__init__(args, handle)
-        self._requests = Requests(self.handle)
+        self._requests = PodRequests(self.handle)
         self._backed = backed_resources(handle)
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Container
 from mooring.api import DeviceClass
 from mooring.api.meta import parse_time
 from mooring.framework.handle import Handle
-from mooring.plugins.node_resources.requests import NATIVE
+from mooring.plugins.node_resources.requested_amounts import NATIVE
 
 #: Every device class can be asked for as an extended resource of this prefix and its name.
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"

@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 
 from mooring.api import DeviceClass, Node, Pod, is_extended_resource, is_scalar_resource
-from mooring.api.requests import PODS, RequestOptions, pod_requests
+from mooring.api.pod_requests import PODS, RequestOptions, pod_requests
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.columns import Ints, Mask
-from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo, node_allocatable
 from mooring.framework.nodes import Nodes
@@ -30,8 +30,8 @@ from mooring.plugins.node_resources.device_classes import (
     backed_resources,
     extended_resource_name,
 )
-from mooring.plugins.node_resources.requests import NATIVE, Requests
-from mooring.plugins.node_resources.strategies import make_strategy
+from mooring.plugins.node_resources.requested_amounts import NATIVE, PodRequests
+from mooring.plugins.node_resources.scoring_strategies import make_strategy
 
 TOO_MANY_PODS = Status.unschedulable("Too many pods")
 INSUFFICIENT = "Insufficient {}"
@@ -91,7 +91,7 @@ class Fit(Plugin):
     def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
         super().__init__(args, handle)
         gates = gates_of(handle)
-        self._requests = Requests(self.handle)
+        self._requests = PodRequests(self.handle)
         self._ignored = frozenset(self.args.ignored_resources)
         self._ignored_groups = frozenset(self.args.ignored_resource_groups)
         self._resources = self.args.scoring_strategy.resources

@@ -10,12 +10,12 @@ import numpy.typing as npt
 from mooring.api import Pod
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
-from mooring.plugins.pod_topology_spread.constraints import Constraint
 from mooring.plugins.pod_topology_spread.inclusion import Included
-from mooring.plugins.topology import Domains
+from mooring.plugins.pod_topology_spread.spread_constraints import SpreadConstraint
+from mooring.plugins.topology import TopologyDomains
 
 
-def pods_per_row(constraint: Constraint, pod: Pod, nodes: Nodes) -> npt.NDArray[np.int32]:
+def pods_per_row(constraint: SpreadConstraint, pod: Pod, nodes: Nodes) -> npt.NDArray[np.int32]:
     """Count the pods on every node of the full snapshot.
 
     Terminating pods are on their way out, and an empty selector counts none.
@@ -27,7 +27,7 @@ def pods_per_row(constraint: Constraint, pod: Pod, nodes: Nodes) -> npt.NDArray[
     return everything.pods_matching(namespace, constraint.selector, terminating=False)
 
 
-def pods_on(constraint: Constraint, pod: Pod, node: NodeInfo) -> int:
+def pods_on(constraint: SpreadConstraint, pod: Pod, node: NodeInfo) -> int:
     """Count the pods on one node."""
     selector = constraint.selector
     if selector.empty:
@@ -42,9 +42,11 @@ def pods_on(constraint: Constraint, pod: Pod, node: NodeInfo) -> int:
     )
 
 
-def count_domains(constraint: Constraint, included: Included, pod: Pod, nodes: Nodes) -> Domains:
+def count_domains(
+    constraint: SpreadConstraint, included: Included, pod: Pod, nodes: Nodes
+) -> TopologyDomains:
     """Count the pods in every domain, on the nodes that count."""
     counts = pods_per_row(constraint, pod, nodes)
     if included.rows is not None:
         counts = np.multiply(counts, included.rows)
-    return Domains.count(nodes, constraint.topology_key, counts)
+    return TopologyDomains.count(nodes, constraint.topology_key, counts)

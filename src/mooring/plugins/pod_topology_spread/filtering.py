@@ -11,10 +11,10 @@ from mooring.framework.columns import Mask
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.status import Status
-from mooring.plugins.pod_topology_spread.constraints import Constraint, Constraints
 from mooring.plugins.pod_topology_spread.counting import count_domains
 from mooring.plugins.pod_topology_spread.inclusion import Included, Inclusion
-from mooring.plugins.topology import Domains
+from mooring.plugins.pod_topology_spread.spread_constraints import Constraints, SpreadConstraint
+from mooring.plugins.topology import TopologyDomains
 
 CONSTRAINTS_NOT_MATCH = "node(s) didn't match pod topology spread constraints"
 LABEL_NOT_MATCH = f"{CONSTRAINTS_NOT_MATCH} (missing required label)"
@@ -32,7 +32,11 @@ class Spread:
     __slots__ = ("_minimum", "constraint", "domains", "included", "self_match")
 
     def __init__(
-        self, constraint: Constraint, included: Included, self_match: bool, domains: Domains
+        self,
+        constraint: SpreadConstraint,
+        included: Included,
+        self_match: bool,
+        domains: TopologyDomains,
     ) -> None:
         self.constraint = constraint
         self.included = included

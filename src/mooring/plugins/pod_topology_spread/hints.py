@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mooring.api import Node, Pod
-from mooring.framework.events import QueueingHint
-from mooring.plugins.pod_topology_spread.constraints import Constraints
+from mooring.framework.cluster_events import QueueingHint
+from mooring.plugins.pod_topology_spread.spread_constraints import Constraints
 
 
 def after_pod_change(

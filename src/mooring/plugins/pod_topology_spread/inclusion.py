@@ -18,7 +18,7 @@ from mooring.api.taints import find_untolerated
 from mooring.framework.columns import Mask
 from mooring.framework.nodes import Nodes
 from mooring.plugins.node_matching import nodes_matching_required
-from mooring.plugins.pod_topology_spread.constraints import Constraint
+from mooring.plugins.pod_topology_spread.spread_constraints import SpreadConstraint
 
 _MEMO_LIMIT = 1024
 
@@ -43,7 +43,9 @@ class Inclusion:
         self._keys_memo: dict[tuple[str, ...], Mask | None] = {}
         self._node_generation = -1
 
-    def of(self, nodes: Nodes, pod: Pod, constraint: Constraint, keys: tuple[str, ...]) -> Included:
+    def of(
+        self, nodes: Nodes, pod: Pod, constraint: SpreadConstraint, keys: tuple[str, ...]
+    ) -> Included:
         """Return what counts for a constraint; nodes must have all `keys`."""
         self._start_over_if_stale(nodes)
         spec = pod.spec

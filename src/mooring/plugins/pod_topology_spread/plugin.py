@@ -12,8 +12,8 @@ import numpy as np
 
 from mooring.api import Node, Pod, Selector
 from mooring.errors import ObjectError
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.columns import Ints, Mask
-from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
@@ -24,7 +24,11 @@ from mooring.framework.status import Status
 from mooring.plugins.args import SYSTEM_DEFAULTING, PodTopologySpreadArgs
 from mooring.plugins.gates import gates_of
 from mooring.plugins.pod_topology_spread import hints
-from mooring.plugins.pod_topology_spread.constraints import (
+from mooring.plugins.pod_topology_spread.default_selector import DefaultSelectors
+from mooring.plugins.pod_topology_spread.filtering import FilterState
+from mooring.plugins.pod_topology_spread.inclusion import Inclusion
+from mooring.plugins.pod_topology_spread.scoring import ScoreState
+from mooring.plugins.pod_topology_spread.spread_constraints import (
     DO_NOT_SCHEDULE,
     SCHEDULE_ANYWAY,
     SYSTEM_DEFAULT_CONSTRAINTS,
@@ -32,10 +36,6 @@ from mooring.plugins.pod_topology_spread.constraints import (
     Constraints,
     parse,
 )
-from mooring.plugins.pod_topology_spread.default_selector import DefaultSelectors
-from mooring.plugins.pod_topology_spread.filtering import FilterState
-from mooring.plugins.pod_topology_spread.inclusion import Inclusion
-from mooring.plugins.pod_topology_spread.scoring import ScoreState
 
 _FILTER_KEY = "PreFilterPodTopologySpread"
 _SCORE_KEY = "PreScorePodTopologySpread"

@@ -14,11 +14,15 @@ from mooring.framework.columns import Ints, Mask
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Column, Nodes
 from mooring.framework.plugin import MAX_NODE_SCORE
-from mooring.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint, Constraints
 from mooring.plugins.pod_topology_spread.counting import count_domains, pods_on, pods_per_row
 from mooring.plugins.pod_topology_spread.inclusion import Inclusion
 from mooring.plugins.pod_topology_spread.logarithm import log
-from mooring.plugins.topology import Domains
+from mooring.plugins.pod_topology_spread.spread_constraints import (
+    HOSTNAME,
+    Constraints,
+    SpreadConstraint,
+)
+from mooring.plugins.topology import TopologyDomains
 
 _Floats = npt.NDArray[np.float64]
 
@@ -30,7 +34,7 @@ class HostPart:
 
     def __init__(
         self,
-        constraint: Constraint,
+        constraint: SpreadConstraint,
         counts: npt.NDArray[np.int32],
         lacking: Mask | None,
         size: int,
@@ -61,7 +65,7 @@ class DomainPart:
 
     __slots__ = ("column", "constraint", "table")
 
-    def __init__(self, constraint: Constraint, domains: Domains, size: int) -> None:
+    def __init__(self, constraint: SpreadConstraint, domains: TopologyDomains, size: int) -> None:
         self.constraint = constraint
         self.column: Column[str] = domains.column
         #: Score by code of the topology key's column.
@@ -182,7 +186,9 @@ class ScoreState:
         return normalized
 
 
-def _size(constraint: Constraint, domains: Domains, feasible: Nodes, ignored: Mask | None) -> int:
+def _size(
+    constraint: SpreadConstraint, domains: TopologyDomains, feasible: Nodes, ignored: Mask | None
+) -> int:
     """Return the number of domains of the feasible nodes, and merge what kube-scheduler merges.
 
     It reads an absent label as an empty one: where nodes may lack the label, they are a domain of

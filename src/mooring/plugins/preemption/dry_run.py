@@ -35,7 +35,7 @@ from mooring.plugins.preemption.importance import (
     costs,
     started,
 )
-from mooring.plugins.preemption.trials import RememberedTrials, Trial
+from mooring.plugins.preemption.trials import DryRunResult, RememberedTrials
 
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
 
@@ -90,7 +90,7 @@ class DryRun:
         self._snapshot = handle.snapshot
         self._names = handle.snapshot.names
 
-    def run(self, rows: Rows, wanted: int) -> Iterator[Sequence[Trial]]:
+    def run(self, rows: Rows, wanted: int) -> Iterator[Sequence[DryRunResult]]:
         """Yield the trials of the rows in turn, some at a time.
 
         So many at a time that the caller has the `wanted` successes early.
@@ -109,7 +109,7 @@ class DryRun:
             found += sum(trial.refusal is None for trial in trials)
             begin = end
 
-    def _recall(self, rows: Rows) -> Sequence[Trial]:
+    def _recall(self, rows: Rows) -> Sequence[DryRunResult]:
         """Return the trial of each row; only what is not known any more is tried."""
         remembered, nodes = self._remembered, self._snapshot
         if remembered is None:
@@ -136,10 +136,10 @@ class DryRun:
         violating, others = self._budgets.split(ordered)
         return violating + others, len(violating)
 
-    def _refused(self, row: int, refusal: Status) -> Trial:
-        return Trial(row, self._names[row], refusal)
+    def _refused(self, row: int, refusal: Status) -> DryRunResult:
+        return DryRunResult(row, self._names[row], refusal)
 
-    def _no_victim_needed(self, row: int) -> Trial:
+    def _no_victim_needed(self, row: int) -> DryRunResult:
         name = self._names[row]
         return self._refused(
             row, Status.error(f'expected at least one victim pod on node "{name}"')
@@ -147,7 +147,7 @@ class DryRun:
 
     # One node by itself.
 
-    def _try_one(self, row: int) -> Trial:
+    def _try_one(self, row: int) -> DryRunResult:
         victims = self._potential_victims(row)
         if not victims:
             return self._refused(row, NO_VICTIMS)
@@ -176,7 +176,7 @@ class DryRun:
         if not leaving:
             return self._no_victim_needed(row)
         price = cost(leaving, sum(lost[:violating]))
-        return Trial(row, self._names[row], None, price, order, lost)
+        return DryRunResult(row, self._names[row], None, price, order, lost)
 
     def _remove(self, state: CycleState, node: WhatIf, victim: PodInfo) -> Status | None:
         node.remove(0, victim)
@@ -185,7 +185,7 @@ class DryRun:
 
     # Many nodes at once.
 
-    def _try_many(self, rows: Rows) -> Iterator[Trial]:
+    def _try_many(self, rows: Rows) -> Iterator[DryRunResult]:
         chunk = self._chunk(rows)
         refusals = self._take_turns(chunk) if chunk.pods else [None] * len(rows)
         prices = self._prices(chunk)
@@ -196,7 +196,7 @@ class DryRun:
         ):
             end = begin + size
             if price is not None:
-                yield Trial(row, names[row], None, price, pods[begin:end], lost[begin:end])
+                yield DryRunResult(row, names[row], None, price, pods[begin:end], lost[begin:end])
             elif not size:
                 yield self._refused(row, NO_VICTIMS)
             else:

@@ -14,8 +14,8 @@ import numpy as np
 
 from mooring.api import Pod, PodDisruptionBudget
 from mooring.errors import ApiError, MooringError
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.decision import Candidate, NodeStatuses
-from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.extender import Victims
 from mooring.framework.handle import Handle
 from mooring.framework.plugin import Nominate, Plugin
@@ -27,7 +27,7 @@ from mooring.plugins.preemption.budgets import Budgets
 from mooring.plugins.preemption.dry_run import DryRun
 from mooring.plugins.preemption.executor import Executor
 from mooring.plugins.preemption.importance import Cost
-from mooring.plugins.preemption.trials import RememberedTrials, Trial, TrialMemory
+from mooring.plugins.preemption.trials import DryRunResult, RememberedTrials, TrialMemory
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ WITHOUT_VICTIMS = "Ignored node for which the extender didn't report victims"
 class Candidates(Sequence[Candidate]):
     """All nodes that could be cleared, written out only where somebody reads them."""
 
-    def __init__(self, trials: Sequence[Trial], cheapest: Cost) -> None:
+    def __init__(self, trials: Sequence[DryRunResult], cheapest: Cost) -> None:
         self._trials = trials
         self._cheapest = cheapest
 
@@ -138,7 +138,7 @@ class DefaultPreemption(Plugin):
 
     def _find_candidates(
         self, state: CycleState, pod: Pod, statuses: NodeStatuses
-    ) -> tuple[list[Trial], list[Trial]]:
+    ) -> tuple[list[DryRunResult], list[DryRunResult]]:
         """Return the nodes where preemption helps, and those where it was tried in vain."""
         rows = statuses.rows_with(Code.UNSCHEDULABLE)
         if not len(rows):
@@ -147,9 +147,9 @@ class DefaultPreemption(Plugin):
         wanted = self._num_candidates(len(rows))
         rows = np.roll(rows, -self.handle.random.randrange(len(rows)))
         budgets = Budgets(self.handle.lister(PodDisruptionBudget).list())
-        harmless: list[Trial] = []
-        violating: list[Trial] = []
-        in_vain: list[Trial] = []
+        harmless: list[DryRunResult] = []
+        violating: list[DryRunResult] = []
+        in_vain: list[DryRunResult] = []
         remembered = self._remembered(state, pod, budgets)
         for trials in DryRun(self.handle, state, pod, budgets, remembered).run(rows, wanted):
             for trial in trials:
@@ -174,7 +174,9 @@ class DefaultPreemption(Plugin):
         share = num_nodes * self.args.min_candidate_nodes_percentage // 100
         return min(max(share, self.args.min_candidate_nodes_absolute), num_nodes)
 
-    async def _ask_extenders(self, pod: Pod, found: list[Trial]) -> list[Trial] | Status:
+    async def _ask_extenders(
+        self, pod: Pod, found: list[DryRunResult]
+    ) -> list[DryRunResult] | Status:
         asked = [
             extender
             for extender in self.handle.extenders
@@ -205,11 +207,11 @@ class DefaultPreemption(Plugin):
             if not victims:
                 break
         return [
-            Trial.of(name, [self.handle.pod_info(victim) for victim in those.pods], those)
+            DryRunResult.of(name, [self.handle.pod_info(victim) for victim in those.pods], those)
             for name, those in victims.items()
         ]
 
-    async def _carry_out(self, pod: Pod, found: Sequence[Trial]) -> Nominate | Status:
+    async def _carry_out(self, pod: Pod, found: Sequence[DryRunResult]) -> Nominate | Status:
         cheapest = min(trial.cost for trial in found)
         # By name, so that a seed gives the same choice whatever the order of rows.
         best = sorted(
@@ -250,7 +252,7 @@ def _is_leaving(pod: Pod) -> bool:
     return False
 
 
-def _outcome(statuses: NodeStatuses, tried: Sequence[Trial]) -> str:
+def _outcome(statuses: NodeStatuses, tried: Sequence[DryRunResult]) -> str:
     """Say why preemption helps nowhere."""
     outcome = statuses.afresh(Status.unresolvable(NOT_HELPFUL))
     for trial in tried:

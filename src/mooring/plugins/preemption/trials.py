@@ -23,7 +23,7 @@ from mooring.plugins.preemption.importance import NO_COST, Cost, by_importance, 
 _KINDS_OF_PODS = 4
 
 
-class Trial:
+class DryRunResult:
     """What the dry run found on one node: a refusal, or victims and their cost."""
 
     __slots__ = ("_gone", "_pods", "cost", "node_name", "refusal", "row")
@@ -45,7 +45,7 @@ class Trial:
         self._gone = gone
 
     @classmethod
-    def of(cls, node_name: str, pods: Sequence[PodInfo], victims: Victims) -> Trial:
+    def of(cls, node_name: str, pods: Sequence[PodInfo], victims: Victims) -> DryRunResult:
         """Make a trial out of an extender's word."""
         price = cost(pods, victims.pdb_violations)
         return cls(-1, node_name, None, price, pods, [True] * len(pods))
@@ -70,7 +70,7 @@ class RememberedTrials:
         self._nominations = -1
         #: When each row was tried; -1 where it was not.
         self._tried_at: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self._trials: list[Trial | None] = []
+        self._trials: list[DryRunResult | None] = []
 
     def follow(self, nodes: Nodes, nominator: Nominator) -> None:
         """Forget the nodes whose nominations have changed.
@@ -94,7 +94,7 @@ class RememberedTrials:
             old |= rows == own
         return rows[old]
 
-    def keep(self, trials: Iterable[Trial], nodes: Nodes) -> None:
+    def keep(self, trials: Iterable[DryRunResult], nodes: Nodes) -> None:
         """Remember what was found now; a node where a plugin failed is tried again."""
         generation = nodes.generation
         for trial in trials:
@@ -107,7 +107,7 @@ class RememberedTrials:
         if row >= 0:
             self._tried_at[row] = -1
 
-    def of(self, rows: Rows) -> list[Trial]:
+    def of(self, rows: Rows) -> list[DryRunResult]:
         """Return the trials of rows of which each has one."""
         found = self._trials
         return [trial for row in rows.tolist() if (trial := found[row]) is not None]

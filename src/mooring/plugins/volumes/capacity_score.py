@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mooring.api.quantity import value
+from mooring.api.volume_claims import STORAGE
 from mooring.framework.plugin import MAX_NODE_SCORE
 from mooring.plugins.args import MAX_CUSTOM_PRIORITY_SCORE, UtilizationShapePoint
-from mooring.plugins.volumes.claims import STORAGE
-from mooring.plugins.volumes.pod_claims import PodVolumes
+from mooring.plugins.volumes.pod_volume_claims import PodVolumes
 
 _FULL = 100
 

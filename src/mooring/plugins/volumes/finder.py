@@ -22,11 +22,11 @@ from mooring.api import (
     PersistentVolumeClaim,
     StorageClass,
 )
+from mooring.api import volume_claims as claims
 from mooring.api.quantity import value
 from mooring.errors import ObjectError
 from mooring.framework.columns import Ints, Mask
 from mooring.framework.handle import Handle
-from mooring.plugins.volumes import claims
 from mooring.plugins.volumes.assumed import AssumedObjects
 from mooring.plugins.volumes.csi_translation import (
     TranslationError,
@@ -34,10 +34,16 @@ from mooring.plugins.volumes.csi_translation import (
     translated_affinity,
 )
 from mooring.plugins.volumes.matching import Affinities, find_candidates, requested_nanos
-from mooring.plugins.volumes.places import (
+from mooring.plugins.volumes.pod_volume_claims import (
+    Binding,
+    PodVolumeClaims,
+    PodVolumes,
+    Provision,
+)
+from mooring.plugins.volumes.reachability import (
     NONE,
     Ids,
-    Places,
+    NodePositions,
     Terms,
     everywhere,
     first_reached,
@@ -46,7 +52,6 @@ from mooring.plugins.volumes.places import (
     topology_terms,
     within,
 )
-from mooring.plugins.volumes.pod_claims import Binding, PodClaims, PodVolumes, Provision
 
 BY_CLASS = "VolumeBinding/class"
 
@@ -142,7 +147,7 @@ class VolumeFinder:
         volumes.lister.add_index(BY_CLASS, lambda volume: (claims.volume_class(volume),))
         self._capacities.add_index(BY_CLASS, lambda capacity: (capacity.storage_class_name,))
 
-    def find(self, wanted: PodClaims, places: Places) -> Found:
+    def find(self, wanted: PodVolumeClaims, places: NodePositions) -> Found:
         """Find volumes for a pod's claims on each node."""
         found = Found(
             node_conflict=nowhere(places),
@@ -179,7 +184,7 @@ class VolumeFinder:
         return found
 
     def _check_bound(
-        self, bound: list[PersistentVolumeClaim], places: Places, found: Found
+        self, bound: list[PersistentVolumeClaim], places: NodePositions, found: Found
     ) -> None:
         left = everywhere(places)
         for claim in bound:
@@ -192,7 +197,7 @@ class VolumeFinder:
             left = left & allowed
 
     def _reachable(
-        self, volume: PersistentVolume, asked: Mask, places: Places, found: Found
+        self, volume: PersistentVolume, asked: Mask, places: NodePositions, found: Found
     ) -> Mask:
         """Return from where a bound volume can be reached; an in-tree one may be CSI's by now."""
         plain = within(self._affinities.of(volume), places)
@@ -210,7 +215,7 @@ class VolumeFinder:
         return np.where(migrated, within(selector_terms(selector), places), plain)
 
     def _match(
-        self, claim: PersistentVolumeClaim, asked: Mask, places: Places, found: Found
+        self, claim: PersistentVolumeClaim, asked: Mask, places: NodePositions, found: Found
     ) -> Ids:
         """Choose the volume that each node would bind a claim to."""
         candidates = find_candidates(
@@ -243,7 +248,7 @@ class VolumeFinder:
         return np.where(left, chosen, choice)
 
     def _provision(
-        self, wanted: list[PersistentVolumeClaim], nodes: Mask, places: Places, found: Found
+        self, wanted: list[PersistentVolumeClaim], nodes: Mask, places: NodePositions, found: Found
     ) -> None:
         """Check on some nodes that the claims left can be provisioned, and note the plan."""
         plan: list[Space] = []
@@ -273,7 +278,7 @@ class VolumeFinder:
         claim: PersistentVolumeClaim,
         storage_class: StorageClass,
         nodes: Mask,
-        places: Places,
+        places: NodePositions,
     ) -> Space:
         """Choose the storage that a claim's volume would come from, where drivers report it."""
         requested = claim.spec.resources.requests.get(claims.STORAGE)

@@ -12,8 +12,8 @@ from mooring.api import (
     Pod,
     StorageClass,
 )
-from mooring.framework.events import QueueingHint
-from mooring.plugins.volumes.claims import claim_names
+from mooring.api.volume_claims import claim_names
+from mooring.framework.cluster_events import QueueingHint
 from mooring.plugins.volumes.csi_nodes import MIGRATED_PLUGINS
 from mooring.plugins.volumes.finder import volume_limit
 

@@ -10,19 +10,19 @@ import msgspec
 
 from mooring.api import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, Selector
 from mooring.api.quantity import parse_nanos
-from mooring.plugins.volumes.claims import (
+from mooring.api.volume_claims import (
     FILESYSTEM,
     STORAGE,
     claim_class,
     is_bound_to,
     volume_class,
 )
-from mooring.plugins.volumes.places import EVERYWHERE, Terms, access_terms, selector_terms
+from mooring.plugins.volumes.reachability import EVERYWHERE, Terms, access_terms, selector_terms
 
 _AVAILABLE = "Available"
 
 
-class Candidates(msgspec.Struct, frozen=True):
+class MatchingVolumes(msgspec.Struct, frozen=True):
     """The volumes that suit a claim."""
 
     #: Volumes already bound to the claim: the first of them is taken, or none.
@@ -43,7 +43,7 @@ def capacity_nanos(volume: PersistentVolume) -> int:
 
 def find_candidates(
     claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume]
-) -> Candidates:
+) -> MatchingVolumes:
     """Choose the volumes that suit a claim; node affinity is left to the caller.
 
     A selector that cannot be parsed raises ObjectError.
@@ -80,7 +80,7 @@ def find_candidates(
         ):
             free.append((size, volume.metadata.name, volume))
     free.sort(key=lambda found: found[:2])
-    return Candidates(tuple(bound), tuple(volume for _, _, volume in free))
+    return MatchingVolumes(tuple(bound), tuple(volume for _, _, volume in free))
 
 
 class Affinities:

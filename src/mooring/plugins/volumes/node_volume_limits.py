@@ -18,8 +18,9 @@ from mooring.api import (
     StorageClass,
     VolumeAttachment,
 )
+from mooring.api import volume_claims as claims
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.columns import Ints, Mask
-from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
@@ -27,7 +28,6 @@ from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
-from mooring.plugins.volumes import claims
 from mooring.plugins.volumes.csi_nodes import CSINodes, runs_driver, volume_limits
 from mooring.plugins.volumes.csi_translation import (
     PLUGIN_BY_NAME,

@@ -9,9 +9,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from mooring.api import CSINode, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass
+from mooring.api.volume_claims import has_claims
 from mooring.errors import ApiError
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.columns import Ints, Mask
-from mooring.framework.events import ActionType, ClusterEvent, EventResource
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes, Rows
@@ -21,18 +22,17 @@ from mooring.framework.status import Status
 from mooring.plugins.args import VolumeBindingArgs
 from mooring.plugins.volumes import hints
 from mooring.plugins.volumes.assumed import AssumedObjects
-from mooring.plugins.volumes.binder import BindingFailedError, VolumeBinder
 from mooring.plugins.volumes.capacity_score import CapacityScore
-from mooring.plugins.volumes.claims import has_claims
 from mooring.plugins.volumes.csi_nodes import CSINodes
 from mooring.plugins.volumes.finder import Found, VolumeFinder
-from mooring.plugins.volumes.places import ManyNodes, OneNode, Reach
-from mooring.plugins.volumes.pod_claims import (
-    PodClaims,
+from mooring.plugins.volumes.pod_volume_claims import (
+    PodVolumeClaims,
     PodVolumes,
     refuse_claims,
     sort_claims,
 )
+from mooring.plugins.volumes.reachability import ManyNodes, OneNode, Reach
+from mooring.plugins.volumes.volume_binder import BindingFailedError, VolumeBinder
 
 NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
@@ -56,7 +56,7 @@ class PodVolumeState:
 
     __slots__ = ("_parts", "all_bound", "by_name", "claims")
 
-    def __init__(self, claims: PodClaims | None) -> None:
+    def __init__(self, claims: PodVolumeClaims | None) -> None:
         #: None where the pod has no claims.
         self.claims = claims
         self.all_bound = False

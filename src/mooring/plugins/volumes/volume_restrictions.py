@@ -9,8 +9,9 @@ from collections.abc import Hashable, Iterable, Iterator
 import numpy as np
 
 from mooring.api import PersistentVolumeClaim, Pod, Volume
+from mooring.api import volume_claims as claims
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.columns import Mask
-from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
@@ -19,7 +20,6 @@ from mooring.framework.pod_info import PodInfo
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
-from mooring.plugins.volumes import claims
 from mooring.plugins.volumes.rows import RowIndex
 from mooring.plugins.volumes.volume_zone import after_claim_changed
 

@@ -9,14 +9,14 @@ from collections.abc import Iterable
 import numpy as np
 
 from mooring.api import PersistentVolume, PersistentVolumeClaim, Pod, Requirement, StorageClass
+from mooring.api import volume_claims as claims
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.columns import Mask
-from mooring.framework.events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
-from mooring.plugins.volumes import claims
 from mooring.plugins.volumes.csi_translation import (
     BETA_REGION,
     BETA_ZONE,

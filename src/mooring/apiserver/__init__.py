@@ -1,0 +1,1 @@
+"""A Kubernetes-compatible API server in this process."""

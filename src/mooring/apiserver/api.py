@@ -1,0 +1,212 @@
+"""The API: who asks, may they, and which handler answers. No sockets here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from mooring.apiserver import deleting, discovery, metrics_api, reading, refusals, watching, writing
+from mooring.apiserver.auth.access_reviews import Reviews
+from mooring.apiserver.auth.authentication import Authenticator
+from mooring.apiserver.auth.authorization import Attributes, Authorizer
+from mooring.apiserver.auth.tokens import TokenSigner
+from mooring.apiserver.http import ApiRequest, ApiResponse, answer, refuse, text
+from mooring.apiserver.openapi_documents import Documents
+from mooring.apiserver.refusals import Refusal
+from mooring.apiserver.request_paths import RequestInfo, read
+from mooring.apiserver.resource_table import Served
+from mooring.apiserver.server_state import ServerState
+from mooring.apiserver.subresources import account_tokens, binding, eviction, pod_logs, scaling
+from mooring.apiserver.validation.warnings import kind_warning
+
+log = logging.getLogger(__name__)
+
+Verb = Callable[[ServerState, ApiRequest, RequestInfo, Served], ApiResponse]
+
+_VERBS: dict[str, Verb] = {
+    "get": reading.get_one,
+    "list": reading.list_many,
+    "watch": watching.watch,
+    "create": writing.create_one,
+    "update": writing.update_one,
+    "patch": writing.patch_one,
+    "delete": deleting.delete_one,
+    "deletecollection": deleting.delete_many,
+}
+_PARTS: dict[tuple[str, str], Verb] = {
+    ("binding", "create"): binding.bind,
+    ("eviction", "create"): eviction.evict,
+    ("scale", "get"): scaling.get,
+    ("scale", "update"): scaling.update,
+    ("scale", "patch"): scaling.patch,
+}
+_WRITES = ("create", "update", "patch")
+_SIMULATED = frozenset({"exec", "attach", "portforward", "proxy"})
+NOT_RUNNING = "{} is not possible: the local cluster simulates containers"
+
+VERSION: dict[str, Any] = {
+    "major": "1",
+    "minor": "36",
+    "emulationMajor": "1",
+    "emulationMinor": "36",
+    "minCompatibilityMajor": "1",
+    "minCompatibilityMinor": "35",
+    "gitVersion": "v1.36.4",
+    "gitCommit": "",
+    "gitTreeState": "clean",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": "",
+    "compiler": "",
+    "platform": "",
+}
+_CHECKS = ("etcd", "log", "ping")
+_HEALTH = ("healthz", "livez", "readyz")
+_NOT_READY = "[+]ping ok\n[-]cluster failed: reason withheld\nreadyz check failed\n"
+
+
+class Api:
+    """Answer requests from the state of a cluster."""
+
+    def __init__(self, cluster: ServerState, signer: TokenSigner) -> None:
+        self.cluster = cluster
+        self.signer = signer
+        self.authorizer = Authorizer(cluster)
+        self.authenticator = Authenticator(cluster, signer, self.authorizer)
+        self.log_source: pod_logs.LogSource | None = None
+        #: Whether all that belongs to the server is up; /readyz tells.
+        self.ready = True
+        self._reviews = Reviews(cluster, self.authenticator, self.authorizer)
+        self._documents = Documents(cluster.catalogue)
+        metrics_api.serve(cluster.catalogue)
+
+    async def handle(self, request: ApiRequest) -> ApiResponse:
+        """Answer one request; whatever goes wrong becomes a Status."""
+        try:
+            response = self._handle(request)
+            if response.later is None:
+                return response
+            found = await response.later
+            found.warnings = response.warnings + found.warnings
+            return found
+        except Refusal as refusal:
+            return refuse(refusal)
+        except Exception as error:
+            log.exception("A request failed")
+            return refuse(refusals.internal(str(error) or type(error).__name__))
+
+    def _handle(self, request: ApiRequest) -> ApiResponse:
+        request.user = self.authenticator.identify(request)
+        info = read(request)
+        self._authorize(request, info)
+        if info.is_resource:
+            return self._warned(request, info)
+        return self._path(request, info)
+
+    def _warned(self, request: ApiRequest, info: RequestInfo) -> ApiResponse:
+        """Answer for a resource, with a warning where its kind is deprecated."""
+        served = self.cluster.catalogue.get(info.group, info.version, info.resource)
+        if served is None:
+            return _not_found()
+        notice = served.warning or kind_warning(served.group_version, served.kind)
+        if not notice:
+            return self._resource(request, info, served)
+        try:
+            response = self._resource(request, info, served)
+        except Refusal as refusal:
+            response = refuse(refusal)
+        response.warnings = [notice, *response.warnings]
+        return response
+
+    def _authorize(self, request: ApiRequest, info: RequestInfo) -> None:
+        first = info.path.strip("/").partition("/")[0]
+        if first in _HEALTH:
+            return
+        asked = Attributes(
+            request.user,
+            info.verb,
+            info.group,
+            info.version,
+            info.resource,
+            info.subresource,
+            info.namespace,
+            info.name,
+            info.path,
+        )
+        if not self.authorizer.allows(asked):
+            raise self.authorizer.refusal(asked)
+
+    def _resource(self, request: ApiRequest, info: RequestInfo, served: Served) -> ApiResponse:
+        if served.store == "/namespaces":
+            info.namespace = ""
+        elif info.namespace and not served.namespaced:
+            raise refusals.no_such_resource()
+        if info.subresource:
+            return self._part(request, info, served)
+        if info.verb not in served.verbs:
+            raise refusals.method_not_allowed()
+        if served.namespaced and not info.namespace:
+            if info.name:
+                raise refusals.no_such_resource()
+            if info.verb == "create":
+                raise refusals.method_not_allowed()
+        if (info.verb == "create") == bool(info.name) and info.verb in _WRITES:
+            raise refusals.method_not_allowed()
+        if served.group == metrics_api.GROUP:
+            return metrics_api.read(self.cluster, request, info, served)
+        if self._reviews.answers(served):
+            return self._reviews.create(request, info, served)
+        if served.store == "/bindings":
+            return binding.bind(self.cluster, request, info, served)
+        return _VERBS[info.verb](self.cluster, request, info, served)
+
+    def _part(self, request: ApiRequest, info: RequestInfo, served: Served) -> ApiResponse:
+        part = served.subresources.get(info.subresource)
+        if part is None and served.custom is not None:
+            raise refusals.not_found(served.name, served.group, info.name)
+        if part is None:
+            raise refusals.no_such_resource()
+        if info.verb not in part.verbs:
+            raise refusals.method_not_allowed()
+        if served.namespaced and not info.namespace:
+            raise refusals.no_such_resource()
+        name = info.subresource
+        if name == "log":
+            return pod_logs.read(self.cluster, request, info, served, self.log_source)
+        if name == "token":
+            return account_tokens.create(self.cluster, request, info, served, self.signer)
+        if name in _SIMULATED:
+            self.cluster.find(served, info.namespace, info.name)
+            raise refusals.not_implemented(NOT_RUNNING.format(name))
+        handler = _PARTS.get((name, info.verb)) or _VERBS[info.verb]
+        return handler(self.cluster, request, info, served)
+
+    def _path(self, request: ApiRequest, info: RequestInfo) -> ApiResponse:
+        parts = [part for part in info.path.split("/") if part]
+        if not parts:
+            return answer({"paths": ["/api", "/apis", "/healthz", "/openapi/v3", "/version"]})
+        if parts[0] in _HEALTH:
+            return _health(request, parts, self.ready or parts[0] != "readyz")
+        if parts == ["version"]:
+            return answer(VERSION)
+        found = None
+        if parts[0] == "openapi":
+            found = self._documents.serve(request, parts)
+        elif parts[0] in ("api", "apis"):
+            found = discovery.serve(self.cluster.catalogue, request, parts)
+        return found or _not_found()
+
+
+def _health(request: ApiRequest, parts: list[str], ready: bool) -> ApiResponse:
+    # apiserver: pkg/server/healthz/healthz.go
+    if parts[1:] and (len(parts) > 2 or parts[1] not in _CHECKS):
+        return _not_found()
+    if not ready:
+        return text(_NOT_READY, 500)
+    if "verbose" in request.query and len(parts) == 1:
+        return text(f"[+]ping ok\n{parts[0]} check passed\n")
+    return text("ok")
+
+
+def _not_found() -> ApiResponse:
+    return text("404 page not found\n", 404)

@@ -1,0 +1,94 @@
+"""The API server of a local cluster with its certificates and its files, started as one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mooring.apiserver import bootstrap, custom_resource_definitions
+from mooring.apiserver import kubeconfig_writer as kubeconfig
+from mooring.apiserver.api import Api
+from mooring.apiserver.auth.certificate_authority import Authority, load_key, new_key
+from mooring.apiserver.auth.tokens import TokenSigner
+from mooring.apiserver.expiry import EventExpiry
+from mooring.apiserver.journal import SqliteJournal
+from mooring.apiserver.listener import ApiListener, tls
+from mooring.apiserver.namespaces import NamespaceLifecycle
+from mooring.apiserver.resource_store import ResourceStore
+from mooring.apiserver.resource_table import Catalogue
+from mooring.apiserver.schema.table import types
+from mooring.apiserver.server_state import ServerState
+from mooring.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """Hold how an API server is to be run."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    kubeconfig: Path = Path(".mooring/kubeconfig")
+    data_dir: Path | None = None
+    enabled: tuple[str, ...] = ()
+    """Group versions to serve beyond the default ones, `scheduling.k8s.io/v1alpha2`."""
+
+
+class ApiServer:
+    """Run an API server in this process.
+
+    It can be asked through its `api` from the start, and through a socket from `start` on.
+    """
+
+    def __init__(self, settings: ServerSettings) -> None:
+        """Raise ConfigError where the folder cannot be used."""
+        self._settings = settings
+        folder = settings.data_dir
+        try:
+            journal = SqliteJournal(folder) if folder is not None else None
+            self.authority = Authority(folder)
+        except OSError as error:
+            raise ConfigError(error.strerror or str(error), file=str(folder)) from None
+        self.cluster = ServerState(ResourceStore(journal), Catalogue(types(), settings.enabled))
+        key = load_key(folder / "sa.key") if folder is not None else new_key()
+        self.api = Api(self.cluster, TokenSigner(key))
+        self._namespaces = NamespaceLifecycle(self.cluster)
+        self._expiry = EventExpiry(self.cluster)
+        self._server = ApiListener(self.api.handle)
+        self.url = ""
+
+    async def start(self) -> None:
+        """Serve."""
+        settings = self._settings
+        custom_resource_definitions.load(self.cluster)
+        bootstrap.fill(self.cluster, self.authority.pem)
+        self._namespaces.start()
+        self._expiry.start()
+        context = tls(self.authority, settings.host)
+        try:
+            port = await self._server.start(settings.host, settings.port, context)
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise ConfigError(f"cannot listen on {settings.host}:{settings.port}: {why}") from None
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        self.url = f"https://{host}:{port}"
+
+    def publish_authority(self) -> None:
+        """Give every namespace what its pods need to trust the server."""
+        self._namespaces.publish(self.authority.pem)
+
+    def write_kubeconfig(self) -> None:
+        """Write the file with which an administrator reaches the server."""
+        settings = self._settings
+        admin = self.authority.client("kubernetes-admin", ("system:masters",))
+        path = settings.kubeconfig
+        try:
+            kubeconfig.write(path, self.url, self.authority.pem, admin)
+        except OSError as error:
+            raise ConfigError(error.strerror or str(error), file=str(path)) from None
+
+    async def stop(self) -> None:
+        """End, with everything that was acknowledged kept where a folder was given."""
+        await self._server.stop()
+        await self._namespaces.stop()
+        await self._expiry.stop()
+        self.cluster.store.close()

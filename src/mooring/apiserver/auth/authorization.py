@@ -1,0 +1,162 @@
+"""May they: roles and bindings, as role-based access control reads them."""
+
+# kube-apiserver: plugin/pkg/auth/authorizer/rbac, pkg/registry/rbac/validation
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mooring.apiserver import refusals
+from mooring.apiserver.http import RequestUser
+from mooring.apiserver.refusals import Refusal
+from mooring.apiserver.selecting import selector_of
+from mooring.apiserver.server_state import ServerState
+
+Object = dict[str, Any]
+
+MASTERS = "system:masters"
+_GROUP = "rbac.authorization.k8s.io"
+CLUSTER_ROLES, ROLES = f"{_GROUP}/clusterroles", f"{_GROUP}/roles"
+CLUSTER_BINDINGS, BINDINGS = f"{_GROUP}/clusterrolebindings", f"{_GROUP}/rolebindings"
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """Hold what somebody wants to do; without a resource, `path` is what they ask for."""
+
+    user: RequestUser
+    verb: str
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationDecision:
+    """Hold whether something is allowed, and by what."""
+
+    allowed: bool
+    reason: str = ""
+
+
+class Authorizer:
+    """Decide by the roles and bindings in the store."""
+
+    def __init__(self, cluster: ServerState) -> None:
+        self._cluster = cluster
+
+    def allows(self, asked: Attributes) -> bool:
+        """Tell whether somebody may do something."""
+        return self.decide(asked).allowed
+
+    def decide(self, asked: Attributes) -> AuthorizationDecision:
+        """Return whether somebody may do something, and the binding that says so."""
+        if MASTERS in asked.user.groups:
+            return AuthorizationDecision(True)
+        for rules, reason in self._bound(asked.user, asked.namespace):
+            if any(_rule_allows(rule, asked) for rule in rules):
+                return AuthorizationDecision(True, f"RBAC: allowed by {reason}")
+        return AuthorizationDecision(False)
+
+    def rules(self, user: RequestUser, namespace: str) -> Iterator[Object]:
+        """Yield the rules that hold for a user in a namespace."""
+        for rules, _ in self._bound(user, namespace):
+            yield from rules
+
+    def _bound(self, user: RequestUser, namespace: str) -> Iterator[tuple[list[Object], str]]:
+        store = self._cluster.store
+        for stored in store.items(CLUSTER_BINDINGS):
+            if (subject := _subject(stored.object, user, "")) is not None:
+                yield self._told(stored.object, "", "ClusterRoleBinding", subject)
+        if namespace:
+            for stored in store.items(BINDINGS, namespace):
+                if (subject := _subject(stored.object, user, namespace)) is not None:
+                    yield self._told(stored.object, namespace, "RoleBinding", subject)
+
+    def _told(
+        self, binding: Object, namespace: str, kind: str, subject: Object
+    ) -> tuple[list[Object], str]:
+        reference = binding.get("roleRef") or {}
+        resource = ROLES if reference.get("kind") == "Role" else CLUSTER_ROLES
+        where = namespace if resource == ROLES else ""
+        role = self._cluster.lookup(resource, where, str(reference.get("name", "")))
+        metadata = binding["metadata"]
+        name = metadata["name"] + (f"/{metadata['namespace']}" if namespace else "")
+        who = f'{subject.get("kind")} "{subject.get("name")}'
+        who += f'/{subject["namespace"]}"' if subject.get("namespace") else '"'
+        text = f'{kind} "{name}" of {reference.get("kind")} "{reference.get("name")}" to {who}'
+        return self.rules_of(role), text
+
+    def rules_of(self, role: Object | None) -> list[Object]:
+        """Return the rules of a role, with those of the roles that it gathers."""
+        if role is None:
+            return []
+        found = list(role.get("rules") or ())
+        name = role["metadata"]["name"]
+        for selector in (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or ():
+            chosen = selector_of(selector)
+            for stored in self._cluster.store.items(CLUSTER_ROLES):
+                if stored.key != name and chosen.matches(stored.labels):
+                    found += self.rules_of(stored.object)
+        return found
+
+    def refusal(self, asked: Attributes) -> Refusal:
+        """Return the refusal of what is not allowed."""
+        # apiserver: pkg/endpoints/handlers/responsewriters/errors.go
+        user = f'User "{asked.user.name}" cannot {asked.verb}'
+        if not asked.resource:
+            return refusals.forbidden("", "", "", f'{user} path "{asked.path}"')
+        resource = asked.resource + (f"/{asked.subresource}" if asked.subresource else "")
+        why = f'{user} resource "{resource}" in API group "{asked.group}"'
+        if asked.namespace:
+            why += f' in the namespace "{asked.namespace}"'
+        else:
+            why += " at the cluster scope"
+        return refusals.forbidden(asked.resource, asked.group, asked.name, why)
+
+
+def _subject(binding: Object, user: RequestUser, namespace: str) -> Object | None:
+    for subject in binding.get("subjects") or ():
+        kind, name = subject.get("kind"), subject.get("name")
+        if kind == "User" and name == user.name:
+            return dict(subject)
+        if kind == "Group" and name in user.groups:
+            return dict(subject)
+        if kind == "ServiceAccount":
+            where = subject.get("namespace") or namespace
+            if user.name == f"system:serviceaccount:{where}:{name}":
+                return dict(subject)
+    return None
+
+
+def _rule_allows(rule: Object, asked: Attributes) -> bool:
+    verbs = rule.get("verbs") or ()
+    if asked.verb not in verbs and "*" not in verbs:
+        return False
+    if not asked.resource:
+        return any(_path_matches(one, asked.path) for one in rule.get("nonResourceURLs") or ())
+    groups = rule.get("apiGroups") or ()
+    if asked.group not in groups and "*" not in groups:
+        return False
+    names = rule.get("resourceNames")
+    if names and asked.name not in names:
+        return False
+    wanted = asked.resource + (f"/{asked.subresource}" if asked.subresource else "")
+    for one in rule.get("resources") or ():
+        if one in ("*", wanted):
+            return True
+        if asked.subresource and one == f"*/{asked.subresource}":
+            return True
+    return False
+
+
+def _path_matches(rule: str, path: str) -> bool:
+    if rule == "*" or rule == path:
+        return True
+    return rule.endswith("*") and path.startswith(rule.rstrip("*"))

@@ -1,0 +1,107 @@
+"""Read the bodies of requests: objects of a resource, and options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from mooring.apiserver import refusals, version_conversion
+from mooring.apiserver.http import JSON, ApiRequest
+from mooring.apiserver.patch.patch_options import check_options
+from mooring.apiserver.patch.patching import APPLY_PATCH, IGNORE, STRICT, WARN
+from mooring.apiserver.resource_table import Served
+from mooring.apiserver.schema import decoding
+from mooring.apiserver.schema.canonical import DecodeError
+from mooring.apiserver.schema.custom_schema import CustomKind
+from mooring.apiserver.schema.structural import decode_custom
+from mooring.apiserver.schema.table import StructType
+
+Object = dict[str, Any]
+
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+YAML = "application/yaml"
+BODIES = (JSON, YAML, PROTOBUF)
+_KINDS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
+
+
+@dataclass(slots=True)
+class WriteOptions:
+    """Hold what the parameters of a write say, and collect its warnings."""
+
+    dry_run: bool = False
+    manager: str = ""
+    validation: str = WARN
+    force: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+
+def options(request: ApiRequest) -> WriteOptions:
+    """Read the parameters of a write; refuses unknown values."""
+    dry_run = request.query.get("dryRun") or []
+    validation = request.parameter("fieldValidation")
+    manager = request.parameter("fieldManager")
+    force = request.flag("force") if "force" in request.query else None
+    check_options(
+        _KINDS.get(request.method, "CreateOptions"),
+        dry_run=dry_run,
+        field_manager=manager,
+        field_validation=validation,
+        force=force,
+        applying=media_type(request) == APPLY_PATCH,
+    )
+    return WriteOptions(bool(dry_run), manager, validation or WARN, bool(force))
+
+
+def media_type(request: ApiRequest) -> str:
+    """Return the type of a body; JSON where the request does not say."""
+    text = request.headers.get("content-type", "")
+    return text.partition(";")[0].strip().lower() or JSON
+
+
+def read_typed(
+    request: ApiRequest, type: StructType, kind: str, group_version: str, how: WriteOptions
+) -> Object:
+    """Read a body that must be of a kind; unknown fields warn or are refused as asked."""
+    media = media_type(request)
+    if media not in BODIES:
+        raise refusals.unsupported_media_type(BODIES)
+    try:
+        body = decoding.decode_body(request.body, media, type, kind, group_version)
+    except DecodeError as error:
+        raise refusals.bad_request(str(error)) from None
+    take_errors(body.errors, kind, group_version, how)
+    return body.object
+
+
+def take_errors(errors: list[str], kind: str, group_version: str, how: WriteOptions) -> None:
+    """Refuse or warn about strict errors, as the request asks."""
+    if not errors or how.validation == IGNORE:
+        return
+    if how.validation == STRICT:
+        version = group_version.rpartition("/")[2]
+        raise refusals.bad_request(decoding.strict_refusal(errors, kind, version))
+    how.warnings += errors
+
+
+def read_object(request: ApiRequest, served: Served, how: WriteOptions) -> Object:
+    """Read a body that must be of a resource's kind, in the form that is stored."""
+    if served.custom is not None:
+        return _read_custom(request, served, served.custom, how)
+    assert served.type is not None
+    obj = read_typed(request, served.type, served.kind, served.group_version, how)
+    return version_conversion.to_stored(served, obj)
+
+
+def _read_custom(
+    request: ApiRequest, served: Served, custom: CustomKind, how: WriteOptions
+) -> Object:
+    media = media_type(request)
+    if media not in (JSON, YAML):
+        raise refusals.unsupported_media_type((JSON, YAML))
+    try:
+        value = decoding.read_body(request.body, media, served.kind)
+        obj, errors = decode_custom(custom, value)
+    except DecodeError as error:
+        raise refusals.bad_request(str(error)) from None
+    take_errors(errors, served.kind, served.group_version, how)
+    return obj

@@ -1,0 +1,104 @@
+"""The objects that a cluster has from the start."""
+
+# kube-apiserver: plugin/pkg/auth/authorizer/rbac/bootstrappolicy,
+# pkg/apis/scheduling/v1/helpers.go, pkg/controlplane
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import Any
+
+from mooring.apiserver import writing
+from mooring.apiserver.auth.authorization import MASTERS
+from mooring.apiserver.bodies import WriteOptions
+from mooring.apiserver.http import ApiRequest, RequestUser
+from mooring.apiserver.request_paths import RequestInfo
+from mooring.apiserver.resource_store import key_of
+from mooring.apiserver.schema.canonical import canonical
+from mooring.apiserver.server_state import ServerState
+
+Object = dict[str, Any]
+
+_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+_RBAC = "rbac.authorization.k8s.io"
+_PLURALS = {
+    "ClusterRole": "clusterroles",
+    "ClusterRoleBinding": "clusterrolebindings",
+    "Role": "roles",
+    "RoleBinding": "rolebindings",
+}
+_SYSTEM = RequestUser("system:apiserver", (MASTERS,))
+_CRITICAL = (
+    (
+        "system-cluster-critical",
+        2_000_000_000,
+        "Used for system critical pods that must run in the cluster, but can be moved to another "
+        "node if necessary.",
+    ),
+    (
+        "system-node-critical",
+        2_000_001_000,
+        "Used for system critical pods that must not be moved from their current node.",
+    ),
+)
+
+
+def fill(cluster: ServerState, authority: bytes = b"") -> None:
+    """Create what is not there yet."""
+    for name in _NAMESPACES:
+        ensure(cluster, "", "v1", "namespaces", {"metadata": {"name": name}})
+    file = resources.files("mooring.apiserver").joinpath("roles.json")
+    for obj in json.loads(file.read_text(encoding="utf-8")):
+        metadata = obj["metadata"]
+        metadata["labels"] = {
+            "kubernetes.io/bootstrapping": "rbac-defaults",
+            **metadata.get("labels", {}),
+        }
+        metadata["annotations"] = {"rbac.authorization.kubernetes.io/autoupdate": "true"}
+        ensure(cluster, _RBAC, "v1", _PLURALS[obj["kind"]], obj)
+    for name, value, description in _CRITICAL:
+        priority = {"metadata": {"name": name}, "value": value, "description": description}
+        ensure(cluster, "scheduling.k8s.io", "v1", "priorityclasses", priority)
+    ensure(cluster, "", "v1", "services", _service())
+    trust = {
+        "metadata": {"name": "extension-apiserver-authentication", "namespace": "kube-system"},
+        "data": {
+            "client-ca-file": authority.decode(),
+            "requestheader-client-ca-file": authority.decode(),
+            "requestheader-allowed-names": '["front-proxy-client"]',
+            "requestheader-username-headers": '["X-Remote-User"]',
+            "requestheader-group-headers": '["X-Remote-Group"]',
+            "requestheader-extra-headers-prefix": '["X-Remote-Extra-"]',
+        },
+    }
+    ensure(cluster, "", "v1", "configmaps", trust)
+
+
+def _service() -> Object:
+    return {
+        "metadata": {
+            "name": "kubernetes",
+            "namespace": "default",
+            "labels": {"component": "apiserver", "provider": "kubernetes"},
+        },
+        "spec": {
+            "clusterIP": "10.0.0.1",
+            "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
+        },
+    }
+
+
+def ensure(cluster: ServerState, group: str, version: str, resource: str, obj: Object) -> None:
+    """Create an object unless it is there."""
+    served = cluster.catalogue.get(group, version, resource)
+    assert served is not None and served.type is not None
+    metadata = obj["metadata"]
+    namespace = metadata.get("namespace", "")
+    if cluster.store.get(served.store, key_of(namespace, metadata["name"])) is not None:
+        return
+    request = ApiRequest("POST", "", {}, {"user-agent": "kube-apiserver"}, user=_SYSTEM)
+    info = RequestInfo("create", "", group, version, resource, namespace=namespace)
+    write = writing.Write(cluster, request, info, served, WriteOptions(manager="kube-apiserver"))
+    full = {**obj, "apiVersion": served.group_version, "kind": served.kind}
+    writing.create(write, canonical(served.type, full))

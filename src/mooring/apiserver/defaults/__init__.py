@@ -1,0 +1,114 @@
+"""What the API server fills in: defaults by type, called wherever a value of the type occurs.
+
+As in Go, a function that defaults a type is found by the type's name and runs before those of the
+values inside it. The walk follows the field tree, and skips types that lead to no default.
+"""
+
+# kubernetes: pkg/apis/*/v1/{defaults.go,zz_generated.defaults.go,conversion.go}
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from mooring.api.quantity import Quantity, parse_nanos
+from mooring.apiserver.defaults import apps, by_group, core, dropped, pods
+from mooring.apiserver.schema.table import LIST, MAP, STRUCT, StructType, TypeKind, types
+
+Object = dict[str, Any]
+Defaulter = Callable[[Object], None]
+
+_NANOS_PER_MILLI = 1_000_000
+
+DEFAULTERS: dict[str, Defaulter] = {
+    **core.DEFAULTERS,
+    **pods.DEFAULTERS,
+    **apps.DEFAULTERS,
+    **by_group.DEFAULTERS,
+}
+
+
+def set_defaults(group_version: str, kind: str, obj: Object) -> None:
+    """Complete a canonical object of a built-in kind in place.
+
+    This is what the API server does between decoding a body and admission; what a kind's strategy
+    adds when the object is stored (status, generation, cluster IPs) is not part of it.
+    """
+    found = types().find(group_version, kind)
+    if found is not None:
+        _default(found, obj)
+
+
+def _default(type: StructType, value: Object) -> None:
+    defaulter = DEFAULTERS.get(f"{type.package}.{type.name}")
+    if defaulter is not None:
+        defaulter(value)
+    for name, kind, default in _wanted(type):
+        item = value.get(name)
+        if default is not None and (item is None or item == ""):
+            value[name] = default
+        elif item is not None:
+            _default_kind(kind, item)
+    conversion = CONVERSIONS.get(f"{type.package}.{type.name}")
+    if conversion is not None:
+        conversion(value)
+
+
+def _default_kind(kind: TypeKind, value: Any) -> None:
+    if kind.form == STRUCT and kind.type is not None:
+        _default(kind.type, value)
+    elif kind.form == LIST and kind.item is not None:
+        for item in value:
+            _default_kind(kind.item, item)
+    elif kind.form == MAP and kind.item is not None:
+        if kind.item.form == "quantity":
+            _round(value)
+        else:
+            for item in value.values():
+                _default_kind(kind.item, item)
+
+
+def _round(amounts: Object) -> None:
+    """Round amounts finer than a thousandth up."""
+    for name, text in amounts.items():
+        if parse_nanos(text) % _NANOS_PER_MILLI:
+            quantity = Quantity(text)
+            nanos = quantity.milli_value() * _NANOS_PER_MILLI
+            amounts[name] = str(Quantity.from_nanos(nanos, quantity.format))
+
+
+CONVERSIONS: dict[str, Defaulter] = {
+    **core.CONVERSIONS,
+    **pods.CONVERSIONS,
+    **apps.CONVERSIONS,
+    **dropped.CONVERSIONS,
+}
+"""What changes when an object passes through the server's internal form."""
+
+
+@cache
+def _wanted(type: StructType) -> tuple[tuple[str, TypeKind, Any], ...]:
+    """Return the fields of a type that have a default or lead to one."""
+    return tuple(
+        (field.name, field.kind, field.default)
+        for field in type.fields.values()
+        if field.default is not None or _leads(field.kind, frozenset({type}))
+    )
+
+
+def _leads(kind: TypeKind, seen: frozenset[StructType]) -> bool:
+    if kind.form == MAP and kind.item is not None and kind.item.form == "quantity":
+        return True
+    while kind.item is not None:
+        kind = kind.item
+    if kind.form != STRUCT or kind.type is None or kind.type in seen:
+        return False
+    type = kind.type
+    name = f"{type.package}.{type.name}"
+    if name in DEFAULTERS or name in CONVERSIONS:
+        return True
+    inner = seen | {type}
+    return any(
+        field.default is not None or _leads(field.kind, inner) for field in type.fields.values()
+    )

@@ -1,0 +1,289 @@
+"""Delete: grace periods, finalizers, preconditions, propagation, whole collections."""
+
+# apiserver: pkg/registry/rest/delete.go, pkg/registry/generic/registry/store.go
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import re
+from typing import Any
+
+import msgspec
+
+from mooring.apiserver import bodies, reading, refusals, strategies
+from mooring.apiserver.http import ApiRequest, ApiResponse, answer
+from mooring.apiserver.patch.patch_options import dry_run_problems
+from mooring.apiserver.printing import rendering
+from mooring.apiserver.request_paths import RequestInfo
+from mooring.apiserver.resource_store import Stored
+from mooring.apiserver.resource_table import Served
+from mooring.apiserver.schema import decoding
+from mooring.apiserver.schema.canonical import DecodeError, decode
+from mooring.apiserver.schema.table import types
+from mooring.apiserver.server_state import ServerState
+
+Object = dict[str, Any]
+
+FOREGROUND = "foregroundDeletion"
+ORPHAN = "orphan"
+_UNRECOGNIZED = re.compile(r"the object provided is unrecognized \(.*?\): (.*) \(.*\)", re.S)
+POLICIES = ("Background", "Foreground", "Orphan")
+_RETURNED = frozenset(
+    {"/pods", "/services", "/persistentvolumes", "/persistentvolumeclaims", "/serviceaccounts"}
+)
+"""Where a deletion answers with the object that was deleted."""
+
+
+def copy_of(obj: Object) -> Object:
+    """Return a copy of a stored object that may be changed."""
+    made: Object = msgspec.to_builtins(obj)
+    return made
+
+
+def is_finished(served: Served, obj: Object) -> bool:
+    """Tell whether a changed object that is being deleted has nothing left to wait for."""
+    metadata = obj["metadata"]
+    return (
+        bool(metadata.get("deletionTimestamp"))
+        and not metadata.get("finalizers")
+        and not metadata.get("deletionGracePeriodSeconds")
+        and not (served.store == "/namespaces" and obj.get("spec", {}).get("finalizers"))
+    )
+
+
+def remove(
+    cluster: ServerState, served: Served, live: Stored, last: Object | None = None
+) -> Object:
+    """Take an object out of the store."""
+    stored = cluster.store.delete(served.store, live.key, last)
+    strategies.after_delete(cluster, served, stored.object)
+    return stored.object
+
+
+def _read_options(request: ApiRequest) -> Object:
+    """Return DeleteOptions from the body and the parameters."""
+    options: Object = {}
+    if request.body:
+        try:
+            found = decoding.read_body(request.body, bodies.media_type(request), "DeleteOptions")
+        except DecodeError as error:
+            # Options are no resource; their errors come without what is said about those.
+            found = _UNRECOGNIZED.fullmatch(str(error))
+            raise refusals.bad_request(found[1] if found else str(error)) from None
+        if not isinstance(found, dict):
+            raise refusals.bad_request("the body of a deletion must be DeleteOptions")
+        options = _decoded(found)
+    if text := request.parameter("gracePeriodSeconds"):
+        try:
+            options["gracePeriodSeconds"] = int(text)
+        except ValueError:
+            raise refusals.bad_request(
+                f'strconv.ParseInt: parsing "{text}": invalid syntax'
+            ) from None
+    if text := request.parameter("propagationPolicy"):
+        options["propagationPolicy"] = text
+    if text := request.parameter("orphanDependents"):
+        options["orphanDependents"] = text == "true"
+    if "dryRun" in request.query:
+        options["dryRun"] = request.query["dryRun"]
+    return _checked(options)
+
+
+def _decoded(found: Object) -> Object:
+    """Return the options of a body; refuses those of another kind, or of wrong types."""
+    kind, version = found.get("kind"), found.get("apiVersion")
+    if kind not in (None, "", "DeleteOptions"):
+        known = f'no kind "{kind}" is registered for version "{version or ""}"'
+        raise refusals.bad_request(f'{known} in scheme "pkg/runtime/scheme.go:111"')
+    try:
+        options, _ = decode(types().get("meta.v1.DeleteOptions"), found)
+    except DecodeError as error:
+        raise refusals.bad_request(str(error)) from None
+    return options
+
+
+def _checked(options: Object) -> Object:
+    # apimachinery: pkg/apis/meta/v1/validation/validation.go, ValidateDeleteOptions
+    problems = []
+    policy, orphan = options.get("propagationPolicy"), options.get("orphanDependents")
+    if orphan is not None and policy is not None:
+        text = (
+            "Invalid value: {}: orphanDependents and deletionPropagation cannot be both set"
+        ).format(f'"{policy}"')
+        problems.append(("FieldValueInvalid", "propagationPolicy", text))
+    if policy is not None and policy not in POLICIES:
+        listed = ", ".join(f'"{one}"' for one in ("Foreground", "Background", "Orphan", "nil"))
+        text = f'Unsupported value: "{policy}": supported values: {listed}'
+        problems.append(("FieldValueNotSupported", "propagationPolicy", text))
+    problems += dry_run_problems(options.get("dryRun") or ())
+    if problems:
+        raise refusals.invalid("DeleteOptions", "meta.k8s.io", "", problems)
+    return options
+
+
+def delete_one(
+    cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
+) -> ApiResponse:
+    """Delete an object, at once or gracefully."""
+    options = _read_options(request)
+    live = cluster.find(served, info.namespace, info.name)
+    obj, done = delete(cluster, served, live, options)
+    if not done:
+        return rendering.respond(cluster, request, served, obj, 200)
+    if served.store in _RETURNED:
+        return rendering.respond(cluster, request, served, obj, 200)
+    return answer(_success(served, obj))
+
+
+def _success(served: Served, obj: Object) -> Object:
+    details: Object = {"name": obj["metadata"]["name"]}
+    if served.group:
+        details["group"] = served.group
+    details |= {"kind": served.name, "uid": obj["metadata"]["uid"]}
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": details,
+    }
+
+
+def delete(
+    cluster: ServerState, served: Served, live: Stored, options: Object
+) -> tuple[Object, bool]:
+    """Delete an object; return it as it is afterwards, and whether it is gone."""
+    metadata = live.object["metadata"]
+    _check_preconditions(served, metadata, options.get("preconditions") or {})
+    strategies.check_delete(cluster, served, live.object)
+    dry = bool(options.get("dryRun"))
+    wanted = options.get("gracePeriodSeconds")
+    finalizers = _finalizers(served, metadata, options)
+    waits = bool(finalizers) or (served.store == "/namespaces")
+    if metadata.get("deletionTimestamp"):
+        asked = wanted if wanted is None or wanted >= 0 else 1
+        return _again(cluster, served, live, asked, finalizers, dry)
+    grace = _grace(served, live.object, wanted)
+    graceful = served.store == "/pods"
+    if not graceful and not waits:
+        return (live.object if dry else remove(cluster, served, live)), True
+    obj = copy_of(live.object)
+    changed = obj["metadata"]
+    when = cluster.now() + datetime.timedelta(seconds=grace)
+    changed["deletionTimestamp"] = when.strftime("%Y-%m-%dT%H:%M:%SZ")
+    changed["deletionGracePeriodSeconds"] = grace
+    if changed.get("generation"):
+        changed["generation"] += 1
+    if finalizers:
+        changed["finalizers"] = finalizers
+    strategies.begin_deletion(cluster, served, obj)
+    at_once = not grace and not waits
+    if dry:
+        return obj, at_once
+    stored = cluster.store.put(served.store, live.key, obj)
+    if at_once:
+        # Watchers see that a pod ends before they see that it is gone.
+        return remove(cluster, served, stored), True
+    strategies.after_write(cluster, served, stored.object, live.object)
+    return stored.object, False
+
+
+def _again(
+    cluster: ServerState,
+    served: Served,
+    live: Stored,
+    grace: int | None,
+    finalizers: list[str],
+    dry: bool,
+) -> tuple[Object, bool]:
+    """Delete what is being deleted already: only a shorter grace period changes anything."""
+    metadata = live.object["metadata"]
+    before = metadata.get("deletionGracePeriodSeconds") or 0
+    if before and grace is not None and grace < before:
+        obj = copy_of(live.object)
+        started = datetime.datetime.fromisoformat(metadata["deletionTimestamp"])
+        when = started - datetime.timedelta(seconds=before - grace)
+        if when < cluster.now():
+            # The whole period has passed: what is left is the least that still is graceful.
+            when, grace = cluster.now(), min(grace, 1)
+        obj["metadata"]["deletionTimestamp"] = when.strftime("%Y-%m-%dT%H:%M:%SZ")
+        obj["metadata"]["deletionGracePeriodSeconds"] = grace
+        at_once = not grace and not finalizers
+        if dry:
+            return obj, at_once
+        stored = cluster.store.put(served.store, live.key, obj)
+        return (remove(cluster, served, stored), True) if at_once else (stored.object, False)
+    if not before and not finalizers and served.store != "/namespaces":
+        return (live.object if dry else remove(cluster, served, live)), True
+    if served.store == "/namespaces":
+        raise strategies.namespace_terminating(live.object)
+    return live.object, False
+
+
+def _check_preconditions(served: Served, metadata: Object, wanted: Object) -> None:
+    for field, title, why in (
+        ("uid", "UID", "deleted and then recreated"),
+        ("resourceVersion", "ResourceVersion", "modified"),
+    ):
+        asked, there = wanted.get(field), metadata[field]
+        if asked is not None and asked != there:
+            text = (
+                f"the {title} in the precondition ({asked}) does not match the {title} in record "
+                f"({there}). The object might have been {why}"
+            )
+            raise refusals.conflict(served.kind, served.group, metadata["name"], text)
+
+
+def _grace(served: Served, obj: Object, wanted: Any) -> int:
+    """Return the seconds that a pod gets to end; others get none."""
+    # kube-apiserver: pkg/registry/core/pod/strategy.go, CheckGracefulDelete
+    if served.store != "/pods":
+        return 0
+    spec = obj.get("spec") or {}
+    grace = wanted if isinstance(wanted, int) else spec.get("terminationGracePeriodSeconds")
+    if grace is None:
+        grace = 30
+    if not spec.get("nodeName"):
+        return 0
+    if (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        return 0
+    return 1 if grace < 0 else int(grace)
+
+
+def _finalizers(served: Served, metadata: Object, options: Object) -> list[str]:
+    """Return the finalizers that a deletion leaves, with those that its propagation asks for."""
+    found = list(metadata.get("finalizers") or ())
+    policy, orphan = options.get("propagationPolicy"), options.get("orphanDependents")
+    if orphan is not None:
+        policy = "Orphan" if orphan else "Background"
+    if policy is None:
+        return found
+    kept = [one for one in found if one not in (FOREGROUND, ORPHAN)]
+    if policy == "Foreground":
+        kept.append(FOREGROUND)
+    elif policy == "Orphan":
+        kept.append(ORPHAN)
+    return kept
+
+
+def delete_many(
+    cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
+) -> ApiResponse:
+    """Delete every object that a request selects."""
+    options = _read_options(request)
+    items, metadata = reading.select(cluster, request, info, served)
+    form = rendering.form(cluster, request, served)
+
+    async def delete_all() -> ApiResponse:
+        deleted = []
+        for stored in items:
+            # Others have their turns, and may be faster.
+            await asyncio.sleep(0)
+            live = cluster.store.get(served.store, stored.key)
+            if live is not None:
+                obj, _ = delete(cluster, served, live, options)
+                deleted.append(Stored(stored.key, obj, live.version))
+        return ApiResponse(200, form.many(deleted, metadata), form.content_type)
+
+    return ApiResponse(200, later=delete_all())

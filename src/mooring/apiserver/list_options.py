@@ -1,0 +1,99 @@
+"""The options of lists and watches, read and checked."""
+
+# apimachinery: pkg/apis/meta/internalversion/validation/validation.go
+
+from __future__ import annotations
+
+from mooring.apiserver import refusals
+from mooring.apiserver.http import ApiRequest
+
+_MATCH = "resourceVersionMatch"
+_INITIAL = "sendInitialEvents"
+_NOT_OLDER = "NotOlderThan"
+_MAX_UINT64 = 2**64 - 1
+
+Problem = tuple[str, str, str]
+
+
+def _forbidden(field: str, why: str) -> Problem:
+    return ("FieldValueForbidden", field, f"Forbidden: {why}")
+
+
+def _refuse(problems: list[Problem]) -> None:
+    if problems:
+        raise refusals.invalid("ListOptions", "meta.k8s.io", "", problems)
+
+
+def check_list(request: ApiRequest) -> None:
+    """Refuse options that a list cannot have together."""
+    problems: list[Problem] = []
+    match, version = request.parameter(_MATCH), request.parameter("resourceVersion")
+    if match:
+        if not version:
+            why = f"{_MATCH} is forbidden unless resourceVersion is provided"
+            problems.append(_forbidden(_MATCH, why))
+        if request.parameter("continue"):
+            problems.append(_forbidden(_MATCH, f"{_MATCH} is forbidden when continue is provided"))
+        if match not in ("Exact", _NOT_OLDER):
+            problems.append(_unsupported(match, f'"Exact", "{_NOT_OLDER}", ""'))
+        if match == "Exact" and version == "0":
+            why = f'{_MATCH} "exact" is forbidden for resourceVersion "0"'
+            problems.append(_forbidden(_MATCH, why))
+    if request.parameter(_INITIAL):
+        problems.append(_forbidden(_INITIAL, f"{_INITIAL} is forbidden for list"))
+    _refuse(problems)
+
+
+def check_watch(request: ApiRequest) -> bool | None:
+    """Return whether a watch wants initial events, None where it does not say."""
+    problems: list[Problem] = []
+    match, initial = request.parameter(_MATCH), request.parameter(_INITIAL)
+    if initial and match != _NOT_OLDER:
+        why = f"{_INITIAL} requires setting {_MATCH} to {_NOT_OLDER}"
+        problems.append(_forbidden(_MATCH, why))
+    if match:
+        if not initial:
+            why = f"{_MATCH} is forbidden for watch unless {_INITIAL} is provided"
+            problems.append(_forbidden(_MATCH, why))
+        if match != _NOT_OLDER:
+            problems.append(_unsupported(match, f'"{_NOT_OLDER}"'))
+        if request.parameter("continue"):
+            problems.append(_forbidden(_MATCH, f"{_MATCH} is forbidden when continue is provided"))
+    _refuse(problems)
+    return request.flag(_INITIAL) if initial else None
+
+
+def _unsupported(match: str, supported: str) -> Problem:
+    text = f'Unsupported value: "{match}": supported values: {supported}'
+    return ("FieldValueNotSupported", _MATCH, text)
+
+
+def version_of(text: str) -> int:
+    """Return a resourceVersion as a number, 0 where it is absent; ValueError says what it is."""
+    if not text:
+        return 0
+    why = ""
+    if not text.isascii() or not text.isdigit():
+        why = "invalid syntax"
+    elif int(text[:30]) > _MAX_UINT64:
+        why = "value out of range"
+    if why:
+        parsed = f'strconv.ParseUint: parsing "{text}": {why}'
+        raise ValueError(f'resourceVersion: Invalid value: "{text}": {parsed}')
+    return int(text)
+
+
+def whole(request: ApiRequest, name: str) -> int:
+    """Return a number of the query, 0 where it is absent."""
+    text = request.parameter(name)
+    if not text:
+        return 0
+    body = text[1:] if text[0] in "+-" else text
+    why = ""
+    if not body.isascii() or not body.isdigit():
+        why = "invalid syntax"
+    elif not -(2**63) <= int(text[:30]) < 2**63:
+        why = "value out of range"
+    if why:
+        raise refusals.bad_request(f'strconv.ParseInt: parsing "{text}": {why}')
+    return int(text)

@@ -1,0 +1,123 @@
+"""The life of namespaces: what they are born with, and how they end."""
+
+# kube-controller-manager: pkg/controller/namespace, pkg/controller/serviceaccount
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from mooring.apiserver import bootstrap, deleting
+from mooring.apiserver.resource_store import ADDED, DELETED, StoreEvent
+from mooring.apiserver.resource_table import Served
+from mooring.apiserver.server_state import ServerState
+
+Object = dict[str, Any]
+
+ROOT_CA = "kube-root-ca.crt"
+_PLACE = "/namespaces"
+_AGAIN = 1.0
+
+
+class NamespaceLifecycle:
+    """Give new namespaces their service account, and empty those that are deleted."""
+
+    def __init__(self, cluster: ServerState) -> None:
+        self._cluster = cluster
+        self._authority = b""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stop = cluster.store.listen(_PLACE, self._seen)
+
+    def start(self) -> None:
+        """Look at the namespaces that are there already."""
+        for stored in list(self._cluster.store.items(_PLACE)):
+            if stored.object["metadata"].get("deletionTimestamp"):
+                self._finish(stored.key)
+            else:
+                self._furnish(stored.key)
+
+    def publish(self, authority: bytes) -> None:
+        """Give every namespace the authority's certificate, for pods to read."""
+        self._authority = authority
+        for stored in list(self._cluster.store.items(_PLACE)):
+            if not stored.object["metadata"].get("deletionTimestamp"):
+                self._furnish(stored.key)
+
+    async def stop(self) -> None:
+        """Do no more."""
+        self._stop()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _seen(self, event: StoreEvent) -> None:
+        old = event.old.object["metadata"] if event.old is not None else {}
+        if event.type == ADDED:
+            self._furnish(event.stored.key)
+        elif (
+            event.type != DELETED
+            and event.stored.object["metadata"].get("deletionTimestamp")
+            and not old.get("deletionTimestamp")
+        ):
+            self._finish(event.stored.key)
+
+    def _furnish(self, name: str) -> None:
+        metadata = {"name": "default", "namespace": name}
+        bootstrap.ensure(self._cluster, "", "v1", "serviceaccounts", {"metadata": metadata})
+        if not self._authority:
+            return
+        trust = {
+            "metadata": {"name": ROOT_CA, "namespace": name},
+            "data": {"ca.crt": self._authority.decode()},
+        }
+        bootstrap.ensure(self._cluster, "", "v1", "configmaps", trust)
+
+    def _finish(self, name: str) -> None:
+        task = asyncio.get_running_loop().create_task(self._empty(name))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _empty(self, name: str) -> None:
+        """Delete what a namespace holds until nothing is left, then the namespace."""
+        while await self._delete_contents(name):
+            await asyncio.sleep(_AGAIN)
+        live = self._cluster.store.get(_PLACE, name)
+        if live is None:
+            return
+        obj = deleting.copy_of(live.object)
+        obj["spec"]["finalizers"] = [
+            one for one in obj["spec"].get("finalizers") or () if one != "kubernetes"
+        ]
+        served = self._cluster.catalogue.get("", "v1", "namespaces")
+        assert served is not None
+        if deleting.is_finished(served, obj):
+            deleting.remove(self._cluster, served, live, obj)
+        else:
+            self._cluster.store.put(_PLACE, live.key, obj)
+
+    async def _delete_contents(self, name: str) -> int:
+        """Begin the deletion of everything in a namespace; returns how much is left."""
+        left = 0
+        seen: set[str] = set()
+        for served in self._cluster.catalogue:
+            if not served.namespaced or served.store in seen:
+                continue
+            seen.add(served.store)
+            store = self._cluster.store
+            for key in [stored.key for stored in store.items(served.store, name)]:
+                # Others have their turns: a namespace may hold thousands of pods.
+                await asyncio.sleep(0)
+                stored = store.get(served.store, key)
+                if stored is None:
+                    continue
+                options = self._options(served, stored.object)
+                _, gone = deleting.delete(self._cluster, served, stored, options)
+                left += not gone
+        return left
+
+    def _options(self, served: Served, obj: Object) -> Object:
+        # Nobody ends a pod on a node that does not exist; the pod collector would force it.
+        node = (obj.get("spec") or {}).get("nodeName") if served.store == "/pods" else None
+        if node and self._cluster.store.get("/nodes", node) is None:
+            return {"gracePeriodSeconds": 0}
+        return {"propagationPolicy": "Background"}

@@ -1,0 +1,121 @@
+"""What a pod gets when it is created: phase, quality of service, conditions."""
+
+# kube-apiserver: pkg/registry/core/pod/strategy.go, pkg/apis/core/v1/helper/qos/qos.go
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from mooring.api.quantity import parse_nanos
+from mooring.apiserver.object_status import set_condition
+from mooring.apiserver.server_state import ServerState
+
+Object = dict[str, Any]
+
+GATED = "Scheduling is blocked due to non-empty scheduling gates"
+_WRITTEN = ("managedFields", "resourceVersion")
+_COUNTED = ("cpu", "memory")
+
+
+def prepare_create(cluster: ServerState, pod: Object) -> None:
+    """Give a new pod its status."""
+    status: Object = {"phase": "Pending", "qosClass": qos_class(pod["spec"])}
+    pod["status"] = status
+    _merge_label_keys(pod)
+    if pod["spec"].get("schedulingGates"):
+        set_condition(
+            cluster,
+            status,
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "reason": "SchedulingGated",
+                "message": GATED,
+            },
+        )
+
+
+def _merge_label_keys(pod: Object) -> None:
+    """Write the label keys that affinity and spreading must match into their selectors."""
+    labels = pod["metadata"].get("labels") or {}
+    spec = pod["spec"]
+    for name in ("podAffinity", "podAntiAffinity"):
+        affinity = (spec.get("affinity") or {}).get(name) or {}
+        required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+        weighted = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        preferred = (one.get("podAffinityTerm") or {} for one in weighted)
+        for term in (*required, *preferred):
+            _merge(term, "matchLabelKeys", "In", labels)
+            _merge(term, "mismatchLabelKeys", "NotIn", labels)
+    for constraint in spec.get("topologySpreadConstraints") or ():
+        _merge(constraint, "matchLabelKeys", "In", labels)
+
+
+def _merge(term: Object, name: str, operator: str, labels: Object) -> None:
+    selector = term.get("labelSelector")
+    if selector is None:
+        return
+    for key in term.get(name) or ():
+        if key in labels:
+            wanted = {"key": key, "operator": operator, "values": [labels[key]]}
+            selector.setdefault("matchExpressions", []).append(wanted)
+
+
+def prepare_status(pod: Object, old: Object) -> None:
+    """Keep what a write of the status must not change."""
+    if "ownerReferences" in old["metadata"]:
+        pod["metadata"]["ownerReferences"] = old["metadata"]["ownerReferences"]
+    else:
+        pod["metadata"].pop("ownerReferences", None)
+    before = old.get("status") or {}
+    status = pod.setdefault("status", {})
+    if not status.get("qosClass") and before.get("qosClass"):
+        status["qosClass"] = before["qosClass"]
+
+
+def prepare_part(pod: Object, old: Object, part: str) -> None:
+    """Keep all of a pod but what a subresource may change."""
+    # kube-apiserver: pkg/registry/core/pod/strategy.go, dropNonResizeUpdates and its like
+    metadata = {key: pod["metadata"][key] for key in _WRITTEN if key in pod["metadata"]}
+    given, spec = pod["spec"], copy.deepcopy(old["spec"])
+    if part == "ephemeralcontainers":
+        spec.pop("ephemeralContainers", None)
+        if given.get("ephemeralContainers"):
+            spec["ephemeralContainers"] = given["ephemeralContainers"]
+    else:
+        for field in ("containers", "initContainers"):
+            there = given.get(field) or []
+            if len(there) != len(spec.get(field) or ()):
+                spec[field] = there
+                continue
+            for one, new in zip(spec.get(field) or (), there, strict=True):
+                if one["name"] != new["name"]:
+                    spec[field] = there
+                    break
+                one["resources"] = new.get("resources") or {}
+    pod["metadata"] = old["metadata"] | metadata
+    pod["spec"] = spec
+
+
+def qos_class(spec: Object) -> str:
+    """Return a pod's quality of service."""
+    if (resources := spec.get("resources")) is not None:
+        holders = [resources]
+    else:
+        containers = (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
+        holders = [one.get("resources") or {} for one in containers]
+    requests: dict[str, int] = {}
+    limits: dict[str, int] = {}
+    guaranteed = True
+    for holder in holders:
+        for kind, total in (("requests", requests), ("limits", limits)):
+            for name, text in (holder.get(kind) or {}).items():
+                amount = parse_nanos(text)
+                if name in _COUNTED and amount > 0:
+                    total[name] = total.get(name, 0) + amount
+        bounded = {name for name, text in (holder.get("limits") or {}).items() if parse_nanos(text)}
+        guaranteed = guaranteed and bounded.issuperset(_COUNTED)
+    if not requests and not limits:
+        return "BestEffort"
+    return "Guaranteed" if guaranteed and requests == limits else "Burstable"

@@ -1,0 +1,164 @@
+"""Carry out a patch request on an object: read the patch, apply it, decode what comes of it."""
+
+# apiserver: pkg/endpoints/handlers/patch.go
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, Final
+
+from mooring.apiserver.go_text import go_text
+from mooring.apiserver.patch.field_set import compact
+from mooring.apiserver.patch.json_patch import apply_json_patch, read_json_patch
+from mooring.apiserver.patch.merge_patch import apply_merge_patch, read_merge_patch
+from mooring.apiserver.patch.strategic import apply_strategic_patch
+from mooring.apiserver.refusals import Refusal, invalid
+from mooring.apiserver.schema.canonical import DecodeError, Object, convert, decode
+from mooring.apiserver.schema.decoding import strict_error
+from mooring.apiserver.schema.table import STRUCT, StructType, TypeKind
+
+JSON_PATCH: Final = "application/json-patch+json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
+APPLY_PATCH: Final = "application/apply-patch+yaml"
+
+STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
+
+Decoded = tuple[Object, list[str]]
+Decoder = Callable[[Object], Decoded]
+"""Turns a patched object into a canonical one and its strict errors; raises DecodeError."""
+
+
+def patch_object(
+    type: StructType | None,
+    live: Object,
+    data: bytes,
+    media_type: str,
+    directive: str = WARN,
+    decoder: Decoder | None = None,
+    kept: Collection[str] = (),
+) -> tuple[Object, list[str]]:
+    """Return a live object with a patch applied, canonical, and the warnings to give.
+
+    `directive` is the request's fieldValidation. `decoder` replaces the decoding by `type`, for
+    custom resources, which know no strategic patches. `kept` are the fields that the write cannot
+    change: where the patch leaves one alone, the result has it as it is in the live object, shared.
+    """
+    patch: Any = None
+    custom = decoder is not None
+    if media_type == JSON_PATCH:
+        operations, errors = read_json_patch(data)
+        patched = apply_json_patch(live, operations)
+    elif media_type == STRATEGIC_PATCH:
+        patch, errors = read_merge_patch(data, prefix="")
+        patched = apply_strategic_patch(type, live, patch)
+    else:
+        patch, errors = read_merge_patch(data)
+        patched = apply_merge_patch(live, patch)
+    if directive == IGNORE:
+        errors = []
+    if decoder is None:
+        assert type is not None
+        found = type
+        reader = convert if media_type == STRATEGIC_PATCH else decode
+        decoder = lambda value: _around(lambda rest: reader(found, rest), value, live, kept)  # noqa: E731
+
+    # Custom resources are maps to the server: all their keys are sorted.
+    kind = TypeKind(STRUCT, type=type) if type is not None and not custom else None
+
+    def refuse(why: str) -> Refusal:
+        strategic = media_type == STRATEGIC_PATCH
+        return _refuse(go_text(patch) if strategic else _marshalled(kind, live, patched), why)
+
+    try:
+        if not isinstance(patched, dict):
+            raise DecodeError("Object 'Kind' is missing")
+        if not custom and media_type != STRATEGIC_PATCH:
+            _check_kind(live, patched)
+        result, unknown = decoder(patched)
+    except DecodeError as error:
+        raise refuse(str(error)) from None
+    if directive != IGNORE:
+        errors = errors + unknown
+    if errors and directive == STRICT:
+        raise refuse(strict_error(errors))
+    return result, errors
+
+
+def _check_kind(live: Object, patched: Object) -> None:
+    """Refuse a patch that makes an object one of another kind."""
+    version, kind = (patched.get(name) for name in ("apiVersion", "kind"))
+    if kind == live.get("kind") and version == live.get("apiVersion"):
+        return
+    if not kind:
+        raise DecodeError("Object 'Kind' is missing")
+    if not isinstance(version, str) or version != live.get("apiVersion"):
+        scheme = 'in scheme "pkg/runtime/scheme.go:111"'
+        raise DecodeError(f'no kind "{kind}" is registered for version "{version}" {scheme}')
+    group, _, name = version.rpartition("/")
+    target = f"{group or 'core'}.{live['kind']}"
+    raise DecodeError(f"converting ({name}.{kind}) to ({target}): unknown conversion")
+
+
+def _marshalled(kind: TypeKind | None, live: Any, patched: Any) -> Any:
+    """Return a patched object as it is shown: the keys of what a patch touched are sorted."""
+    if patched == live:
+        return _ordered(kind, patched)
+    if isinstance(patched, dict):
+        there = live if isinstance(live, dict) else {}
+        return {
+            key: _marshalled(_inner(kind, key), there.get(key), patched[key])
+            for key in sorted(patched)
+        }
+    if isinstance(patched, list) and isinstance(live, list) and len(patched) == len(live):
+        item = kind.item if kind is not None else None
+        return [_marshalled(item, *pair) for pair in zip(live, patched, strict=True)]
+    return patched
+
+
+def _ordered(kind: TypeKind | None, value: Any) -> Any:
+    """Return a value with its fields in the order of its type, and the keys of maps sorted."""
+    if isinstance(value, list):
+        return [_ordered(kind.item if kind is not None else None, item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    keys = sorted(value)
+    if kind is not None and kind.form == STRUCT and kind.type is not None:
+        known = [name for name in kind.type.fields if name in value]
+        keys = list(dict.fromkeys((*known, *keys)))
+    return {key: _ordered(_inner(kind, key), value[key]) for key in keys}
+
+
+def _inner(kind: TypeKind | None, key: str) -> TypeKind | None:
+    if kind is None:
+        return None
+    if kind.form == STRUCT and kind.type is not None:
+        field = kind.type.fields.get(key)
+        return field.kind if field is not None else None
+    return kind.item
+
+
+def _around(decoder: Decoder, value: Object, live: Object, kept: Collection[str]) -> Decoded:
+    """Decode all but the fields that are kept and still those of the live object.
+
+    The owners of fields are never changed in place, and most of the metadata.
+    """
+    shared = {name: live[name] for name in kept if name in live and value.get(name) is live[name]}
+    rest = {key: item for key, item in value.items() if key not in shared}
+    metadata = rest.get("metadata")
+    owners = (live.get("metadata") or {}).get("managedFields")
+    if metadata.__class__ is dict and owners and metadata.get("managedFields") is owners:
+        rest["metadata"] = {key: metadata[key] for key in metadata if key != "managedFields"}
+    else:
+        owners = None
+    decoded, errors = decoder(rest)
+    decoded |= shared
+    if owners is not None:
+        decoded["metadata"]["managedFields"] = owners
+    return {key: decoded[key] for key in value if key in decoded} | decoded, errors
+
+
+def _refuse(shown: Any, why: str) -> Refusal:
+    text = shown if isinstance(shown, str) else compact(shown)
+    message = f"Invalid value: {compact(text)}: {why}"
+    return invalid("", "", "", [("FieldValueInvalid", "patch", message)])

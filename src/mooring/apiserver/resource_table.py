@@ -1,0 +1,198 @@
+"""The resources that the server serves, built in and custom, found by path and for discovery."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from mooring.apiserver.schema.custom_schema import CustomKind
+from mooring.apiserver.schema.table import ServedResource, StructType, Table
+
+DISABLED = frozenset(
+    {
+        "admissionregistration.k8s.io/v1alpha1",
+        "admissionregistration.k8s.io/v1beta1",
+        "certificates.k8s.io/v1alpha1",
+        "certificates.k8s.io/v1beta1",
+        "coordination.k8s.io/v1alpha2",
+        "coordination.k8s.io/v1beta1",
+        "networking.k8s.io/v1beta1",
+        "resource.k8s.io/v1alpha3",
+        "resource.k8s.io/v1beta1",
+        "resource.k8s.io/v1beta2",
+        "scheduling.k8s.io/v1alpha2",
+        "storage.k8s.io/v1beta1",
+    }
+)
+"""The group versions that kube-apiserver 1.36 serves only when it is told to."""
+
+
+@dataclass(slots=True, eq=False)
+class Served:
+    """Hold one resource in one version.
+
+    `store` names where its objects are kept: versions of a resource share one place.
+    """
+
+    group: str
+    version: str
+    name: str
+    kind: str
+    singular: str
+    namespaced: bool
+    verbs: tuple[str, ...]
+    short_names: tuple[str, ...]
+    categories: tuple[str, ...]
+    hash: str
+    type: StructType | None
+    subresources: dict[str, ServedResource] = field(default_factory=dict)
+    custom: CustomKind | None = None
+    """What its definition says, None for a built-in kind."""
+    list_kind: str = ""
+    warning: str = ""
+    """What a custom resource's clients are told, where its version is deprecated."""
+
+    @property
+    def group_version(self) -> str:
+        """Return `apps/v1`, or `v1` for the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def store(self) -> str:
+        """Return the name of the place that keeps the objects."""
+        # Events of both groups are one thing.
+        if self.name == "events" and self.group == "events.k8s.io":
+            return "/events"
+        return f"{self.group}/{self.name}"
+
+
+class Catalogue:
+    """Hold the resources that are served. `revision` grows when they change."""
+
+    def __init__(self, table: Table, enabled: Iterable[str] = ()) -> None:
+        self.table = table
+        self.revision = 0
+        self._served: dict[tuple[str, str, str], Served] = {}
+        self._versions: dict[str, list[str]] = {}
+        wanted = set(enabled)
+        for group_version in table.group_versions:
+            if group_version in DISABLED and group_version not in wanted:
+                continue
+            for one in _built_in(table, group_version):
+                self.add(one)
+
+    def add(self, served: Served) -> None:
+        """Serve a resource."""
+        self._served[served.group, served.version, served.name] = served
+        versions = self._versions.setdefault(served.group, [])
+        if served.version not in versions:
+            versions.append(served.version)
+            versions.sort(key=version_rank)
+        self.revision += 1
+
+    def remove(self, group: str, name: str) -> None:
+        """Serve a resource no more, in any version."""
+        for key in [k for k in self._served if (k[0], k[2]) == (group, name)]:
+            del self._served[key]
+        left = {key[1] for key in self._served if key[0] == group}
+        versions = [v for v in self._versions.get(group, []) if v in left]
+        if versions:
+            self._versions[group] = versions
+        else:
+            self._versions.pop(group, None)
+        self.revision += 1
+
+    def get(self, group: str, version: str, name: str) -> Served | None:
+        """Return a resource, or None where it is not served."""
+        return self._served.get((group, version, name))
+
+    def has(self, group: str, version: str) -> bool:
+        """Tell whether a group version is served."""
+        return version in self._versions.get(group, ())
+
+    def find_kind(self, group_version: str, kind: str) -> Served | None:
+        """Return the resource of a kind, or None where it is not served."""
+        group, _, version = group_version.rpartition("/")
+        for one in self._served.values():
+            if (one.group, one.version, one.kind) == (group, version, kind):
+                return one
+        return None
+
+    def preferred(self, group: str, name: str) -> Served | None:
+        """Return a resource in the best version that is served."""
+        for version in self._versions.get(group, ()):
+            if found := self._served.get((group, version, name)):
+                return found
+        return None
+
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """Return the versions of each group, best first; the core group is empty text."""
+        return self._versions
+
+    def of(self, group: str, version: str) -> Iterator[Served]:
+        """Yield the resources of a group version."""
+        for (g, v, _), served in self._served.items():
+            if (g, v) == (group, version):
+                yield served
+
+    def __iter__(self) -> Iterator[Served]:
+        return iter(tuple(self._served.values()))
+
+
+def custom_resource(custom: CustomKind) -> Served:
+    """Return the resource of one version of a custom resource definition."""
+    main, *parts = custom.resources
+    return Served(
+        group=custom.group,
+        version=custom.version,
+        name=main.name,
+        kind=custom.kind,
+        singular=custom.singular,
+        namespaced=custom.namespaced,
+        verbs=main.verbs,
+        short_names=custom.short_names,
+        categories=custom.categories,
+        hash="",
+        type=custom.type,
+        subresources={part.name.partition("/")[2]: part for part in parts},
+        custom=custom,
+        list_kind=custom.list_kind,
+    )
+
+
+def version_rank(version: str) -> tuple[int, int, int, str]:
+    """Return a key that sorts versions best first: v2, v1, v1beta2, v1alpha1, others."""
+    # apimachinery: pkg/version/helpers.go
+    match = re.fullmatch(r"v(\d+)(?:(alpha|beta)(\d+))?", version)
+    if match is None:
+        return (3, 0, 0, version)
+    major, stage, minor = match.groups()
+    rank = {None: 0, "beta": 1, "alpha": 2}[stage]
+    return (rank, -int(major), -int(minor or 0), "")
+
+
+def _built_in(table: Table, group_version: str) -> list[Served]:
+    group, _, version = group_version.rpartition("/")
+    found: dict[str, Served] = {}
+    for resource in table.resources(group_version):
+        name, _, subresource = resource.name.partition("/")
+        if subresource:
+            found[name].subresources[subresource] = resource
+            continue
+        found[name] = Served(
+            group=group,
+            version=version,
+            name=name,
+            kind=resource.kind,
+            singular=resource.singular,
+            namespaced=resource.namespaced,
+            verbs=resource.verbs,
+            short_names=resource.short_names,
+            categories=resource.categories,
+            hash=resource.storage_version_hash,
+            type=table.find(group_version, resource.kind),
+            list_kind=f"{resource.kind}List",
+        )
+    return list(found.values())

@@ -1,0 +1,80 @@
+"""The OpenAPI v2 document, which kubectl takes as protobuf alone.
+
+It is asked for kinds that the v3 documents say nothing about how to validate: those that cannot be
+patched; and by `kubectl explain --output=plaintext-openapiv2`. Of the paths it has the one by which
+kubectl tells that the server validates fields.
+"""
+
+# gnostic-models: openapiv2/OpenAPIv2.proto
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+from mooring.apiserver.schema.openapi import Schema, document
+from mooring.apiserver.schema.table import types
+from mooring.client.protobuf import field
+
+MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+
+_REF = "#/components/schemas/"
+
+
+def _text(number: int, text: str) -> bytes:
+    return field(number, text.encode())
+
+
+@cache
+def document_v2() -> bytes:
+    """Return the document."""
+    schemas: dict[str, Schema] = {}
+    for group_version in types().group_versions:
+        schemas |= document(group_version)["components"]["schemas"]
+    definitions = b"".join(
+        field(1, _text(1, name) + field(2, _schema(schema)))
+        for name, schema in sorted(schemas.items())
+    )
+    info = _text(1, "Kubernetes") + _text(2, "v1.36.4")
+    return _text(1, "2.0") + field(2, info) + field(8, _paths()) + field(9, definitions)
+
+
+def _paths() -> bytes:
+    """Return the patching of namespaces, with the parameter that asks for validation."""
+    # cli-runtime: pkg/resource/query_param_verifier.go
+    parameter = _text(2, "query") + _text(4, "fieldValidation")
+    gvk = json.dumps({"group": "", "kind": "Namespace", "version": "v1"})
+    operation = field(8, field(1, field(2, field(3, parameter))))
+    operation += field(9, b"") + field(13, _extension("x-kubernetes-group-version-kind", gvk))
+    item = _text(1, "/api/v1/namespaces/{name}") + field(2, field(8, operation))
+    return field(2, item)
+
+
+def _extension(name: str, value: str) -> bytes:
+    return _text(1, name) + field(2, _text(2, value))
+
+
+def _schema(schema: Schema) -> bytes:
+    if "allOf" in schema:
+        schema = schema["allOf"][0]
+    out = b""
+    if "$ref" in schema:
+        return _text(1, schema["$ref"].replace(_REF, "#/definitions/"))
+    if "format" in schema:
+        out += _text(2, schema["format"])
+    for name in schema.get("required", ()):
+        out += _text(19, name)
+    if isinstance(additional := schema.get("additionalProperties"), dict):
+        out += field(21, field(1, _schema(additional)))
+    kind = schema.get("type") or ("string" if "oneOf" in schema else "")
+    if kind:
+        out += field(22, _text(1, kind))
+    if "items" in schema:
+        out += field(23, field(1, _schema(schema["items"])))
+    if properties := schema.get("properties"):
+        named = (_text(1, name) + field(2, _schema(one)) for name, one in properties.items())
+        out += field(25, b"".join(field(1, one) for one in named))
+    for key, value in schema.items():
+        if key.startswith("x-kubernetes-"):
+            out += field(31, _extension(key, json.dumps(value)))
+    return out

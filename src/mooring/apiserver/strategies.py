@@ -1,0 +1,365 @@
+"""What each kind does to its objects when they are written: status, generation, checks."""
+
+# kube-apiserver: pkg/registry/*/*/strategy.go
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from mooring.apiserver import (
+    admission,
+    custom_resource_definitions,
+    new_pods,
+    refusals,
+    service_addresses,
+    validation,
+)
+from mooring.apiserver.defaults import set_defaults
+from mooring.apiserver.patch import managed
+from mooring.apiserver.patch.field_set import FieldSet
+from mooring.apiserver.refusals import Refusal
+from mooring.apiserver.resource_table import Served
+from mooring.apiserver.schema.canonical import zero
+from mooring.apiserver.schema.structural import set_custom_defaults
+from mooring.apiserver.server_state import ServerState
+from mooring.apiserver.validation.custom_objects import check_custom
+
+Object = dict[str, Any]
+
+_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+_CLAIMS = ("resource.k8s.io/resourceclaims", "resource.k8s.io/resourceclaimtemplates")
+_ADMIN_LABEL = "resource.kubernetes.io/admin-access"
+_STATUS_PARTS = ("status", "approval")
+_TRACKED = ("managedFields", "resourceVersion")
+_DATA_SOURCES = (
+    ("", "PersistentVolumeClaim"),
+    ("snapshot.storage.k8s.io", "VolumeSnapshot"),
+)
+"""What a claim's dataSource may name; all else goes into dataSourceRef."""
+_PRIORITY_CLASSES = "scheduling.k8s.io/priorityclasses"
+_KEEPS_STATUS = frozenset({"/nodes", "/events"})
+_GENERATION = frozenset(
+    {
+        "/pods",
+        "/podtemplates",
+        "/replicationcontrollers",
+        "apps/deployments",
+        "apps/replicasets",
+        "apps/statefulsets",
+        "apps/daemonsets",
+        "batch/jobs",
+        "batch/cronjobs",
+        "policy/poddisruptionbudgets",
+        "networking.k8s.io/ingresses",
+        "networking.k8s.io/ingressclasses",
+        "networking.k8s.io/networkpolicies",
+        _PRIORITY_CLASSES,
+        "scheduling.k8s.io/podgroups",
+        "scheduling.k8s.io/workloads",
+        "discovery.k8s.io/endpointslices",
+        "resource.k8s.io/deviceclasses",
+        "resource.k8s.io/resourceslices",
+        "resource.k8s.io/devicetaintrules",
+        "apiextensions.k8s.io/customresourcedefinitions",
+        "flowcontrol.apiserver.k8s.io/flowschemas",
+        "flowcontrol.apiserver.k8s.io/prioritylevelconfigurations",
+        "admissionregistration.k8s.io/mutatingwebhookconfigurations",
+        "admissionregistration.k8s.io/validatingwebhookconfigurations",
+        "admissionregistration.k8s.io/validatingadmissionpolicies",
+        "admissionregistration.k8s.io/validatingadmissionpolicybindings",
+        "admissionregistration.k8s.io/mutatingadmissionpolicies",
+        "admissionregistration.k8s.io/mutatingadmissionpolicybindings",
+    }
+)
+
+
+def reset_fields(served: Served, subresource: str) -> FieldSet:
+    """Return the fields that a request cannot set."""
+    if served.custom is not None:
+        return managed.custom_reset_fields(served.custom, subresource)
+    return managed.reset_fields(served.kind, "status" in served.subresources, subresource)
+
+
+def kept_fields(obj: Object, subresource: str) -> Collection[str]:
+    """Return the fields of an object that a write cannot change: `prepare_update` keeps them."""
+    if subresource in _STATUS_PARTS:
+        return obj.keys() - {"status", "metadata"}
+    return ()
+
+
+def default(served: Served, obj: Object) -> None:
+    """Fill in what the API server fills in."""
+    if served.custom is None:
+        set_defaults(obj["apiVersion"], obj["kind"], obj)
+    elif served.custom.schema is not None:
+        set_custom_defaults(served.custom.schema, obj)
+
+
+def prepare_create(
+    cluster: ServerState, served: Served, obj: Object, *, dry_run: bool = False
+) -> None:
+    """Make a new object ready for the store."""
+    if "status" in served.subresources and served.store not in _KEEPS_STATUS:
+        _empty_status(served, obj)
+    if served.store in _GENERATION or served.custom is not None:
+        obj["metadata"]["generation"] = 1
+    if served.store == "/services":
+        service_addresses.prepare(cluster, obj, dry_run=dry_run)
+    elif served.store == custom_resource_definitions.RESOURCE and dry_run:
+        custom_resource_definitions.prepare_dry_run(obj)
+    elif (prepare := _CREATES.get(served.store)) is not None:
+        prepare(cluster, obj)
+
+
+def _empty_status(served: Served, obj: Object) -> None:
+    field = served.type.fields.get("status") if served.type is not None else None
+    obj.pop("status", None)
+    if field is not None and field.always:
+        obj["status"] = zero(field.kind)
+
+
+def _namespace(cluster: ServerState, obj: Object) -> None:
+    obj["status"] = {"phase": "Active"}
+    spec = obj.setdefault("spec", {})
+    if "kubernetes" not in (spec.get("finalizers") or ()):
+        spec["finalizers"] = [*(spec.get("finalizers") or ()), "kubernetes"]
+
+
+def _volume(cluster: ServerState, obj: Object) -> None:
+    obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": cluster.timestamp()}
+
+
+def _claim(cluster: ServerState, obj: Object) -> None:
+    obj["status"] = {"phase": "Pending"}
+    _same_sources(obj["spec"])
+
+
+def _same_sources(spec: Object) -> None:
+    """Have both fields for a claim's data source say the same, where one is not set."""
+    # kube-apiserver: pkg/api/persistentvolumeclaim/util.go, NormalizeDataSources
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if (reference or {}).get("namespace"):  # its feature is off
+        del spec["dataSourceRef"]
+        reference = None
+    if source is not None and reference is None:
+        kind = (source.get("apiGroup") or "", source.get("kind"))
+        if kind not in _DATA_SOURCES:
+            del spec["dataSource"]
+            return
+    if source is not None and reference is None:
+        spec["dataSourceRef"] = {"apiGroup": None} | source
+    elif reference is not None and source is None:
+        spec["dataSource"] = {"apiGroup": None} | reference
+
+
+def _job(cluster: ServerState, obj: Object) -> None:
+    """Give a job a selector of its own, unless it brings one."""
+    # kube-apiserver: pkg/registry/batch/job/strategy.go, generateSelector
+    spec, metadata = obj["spec"], obj["metadata"]
+    if spec.get("manualSelector"):
+        return
+    template = spec.setdefault("template", {}).setdefault("metadata", {})
+    # Labels that the job has from its template are the same map in Go: it gets these as well.
+    shared = bool(template.get("labels")) and metadata.get("labels") == template["labels"]
+    labels = template.setdefault("labels", {})
+    named = (("job-name", metadata.get("name", "")), ("controller-uid", metadata["uid"]))
+    for name, value in named:
+        labels.setdefault(name, value)
+        labels.setdefault(f"batch.kubernetes.io/{name}", value)
+    selector = spec.setdefault("selector", {}).setdefault("matchLabels", {})
+    selector.setdefault("batch.kubernetes.io/controller-uid", metadata["uid"])
+    if shared or not metadata.get("labels"):
+        metadata["labels"] = dict(labels)
+
+
+def _slice(cluster: ServerState, obj: Object) -> None:
+    """Note since when devices are tainted."""
+    for device in obj["spec"].get("devices") or ():
+        for taint in device.get("taints") or ():
+            taint.setdefault("timeAdded", cluster.timestamp())
+
+
+def _admin_problems(cluster: ServerState, served: Served, obj: Object) -> list[validation.Problem]:
+    """Refuse access for administrators outside of namespaces that are labelled for it."""
+    # kube-apiserver: pkg/registry/resource/utils.go, AuthorizedForAdmin
+    if served.store not in _CLAIMS:
+        return []
+    name = obj["metadata"].get("namespace") or ""
+    namespace = cluster.lookup("/namespaces", "", name) or {"metadata": {}}
+    if (namespace["metadata"].get("labels") or {}).get(_ADMIN_LABEL) == "true":
+        return []
+    spec = obj["spec"].get("spec") if served.store == _CLAIMS[1] else obj["spec"]
+    requests = ((spec or {}).get("devices") or {}).get("requests") or ()
+    why = (
+        f"admin access to devices requires the `{_ADMIN_LABEL}: true` label on the containing "
+        "namespace"
+    )
+    return [
+        ("FieldValueForbidden", f"spec.devices.requests[{i}].adminAccess", f"Forbidden: {why}")
+        for i, request in enumerate(requests)
+        if (request.get("exactly") or {}).get("adminAccess")
+    ]
+
+
+def _account(cluster: ServerState, obj: Object) -> None:
+    """Keep the names alone of an account's secrets."""
+    # kube-apiserver: pkg/registry/core/serviceaccount/strategy.go, cleanSecretReferences
+    for secret in obj.get("secrets") or ():
+        for name in set(secret) - {"name"}:
+            del secret[name]
+
+
+_CREATES: dict[str, Callable[[ServerState, Object], None]] = {
+    "/namespaces": _namespace,
+    "/pods": new_pods.prepare_create,
+    "/persistentvolumes": _volume,
+    "/serviceaccounts": _account,
+    "resource.k8s.io/resourceslices": _slice,
+    "/persistentvolumeclaims": _claim,
+    "batch/jobs": _job,
+    custom_resource_definitions.RESOURCE: custom_resource_definitions.prepare,
+}
+
+
+def check_create(cluster: ServerState, served: Served, obj: Object) -> None:
+    """Refuse a new object that does not validate."""
+    if served.custom is not None:
+        problems = check_custom(served.custom, obj)
+        problems += custom_resource_definitions.check_scale(served.custom, obj)
+    else:
+        problems = validation.check_create(_asked(served, obj), obj["kind"], obj)
+        problems += _admin_problems(cluster, served, obj)
+    _refuse(served, obj, problems)
+
+
+def _asked(served: Served, obj: Object) -> str:
+    """Return the version by whose rules an object is checked: for events, the request's."""
+    version: str = served.group_version if served.store == "/events" else obj["apiVersion"]
+    return version
+
+
+def _refuse(served: Served, obj: Object, problems: list[validation.Problem]) -> None:
+    if problems:
+        name = obj["metadata"].get("name") or ""
+        group = "" if served.store == "/events" else served.group
+        raise refusals.invalid(served.kind, group, name, problems)
+
+
+def prepare_update(
+    cluster: ServerState, served: Served, obj: Object, old: Object, subresource: str
+) -> None:
+    """Keep what a write must not change, and count the generation."""
+    if subresource in _STATUS_PARTS:
+        for name in (set(obj) | set(old)) - {"status", "metadata"}:
+            _keep(obj, old, name)
+        _keep_metadata(served, obj, old)
+        return
+    if "status" in served.subresources:
+        _keep(obj, old, "status")
+    if served.store == "/pods" and subresource in ("resize", "ephemeralcontainers"):
+        new_pods.prepare_part(obj, old, subresource)
+    if served.store == "/namespaces" and subresource != "finalize":
+        _keep(obj, old, "spec")
+    if served.store == "/services":
+        service_addresses.prepare(cluster, obj, old)
+    elif served.store == custom_resource_definitions.RESOURCE:
+        custom_resource_definitions.prepare(cluster, obj)
+    elif served.store == "/serviceaccounts":
+        _account(cluster, obj)
+    elif served.store == "/persistentvolumeclaims":
+        _same_sources(obj["spec"])
+    elif served.store == "certificates.k8s.io/certificatesigningrequests":
+        _keep(obj, old, "spec")
+    elif served.store == "apps/daemonsets":
+        _count_template(obj, old)
+    counted = served.store in _GENERATION and served.store != _PRIORITY_CLASSES
+    counted = counted or served.store == "storage.k8s.io/csidrivers"
+    if counted or served.custom is not None:
+        ignored = ("metadata", "status")
+        before = {key: value for key, value in old.items() if key not in ignored}
+        after = {key: value for key, value in obj.items() if key not in ignored}
+        if served.store == "apps/deployments":  # whose rollouts annotations speak of
+            before["annotations"] = old["metadata"].get("annotations") or {}
+            after["annotations"] = obj["metadata"].get("annotations") or {}
+        if before != after:
+            obj["metadata"]["generation"] = int(old["metadata"].get("generation") or 0) + 1
+
+
+def _count_template(obj: Object, old: Object) -> None:
+    """Count the changes of a daemon set's template, as its annotation shows them."""
+    # kube-apiserver: pkg/registry/apps/daemonset/strategy.go, pkg/apis/apps/v1/conversion.go
+    count = int((old["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION) or 0)
+    if obj["spec"].get("template") != old["spec"].get("template"):
+        count += 1
+    annotations = obj["metadata"].get("annotations") or {}
+    obj["metadata"]["annotations"] = annotations | {_TEMPLATE_GENERATION: str(count)}
+
+
+def _keep_metadata(served: Served, obj: Object, old: Object) -> None:
+    """Keep the metadata that a write of the status must not change."""
+    if served.custom is not None:
+        tracked = {k: obj["metadata"][k] for k in _TRACKED if k in obj["metadata"]}
+        kept = {k: v for k, v in old["metadata"].items() if k not in _TRACKED}
+        obj["metadata"] = kept | tracked
+    elif served.store == "apps/deployments":
+        _keep(obj["metadata"], old["metadata"], "labels")
+    elif served.store == "/pods":
+        new_pods.prepare_status(obj, old)
+
+
+def _keep(obj: Object, old: Object, name: str) -> None:
+    if name in old:
+        obj[name] = old[name]
+    else:
+        obj.pop(name, None)
+
+
+def check_update(
+    cluster: ServerState, served: Served, obj: Object, old: Object, subresource: str
+) -> None:
+    """Refuse a changed object that does not validate."""
+    if served.custom is not None:
+        problems = check_custom(served.custom, obj, old)
+        problems += custom_resource_definitions.check_scale(served.custom, obj)
+    else:
+        version = _asked(served, obj)
+        problems = validation.check_update(version, obj["kind"], obj, old, subresource)
+    _refuse(served, obj, problems)
+
+
+def check_delete(cluster: ServerState, served: Served, obj: Object) -> None:
+    """Refuse a deletion that must not be."""
+    refusal = admission.forbid_delete(served.store, obj["metadata"]["name"])
+    if refusal is not None:
+        raise refusal
+
+
+def begin_deletion(cluster: ServerState, served: Served, obj: Object) -> None:
+    """Mark an object whose deletion begins."""
+    if served.store == "/namespaces":
+        obj["status"] = (obj.get("status") or {}) | {"phase": "Terminating"}
+
+
+def namespace_terminating(obj: Object) -> Refusal:
+    """Refuse to delete a namespace twice."""
+    name = obj["metadata"]["name"]
+    return refusals.conflict(
+        "namespaces",
+        "",
+        name,
+        "The system is ensuring all content is removed from this namespace.  Upon completion, "
+        "this namespace will automatically be purged by the system.",
+    )
+
+
+def after_write(cluster: ServerState, served: Served, obj: Object, old: Object | None) -> None:
+    """Do what follows a write."""
+    if served.store == custom_resource_definitions.RESOURCE:
+        custom_resource_definitions.serve(cluster, obj)
+
+
+def after_delete(cluster: ServerState, served: Served, obj: Object) -> None:
+    """Do what follows a deletion."""
+    if served.store == custom_resource_definitions.RESOURCE:
+        custom_resource_definitions.withdraw(cluster, obj)

@@ -1,0 +1,276 @@
+"""Claims to devices, templates of them, and classes of devices."""
+
+# kubernetes: pkg/apis/resource/validation/validation.go; expressions are not compiled
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from mooring.api.names import is_extended_resource
+from mooring.apiserver.validation.field_problems import (
+    Object,
+    Problem,
+    duplicate,
+    each,
+    immutable,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+    too_many,
+)
+from mooring.apiserver.validation.formats import (
+    label_key_problems,
+    label_problems,
+    label_value_problems,
+    subdomain_problems,
+)
+from mooring.apiserver.validation.volume_claims import check_template_metadata
+
+_MODES = ("All", "ExactCount")
+_EFFECTS = ("NoExecute", "NoSchedule", "None")
+_OPERATORS = ("Equal", "Exists")
+_PARAMETERS_LENGTH = 10 * 1024
+_DRIVER_LENGTH = 63
+_IDENTIFIER_LENGTH = 32
+_MOST = 32
+_C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+POSITIVE = "must be greater than zero"
+NO_REQUEST = (
+    "must be the name of a request in the claim or the name of a request and a subrequest "
+    "separated by '/'"
+)
+C_IDENTIFIER = (
+    "a valid C identifier must start with alphabetic character or '_', followed by a string of "
+    "alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for "
+    "validation is '[A-Za-z_][A-Za-z0-9_]*')"
+)
+FULLY_QUALIFIED = "a fully qualified name must be a domain and a name separated by a slash"
+ONE_ATTRIBUTE = (
+    'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are '
+    "set"
+)
+
+
+def check_claim(claim: Object) -> list[Problem]:
+    """Check a claim to devices."""
+    return _claim_spec(claim["spec"], "spec")
+
+
+def check_claim_update(claim: Object, old: Object) -> list[Problem]:
+    """Check the change of a claim: its spec stays."""
+    return immutable("spec", claim["spec"], old["spec"])
+
+
+def check_template(template: Object) -> list[Problem]:
+    """Check a template of claims."""
+    spec = template["spec"]
+    problems = check_template_metadata(spec.get("metadata") or {}, "spec.metadata")
+    return problems + _claim_spec(spec["spec"], "spec.spec")
+
+
+def check_template_update(template: Object, old: Object) -> list[Problem]:
+    """Check the change of a template: its spec stays."""
+    return immutable("spec", template["spec"], old["spec"]) + check_template(template)
+
+
+def _claim_spec(spec: Object, path: str) -> list[Problem]:
+    devices, where = spec.get("devices") or {}, f"{path}.devices"
+    requests: Sequence[Object] = devices.get("requests") or ()
+    names = {request["name"] for request in requests}
+    names |= {
+        f"{request['name']}/{one['name']}"
+        for request in requests
+        for one in request.get("firstAvailable") or ()
+    }
+    problems: list[Problem] = []
+    for field in ("requests", "constraints", "config"):
+        count = len(devices.get(field) or ())
+        if count > _MOST:
+            problems.append(too_many(f"{where}.{field}", count, _MOST))
+    seen: set[str] = set()
+    for i, request in enumerate(requests):
+        problems += _request(request, f"{where}.requests[{i}]")
+        if request["name"] in seen:
+            problems.append(duplicate(f"{where}.requests[{i}]", request["name"]))
+        seen.add(request["name"])
+    for i, constraint in enumerate(devices.get("constraints") or ()):
+        problems += _constraint(constraint, f"{where}.constraints[{i}]", names)
+    for i, config in enumerate(devices.get("config") or ()):
+        at = f"{where}.config[{i}]"
+        problems += _references(config.get("requests") or (), f"{at}.requests", names)
+        problems += check_configuration(config, at)
+    return problems
+
+
+def _request(request: Object, path: str) -> list[Problem]:
+    problems = each(f"{path}.name", request["name"], label_problems(request["name"]))
+    exactly, first = request.get("exactly"), request.get("firstAvailable")
+    if exactly is None and not first:
+        why = "exactly one of `exactly` or `firstAvailable` is required"
+        return [*problems, required(path, why)]
+    if exactly is not None and first:
+        why = (
+            "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"
+        )
+        return [*problems, invalid(path, None, why)]
+    if exactly is not None:
+        return problems + _exact(exactly, f"{path}.exactly")
+    seen: set[str] = set()
+    for i, one in enumerate(first or ()):
+        where, name = f"{path}.firstAvailable[{i}]", one.get("name") or ""
+        problems += each(f"{where}.name", name, label_problems(name))
+        problems += _exact(one, where)
+        if name in seen:
+            problems.append(duplicate(where, name))
+        seen.add(name)
+    return problems
+
+
+def _exact(request: Object, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    name = request.get("deviceClassName", "")
+    if not name:
+        problems.append(required(f"{path}.deviceClassName"))
+    else:
+        problems += each(f"{path}.deviceClassName", name, subdomain_problems(name))
+    mode, count = request.get("allocationMode"), request.get("count", 0)
+    if mode not in _MODES:
+        problems.append(not_supported(f"{path}.allocationMode", mode, _MODES))
+    elif mode == "ExactCount" and count <= 0:
+        problems.append(invalid(f"{path}.count", count, POSITIVE))
+    elif mode == "All" and count:
+        why = "must not be specified when allocationMode is 'All'"
+        problems.append(invalid(f"{path}.count", count, why))
+    for i, toleration in enumerate(request.get("tolerations") or ()):
+        problems += _toleration(toleration, f"{path}.tolerations[{i}]")
+    return problems + _selectors(request.get("selectors") or (), f"{path}.selectors")
+
+
+def _toleration(toleration: Object, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    if key := toleration.get("key"):
+        problems += each(f"{path}.key", key, label_key_problems(key))
+    operator, value = toleration.get("operator") or "", toleration.get("value") or ""
+    if operator == "Exists" and value:
+        why = "must be empty for operator `Exists`"
+        problems.append(invalid(f"{path}.value", value, why))
+    elif operator == "Equal":
+        problems += each(f"{path}.value", value, label_value_problems(value))
+    elif not operator:
+        problems.append(required(f"{path}.operator"))
+    elif operator not in _OPERATORS:
+        problems.append(not_supported(f"{path}.operator", operator, _OPERATORS))
+    effect = toleration.get("effect")
+    if effect and effect not in _EFFECTS:
+        problems.append(not_supported(f"{path}.effect", effect, _EFFECTS))
+    return problems
+
+
+def check_taint(taint: Object, path: str) -> list[Problem]:
+    """Check the taint of a device."""
+    key, effect = taint.get("key") or "", taint.get("effect") or ""
+    problems = each(f"{path}.key", key, label_key_problems(key))
+    if value := taint.get("value"):
+        problems += each(f"{path}.value", value, label_value_problems(value))
+    if not effect:
+        problems.append(required(f"{path}.effect"))
+    elif effect not in _EFFECTS:
+        problems.append(not_supported(f"{path}.effect", effect, _EFFECTS))
+    return problems
+
+
+def _selectors(selectors: Sequence[Object], path: str) -> list[Problem]:
+    return [
+        required(f"{path}[{i}].cel")
+        for i, selector in enumerate(selectors)
+        if selector.get("cel") is None
+    ]
+
+
+def _constraint(constraint: Object, path: str, names: set[str]) -> list[Problem]:
+    problems = _references(constraint.get("requests") or (), f"{path}.requests", names)
+    for field in ("matchAttribute", "distinctAttribute"):
+        if (name := constraint.get(field)) is not None:
+            problems += qualified_name(name, f"{path}.{field}")
+            if "/" not in name:
+                problems.append(invalid(f"{path}.{field}", name, FULLY_QUALIFIED))
+            return problems
+    return [*problems, required(path, ONE_ATTRIBUTE)]
+
+
+def _references(given: Sequence[str], path: str, names: set[str]) -> list[Problem]:
+    problems: list[Problem] = []
+    for i, name in enumerate(given):
+        where, parts = f"{path}[{i}]", name.split("/")
+        if len(parts) > 2:
+            problems.append(invalid(where, name, NO_REQUEST))
+        for part in parts:
+            problems += each(where, part, label_problems(part))
+        if name not in names:
+            problems.append(invalid(where, name, NO_REQUEST))
+        if name in given[:i]:
+            problems.append(duplicate(where, name))
+    return problems
+
+
+def check_configuration(config: Object, path: str) -> list[Problem]:
+    """Check what is said to a driver about devices."""
+    opaque, where = config.get("opaque"), f"{path}.opaque"
+    if opaque is None:
+        return [required(where)]
+    problems = driver_name(opaque.get("driver") or "", f"{where}.driver")
+    parameters: Any = opaque.get("parameters")
+    at = f"{where}.parameters"
+    if parameters is None:
+        return [*problems, required(at)]
+    if len(json.dumps(parameters, separators=(",", ":"))) > _PARAMETERS_LENGTH:
+        problems.append(too_long(at, _PARAMETERS_LENGTH))
+    elif not isinstance(parameters, dict):
+        problems.append(invalid(at, "<value omitted>", "must be a valid JSON object"))
+    return problems
+
+
+def driver_name(name: str, path: str) -> list[Problem]:
+    """Check the name of a driver."""
+    if not name:
+        return [required(path)]
+    problems = each(path, name, subdomain_problems(name))
+    return [too_long(path, _DRIVER_LENGTH), *problems] if len(name) > _DRIVER_LENGTH else problems
+
+
+def qualified_name(name: str, path: str) -> list[Problem]:
+    """Check the name of an attribute, with or without the domain that it belongs to."""
+    parts = name.split("/")
+    if len(parts) > 2:
+        return []
+    problems: list[Problem] = []
+    if len(parts) == 2:
+        if parts[0]:
+            problems += driver_name(parts[0], path)
+        else:
+            problems.append(invalid(path, "", "the domain must not be empty"))
+    own = parts[-1]
+    if len(parts) == 2 and not own:
+        return [*problems, invalid(path, "", "the name must not be empty")]
+    if len(own) > _IDENTIFIER_LENGTH:
+        problems.append(too_long(path, _IDENTIFIER_LENGTH))
+    if _C_IDENTIFIER.fullmatch(own) is None:
+        problems.append(invalid(path, own, C_IDENTIFIER))
+    return problems
+
+
+def check_device_class(device_class: Object) -> list[Problem]:
+    """Check a class of devices."""
+    spec = device_class["spec"]
+    problems = _selectors(spec.get("selectors") or (), "spec.selectors")
+    for i, config in enumerate(spec.get("config") or ()):
+        problems += check_configuration(config, f"spec.config[{i}]")
+    name = spec.get("extendedResourceName")
+    if name is not None and not is_extended_resource(name):
+        why = "must be a valid extended resource name"
+        problems.append(invalid("spec.extendedResourceName", name, why))
+    return problems

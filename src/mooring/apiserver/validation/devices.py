@@ -1,0 +1,148 @@
+"""What drivers of devices offer."""
+
+# kubernetes: pkg/apis/resource/validation/validation.go (ValidateResourceSlice)
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from mooring.apiserver.validation.device_claims import (
+    POSITIVE,
+    check_taint,
+    driver_name,
+    qualified_name,
+)
+from mooring.apiserver.validation.field_problems import (
+    Object,
+    Problem,
+    duplicate,
+    each,
+    forbidden,
+    immutable,
+    invalid,
+    required,
+    too_long,
+)
+from mooring.apiserver.validation.formats import label_problems, subdomain_problems
+
+_PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
+_VALUES = ("bool", "int", "string", "version", "bools", "ints", "strings", "versions")
+_POOL_LENGTH = 253
+_VALUE_LENGTH = 64
+_SEMANTIC = re.compile(
+    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
+    r"(?:-((?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
+    r"(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?"
+    r"(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?",
+    re.ASCII,
+)
+NOT_A_VERSION = "must be a string compatible with semver.org spec 2.0.0"
+NOT_PER_DEVICE = (
+    "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set "
+    "to true in the ResourceSlice spec"
+)
+ONE_VALUE = "exactly one value must be specified"
+
+
+def check_slice(resource_slice: Object) -> list[Problem]:
+    """Check what a driver offers."""
+    spec = resource_slice["spec"]
+    problems = driver_name(spec["driver"], "spec.driver") + _pool(spec["pool"], "spec.pool")
+    node = spec.get("nodeName")
+    if node == "":
+        why = "must be either unset or set to a non-empty string"
+        problems.append(invalid("spec.nodeName", node, why))
+    elif node is not None:
+        problems += each("spec.nodeName", node, subdomain_problems(node))
+    given = [name for name in _PLACES if spec.get(name)]
+    listed = ", ".join(f"`{name}`" for name in _PLACES)
+    if not given:
+        problems.append(required("spec", f"exactly one of {listed} is required"))
+    elif len(given) > 1:
+        shown = f"{{{', '.join(f'`{name}`' for name in given)}}}"
+        why = f"exactly one of {listed} is required, but multiple fields are set"
+        problems.append(invalid("spec", shown, why))
+    if spec.get("allNodes") is False:
+        why = "must be either unset or set to true"
+        problems.append(invalid("spec.allNodes", False, why))
+    problems += _devices(spec.get("devices") or ())
+    if not spec.get("perDeviceNodeSelection"):
+        problems += [
+            invalid(f"spec.devices[{i}]", None, NOT_PER_DEVICE)
+            for i, device in enumerate(spec.get("devices") or ())
+            if any(device.get(n) is not None for n in ("nodeName", "nodeSelector", "allNodes"))
+        ]
+    return problems
+
+
+def _pool(pool: Object, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    name, count, generation = pool["name"], pool["resourceSliceCount"], pool["generation"]
+    if not name:
+        problems.append(required(f"{path}.name"))
+    else:
+        if len(name) > _POOL_LENGTH:
+            problems.append(too_long(f"{path}.name", _POOL_LENGTH))
+        for part in name.split("/"):
+            problems += each(f"{path}.name", part, subdomain_problems(part))
+    if count <= 0:
+        problems.append(invalid(f"{path}.resourceSliceCount", count, POSITIVE))
+    if generation < 0:
+        why = "must be greater than or equal to zero"
+        problems.append(invalid(f"{path}.generation", generation, why))
+    return problems
+
+
+def _devices(devices: Sequence[Object]) -> list[Problem]:
+    problems: list[Problem] = []
+    seen: set[str] = set()
+    for i, device in enumerate(devices):
+        where, name = f"spec.devices[{i}]", device["name"]
+        problems += each(f"{where}.name", name, label_problems(name))
+        if name in seen:
+            problems.append(duplicate(where, name))
+        seen.add(name)
+        problems += _device(device, where)
+    return problems
+
+
+def _device(device: Object, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    for name, attribute in (device.get("attributes") or {}).items():
+        problems += qualified_name(name, f"{path}.attributes")
+        problems += _attribute(attribute or {}, f"{path}.attributes[{name}]")
+    shared = device.get("allowMultipleAllocations")
+    for name, capacity in (device.get("capacity") or {}).items():
+        problems += qualified_name(name, f"{path}.capacity")
+        if capacity.get("requestPolicy") is not None and not shared:
+            where = f"{path}.capacity[{name}].requestPolicy"
+            problems.append(forbidden(where, "allowMultipleAllocations must be true"))
+    for i, taint in enumerate(device.get("taints") or ()):
+        problems += check_taint(taint, f"{path}.taints[{i}]")
+    return problems
+
+
+def _attribute(attribute: Object, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    for field in ("string", "version"):
+        value = attribute.get(field)
+        if value is None:
+            continue
+        if field == "version" and _SEMANTIC.fullmatch(value) is None:
+            problems.append(invalid(f"{path}.{field}", value, NOT_A_VERSION))
+        if len(value) > _VALUE_LENGTH:
+            problems.append(too_long(f"{path}.{field}", _VALUE_LENGTH))
+    count = sum(attribute.get(name) is not None for name in _VALUES)
+    if count != 1:
+        problems.append(invalid(path, attribute if count else "", ONE_VALUE))
+    return problems
+
+
+def check_slice_update(resource_slice: Object, old: Object) -> list[Problem]:
+    """Check the change of a slice: where it is stays."""
+    new, before = resource_slice["spec"], old["spec"]
+    problems = check_slice(resource_slice)
+    problems += immutable("spec.pool.name", new["pool"]["name"], before["pool"]["name"])
+    problems += immutable("spec.driver", new["driver"], before["driver"])
+    return problems + immutable("spec.nodeName", new.get("nodeName"), before.get("nodeName"))

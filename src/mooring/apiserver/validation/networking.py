@@ -1,0 +1,373 @@
+"""Ingresses, network policies and endpoint slices."""
+
+# kubernetes: pkg/apis/{networking,discovery}/validation/validation.go
+
+from __future__ import annotations
+
+import ipaddress
+
+from mooring.apiserver.validation.autoscaler_metrics import segment
+from mooring.apiserver.validation.containers import check_port
+from mooring.apiserver.validation.field_problems import (
+    Object,
+    Problem,
+    duplicate,
+    each,
+    forbidden,
+    immutable,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+)
+from mooring.apiserver.validation.file_paths import prefixed_path
+from mooring.apiserver.validation.formats import (
+    cidr_problems,
+    ip_problems,
+    label_key_problems,
+    label_problems,
+    label_value_problems,
+    subdomain_problems,
+)
+from mooring.apiserver.validation.metadata import check_selector
+
+_CONTROLLER_LENGTH = 250
+_PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
+
+
+def check_ingress(ingress: Object) -> list[Problem]:
+    """Check an ingress."""
+    spec = ingress["spec"]
+    problems: list[Problem] = []
+    if not spec.get("rules") and spec.get("defaultBackend") is None:
+        why = "either `defaultBackend` or `rules` must be specified"
+        problems.append(invalid("spec", None, why))
+    for i, rule in enumerate(spec.get("rules") or ()):
+        problems += _ingress_rule(rule, f"spec.rules[{i}]")
+    if (backend := spec.get("defaultBackend")) is not None:
+        problems += _backend(backend, "spec.defaultBackend")
+    for i, tls in enumerate(spec.get("tls") or ()):
+        for j, host in enumerate(tls.get("hosts") or ()):
+            bare = host.removeprefix("*.")
+            problems += each(f"spec.tls[{i}].hosts[{j}]", host, subdomain_problems(bare))
+        if secret := tls.get("secretName"):
+            problems += each(f"spec.tls[{i}].secretName", secret, subdomain_problems(secret))
+    if (name := spec.get("ingressClassName")) is not None:
+        problems += each("spec.ingressClassName", name, subdomain_problems(name))
+    return problems
+
+
+def _ingress_rule(rule: Object, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    if host := rule.get("host"):
+        if not ip_problems(host):
+            problems.append(invalid(f"{path}.host", host, "must be a DNS name, not an IP address"))
+        else:
+            problems += each(f"{path}.host", host, subdomain_problems(host.removeprefix("*.")))
+    if (http := rule.get("http")) is None:
+        return problems
+    if not http.get("paths"):
+        return [*problems, required(f"{path}.http.paths")]
+    for i, one in enumerate(http["paths"]):
+        problems += _ingress_path(one, f"{path}.http.paths[{i}]")
+    return problems
+
+
+def _ingress_path(one: Object, path: str) -> list[Problem]:
+    kind = one.get("pathType")
+    if kind is None:
+        return [required(f"{path}.pathType", "pathType must be specified")]
+    problems: list[Problem] = []
+    given = one.get("path", "")
+    if kind not in _PATH_TYPES:
+        problems.append(not_supported(f"{path}.pathType", kind, _PATH_TYPES))
+    elif kind in ("Exact", "Prefix") and not given.startswith("/"):
+        problems.append(invalid(f"{path}.path", given, "must be an absolute path"))
+    return problems + _backend(one["backend"], f"{path}.backend")
+
+
+def _backend(backend: Object, path: str) -> list[Problem]:
+    service, resource = backend.get("service"), backend.get("resource")
+    if service is not None and resource is not None:
+        return [invalid(path, "", "cannot set both resource and service backends")]
+    if service is None:
+        if resource is None:
+            return [invalid(path, "", "resource or service backend is required")]
+        return _typed_reference(resource, f"{path}.resource")
+    problems: list[Problem] = []
+    if not service["name"]:
+        problems.append(required(f"{path}.service.name"))
+    else:
+        problems += each(f"{path}.service.name", service["name"], label_problems(service["name"]))
+    port = service.get("port") or {}
+    if port.get("name") and port.get("number"):
+        problems.append(invalid(path, "", "cannot set both port name & port number"))
+    elif port.get("name"):
+        problems += check_port(port["name"], f"{path}.service.port.name")
+    elif port.get("number"):
+        problems += check_port(port["number"], f"{path}.service.port.number")
+    else:
+        problems.append(required(path, "port name or number is required"))
+    return problems
+
+
+def check_ingress_class(ingress_class: Object) -> list[Problem]:
+    """Check an ingress class."""
+    controller = ingress_class["spec"].get("controller", "")
+    problems: list[Problem] = []
+    if len(controller) > _CONTROLLER_LENGTH:
+        problems.append(too_long("spec.controller", _CONTROLLER_LENGTH))
+    problems += prefixed_path(controller, "spec.controller")
+    if (parameters := ingress_class["spec"].get("parameters")) is not None:
+        problems += _parameters(parameters, "spec.parameters")
+    return problems
+
+
+def _parameters(parameters: Object, path: str) -> list[Problem]:
+    problems = _typed_reference(parameters, path)
+    scope, namespace = parameters.get("scope"), parameters.get("namespace")
+    where = f"{path}.namespace"
+    if scope is None:
+        problems.append(required(f"{path}.scope"))
+    elif scope not in ("Cluster", "Namespace"):
+        problems.append(not_supported(f"{path}.scope", scope, ("Cluster", "Namespace")))
+    elif scope == "Cluster" and namespace is not None:
+        problems.append(forbidden(where, "`parameters.scope` is set to 'Cluster'"))
+    elif scope == "Namespace" and namespace is None:
+        problems.append(required(where, "`parameters.scope` is set to 'Namespace'"))
+    elif scope == "Namespace":
+        problems += each(where, namespace, label_problems(namespace or ""))
+    return problems
+
+
+def _typed_reference(reference: Object, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    if (group := reference.get("apiGroup")) is not None:
+        problems += each(f"{path}.apiGroup", group, subdomain_problems(group))
+    for name in ("kind", "name"):
+        problems += segment(reference.get(name) or "", f"{path}.{name}")
+    return problems
+
+
+def check_ingress_class_update(ingress_class: Object, old: Object) -> list[Problem]:
+    """Check the change of an ingress class: its controller stays."""
+    new, before = (one["spec"].get("controller") or "" for one in (ingress_class, old))
+    return immutable("spec.controller", new, before) + check_ingress_class(ingress_class)
+
+
+def check_network_policy(policy: Object) -> list[Problem]:
+    """Check a network policy."""
+    spec = policy.get("spec") or {}
+    problems = check_selector(spec.get("podSelector"), "spec.podSelector")
+    for field, peers in (("ingress", "from"), ("egress", "to")):
+        for i, rule in enumerate(spec.get(field) or ()):
+            where = f"spec.{field}[{i}]"
+            for j, port in enumerate(rule.get("ports") or ()):
+                problems += _policy_port(port, f"{where}.ports[{j}]")
+            for j, peer in enumerate(rule.get(peers) or ()):
+                problems += _peer(peer, f"{where}.{peers}[{j}]")
+    kinds = spec.get("policyTypes") or ()
+    if len(kinds) > 2:
+        why = "may not specify more than two policyTypes"
+        return [*problems, invalid("spec.policyTypes", kinds, why)]
+    for i, kind in enumerate(kinds):
+        if kind not in ("Ingress", "Egress"):
+            supported = ("Ingress", "Egress")
+            problems.append(not_supported(f"spec.policyTypes[{i}]", kind, supported))
+    return problems
+
+
+def _policy_port(port: Object, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    protocols = ("TCP", "UDP", "SCTP")
+    if port.get("protocol") not in (None, *protocols):
+        problems.append(not_supported(f"{path}.protocol", port["protocol"], protocols))
+    number, end = port.get("port"), port.get("endPort")
+    if number is None:
+        if end is not None:
+            why = "may not be specified when `port` is not specified"
+            problems.append(invalid(f"{path}.endPort", end, why))
+        return problems
+    if end is not None and isinstance(number, str):
+        why = "may not be specified when `port` is non-numeric"
+        problems.append(invalid(f"{path}.endPort", end, why))
+    elif end is not None:
+        problems += check_port(end, f"{path}.endPort")
+        if end < number:  # the API server shows the other end of the range
+            why = "must be greater than or equal to `port`"
+            problems.append(invalid(f"{path}.endPort", number, why))
+    return problems + check_port(number, f"{path}.port")
+
+
+def _peer(peer: Object, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    selectors = [n for n in ("podSelector", "namespaceSelector") if peer.get(n) is not None]
+    for name in selectors:
+        problems += check_selector(peer[name], f"{path}.{name}")
+    block = peer.get("ipBlock")
+    if block is not None:
+        where = f"{path}.ipBlock.cidr"
+        if not block["cidr"]:
+            problems.append(required(where))
+        else:
+            problems += each(where, block["cidr"], cidr_problems(block["cidr"]))
+            problems += _exceptions(block, f"{path}.ipBlock.except")
+        if selectors:
+            why = "may not specify both ipBlock and another peer"
+            problems.append(forbidden(path, why))
+    elif not selectors:
+        problems.append(required(path, "must specify a peer"))
+    return problems
+
+
+def _exceptions(block: Object, path: str) -> list[Problem]:
+    """Check that each exception is a smaller part of the block."""
+    problems: list[Problem] = []
+    whole = _network(block["cidr"])
+    if whole is None:
+        return problems
+    for i, cidr in enumerate(block.get("except") or ()):
+        problems += each(f"{path}[{i}]", cidr, cidr_problems(cidr))
+        part = _network(cidr)
+        if part is None:
+            continue
+        inside = part.version == whole.version and part.network_address in whole
+        if not inside or whole.prefixlen >= part.prefixlen:
+            why = "must be a strict subset of `cidr`"
+            problems.append(invalid(f"{path}[{i}]", cidr, why))
+    return problems
+
+
+def _network(cidr: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    if "/" not in cidr:
+        return None
+    try:
+        return ipaddress.ip_network(cidr, strict=False)
+    except ValueError:
+        return None
+
+
+def check_address(address: Object) -> list[Problem]:
+    """Check an address of the cluster, and what it belongs to."""
+    parent, path = address["spec"].get("parentRef"), "spec.parentRef"
+    if parent is None:
+        return [required(path)]
+    problems: list[Problem] = []
+    if group := parent.get("group"):
+        problems += each(f"{path}.group", group, subdomain_problems(group))
+    for name in ("resource", "name"):
+        problems += segment(parent.get(name) or "", f"{path}.{name}")
+    if namespace := parent.get("namespace"):
+        problems += segment(namespace, f"{path}.namespace")
+    return problems
+
+
+def check_address_update(address: Object, old: Object) -> list[Problem]:
+    """Check the change of an address: what it belongs to stays."""
+    parents = (address["spec"].get("parentRef"), old["spec"].get("parentRef"))
+    return check_address(address) + immutable("spec.parentRef", *parents)
+
+
+def check_service_range(service_range: Object) -> list[Problem]:
+    """Check the ranges that services get their addresses from."""
+    cidrs, path = service_range["spec"].get("cidrs") or [], "spec.cidrs"
+    if not cidrs:
+        return [required(path, "at least one CIDR required")]
+    if len(cidrs) > 2:
+        return [invalid(path, service_range["spec"], "may only hold up to 2 values")]
+    problems: list[Problem] = []
+    for i, cidr in enumerate(cidrs):
+        problems += each(f"{path}[{i}]", cidr, cidr_problems(cidr))
+    networks = [_network(cidr) for cidr in cidrs]
+    versions = [network.version for network in networks if network is not None]
+    if versions in ([4, 4], [6, 6]):
+        why = (
+            "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and "
+            "2001:db8::/64"
+        )
+        problems.append(invalid(path, cidrs, why))
+    return problems
+
+
+def check_service_range_update(service_range: Object, old: Object) -> list[Problem]:
+    """Check the change of a range: what it covers stays, but a second family may be added."""
+    # kubernetes: pkg/apis/networking/validation/validation.go, ValidateServiceCIDRUpdate
+    new, before = service_range["spec"].get("cidrs"), old["spec"].get("cidrs") or []
+    path = "spec.cidrs"
+    if len(before) == 1 and len(new or ()) == 2:
+        problems = immutable(f"{path}[0]", (new or [""])[0], before[0])
+        return problems + check_service_range(service_range)
+    if len(new or ()) != len(before):
+        return immutable(path, new, before)
+    problems = []
+    for i, (now, was) in enumerate(zip(new or (), before, strict=True)):
+        problems += immutable(f"{path}[{i}]", now, was)
+    return problems
+
+
+def check_endpoint_slice(endpoint_slice: Object) -> list[Problem]:
+    """Check an endpoint slice."""
+    problems: list[Problem] = []
+    kind = endpoint_slice["addressType"]
+    kinds = ("FQDN", "IPv4", "IPv6")
+    if not kind:
+        problems.append(required("addressType"))
+    elif kind not in kinds:
+        problems.append(not_supported("addressType", kind, kinds))
+    for i, port in enumerate(endpoint_slice.get("ports") or ()):
+        if name := port.get("name"):
+            problems += each(f"ports[{i}].name", name, label_problems(name))
+        if port.get("protocol") not in ("SCTP", "TCP", "UDP"):
+            supported = ("SCTP", "TCP", "UDP")
+            given = port.get("protocol")
+            problems.append(not_supported(f"ports[{i}].protocol", given, supported))
+        if (protocol := port.get("appProtocol")) is not None:
+            problems += each(f"ports[{i}].appProtocol", protocol, label_key_problems(protocol))
+    names = [port.get("name") or "" for port in endpoint_slice.get("ports") or ()]
+    problems += [
+        duplicate(f"ports[{i}].name", name) for i, name in enumerate(names) if name in names[:i]
+    ]
+    for i, endpoint in enumerate(endpoint_slice.get("endpoints") or ()):
+        problems += _endpoint(endpoint, kind, f"endpoints[{i}]")
+    return problems
+
+
+def _endpoint(endpoint: Object, kind: str, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    addresses = endpoint.get("addresses") or []
+    if not addresses:
+        problems.append(required(f"{path}.addresses", "must contain at least 1 address"))
+    for i, address in enumerate(addresses):
+        where = f"{path}.addresses[{i}]"
+        if kind == "FQDN":
+            problems += each(where, address, subdomain_problems(address))
+        elif kind in ("IPv4", "IPv6"):
+            problems += each(where, address, _family_problems(address, kind))
+    if (name := endpoint.get("nodeName")) is not None:
+        problems += each(f"{path}.nodeName", name, subdomain_problems(name))
+    if (name := endpoint.get("hostname")) is not None:
+        problems += each(f"{path}.hostname", name, label_problems(name))
+    hints = endpoint.get("hints") or {}
+    for field, check in (("forZones", label_value_problems), ("forNodes", subdomain_problems)):
+        seen: set[str] = set()
+        for i, hint in enumerate(hints.get(field) or ()):
+            where, name = f"{path}.hints.{field}[{i}].name", hint.get("name") or ""
+            if name in seen:
+                problems.append(duplicate(where, name))
+            else:
+                problems += each(where, name, check(name))
+            seen.add(name)
+    return problems
+
+
+def _family_problems(address: str, kind: str) -> list[str]:
+    if whys := ip_problems(address):
+        return whys
+    version = ipaddress.ip_address(address).version
+    return [] if kind == f"IPv{version}" else [f"must be an {kind} address"]
+
+
+def check_endpoint_slice_update(endpoint_slice: Object, old: Object) -> list[Problem]:
+    """Check the change of an endpoint slice: the kind of its addresses stays."""
+    problems = check_endpoint_slice(endpoint_slice)
+    return problems + immutable("addressType", endpoint_slice["addressType"], old["addressType"])

@@ -1,0 +1,98 @@
+"""Schedules of cron jobs, in the words of the library that reads them."""
+
+# robfig/cron: parser.go
+
+from __future__ import annotations
+
+from mooring.apiserver.schema.scalars import duration_text
+
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+_FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
+    (0, 59, {}),
+    (0, 23, {}),
+    (1, 31, {}),
+    (1, 12, {name: i + 1 for i, name in enumerate(_MONTHS)}),
+    (0, 6, {name: i for i, name in enumerate(_DAYS)}),
+)
+_DESCRIPTORS = frozenset(
+    {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
+)
+_EVERY = "@every "
+
+
+def schedule_problems(schedule: str) -> list[str]:
+    """Say why a text is no schedule."""
+    if schedule.startswith(("TZ=", "CRON_TZ=")):
+        schedule = schedule.partition(" ")[2].strip()
+    try:
+        if schedule.startswith("@"):
+            _check_descriptor(schedule)
+        else:
+            _check_fields(schedule.split())
+    except ValueError as error:
+        return [str(error)]
+    return []
+
+
+def _check_descriptor(schedule: str) -> None:
+    if schedule in _DESCRIPTORS:
+        return
+    if not schedule.startswith(_EVERY):
+        raise ValueError(f"unrecognized descriptor: {schedule}")
+    given = schedule[len(_EVERY) :]
+    try:
+        duration_text(given)
+    except ValueError:
+        why = f'time: invalid duration "{given}"'
+        raise ValueError(f"failed to parse duration {schedule}: {why}") from None
+
+
+def _check_fields(fields: list[str]) -> None:
+    if len(fields) != len(_FIELDS):
+        shown = " ".join(fields)
+        raise ValueError(f"expected exactly 5 fields, found {len(fields)}: [{shown}]")
+    for field, bounds in zip(fields, _FIELDS, strict=True):
+        for expression in filter(None, field.split(",")):
+            _check_range(expression, *bounds)
+
+
+def _check_range(expression: str, least: int, most: int, names: dict[str, int]) -> None:
+    whole, *steps = expression.split("/")
+    bounds = whole.split("-")
+    if bounds[0] in ("*", "?"):
+        start, end = least, most
+    else:
+        start = _number(bounds[0], names)
+        if len(bounds) > 2:
+            raise ValueError(f"too many hyphens: {expression}")
+        end = _number(bounds[1], names) if len(bounds) == 2 else start
+    if len(steps) > 1:
+        raise ValueError(f"too many slashes: {expression}")
+    step = _number(steps[0], {}) if steps else 1
+    if steps and len(bounds) == 1:
+        end = most
+    if start < least:
+        raise ValueError(f"beginning of range ({start}) below minimum ({least}): {expression}")
+    if end > most:
+        raise ValueError(f"end of range ({end}) above maximum ({most}): {expression}")
+    if start > end:
+        why = f"beginning of range ({start}) beyond end of range ({end})"
+        raise ValueError(f"{why}: {expression}")
+    if step == 0:
+        raise ValueError(f"step of range should be a positive number: {expression}")
+
+
+def _number(text: str, names: dict[str, int]) -> int:
+    if text.lower() in names:
+        return names[text.lower()]
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not digits.isascii() or not digits.isdigit():
+        why = f'strconv.Atoi: parsing "{text}": invalid syntax'
+        raise ValueError(f"failed to parse int from {text}: {why}")
+    if len(digits) > 18:
+        why = f'strconv.Atoi: parsing "{text}": value out of range'
+        raise ValueError(f"failed to parse int from {text}: {why}")
+    if int(text) < 0:
+        raise ValueError(f"negative number ({int(text)}) not allowed: {text}")
+    return int(text)

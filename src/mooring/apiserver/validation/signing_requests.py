@@ -1,0 +1,83 @@
+"""Certificate signing requests."""
+
+# kubernetes: pkg/apis/certificates/validation/validation.go
+
+from __future__ import annotations
+
+import base64
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+
+from mooring.apiserver.validation.field_problems import (
+    Object,
+    Problem,
+    duplicate,
+    invalid,
+    not_supported,
+    required,
+)
+
+_USAGES = (
+    "any",
+    "cert sign",
+    "client auth",
+    "code signing",
+    "content commitment",
+    "crl sign",
+    "data encipherment",
+    "decipher only",
+    "digital signature",
+    "email protection",
+    "encipher only",
+    "ipsec end system",
+    "ipsec tunnel",
+    "ipsec user",
+    "key agreement",
+    "key encipherment",
+    "microsoft sgc",
+    "netscape sgc",
+    "ocsp signing",
+    "s/mime",
+    "server auth",
+    "signing",
+    "timestamping",
+)
+
+
+def check_signing_request(request: Object) -> list[Problem]:
+    """Check a certificate signing request."""
+    spec = request["spec"]
+    problems: list[Problem] = []
+    if why := _unsigned(spec.get("request") or ""):
+        problems.append(invalid("spec.request", spec.get("request") or "", why))
+    usages = spec.get("usages") or []
+    if not usages:
+        problems.append(required("spec.usages"))
+    for i, usage in enumerate(usages):
+        if usage not in _USAGES:
+            problems.append(not_supported(f"spec.usages[{i}]", usage, _USAGES))
+        if usage in usages[:i]:
+            problems.append(duplicate(f"spec.usages[{i}]", usage))
+    if not (signer := spec.get("signerName")):
+        problems.append(required("spec.signerName"))
+    elif "/" not in signer:
+        why = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
+        problems.append(invalid("spec.signerName", signer, why))
+    seconds = spec.get("expirationSeconds")
+    if seconds is not None and seconds < 600:
+        why = "may not specify a duration less than 600 seconds (10 minutes)"
+        problems.append(invalid("spec.expirationSeconds", seconds, why))
+    return problems
+
+
+def _unsigned(request: str) -> str:
+    """Say why a text is no certificate request, "" where it is one."""
+    try:
+        data = base64.b64decode(request)
+        if b"-----BEGIN CERTIFICATE REQUEST-----" not in data:
+            return "PEM block type must be CERTIFICATE REQUEST"
+        valid = x509.load_pem_x509_csr(data).is_signature_valid
+    except (ValueError, UnsupportedAlgorithm):
+        return "asn1: syntax error: data truncated"
+    return "" if valid else "x509: signature verification failed"

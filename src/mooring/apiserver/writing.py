@@ -1,0 +1,416 @@
+"""Create, update and patch: what happens to an object between its body and the store."""
+
+# apiserver: pkg/endpoints/handlers/{create,update,patch}.go, pkg/registry/generic/registry/store.go
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mooring.apiserver import (
+    admission,
+    bodies,
+    deleting,
+    quota,
+    refusals,
+    strategies,
+    version_conversion,
+)
+from mooring.apiserver.bodies import WriteOptions
+from mooring.apiserver.http import ApiRequest, ApiResponse
+from mooring.apiserver.patch import apply as applying
+from mooring.apiserver.patch import managed, patching
+from mooring.apiserver.printing import rendering
+from mooring.apiserver.request_paths import RequestInfo
+from mooring.apiserver.resource_store import Stored, key_of
+from mooring.apiserver.resource_table import Served
+from mooring.apiserver.schema import canonical
+from mooring.apiserver.schema.structural import decode_custom
+from mooring.apiserver.server_state import ServerState
+from mooring.apiserver.validation.warnings import custom_warnings, warnings
+
+Object = dict[str, Any]
+
+NAME_MISMATCH = "the name of the object ({}) does not match the name on the URL ({})"
+NAMELESS = "the name of the object ({} based on URL) was undeterminable: name must be provided"
+NAMESPACE_MISMATCH = (
+    "the namespace of the provided object does not match the namespace sent on the request"
+)
+ATTEMPTS = 8
+"""apiserver: pkg/registry/generic/registry/store.go, tries of a generated name"""
+
+_CREATE_ON_UPDATE = frozenset({"/events", "/endpoints", "coordination.k8s.io/leases"})
+
+
+@dataclass(slots=True)
+class Write:
+    """Hold one write while it is under way."""
+
+    cluster: ServerState
+    request: ApiRequest
+    info: RequestInfo
+    served: Served
+    options: WriteOptions
+
+    @property
+    def subresource(self) -> str:
+        """Return the part of the object that is written, "" for the whole."""
+        return self.info.subresource
+
+    @property
+    def manager(self) -> str:
+        """Return who writes, for managedFields."""
+        agent = self.request.headers.get("user-agent", "")
+        return self.options.manager or managed.manager_from_user_agent(agent)
+
+    def track(self, live: Object | None, obj: Object) -> None:
+        """Record in an object who made it what it is."""
+        served = self.served
+        if served.type is None:
+            return
+        shown = version_conversion.to_served(served, obj)
+        managed.update_managers(
+            served.type,
+            version_conversion.to_served(served, live) if live is not None else None,
+            shown,
+            manager=self.manager,
+            version=served.group_version,
+            now=self.cluster.timestamp(),
+            subresource=self.subresource,
+            reset=strategies.reset_fields(served, self.subresource),
+        )
+        obj["metadata"] = shown["metadata"]
+
+    def warn(self, obj: Object, old: Object | None = None) -> None:
+        """Collect what there is to warn about in an object that is valid."""
+        if self.subresource:
+            return
+        if self.served.custom is not None:
+            self.options.warnings += custom_warnings(obj, old)
+        else:
+            self.options.warnings += warnings(obj["apiVersion"], obj["kind"], obj, old)
+
+    def respond(self, obj: Object, code: int) -> ApiResponse:
+        """Answer with the object."""
+        response = rendering.respond(self.cluster, self.request, self.served, obj, code)
+        response.warnings = self.options.warnings
+        return response
+
+
+def create_one(
+    cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
+) -> ApiResponse:
+    """Create an object from a body."""
+    write = Write(cluster, request, info, served, bodies.options(request))
+    obj = bodies.read_object(request, served, write.options)
+    _place(write, obj)
+    if info.name and obj["metadata"].get("name") not in (None, "", info.name):
+        raise refusals.bad_request(NAME_MISMATCH.format(obj["metadata"].get("name"), info.name))
+    return write.respond(create(write, obj).object, 201)
+
+
+def create(write: Write, obj: Object) -> Stored:
+    """Default and store a decoded object."""
+    strategies.default(write.served, obj)
+    write.track(None, obj)
+    return insert(write, obj)
+
+
+def _place(write: Write, obj: Object) -> None:
+    """Put an object into the namespace of the request."""
+    metadata = obj.setdefault("metadata", {})
+    namespace = metadata.get("namespace") or ""
+    if not write.served.namespaced:
+        # A namespace that a cluster-wide object names is dropped, as long as the path has none.
+        metadata.pop("namespace", None)
+        return
+    if namespace and namespace != write.info.namespace:
+        raise refusals.bad_request(NAMESPACE_MISMATCH)
+    if write.info.namespace:
+        metadata["namespace"] = write.info.namespace
+
+
+def insert(write: Write, obj: Object) -> Stored:
+    """Store a new object: admission, metadata, validation."""
+    cluster, served = write.cluster, write.served
+    metadata = obj["metadata"]
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
+        metadata.pop(name, None)
+    if metadata.get("resourceVersion"):
+        raise refusals.failure("resourceVersion should not be set on objects to be created")
+    metadata.pop("resourceVersion", None)
+    metadata["uid"] = cluster.uid()
+    metadata["creationTimestamp"] = cluster.timestamp()
+    generated = not metadata.get("name") and metadata.get("generateName")
+    if generated:
+        metadata["name"] = _generate(cluster, str(metadata["generateName"]))
+    admission.admit_create(write, obj)
+    with _warned(write):
+        strategies.prepare_create(cluster, served, obj, dry_run=write.options.dry_run)
+        strategies.check_create(cluster, served, obj)
+    write.warn(obj)
+    charges = _admit(write, obj)
+    for attempt in range(ATTEMPTS):
+        key = key_of(metadata.get("namespace", ""), metadata["name"])
+        there = cluster.store.get(served.store, key)
+        if there is None:
+            break
+        if not generated or attempt == ATTEMPTS - 1:
+            if there.object["metadata"].get("deletionTimestamp"):
+                raise refusals.being_deleted(served.name, served.group, metadata["name"])
+            raise refusals.already_exists(served.name, served.group, metadata["name"])
+        metadata["name"] = _generate(cluster, str(metadata["generateName"]))
+    if write.options.dry_run:
+        return Stored(key, obj, 0)
+    quota.charge(cluster, charges)
+    stored = cluster.store.put(served.store, key, obj)
+    strategies.after_write(cluster, served, stored.object, None)
+    return stored
+
+
+def _admit(write: Write, obj: Object, old: Object | None = None) -> list[quota.Charge]:
+    """Have a valid object admitted."""
+    with _warned(write):
+        return admission.validate(write, obj, old)
+
+
+@contextlib.contextmanager
+def _warned(write: Write) -> Iterator[None]:
+    """Have a refusal keep the warnings that the object has earned."""
+    try:
+        yield
+    except refusals.Refusal as refusal:
+        refusal.warnings = write.options.warnings
+        raise
+
+
+def _generate(cluster: ServerState, prefix: str) -> str:
+    return f"{prefix[:58]}{cluster.suffix()}"
+
+
+def update_one(
+    cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
+) -> ApiResponse:
+    """Replace an object, or its status."""
+    write = Write(cluster, request, info, served, bodies.options(request))
+    obj = bodies.read_object(request, served, write.options)
+    _place(write, obj)
+    name = obj["metadata"].get("name") or ""
+    if name != info.name:
+        if name:
+            raise refusals.bad_request(NAME_MISMATCH.format(name, info.name))
+        raise refusals.bad_request(NAMELESS.format(info.name))
+    strategies.default(served, obj)
+    live = cluster.store.get(served.store, key_of(info.namespace, info.name))
+    if live is None and served.store in _CREATE_ON_UPDATE and not info.subresource:
+        write.track(None, obj)
+        return write.respond(insert(write, obj).object, 201)
+    if live is None:
+        raise refusals.not_found(served.name, served.group, info.name)
+    # What the strategy takes from the stored object must not count as the manager's doing.
+    _preconditions(write, live.object, obj)
+    write.track(live.object, obj)
+    return write.respond(replace(write, live, obj), 200)
+
+
+_STORAGE = {
+    "/nodes": "minions",
+    "/services": "services/specs",
+    "/endpoints": "services/endpoints",
+    "/replicationcontrollers": "controllers",
+    "networking.k8s.io/ingresses": "ingress",
+}
+"""Where kube-apiserver keeps some kinds, other than by their name."""
+
+
+def _storage_key(served: Served, metadata: Object) -> str:
+    """Return the key under which kube-apiserver would keep an object."""
+    plain = served.name if served.custom is None else f"{served.group}/{served.name}"
+    parts = (_STORAGE.get(served.store, plain), metadata.get("namespace"), metadata["name"])
+    return "/".join(["/registry", *(one for one in parts if one)])
+
+
+_CONDITIONAL = frozenset(
+    {
+        "node.k8s.io/runtimeclasses",
+        "policy/poddisruptionbudgets",
+        "storage.k8s.io/csidrivers",
+        "storage.k8s.io/csinodes",
+        "storage.k8s.io/csistoragecapacities",
+        "storage.k8s.io/volumeattachments",
+        "coordination.k8s.io/leases",
+        "admissionregistration.k8s.io/validatingadmissionpolicies",
+        "admissionregistration.k8s.io/validatingadmissionpolicybindings",
+        "admissionregistration.k8s.io/validatingwebhookconfigurations",
+        "admissionregistration.k8s.io/mutatingwebhookconfigurations",
+    }
+)
+"""What is replaced only by who knows its version; kube-apiserver: AllowUnconditionalUpdate"""
+_NO_VERSION = (
+    "FieldValueInvalid",
+    "metadata.resourceVersion",
+    "Invalid value: 0: must be specified for an update",
+)
+
+
+def _preconditions(write: Write, live: Object, obj: Object) -> None:
+    served, metadata, there = write.served, obj["metadata"], live["metadata"]
+    uid, version = metadata.get("uid"), metadata.get("resourceVersion")
+    if write.request.method == "PUT" and uid and uid != there["uid"]:
+        failed = f"Precondition failed: UID in precondition: {uid}, UID in object meta"
+        why = (
+            f"StorageError: invalid object, Code: 4, Key: {_storage_key(served, there)}, "
+            f"ResourceVersion: 0, AdditionalErrorMsg: {failed}: {there['uid']}"
+        )
+        raise refusals.conflict(served.name, served.group, there["name"], why)
+    blind = write.request.method == "PUT" and version in (None, "", "0")
+    if blind and served.store in _CONDITIONAL and not write.subresource:
+        raise refusals.invalid(served.name, served.group, there["name"], [_NO_VERSION])
+    if version and not (version.isascii() and version.isdigit()):
+        raise refusals.failure(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    if version and version != "0" and version != there["resourceVersion"]:
+        raise refusals.conflict(served.name, served.group, there["name"], refusals.MODIFIED)
+
+
+def replace(write: Write, live: Stored, obj: Object) -> Object:
+    """Store a changed object; nothing is written where nothing changed."""
+    cluster, served = write.cluster, write.served
+    old = live.object
+    metadata, there = obj["metadata"], old["metadata"]
+    metadata.pop("selfLink", None)
+    metadata.pop("generation", None)
+    for name in ("uid", "deletionGracePeriodSeconds"):
+        if not metadata.get(name) and name in there:
+            metadata[name] = there[name]
+    for name in ("creationTimestamp", "deletionTimestamp"):
+        if name in there:
+            metadata[name] = there[name]
+    if "generation" in there:
+        metadata["generation"] = there["generation"]
+    metadata["resourceVersion"] = there["resourceVersion"]
+    admission.admit_update(write, old, obj)
+    with _warned(write):
+        strategies.prepare_update(cluster, served, obj, old, write.subresource)
+        strategies.check_update(cluster, served, obj, old, write.subresource)
+    write.warn(obj, old)
+    charges = _admit(write, obj, old)
+    if _same(old, obj):
+        return old
+    if write.options.dry_run:
+        return obj
+    if deleting.is_finished(served, obj):
+        return deleting.remove(cluster, served, live, obj)
+    quota.charge(cluster, charges)
+    stored = cluster.store.put(served.store, live.key, obj)
+    strategies.after_write(cluster, served, stored.object, old)
+    return stored.object
+
+
+def _same(old: Object, new: Object) -> bool:
+    """Tell whether a write changes nothing but the times of managedFields."""
+    return old == new or _timeless(old) == _timeless(new)
+
+
+def _timeless(obj: Object) -> Object:
+    metadata = dict(obj["metadata"])
+    metadata["managedFields"] = [
+        {key: value for key, value in entry.items() if key != "time"}
+        for entry in metadata.get("managedFields") or ()
+    ]
+    return obj | {"metadata": metadata}
+
+
+def patch_one(
+    cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
+) -> ApiResponse:
+    """Change an object by a patch; an apply may create it."""
+    write = Write(cluster, request, info, served, bodies.options(request))
+    media = bodies.media_type(request)
+    known = [patching.JSON_PATCH, patching.MERGE_PATCH, patching.APPLY_PATCH]
+    if served.custom is None:
+        known.insert(2, patching.STRATEGIC_PATCH)
+    if media not in known:
+        raise refusals.unsupported_media_type(known)
+    if media == patching.APPLY_PATCH:
+        return _apply(write)
+    live = cluster.find(served, info.namespace, info.name)
+    shown = version_conversion.to_served(served, live.object)
+    custom = served.custom
+    decoder = (lambda value: decode_custom(custom, value)) if custom is not None else None
+    patched, errors = patching.patch_object(
+        served.type,
+        shown,
+        request.body,
+        media,
+        write.options.validation,
+        decoder,
+        strategies.kept_fields(shown, info.subresource),
+    )
+    write.options.warnings += errors
+    return write.respond(_patched(write, live, version_conversion.to_stored(served, patched)), 200)
+
+
+def _patched(write: Write, live: Stored, obj: Object) -> Object:
+    served, there = write.served, live.object
+    obj["apiVersion"], obj["kind"] = there["apiVersion"], there["kind"]
+    metadata = obj.setdefault("metadata", {})
+    if metadata.get("name") != write.info.name:
+        raise refusals.bad_request(NAME_MISMATCH.format(metadata.get("name", ""), write.info.name))
+    if served.namespaced and metadata.get("namespace") != write.info.namespace:
+        raise refusals.bad_request(NAMESPACE_MISMATCH)
+    _preconditions(write, there, obj)
+    strategies.default(served, obj)
+    write.track(there, obj)
+    return replace(write, live, obj)
+
+
+def _apply(write: Write) -> ApiResponse:
+    request, info, served = write.request, write.info, write.served
+    assert served.type is not None
+    patch = applying.read_apply_patch(request.body)
+    live = write.cluster.store.get(served.store, key_of(info.namespace, info.name))
+    if live is None and info.subresource:
+        raise refusals.not_found(served.name, served.group, info.name)
+    applied = applying.apply(
+        served.type,
+        version_conversion.to_served(served, live.object) if live is not None else None,
+        patch,
+        manager=write.options.manager,
+        version=served.group_version,
+        kind=served.kind,
+        now=write.cluster.timestamp(),
+        force=write.options.force,
+        subresource=info.subresource,
+        reset=strategies.reset_fields(served, info.subresource),
+    )
+    try:
+        if served.custom is not None:
+            decoded, errors = decode_custom(served.custom, applied.object)
+        else:
+            decoded, errors = canonical.decode(served.type, applied.object)
+    except canonical.DecodeError as error:
+        raise refusals.bad_request(str(error)) from None
+    bodies.take_errors(errors, served.kind, served.group_version, write.options)
+    obj = version_conversion.to_stored(served, decoded)
+    metadata = obj.setdefault("metadata", {})
+    metadata.setdefault("name", info.name)
+    _place(write, obj)
+    strategies.default(served, obj)
+    applying.finish_apply(obj, applied.managers)
+    if live is None:
+        return write.respond(insert(write, obj).object, 201)
+    _preconditions(write, live.object, obj)
+    return write.respond(replace(write, live, obj), 200)
+
+
+Change = Callable[[Object], None]
+
+
+def change(write: Write, live: Stored, edit: Change) -> Object:
+    """Change a stored object by a function that edits a copy of it."""
+    obj = deleting.copy_of(live.object)
+    edit(obj)
+    write.track(live.object, obj)
+    return replace(write, live, obj)

@@ -1,0 +1,92 @@
+"""Lifecycle: what a scheduler does from its first list to its end, with or without a lease."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from mooring.scheduler.scheduler import Scheduler
+
+Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Lifecycle:
+    """Bring a scheduler up, follow the cluster until it leads, and schedule until it is to end.
+
+    `elect` begins an election, which is to call `lead` once the lease is held; without one the
+    scheduler leads at once. With `late`, nothing is listed before. `beat` runs while pods are
+    scheduled. Belongs to the scheduling loop.
+    """
+
+    # kube-scheduler: cmd/kube-scheduler/app/server.go (Run)
+
+    def __init__(
+        self,
+        *,
+        elect: Callable[[], None] | None = None,
+        late: bool = False,
+        beat: Work | None = None,
+    ) -> None:
+        self._elect = elect
+        self._late = late and elect is not None
+        self._beat = beat
+        self._leading = asyncio.Event()
+        self._stopping = asyncio.Event()
+        #: Whether it ends because the lease is lost: another scheduler may be at work already.
+        self.lost_lease = False
+
+    @property
+    def leads(self) -> bool:
+        """Tell whether pods are scheduled."""
+        return self._leading.is_set() and not self._stopping.is_set()
+
+    def lead(self) -> None:
+        """Begin to schedule."""
+        self._leading.set()
+
+    def stop(self) -> None:
+        """End as soon as the loop is between two cycles."""
+        self._stopping.set()
+
+    def lose_lease(self) -> None:
+        """End because the lease is lost."""
+        self.lost_lease = True
+        self._stopping.set()
+
+    async def run(self, scheduler: Scheduler, sync: Work) -> None:
+        """Do all this with a scheduler; `sync` returns once its informers have synced."""
+        if not self._late and not await self._during(sync()):
+            return
+        if self._elect is not None:
+            self._elect()
+            # Whoever waits for a lease must not fall behind, however long that takes.
+            following = asyncio.create_task(scheduler.follow())
+            try:
+                if not await self._during(self._leading.wait()):
+                    return
+            finally:
+                following.cancel()
+        if self._late and not await self._during(sync()):
+            return
+        self._leading.set()
+        beating = None if self._beat is None else asyncio.create_task(self._beat())
+        try:
+            await self._during(scheduler.run())
+        finally:
+            if beating is not None:
+                beating.cancel()
+
+    async def _during(self, work: Coroutine[Any, Any, object]) -> bool:
+        """Do some work, unless told to end: then it is called off, and the answer is False."""
+        working = asyncio.create_task(work)
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                working.result()
+        finally:
+            stopping.cancel()
+            working.cancel()
+            await asyncio.wait((working,))
+        return not self._stopping.is_set()

@@ -1,0 +1,236 @@
+"""Deployment: the Kubernetes objects that run a scheduler in a cluster."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from mooring.cli.rights import cluster_rules, lease_rules
+from mooring.errors import ConfigError
+
+Object = dict[str, Any]
+
+#: Where the ConfigMaps are mounted.
+CONFIG_FOLDER = "/etc/mooring"
+PLUGIN_FOLDER = "/etc/mooring-plugins"
+CONFIG_FILE = "config.yaml"
+#: The namespace of the Role that lets a server read whose client certificates count.
+AUTHENTICATION_NAMESPACE = "kube-system"
+AUTHENTICATION_READER = "extension-apiserver-authentication-reader"
+#: kubernetes: pkg/apis/core/types.go (MaxSecretSize, which holds for ConfigMaps too)
+CONFIG_MAP_LIMIT = 1024 * 1024
+
+_TOO_LARGE = (
+    "the plugins' files have {} bytes, and a ConfigMap holds {}: build an image that has them"
+)
+_RBAC = "rbac.authorization.k8s.io"
+_PORT = 10259
+# As in images that are made to run as nobody in particular.
+_USER = 65532
+
+
+class DeploymentSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Say what to run, and where."""
+
+    name: str
+    namespace: str
+    image: str
+    replicas: int
+    #: The text of the configuration file.
+    config: str
+    #: The Lease that the configuration names; None without leader election.
+    lease: tuple[str, str] | None
+    #: Texts of plugin files by name.
+    plugin_files: Mapping[str, str] = {}
+    #: What --plugin is given in the container.
+    plugins: tuple[str, ...] = ()
+    #: Whether a replica that does not lead has empty caches, and so is not ready.
+    delays_cache: bool = False
+
+
+def objects(settings: DeploymentSettings) -> list[Object]:
+    """Return the objects in an order in which they can be created."""
+    size = sum(len(text.encode()) for text in settings.plugin_files.values())
+    if size > CONFIG_MAP_LIMIT:
+        raise ConfigError(_TOO_LARGE.format(size, CONFIG_MAP_LIMIT))
+    found = [
+        _object("v1", "ServiceAccount", settings),
+        *_cluster_role(settings),
+        *_lease_role(settings),
+        _authentication_binding(settings),
+        {**_object("v1", "ConfigMap", settings), "data": {CONFIG_FILE: settings.config}},
+    ]
+    if settings.plugin_files:
+        plugins = _object("v1", "ConfigMap", settings, suffix="-plugins")
+        found.append({**plugins, "data": dict(settings.plugin_files)})
+    found.append(_deployment(settings))
+    if settings.replicas > 1:
+        budget = _object("policy/v1", "PodDisruptionBudget", settings)
+        selector = {"matchLabels": _labels(settings)}
+        found.append({**budget, "spec": {"maxUnavailable": 1, "selector": selector}})
+    return found
+
+
+def _labels(settings: DeploymentSettings) -> dict[str, str]:
+    return {"app.kubernetes.io/name": "mooring", "app.kubernetes.io/instance": settings.name}
+
+
+def _object(
+    version: str,
+    kind: str,
+    settings: DeploymentSettings,
+    *,
+    suffix: str = "",
+    namespace: str | None = None,
+) -> Object:
+    """Return the beginning of an object; in the scheduler's namespace, unless that is given."""
+    metadata: Object = {"name": f"{settings.name}{suffix}"}
+    place = settings.namespace if namespace is None else namespace
+    if place:
+        metadata["namespace"] = place
+    return {
+        "apiVersion": version,
+        "kind": kind,
+        "metadata": {**metadata, "labels": _labels(settings)},
+    }
+
+
+def _bound(binding: Object, kind: str, role: str, settings: DeploymentSettings) -> Object:
+    account = {"kind": "ServiceAccount", "name": settings.name, "namespace": settings.namespace}
+    reference = {"apiGroup": _RBAC, "kind": kind, "name": role}
+    return {**binding, "roleRef": reference, "subjects": [account]}
+
+
+def _cluster_role(settings: DeploymentSettings) -> list[Object]:
+    role = _object(f"{_RBAC}/v1", "ClusterRole", settings, namespace="")
+    binding = _object(f"{_RBAC}/v1", "ClusterRoleBinding", settings, namespace="")
+    return [
+        {**role, "rules": cluster_rules()},
+        _bound(binding, "ClusterRole", settings.name, settings),
+    ]
+
+
+def _lease_role(settings: DeploymentSettings) -> list[Object]:
+    if settings.lease is None:
+        return []
+    namespace, name = settings.lease
+    suffix = "-leader-election"
+    head = {"suffix": suffix, "namespace": namespace}
+    role = _object(f"{_RBAC}/v1", "Role", settings, **head)
+    binding = _object(f"{_RBAC}/v1", "RoleBinding", settings, **head)
+    return [
+        {**role, "rules": lease_rules(name)},
+        _bound(binding, "Role", f"{settings.name}{suffix}", settings),
+    ]
+
+
+def _authentication_binding(settings: DeploymentSettings) -> Object:
+    binding = _object(
+        f"{_RBAC}/v1",
+        "RoleBinding",
+        settings,
+        suffix="-authentication-reader",
+        namespace=AUTHENTICATION_NAMESPACE,
+    )
+    return _bound(binding, "Role", AUTHENTICATION_READER, settings)
+
+
+def _deployment(settings: DeploymentSettings) -> Object:
+    labels = _labels(settings)
+    # A ConfigMap that changes does not restart anybody; a template that changes does.
+    digest = hashlib.sha256(msgspec.json.encode([settings.config, settings.plugin_files]))
+    spec: Object = {
+        "replicas": settings.replicas,
+        "selector": {"matchLabels": labels},
+        "template": {
+            "metadata": {
+                "labels": labels,
+                "annotations": {"checksum/config": digest.hexdigest()},
+            },
+            "spec": _pod(settings),
+        },
+    }
+    if settings.lease is None:
+        # Nothing else keeps the next one from working beside the last.
+        spec["strategy"] = {"type": "Recreate"}
+    return {**_object("apps/v1", "Deployment", settings), "spec": spec}
+
+
+def _pod(settings: DeploymentSettings) -> Object:
+    spec: Object = {
+        "serviceAccountName": settings.name,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "runAsGroup": _USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": "kubernetes.io/hostname",
+                "whenUnsatisfiable": "ScheduleAnyway",
+                "labelSelector": {"matchLabels": _labels(settings)},
+            }
+        ],
+        "containers": [_container(settings)],
+        "volumes": [
+            {"name": "config", "configMap": {"name": settings.name}},
+            # Python's TLS takes keys from files alone.
+            {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
+        ],
+    }
+    if settings.plugin_files:
+        volume = {"name": "plugins", "configMap": {"name": f"{settings.name}-plugins"}}
+        spec["volumes"].append(volume)
+    if settings.namespace == "kube-system":
+        # Other namespaces may not be allowed to name it.
+        spec["priorityClassName"] = "system-cluster-critical"
+    return spec
+
+
+def _container(settings: DeploymentSettings) -> Object:
+    mounts: list[Object] = [
+        {"name": "config", "mountPath": CONFIG_FOLDER, "readOnly": True},
+        {"name": "tmp", "mountPath": "/tmp"},
+    ]
+    if settings.plugin_files:
+        mounts.append({"name": "plugins", "mountPath": PLUGIN_FOLDER, "readOnly": True})
+    ready = "/readyz?exclude=sched-handler-sync" if settings.delays_cache else "/readyz"
+    return {
+        "name": "scheduler",
+        "image": settings.image,
+        "command": ["mooring-kube-scheduler"],
+        "args": [
+            f"--config={CONFIG_FOLDER}/{CONFIG_FILE}",
+            *(f"--plugin={plugin}" for plugin in settings.plugins),
+            "--v=2",
+        ],
+        "ports": [{"name": "https", "containerPort": _PORT}],
+        "startupProbe": _probe("/livez", period=5, failures=24),
+        "livenessProbe": _probe("/livez", period=10, failures=6),
+        "readinessProbe": _probe(ready, period=5, failures=3),
+        # No limit of CPU: a scheduler that is held back may lose its lease.
+        "resources": {
+            "requests": {"cpu": "100m", "memory": "256Mi"},
+            "limits": {"memory": "2Gi"},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+        },
+        "volumeMounts": mounts,
+    }
+
+
+def _probe(path: str, *, period: int, failures: int) -> Object:
+    return {
+        "httpGet": {"path": path, "port": "https", "scheme": "HTTPS"},
+        "periodSeconds": period,
+        "timeoutSeconds": 5,
+        "failureThreshold": failures,
+    }

@@ -1,0 +1,116 @@
+"""ComponentEvents: what a controller did, told about the object it did it for."""
+
+# client-go: tools/record/event.go
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from mooring.api import CustomResource, TypedObject
+from mooring.binding.event_recorder import cut_note, event_name
+from mooring.client.resources import raw_resource
+from mooring.controllers.correlation import Correlation, Group
+from mooring.controllers.times import timestamp
+from mooring.controllers.writer import Object, Writer
+from mooring.errors import ApiError
+from mooring.observe.clock import Clock
+from mooring.observe.logs import vlog
+
+log = logging.getLogger(__name__)
+
+NORMAL, WARNING = "Normal", "Warning"
+_EVENTS = raw_resource("events.v1")
+
+
+class ComponentEvents:
+    """Record core/v1 Events in the name of one component; the same again counts up.
+
+    A flood of them is combined and then cut off, as client-go does it.
+
+    Recording never waits and never fails: an Event that the server refuses is lost.
+    """
+
+    def __init__(self, component: str, writer: Writer, clock: Clock, host: str = "") -> None:
+        self._component = component
+        self._host = host
+        self._writer = writer
+        self._clock = clock
+        self._last = 0
+        self._known: dict[Group, tuple[str, int]] = {}
+        self._correlation = Correlation()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def record(
+        self, about: TypedObject | CustomResource, type: str, reason: str, message: str
+    ) -> None:
+        """Record one: `type` is NORMAL or WARNING."""
+        metadata = about.metadata
+        namespace = metadata.namespace or "default"
+        now = self._clock.now()
+        when = timestamp(now)
+        same, message = self._correlation.combine(metadata.uid, type, reason, message, now)
+        allowed = self._correlation.allows(metadata.uid, type, now)
+        if same in self._known:
+            name, count = self._known[same]
+            self._known[same] = (name, count + 1)
+            if not allowed:
+                return
+            patch: Object = {
+                "count": count + 1,
+                "lastTimestamp": when,
+                "message": cut_note(message),
+            }
+            self._spawn(self._writer.patch, _EVENTS, namespace, name, patch)
+            return
+        if not allowed:
+            return
+        self._last = max(int(now * 1e9), self._last + 1)
+        name = event_name(metadata.name, self._last)
+        if len(self._known) >= 4096:
+            self._known.clear()
+        self._known[same] = (name, 1)
+        source = {"component": self._component} | ({"host": self._host} if self._host else {})
+        event: Object = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": namespace},
+            "involvedObject": {
+                "apiVersion": about.api_version,
+                "kind": about.kind,
+                "namespace": metadata.namespace,
+                "name": metadata.name,
+                "uid": metadata.uid,
+                "resourceVersion": metadata.resource_version,
+            },
+            "type": type,
+            "reason": reason,
+            "message": cut_note(message),
+            "source": source,
+            "firstTimestamp": when,
+            "lastTimestamp": when,
+            "count": 1,
+            "reportingComponent": self._component,
+            "reportingInstance": self._host,
+        }
+        self._spawn(self._writer.create, _EVENTS, event)
+
+    async def close(self) -> None:
+        """Drop what has not been sent."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _spawn(self, write: Callable[..., Awaitable[Object]], *what: Any) -> None:
+        task = asyncio.get_running_loop().create_task(_send(write, *what))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _send(write: Callable[..., Awaitable[Object]], *what: Any) -> None:
+    try:
+        await write(*what)
+    except ApiError as error:
+        vlog(log, 4, "Event was lost", err=error)

@@ -1,0 +1,77 @@
+"""Controllers: all of them, started and ended as one."""
+
+from __future__ import annotations
+
+import random as random_module
+
+from mooring.client.client import Client
+from mooring.controllers.controller import Controller, ControllerContext
+from mooring.controllers.daemon_set import DaemonSetController
+from mooring.controllers.deployment_controller import DeploymentController
+from mooring.controllers.disruption import DisruptionController
+from mooring.controllers.garbage_collector import GarbageCollector
+from mooring.controllers.job import JobController
+from mooring.controllers.node_lifecycle import NodeLifecycleController
+from mooring.controllers.persistent_volume_controller import PersistentVolumeController
+from mooring.controllers.pod_collector import PodCollector
+from mooring.controllers.replica_set import ReplicaSetController
+from mooring.controllers.resource_quota import ResourceQuotaController
+from mooring.controllers.stateful_set import StatefulSetController
+from mooring.controllers.taint_eviction import TaintEvictionController
+from mooring.controllers.volume_protection import EphemeralVolumes, VolumeProtection
+from mooring.informers.factory import InformerFactory
+from mooring.observe.clock import Clock, SystemClock
+
+KINDS: tuple[type[Controller], ...] = (
+    DeploymentController,
+    ReplicaSetController,
+    StatefulSetController,
+    DaemonSetController,
+    JobController,
+    DisruptionController,
+    ResourceQuotaController,
+    PersistentVolumeController,
+    VolumeProtection,
+    EphemeralVolumes,
+    NodeLifecycleController,
+    TaintEvictionController,
+    PodCollector,
+    GarbageCollector,
+)
+
+
+class Controllers:
+    """Run the controllers of a cluster, through a client like anybody's.
+
+    The informers must show all pods, finished ones too: `InformerFactory(client, selections={})`.
+    They are the caller's, who starts them after making this and closes them.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        informers: InformerFactory,
+        clock: Clock | None = None,
+        *,
+        random: random_module.Random | None = None,
+        kinds: tuple[type[Controller], ...] = KINDS,
+    ) -> None:
+        self._informers = informers
+        context = ControllerContext(
+            client,
+            informers,
+            SystemClock() if clock is None else clock,
+            random_module.Random() if random is None else random,
+        )
+        self._controllers = [kind(context) for kind in kinds]
+
+    async def start(self) -> None:
+        """Wait until the informers, which have been started, show the cluster, and begin."""
+        await self._informers.wait_synced()
+        for controller in self._controllers:
+            controller.start()
+
+    async def close(self) -> None:
+        """End them all; what they did stays."""
+        for controller in self._controllers:
+            await controller.close()

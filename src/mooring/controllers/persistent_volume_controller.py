@@ -1,0 +1,226 @@
+"""Volumes and claims: finding, making, binding and releasing volumes."""
+
+# kubernetes: pkg/controller/volume/persistentvolume/pv_controller.go
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mooring.api import CSINode, Node, PersistentVolume, PersistentVolumeClaim, StorageClass
+from mooring.api import volume_claims as claims_of
+from mooring.controllers.component_events import NORMAL
+from mooring.controllers.controlled_kinds import CLAIMS, VOLUMES
+from mooring.controllers.controller import Controller, ControllerContext, itself
+from mooring.controllers.provisioning import PROVISIONED_BY, new_volume
+from mooring.controllers.work_queue import Key
+from mooring.controllers.writer import Object
+from mooring.errors import ApiError
+from mooring.plugins.volumes.matching import find_candidates
+
+PROVISIONER = "volume.kubernetes.io/storage-provisioner"
+_BETA_PROVISIONER = "volume.beta.kubernetes.io/storage-provisioner"
+DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+
+
+class PersistentVolumeController(Controller):
+    """Bind claims to volumes, and make volumes where a class names a provisioner.
+
+    Every provisioner is served: no real one runs here. Keys without a namespace are volumes.
+    """
+
+    name = "persistentvolume-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._volumes = self.watch(PersistentVolume, self._both)
+        self._claims = self.watch(PersistentVolumeClaim, self._claim_keys)
+        self._classes = self.watch(StorageClass, self._waiting)
+        self._nodes = context.store(Node)
+        self._csi_nodes = context.store(CSINode)
+
+    def _both(self, volume: PersistentVolume) -> Iterable[Key]:
+        yield "", volume.metadata.name
+        reference = volume.spec.claim_ref
+        if reference is not None:
+            yield reference.namespace, reference.name
+        else:
+            yield from self._waiting(None)
+
+    def _claim_keys(self, claim: PersistentVolumeClaim) -> Iterable[Key]:
+        yield from itself(claim)
+        if claim.spec.volume_name:
+            yield "", claim.spec.volume_name
+
+    def _waiting(self, _: object) -> Iterable[Key]:
+        for claim in self.context.store(PersistentVolumeClaim):
+            if not claims_of.is_fully_bound(claim):
+                yield claim.metadata.namespace, claim.metadata.name
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Take a claim or a volume to what comes next."""
+        if not key[0]:
+            volume: PersistentVolume | None = self._volumes.get(key[1])
+            if volume is not None:
+                await self._sync_volume(volume)
+            return None
+        claim: PersistentVolumeClaim | None = self._claims.get(key[1], key[0])
+        if claim is not None and claim.metadata.deletion_timestamp is None:
+            await self._sync_claim(claim)
+        return None
+
+    # Claims.
+
+    async def _sync_claim(self, claim: PersistentVolumeClaim) -> None:
+        if claim.spec.volume_name:
+            await self._sync_named(claim)
+            return
+        if claim.spec.storage_class_name is None and await self._give_class(claim):
+            return
+        found = find_candidates(claim, self._volumes)
+        prebound = [one for one in found.bound if one.spec.claim_ref is not None]
+        delayed = claims_of.is_delay_binding(claim, self._classes) is True
+        selected = claims_of.SELECTED_NODE in claim.metadata.annotations
+        if prebound:
+            await self._bind(claim, prebound[0])
+        elif delayed and not selected:
+            text = "waiting for first consumer to be created before binding"
+            self.events.record(claim, NORMAL, "WaitForFirstConsumer", text)
+        elif found.free and not delayed:
+            await self._bind(claim, found.free[0])
+        else:
+            await self._provision(claim)
+
+    async def _sync_named(self, claim: PersistentVolumeClaim) -> None:
+        """Bind a claim to the volume it names, or call it lost."""
+        volume: PersistentVolume | None = self._volumes.get(claim.spec.volume_name)
+        bound = claims_of.BIND_COMPLETED in claim.metadata.annotations
+        mine = volume is not None and (
+            volume.spec.claim_ref is None or claims_of.is_bound_to(volume, claim)
+        )
+        if volume is not None and mine:
+            await self._bind(claim, volume)
+        elif bound and claim.status.phase != "Lost":
+            await self._write_claim_status(claim, {"phase": "Lost"})
+
+    async def _give_class(self, claim: PersistentVolumeClaim) -> bool:
+        """Give a claim without a class the default one, where there is one."""
+        found = [
+            one for one in self._classes if one.metadata.annotations.get(DEFAULT_CLASS) == "true"
+        ]
+        if not found or claims_of.BETA_STORAGE_CLASS in claim.metadata.annotations:
+            return False
+        newest = max(found, key=lambda one: (one.metadata.creation_timestamp or "", one.name))
+        await self._patch_claim(claim, {"spec": {"storageClassName": newest.metadata.name}})
+        return True
+
+    async def _provision(self, claim: PersistentVolumeClaim) -> None:
+        name = claims_of.claim_class(claim)
+        storage_class: StorageClass | None = self._classes.get(name) if name else None
+        if storage_class is None:
+            return
+        if storage_class.provisioner in ("", claims_of.NO_PROVISIONER):
+            return
+        node = self._nodes.get(claim.metadata.annotations.get(claims_of.SELECTED_NODE, ""))
+        provisioner = storage_class.provisioner
+        if claim.metadata.annotations.get(PROVISIONER) != provisioner:
+            marks = {PROVISIONER: provisioner, _BETA_PROVISIONER: provisioner}
+            await self._patch_claim(claim, {"metadata": {"annotations": marks}})
+            return
+        csi_node = self._csi_nodes.get(node.metadata.name) if node is not None else None
+        volume = new_volume(claim, storage_class, node, csi_node)
+        try:
+            await self.writer.create(VOLUMES, volume)
+        except ApiError as error:
+            if not error.is_already_exists:
+                raise
+            return
+        text = f"Successfully provisioned volume {volume['metadata']['name']}"
+        self.events.record(claim, NORMAL, "ProvisioningSucceeded", text)
+
+    # Binding.
+
+    async def _bind(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> None:
+        """Tie a volume and a claim together: the volume first, so that nobody else takes it."""
+        reference = volume.spec.claim_ref
+        if reference is None or reference.uid != claim.metadata.uid:
+            await self._tie(volume, claim)
+        if volume.status.phase != "Bound":
+            await self._write_phase(volume, "Bound")
+        if not claims_of.is_fully_bound(claim):
+            marks = {claims_of.BIND_COMPLETED: "yes"}
+            if not claim.spec.volume_name:
+                marks[claims_of.BOUND_BY_CONTROLLER] = "yes"
+            change: Object = {"metadata": {"annotations": marks}}
+            change["spec"] = {"volumeName": volume.metadata.name}
+            await self._patch_claim(claim, change)
+        if claim.status.phase != "Bound":
+            status: Object = {
+                "phase": "Bound",
+                "accessModes": list(volume.spec.access_modes),
+                "capacity": dict(volume.spec.capacity),
+            }
+            await self._write_claim_status(claim, status)
+
+    async def _tie(self, volume: PersistentVolume, claim: PersistentVolumeClaim) -> None:
+        metadata = claim.metadata
+        reference = {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "namespace": metadata.namespace,
+            "name": metadata.name,
+            "uid": metadata.uid,
+            "resourceVersion": metadata.resource_version,
+        }
+        change: Object = {"resourceVersion": volume.metadata.resource_version}
+        if volume.spec.claim_ref is None:
+            change["annotations"] = {claims_of.BOUND_BY_CONTROLLER: "yes"}
+        patch = {"metadata": change, "spec": {"claimRef": reference}}
+        await self.writer.patch(VOLUMES, "", volume.metadata.name, patch)
+
+    async def _patch_claim(self, claim: PersistentVolumeClaim, patch: Object) -> None:
+        metadata = claim.metadata
+        await self.writer.patch(CLAIMS, metadata.namespace, metadata.name, patch)
+
+    async def _write_claim_status(self, claim: PersistentVolumeClaim, status: Object) -> None:
+        metadata = claim.metadata
+        patch = {"status": status}
+        await self.writer.patch(CLAIMS, metadata.namespace, metadata.name, patch, "status")
+
+    # Volumes.
+
+    async def _sync_volume(self, volume: PersistentVolume) -> None:
+        reference = volume.spec.claim_ref
+        if volume.metadata.deletion_timestamp is not None:
+            return
+        if reference is None or not reference.uid:
+            if volume.status.phase not in ("Available", "Bound"):
+                await self._write_phase(volume, "Available")
+            return
+        claim: PersistentVolumeClaim | None = self._claims.get(reference.name, reference.namespace)
+        if claim is not None and claim.metadata.uid == reference.uid:
+            return
+        if claim is None and not await self._is_gone(volume):
+            return
+        if volume.status.phase != "Released":
+            await self._write_phase(volume, "Released")
+        elif (
+            volume.spec.persistent_volume_reclaim_policy == "Delete"
+            and PROVISIONED_BY in volume.metadata.annotations
+        ):
+            await self.writer.delete(VOLUMES, volume)
+
+    async def _is_gone(self, volume: PersistentVolume) -> bool:
+        """Ask the server whether a volume's claim is gone: the informer may be a moment behind."""
+        reference = volume.spec.claim_ref
+        assert reference is not None
+        try:
+            found = await self.writer.get(CLAIMS, reference.namespace, reference.name)
+        except ApiError as error:
+            if error.is_not_found:
+                return True
+            raise
+        return bool(found["metadata"]["uid"] != reference.uid)
+
+    async def _write_phase(self, volume: PersistentVolume, phase: str) -> None:
+        patch = {"status": {"phase": phase}}
+        await self.writer.patch(VOLUMES, "", volume.metadata.name, patch, "status")

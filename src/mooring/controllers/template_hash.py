@@ -1,0 +1,25 @@
+"""The hash of a template, as the names of ReplicaSets and revisions end with."""
+
+# kubernetes: pkg/controller/controller_utils.go, ComputeHash
+
+from __future__ import annotations
+
+import msgspec
+
+from mooring.controllers.controlled_pods import ALPHABET
+from mooring.controllers.writer import Object
+
+
+def template_hash(template: Object, collisions: int | None = None) -> str:
+    """Return a hash of a template, in letters that are safe in names.
+
+    kubernetes hashes Go's dump of the template: the same template has another hash there.
+    """
+    text = msgspec.json.encode(template, order="sorted")
+    if collisions is not None:
+        text += collisions.to_bytes(8, "little")
+    value = 0x811C9DC5
+    for byte in text:
+        value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
+    # apimachinery: pkg/util/rand, SafeEncodeString
+    return "".join(ALPHABET[ord(digit) % len(ALPHABET)] for digit in str(value))

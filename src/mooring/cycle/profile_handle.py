@@ -1,0 +1,204 @@
+"""The handle that plugins of one profile are given: everything they may ask of this scheduler."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+import numpy as np
+
+from mooring.api import Pod
+from mooring.cycle.filtering import (
+    filter_nodes,
+    filter_one,
+    nominated_before,
+    precomputes,
+    refused_with,
+)
+from mooring.cycle.pre_filter import run_extension
+from mooring.cycle.profile import Profile
+from mooring.cycle.signature import PodSigner
+from mooring.framework.extender import Extender
+from mooring.framework.features import FeatureGates
+from mooring.framework.handle import ApiClient, EventWriter, Nominator, PreBindingPod, WaitingPod
+from mooring.framework.listers import Lister
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes
+from mooring.framework.pod_info import PodInfo, PodInfos
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+from mooring.framework.what_if import WhatIf
+from mooring.observe.clock import Clock
+from mooring.observe.metrics import Metrics
+
+T = TypeVar("T")
+
+
+class WaitingPods(Protocol):
+    """Know the pods that wait at Permit, and those whose PreBind runs."""
+
+    def waiting(self) -> Iterable[WaitingPod]:
+        """Return the pods that wait at Permit."""
+        ...
+
+    def get(self, uid: str) -> WaitingPod | None:
+        """Return a pod that waits at Permit, or None."""
+        ...
+
+    def pre_binding(self, uid: str) -> PreBindingPod | None:
+        """Return a pod whose PreBind runs, or None."""
+        ...
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """What all profiles of a scheduler share."""
+
+    features: FeatureGates
+    clock: Clock
+    random: random.Random
+    client: ApiClient
+    events: EventWriter
+    nominator: Nominator
+    extenders: Sequence[Extender]
+    snapshot: Callable[[], Nodes]
+    pod_infos: PodInfos
+    lister: Callable[[Any], Lister[Any]]
+    waiting_pods: WaitingPods
+    activate: Callable[[Iterable[Pod]], None]
+    spawn: Callable[[Coroutine[Any, Any, None], Pod], None]
+    #: Where nobody reads them, metrics of their own.
+    metrics: Metrics = msgspec.field(default_factory=Metrics)
+    #: What plugins share across profiles (Handle.shared).
+    kept: dict[str, Any] = {}
+
+
+class ProfileHandle:
+    """Answer what plugins ask, in the name of one profile (framework/handle.py)."""
+
+    #: The profile whose plugins hold this handle; set once they are made.
+    profile: Profile
+
+    def __init__(self, profile_name: str, around: Surroundings) -> None:
+        self.profile_name = profile_name
+        self.features = around.features
+        self.clock = around.clock
+        self.random = around.random
+        self.client = around.client
+        self.events = around.events
+        self.nominator = around.nominator
+        self.extenders = around.extenders
+        self.metrics = around.metrics
+        self._around = around
+        self._signer: PodSigner | None = None
+        self.pod_info: Callable[[Pod], PodInfo] = around.pod_infos.of
+
+    @property
+    def snapshot(self) -> Nodes:
+        """Return all nodes; unchanged during a cycle."""
+        return self._around.snapshot()
+
+    def lister(self, kind: type[T] | str) -> Lister[T]:
+        """Return read access to a kind; a custom resource is named "plural.version.group"."""
+        return self._around.lister(kind)
+
+    def waiting_pods(self) -> Iterable[WaitingPod]:
+        """Return the pods that wait at Permit."""
+        return self._around.waiting_pods.waiting()
+
+    def waiting_pod(self, uid: str) -> WaitingPod | None:
+        """Return a pod that waits at Permit, or None."""
+        return self._around.waiting_pods.get(uid)
+
+    def pre_binding_pod(self, uid: str) -> PreBindingPod | None:
+        """Return a pod whose PreBind runs, or None."""
+        return self._around.waiting_pods.pre_binding(uid)
+
+    def activate(self, pods: Iterable[Pod]) -> None:
+        """Move pending pods to the active queue."""
+        self._around.activate(pods)
+
+    def shared(self, key: str, make: Callable[[], T]) -> T:
+        """Return what the plugins of all profiles share under a key; made by whoever asks first."""
+        kept = self._around.kept
+        if key not in kept:
+            kept[key] = make()
+        found: T = kept[key]
+        return found
+
+    def spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
+        """Run I/O outside the cycle, on behalf of a pod; failures are logged."""
+        self._around.spawn(work, pod)
+
+    # Dry runs.
+
+    def run_filters(
+        self, state: CycleState, pod: Pod, nodes: WhatIf, *, nominated: bool = True
+    ) -> Sequence[Status | None]:
+        """Run all Filter plugins of the profile on what-if nodes; an entry per node, None where it
+        fits."""
+        profile = self.profile
+        answers: list[Status | None] = [None] * len(nodes)
+        alive = None
+        if nominated:
+            for position, status in self._refused_by_nominations(state, pod, nodes):
+                if alive is None:
+                    alive = np.ones(len(nodes), dtype=np.bool_)
+                alive[position] = False
+                answers[position] = status
+        if len(nodes) == 1:
+            return answers if alive is not None else [filter_one(profile, state, pod, nodes)]
+        verdicts = filter_nodes(profile, state, pod, nodes, alive)
+        if verdicts.error is not None:
+            return [answer or verdicts.error for answer in answers]
+        for status, positions in verdicts.refusals:
+            for position in positions.tolist():
+                answers[position] = status
+        return answers
+
+    def _refused_by_nominations(
+        self, state: CycleState, pod: Pod, nodes: WhatIf
+    ) -> Iterable[tuple[int, Status]]:
+        nominator = self.nominator
+        names = set(nominator.nodes())
+        if not names:
+            return ()
+        info = self.pod_info(pod)
+        found = []
+        for position, name in enumerate(nodes.names):
+            if name in names and (others := nominated_before(nominator, info, name)):
+                found.append((position, others))
+        if not found:
+            return ()
+        view = nodes.some(np.array([position for position, _ in found], dtype=np.intp))
+        refused = refused_with(self.profile, state, pod, view, [others for _, others in found])
+        return [(found[index][0], status) for index, status in refused]
+
+    def run_add_pod(
+        self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
+    ) -> Status | None:
+        """Tell the plugins that precompute that `other` was put on a what-if node."""
+        return run_extension(self.profile.of(state).add_pod, "AddPod", state, pod, other, node)
+
+    def run_remove_pod(
+        self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
+    ) -> Status | None:
+        """Tell the plugins that precompute that `other` was taken off a what-if node."""
+        return run_extension(
+            self.profile.of(state).remove_pod, "RemovePod", state, pod, other, node
+        )
+
+    def precomputes(self, state: CycleState) -> bool:
+        """Tell whether a Filter plugin that is asked in this cycle keeps state across nodes."""
+        return precomputes(self.profile, state)
+
+    def sign(self, state: CycleState, pod: Pod) -> Hashable | None:
+        """Return what the Filter plugins' answers for a pod depend on besides the node; None where
+        they depend on more, or where identical pods are not to be told (OpportunisticBatching)."""
+        if not self.features.enabled("OpportunisticBatching"):
+            return None
+        if self._signer is None:
+            self._signer = PodSigner(self.profile)
+        signature = self._signer.sign(state, pod)
+        return None if signature is None else signature.key

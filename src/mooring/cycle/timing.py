@@ -1,0 +1,141 @@
+"""PointTimer: how long the points of a profile take, and in some cycles each of its plugins.
+
+A point is timed in every cycle. A plugin is timed by wrapping its methods: a profile has a twin
+whose steps are wrapped (`Profile.timed`), and the cycles that are sampled run that one. The others
+pay nothing.
+
+# kube-scheduler: framework/runtime/framework.go, metrics/metric_recorder.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any
+
+from mooring.framework.plugin import Nominate
+from mooring.framework.status import Code, Status
+from mooring.observe.families import Family
+from mooring.observe.metrics import Metrics
+from mooring.observe.series import Histogram
+
+# Values of the label "extension_point".
+PRE_FILTER = "PreFilter"
+ADD_POD = "PreFilterExtensionAddPod"
+REMOVE_POD = "PreFilterExtensionRemovePod"
+FILTER = "Filter"
+POST_FILTER = "PostFilter"
+PRE_SCORE = "PreScore"
+SCORE = "Score"
+NORMALIZE = "ScoreExtensionNormalize"
+RESERVE = "Reserve"
+UNRESERVE = "Unreserve"
+PERMIT = "Permit"
+PRE_BIND_PRE_FLIGHT = "PreBindPreFlight"
+PRE_BIND = "PreBind"
+BIND = "Bind"
+POST_BIND = "PostBind"
+SIGN = "Sign"
+
+# Why answers could not be taken over, or were dropped. # kube-scheduler: metrics/metrics.go
+POD_NOT_BATCHABLE = "pod_not_batchable"
+POD_INCOMPATIBLE = "pod_incompatible"
+POD_FAILED = "pod_failed"
+EXPIRED = "expired"
+
+_SUCCESS = Code.SUCCESS.label
+_ERROR = Code.ERROR.label
+
+Call = Callable[..., Any]
+
+
+class PointTimer:
+    """Record what the points and plugins of one profile take."""
+
+    def __init__(self, metrics: Metrics, profile: str, now: Callable[[], float]) -> None:
+        self.now = now
+        self._profile = profile
+        self._points: Family[Histogram] = metrics.extension_point_duration
+        self._plugins: Family[Histogram] = metrics.plugin_duration
+        self._metrics = metrics
+
+    def point(self, point: str, status: Status | None, start: float) -> None:
+        """Note that a point which began at `start` has ended; None is success."""
+        label = _SUCCESS if status is None else status.code.label
+        self._points[point, label, self._profile].observe(self.now() - start)
+
+    def looked_up(self, found: bool, seconds: float) -> None:
+        """Note whether a pod took over an identical one's answers, and how long they were sought.
+
+        kube-scheduler counts here the pods that it hands the next best node of the last ranking.
+        """
+        metrics, profile = self._metrics, self._profile
+        metrics.get_node_hint_duration["hint" if found else "no_hint", profile].observe(seconds)
+        metrics.batch_attempts[profile, "hint_used" if found else "no_hint"].inc()
+
+    def remembered(self, start: float) -> None:
+        """Note that a pod's answers were kept for others."""
+        seconds = self.now() - start
+        self._metrics.store_schedule_results_duration[self._profile].observe(seconds)
+
+    def dropped(self, reason: str) -> None:
+        """Count answers that nobody can take over."""
+        self._metrics.batch_cache_flushed[self._profile, reason].inc()
+
+    def timed(self, plugin: str, point: str, call: Call) -> Call:
+        """Wrap a plugin's method, of either kind, so that every call is timed."""
+
+        @wraps(call)
+        def run(*args: Any) -> Any:
+            start = self.now()
+            try:
+                answer = call(*args)
+            except Exception:
+                self._note(plugin, point, _ERROR, start)
+                raise
+            if answer is None:
+                self._note(plugin, point, _SUCCESS, start)
+            elif hasattr(answer, "__await__"):
+                return self._finish(plugin, point, answer, start)
+            else:
+                self._note(plugin, point, _label(answer), start)
+            return answer
+
+        return run
+
+    def timed_vector(self, plugin: str, point: str, call: Call) -> Call:
+        """Wrap the vector form of Filter: it may be a generator, which runs as it is read."""
+
+        @wraps(call)
+        def run(*args: Any) -> Any:
+            start = self.now()
+            try:
+                answer = list(call(*args) or ())
+            except Exception:
+                self._note(plugin, point, _ERROR, start)
+                raise
+            # Of the statuses of all nodes, the first that refuses one.
+            labels = (_label(status) for status, mask in answer if mask.any())
+            self._note(plugin, point, next(labels, _SUCCESS), start)
+            return answer
+
+        return run
+
+    async def _finish(self, plugin: str, point: str, work: Awaitable[Any], start: float) -> Any:
+        label = _ERROR
+        try:
+            answer = await work
+            label = _label(answer)
+            return answer
+        finally:
+            self._note(plugin, point, label, start)
+
+    def _note(self, plugin: str, point: str, label: str, start: float) -> None:
+        self._plugins[plugin, point, label].observe(self.now() - start)
+
+
+def _label(answer: Any) -> str:
+    """Return the status label of what a plugin answered; whatever is no status is a success."""
+    if isinstance(answer, Nominate):
+        answer = answer.status
+    return answer.code.label if isinstance(answer, Status) else _SUCCESS

@@ -1,0 +1,64 @@
+"""Ports of this machine for containers, which share its one address."""
+
+from __future__ import annotations
+
+import socket
+
+from mooring.kubelet.command_lines import flag_value
+
+_HOST = "127.0.0.1"
+_SECURE_PORT = 10259
+_LAST = 65535
+_ANY = ("", "0.0.0.0", "::")
+
+
+class Ports:
+    """Hand out ports so that containers that ask for the same one can run side by side."""
+
+    def __init__(self) -> None:
+        self._taken: dict[int, str] = {}
+
+    def adapt(self, words: list[str], owner: str) -> list[str]:
+        """Return a scheduler's arguments, changed to serve on loopback and on ports that are free.
+
+        `owner` keeps the ports until `release`.
+        """
+        if words[:1] != ["run"]:
+            return words
+        changed = [*words]
+        for port_flag, default, address_flag in (
+            ("secure-port", str(_SECURE_PORT), "bind-address"),
+            ("port", "0", "address"),
+        ):
+            given = flag_value(words, port_flag) or default
+            if not given.isdigit() or not 0 < int(given) <= _LAST:
+                # It serves nothing, or says what is wrong.
+                continue
+            if (flag_value(words, address_flag) or "") in _ANY:
+                changed.append(f"--{address_flag}={_HOST}")
+            port = self._free(int(given), owner)
+            if str(port) != given:
+                changed.append(f"--{port_flag}={port}")
+        return changed
+
+    def release(self, owner: str) -> None:
+        """Give back what an owner has."""
+        self._taken = {port: who for port, who in self._taken.items() if who != owner}
+
+    def _free(self, wanted: int, owner: str) -> int:
+        port = 0 if wanted in self._taken else _bind(wanted)
+        while not port or port in self._taken:
+            port = _bind(0)
+        self._taken[port] = owner
+        return port
+
+
+def _bind(port: int) -> int:
+    """Return the port where it is free, a free one for 0, else 0."""
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind((_HOST, port))
+        except OSError:
+            return 0
+        return int(tried.getsockname()[1])

@@ -1,0 +1,88 @@
+"""Which images really run: those that are schedulers made with Mooring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from mooring.errors import ConfigError
+
+#: An image of this name, from any registry, is Mooring itself.
+OWN = "mooring"
+_HUB = "docker.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """Hold what an image is made of: Mooring, and the plugins that were built into it."""
+
+    plugins: tuple[str, ...] = ()
+    mapped: bool = False
+    """Whether somebody said what is in it; its program may then have any name."""
+
+
+class ImageContents:
+    """Find out what is in an image. `mapped` has pairs of an image's name and a plugin.
+
+    A name without a folder stands for images of that name from any registry, as `mooring` does.
+    """
+
+    def __init__(self, mapped: Iterable[tuple[str, str]] = ()) -> None:
+        self._plugins: dict[tuple[str, str], tuple[str, ...]] = {}
+        for given, plugin in mapped:
+            name, tag = split_reference(given)
+            key = (name if "/" in given else _last(name), tag)
+            self._plugins[key] = (*self._plugins.get(key, ()), plugin)
+
+    def find(self, reference: str) -> Image | None:
+        """Return what an image is made of, None for one that is simulated."""
+        name, tag = split_reference(reference)
+        short = _last(name)
+        for key in ((name, tag), (name, ""), (short, tag), (short, "")):
+            if key in self._plugins:
+                return Image(self._plugins[key], mapped=True)
+        return Image() if short == OWN else None
+
+
+def _last(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def split_reference(reference: str) -> tuple[str, str]:
+    """Return an image's whole name, and its tag or digest.
+
+    >>> split_reference("custom-scheduler:v1.0")
+    ('docker.io/library/custom-scheduler', 'v1.0')
+    >>> split_reference("localhost:5000/team/mooring@sha256:1234")
+    ('localhost:5000/team/mooring', 'sha256:1234')
+    """
+    # distribution/reference: normalize.go
+    name, _, digest = reference.partition("@")
+    slash = name.rfind("/")
+    colon = name.find(":", slash + 1)
+    tag = "" if colon < 0 else name[colon + 1 :]
+    name = name if colon < 0 else name[:colon]
+    host, found, _ = name.partition("/")
+    if not found:
+        name = f"{_HUB}/library/{name}"
+    elif "." not in host and ":" not in host and host != "localhost":
+        name = f"{_HUB}/{name}"
+    return name, digest or tag
+
+
+def parse_image(text: str) -> tuple[str, str]:
+    """Read NAME=PLUGIN as `--image` takes it; a plugin's file becomes an absolute path."""
+    # A plugin's reference has no "=", and a name has none either.
+    name, found, plugin = text.partition("=")
+    where, _, attribute = plugin.rpartition(":")
+    if not found or not name or not where or not attribute.isidentifier():
+        raise ConfigError(
+            f'--image {text}: expected "NAME=FILE.py:Class" or "NAME=package.module:Class"'
+        )
+    if where.endswith(".py"):
+        file = Path(where)
+        if not file.is_file():
+            raise ConfigError(f"--image {text}: no such file: {where}")
+        plugin = f"{file.resolve()}:{attribute}"
+    return name, plugin

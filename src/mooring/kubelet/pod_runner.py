@@ -1,0 +1,199 @@
+"""PodRunner: the life of pods on fake nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from ipaddress import IPv4Address
+
+from mooring.api import Node, Pod, parse_time
+from mooring.client.client import STRATEGIC
+from mooring.controllers.component_events import NORMAL, ComponentEvents
+from mooring.controllers.controlled_kinds import PODS
+from mooring.controllers.controller import Controller, ControllerContext
+from mooring.controllers.owners import controller_of
+from mooring.controllers.work_queue import Key
+from mooring.informers.store import Handler
+from mooring.kubelet import commands, node_status, pod_status
+from mooring.kubelet.real_pods import ContainerSettings, RealPods
+
+_FIRST_ADDRESS = IPv4Address("10.244.0.2")
+#: Beyond so many pods nobody reads three Events for each.
+TELL_UP_TO = 1000
+# As a killed container leaves: 128 + SIGKILL.
+_KILLED = 137
+
+
+class PodRunner(Controller):
+    """Start, finish and end the pods of fake nodes that are ready."""
+
+    name = "kubelet"
+    workers = 16
+
+    def __init__(
+        self, context: ControllerContext, containers: ContainerSettings | None = None
+    ) -> None:
+        super().__init__(context)
+        #: The pods that are more than simulated; None where all are.
+        self.real = RealPods(containers, context, self.queue.add) if containers else None
+        self._pods = self.watch(Pod, self._bound)
+        self._pods.add_index("node", lambda pod: (pod.spec.node_name,))
+        self._nodes = self.watch(Node, self._pods_of)
+        self._addresses: dict[str, str] = {}
+        self._address_of: dict[str, str] = {}
+        self._next = 0
+        self._pods.add_handler(Handler(on_add=self._note_address, on_delete=self._free_address))
+        self._told: dict[str, ComponentEvents] = {}
+
+    def _bound(self, pod: Pod) -> Iterable[Key]:
+        if pod.spec.node_name:
+            yield pod.metadata.namespace, pod.metadata.name
+
+    def _pods_of(self, node: Node) -> Iterable[Key]:
+        if node_status.is_fake(node):
+            for pod in self._pods.by_index("node", node.metadata.name):
+                yield pod.metadata.namespace, pod.metadata.name
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Take a pod to what comes next in its life."""
+        pod: Pod | None = self._pods.get(key[1], key[0])
+        if self.real is not None:
+            await self.real.forget(key, pod.metadata.uid if pod is not None else "")
+        if pod is None or not pod.spec.node_name:
+            return None
+        node: Node | None = self._nodes.get(pod.spec.node_name)
+        if node is None or not node_status.is_fake(node):
+            return None
+        if node_status.ready_condition(node) != "True":
+            return None
+        if pod.is_terminating:
+            return await self._end(pod)
+        if pod.is_finished:
+            return None
+        if self.real is not None and self.real.runs(pod):
+            return await self._run_really(self.real, pod, node)
+        if pod.status.phase != "Running":
+            await self._run(pod, node)
+            return None
+        return await self._go_on(pod)
+
+    async def _run_really(self, real: RealPods, pod: Pod, node: Node) -> float | None:
+        tell = partial(self._events_of(pod.spec.node_name).record, pod)
+        status, again = await real.sync(pod, self._addresses_of(pod, node), tell)
+        if status is not None:
+            await self._patch(pod, status)
+        return again
+
+    async def _run(self, pod: Pod, node: Node) -> None:
+        host, address = self._addresses_of(pod, node)
+        status = pod_status.running(pod, host, address, self.context.timestamp())
+        await self._patch(pod, status)
+        if len(self._pods) <= TELL_UP_TO:
+            self._tell(pod)
+
+    def _events_of(self, node: str) -> ComponentEvents:
+        events = self._told.get(node)
+        if events is None:
+            events = ComponentEvents(self.name, self.writer, self.context.clock, host=node)
+            self._told[node] = events
+        return events
+
+    def _tell(self, pod: Pod) -> None:
+        events = self._events_of(pod.spec.node_name)
+        for container in (*pod.spec.init_containers, *pod.spec.containers):
+            text = (
+                f'Container image "{container.image}" already present on machine '
+                "and can be accessed by the pod"
+            )
+            events.record(pod, NORMAL, "Pulled", text)
+            events.record(pod, NORMAL, "Created", "Container created")
+            events.record(pod, NORMAL, "Started", "Container started")
+
+    async def _go_on(self, pod: Pod) -> float | None:
+        owner = controller_of(pod)
+        if owner is not None and owner.kind == "Job":
+            return await self._finish(pod)
+        if pod.spec.readiness_gates:
+            change = pod_status.ready(pod, self.context.timestamp())
+            if change is not None:
+                await self._patch(pod, change)
+        return None
+
+    async def _finish(self, pod: Pod) -> float | None:
+        seconds = commands.task_seconds(pod)
+        if seconds is None:
+            return None
+        started = parse_time(pod.status.start_time or self.context.timestamp())
+        left = started + seconds - self.context.clock.now()
+        if left > 0:
+            return left
+        await self._patch(pod, pod_status.finished(pod, self.context.timestamp()))
+        return None
+
+    async def _end(self, pod: Pod) -> float | None:
+        metadata = pod.metadata
+        assert metadata.deletion_timestamp is not None
+        grace = metadata.deletion_grace_period_seconds
+        if not grace and metadata.finalizers and pod.is_finished:
+            # It waits for others, who hold its finalizers.
+            return None
+        ends = parse_time(metadata.deletion_timestamp)
+        left = ends - (grace or 0) + commands.stop_seconds(pod, grace) - self.context.clock.now()
+        if self.real is not None and self.real.runs(pod):
+            left = ends - self.context.clock.now()
+            tell = partial(self._events_of(pod.spec.node_name).record, pod)
+            if self.real.stop(pod, left, tell):
+                left = 0.0
+            elif left <= 0:
+                # They are being killed; their end is told.
+                return None
+        if left > 0 and not pod.is_finished:
+            return left
+        if metadata.finalizers and not pod.is_finished:
+            when = self.context.timestamp()
+            await self._patch(pod, pod_status.finished(pod, when, code=_KILLED))
+        await self.writer.delete(PODS, pod, grace=0)
+        return None
+
+    async def _patch(self, pod: Pod, status: dict[str, object]) -> None:
+        metadata = pod.metadata
+        patch = {"metadata": {"uid": metadata.uid}, "status": status}
+        await self.writer.patch(PODS, metadata.namespace, metadata.name, patch, "status", STRATEGIC)
+
+    # Addresses.
+
+    def _note_address(self, pod: Pod) -> None:
+        if pod.status.pod_ip:
+            self._take_address(pod.status.pod_ip, pod)
+
+    def _free_address(self, pod: Pod) -> None:
+        address = self._address_of.pop(pod.metadata.uid, "")
+        if self._addresses.get(address) == pod.metadata.uid:
+            del self._addresses[address]
+
+    def _take_address(self, address: str, pod: Pod) -> None:
+        self._addresses[address] = pod.metadata.uid
+        self._address_of[pod.metadata.uid] = address
+
+    def _addresses_of(self, pod: Pod, node: Node) -> tuple[str, str]:
+        host = node_status.internal_ip(node)
+        return host, host if pod.spec.host_network else self._address(pod)
+
+    def _address(self, pod: Pod) -> str:
+        known = pod.status.pod_ip or self._address_of.get(pod.metadata.uid)
+        if known:
+            return known
+        while (text := str(_FIRST_ADDRESS + self._next)) in self._addresses:
+            self._next += 1
+        # 10.244.0.0/14: addresses come round after a quarter of a million pods.
+        self._next = (self._next + 1) % (1 << 18)
+        self._take_address(text, pod)
+        return text
+
+    async def close(self) -> None:
+        """Stop."""
+        await super().close()
+        if self.real is not None:
+            await self.real.close()
+        for events in self._told.values():
+            await events.close()

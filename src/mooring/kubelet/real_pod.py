@@ -1,0 +1,240 @@
+"""RealPod: a pod whose containers run as processes of this machine."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mooring.api import Pod
+from mooring.client.client import Client
+from mooring.controllers.component_events import NORMAL, WARNING
+from mooring.controllers.times import timestamp
+from mooring.kubelet.command_lines import NoSuchProgramError, command_line
+from mooring.kubelet.container_log import ContainerLog
+from mooring.kubelet.container_ports import Ports
+from mooring.kubelet.container_process import ContainerProcess
+from mooring.kubelet.container_volumes import VolumeError, Volumes
+from mooring.kubelet.environment import environment
+from mooring.kubelet.image_contents import Image, ImageContents
+from mooring.kubelet.pod_sources import PodSources, SourceError
+from mooring.kubelet.pod_status import running_container
+from mooring.kubelet.real_container import RealContainer, pod_text
+from mooring.observe.clock import Clock
+
+Object = dict[str, Any]
+#: Tell about a pod: type, reason and message of an Event.
+Tell = Callable[[str, str, str], None]
+
+CONFIG_ERROR = "CreateContainerConfigError"
+# kubelet: syncFrequency, by which volumes are brought up to date.
+REFRESH_SECONDS = 60.0
+# kubelet: 500 ms, doubled. It goes on to two minutes, which nobody at a terminal waits for.
+_FIRST_RETRY, _LAST_RETRY = 0.5, 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class PodRuntime:
+    """Hold what all pods that really run are given."""
+
+    client: Client
+    clock: Clock
+    images: ImageContents
+    services: Mapping[str, str]
+    """Variables that tell a container where the API server is."""
+    ports: Ports
+    folder: Path
+
+
+class RealPod:
+    """Run the containers of one pod whose image is known; the others are simulated.
+
+    `changed` is called when a process ends.
+    """
+
+    def __init__(
+        self, pod: Pod, raw: Object, around: PodRuntime, changed: Callable[[], None]
+    ) -> None:
+        self.uid = pod.metadata.uid
+        self._raw = raw
+        self._around = around
+        self._changed = changed
+        self._folder = around.folder / self.uid
+        self._folder.mkdir(mode=0o700, parents=True)
+        (self._folder / "logs").mkdir(mode=0o700)
+        self._sources = PodSources(around.client, around.clock, raw)
+        self._volumes = Volumes(self._folder / "volumes", self._sources)
+        self._laid_out = -REFRESH_SECONDS
+        self._has_volumes = False
+        self._retry_at = 0.0
+        self._retry_after = _FIRST_RETRY
+        self._stopping = False
+        self._containers: dict[str, RealContainer] = {}
+        self._first = pod.status.start_time or ""
+        for spec in pod.spec.containers:
+            image = around.images.find(spec.image)
+            if image is not None:
+                container = self._containers[spec.name] = RealContainer(spec, image)
+                container.remember(pod, around.clock.now())
+        #: What was reported last.
+        self.reported: Object | None = None
+
+    @property
+    def has_sandbox(self) -> bool:
+        """Tell whether the volumes are there, so that containers can start."""
+        return self._has_volumes
+
+    def find(self, name: str) -> RealContainer | None:
+        """Return a container by its name, None for one that is simulated."""
+        return self._containers.get(name)
+
+    def statuses(self, pod: Pod, when: str) -> list[Object]:
+        """Return the statuses of all containers."""
+        self._first = self._first or when
+        made = []
+        for spec in pod.spec.containers:
+            found = self._containers.get(spec.name)
+            if found is not None:
+                made.append(found.status(pod))
+            elif self._has_volumes:
+                made.append(running_container(pod, spec, self._first))
+            else:
+                made.append(RealContainer(spec, Image()).status(pod))
+        return made
+
+    async def sync(self, pod: Pod, addresses: tuple[str, str], tell: Tell) -> float:
+        """Start what is to run; return after how many seconds to look again."""
+        now = self._around.clock.now()
+        for container in self._containers.values():
+            container.note_exit(pod, now)
+        self._raw["status"] = _ips(addresses)
+        begin, due = self._due(pod, now, tell)
+        stale = begin or now - self._laid_out >= REFRESH_SECONDS
+        if stale and not await self._lay_out(tell) and begin:
+            self._retry(now)
+            return self._retry_at - now
+        for container in begin:
+            await self._begin(pod, container, tell)
+        if now < self._retry_at:
+            due.append(self._retry_at)
+        due.append(self._laid_out + REFRESH_SECONDS)
+        return max(0.0, min(due) - now)
+
+    def _due(self, pod: Pod, now: float, tell: Tell) -> tuple[list[RealContainer], list[float]]:
+        """Return the containers that are to begin now, and when others are."""
+        begin: list[RealContainer] = []
+        due: list[float] = []
+        for container in self._containers.values():
+            if not container.restarts_by(pod.spec.restart_policy or "Always"):
+                continue
+            if now < self._retry_at:
+                due.append(self._retry_at)
+                continue
+            told = container.waiting
+            later = container.hold_back(pod, now)
+            if later is None:
+                begin.append(container)
+                continue
+            due.append(later)
+            if container.waiting != told:
+                name = container.spec.name
+                text = f"Back-off restarting failed container {name} in pod {pod_text(pod)}"
+                tell(WARNING, "BackOff", text)
+        return begin, due
+
+    async def _lay_out(self, tell: Tell) -> bool:
+        self._laid_out = self._around.clock.now()
+        try:
+            await self._volumes.lay_out(self._raw)
+        except VolumeError as error:
+            tell(WARNING, "FailedMount", str(error))
+            return False
+        self._has_volumes = True
+        return True
+
+    def _retry(self, now: float) -> None:
+        self._retry_at = now + self._retry_after
+        self._retry_after = min(2 * self._retry_after, _LAST_RETRY)
+
+    async def _begin(self, pod: Pod, container: RealContainer, tell: Tell) -> None:
+        around, spec = self._around, container.spec
+        raw = next(one for one in self._raw["spec"]["containers"] if one["name"] == spec.name)
+        now = around.clock.now()
+        image = f'Container image "{spec.image}" already present on machine'
+        tell(NORMAL, "Pulled", f"{image} and can be accessed by the pod")
+        try:
+            variables = await environment(self._raw, raw, self._sources, around.services)
+        except SourceError as error:
+            container.waiting = (CONFIG_ERROR, str(error))
+            tell(WARNING, "Failed", f"Error: {error}")
+            self._retry(now)
+            return
+        self._retry_after = _FIRST_RETRY
+        tell(NORMAL, "Created", "Container created")
+        try:
+            words = command_line(raw, container.image, variables)
+            variables.setdefault("HOSTNAME", pod.metadata.name)
+            await self._start(container, raw, words, variables)
+        except (NoSuchProgramError, OSError) as error:
+            # Mounts that exclude each other are an OSError, as they are to a container runtime.
+            container.fail(pod, str(error), now)
+            tell(WARNING, "Failed", f"Error: {error}")
+            self._changed()
+            return
+        tell(NORMAL, "Started", "Container started")
+
+    async def _start(
+        self, container: RealContainer, raw: Object, words: list[str], variables: dict[str, str]
+    ) -> None:
+        around, spec = self._around, container.spec
+        root = self._folder / "roots" / spec.name
+        self._volumes.mount(raw, root, variables)
+        owner = f"{self.uid}/{spec.name}"
+        around.ports.release(owner)
+        run = container.restarts + (container.ended is not None)
+        log = ContainerLog(self._folder / "logs" / f"{spec.name}.{run}", around.clock)
+        process = ContainerProcess(log, partial(self._ended, owner))
+        where = self._volumes.working_folder(root, spec.working_dir or "/")
+        await process.start(around.ports.adapt(words, owner), variables, root, where)
+        container.begin(process, log, timestamp(around.clock.now()))
+
+    def _ended(self, owner: str) -> None:
+        self._around.ports.release(owner)
+        self._changed()
+
+    def stop(self, pod: Pod, seconds: float, tell: Tell) -> bool:
+        """Ask the processes to end, and make them once `seconds` is none; tell whether all have."""
+        now = self._around.clock.now()
+        running = []
+        for container in self._containers.values():
+            container.note_exit(pod, now)
+            if container.process is not None:
+                running.append(container)
+        for container in running:
+            assert container.process is not None
+            if not self._stopping:
+                tell(NORMAL, "Killing", f"Stopping container {container.spec.name}")
+                container.process.terminate()
+            if seconds <= 0:
+                container.process.kill()
+        self._stopping = True
+        return not running
+
+    async def close(self, grace: float) -> None:
+        """End the processes within so many seconds, and delete the files."""
+        for container in self._containers.values():
+            if container.process is not None:
+                container.process.terminate()
+        for container in self._containers.values():
+            if container.process is not None:
+                await container.process.close(grace)
+            container.discard()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _ips(addresses: tuple[str, str]) -> Object:
+    host, own = addresses
+    return {"hostIP": host, "hostIPs": [{"ip": host}], "podIP": own, "podIPs": [{"ip": own}]}

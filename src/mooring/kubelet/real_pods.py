@@ -1,0 +1,173 @@
+"""RealPods: the pods that have containers which really run, and their logs."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from mooring.api import Pod
+from mooring.apiserver import refusals
+from mooring.apiserver.subresources.pod_logs import PodLogOptions, no_previous
+from mooring.controllers.controlled_kinds import PODS
+from mooring.controllers.controller import ControllerContext
+from mooring.controllers.work_queue import Key
+from mooring.kubelet.container_log import ContainerLog
+from mooring.kubelet.container_ports import Ports
+from mooring.kubelet.image_contents import ImageContents
+from mooring.kubelet.observed_status import observed
+from mooring.kubelet.real_container import CREATING, RealContainer
+from mooring.kubelet.real_pod import PodRuntime, RealPod, Tell
+
+Object = dict[str, Any]
+
+#: Seconds that processes have to end in when the cluster stops.
+_GRACE = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerSettings:
+    """Say which containers really run, and where they find the API server."""
+
+    server: str
+    """Its URL."""
+    images: ImageContents = field(default_factory=ImageContents)
+
+
+class RealPods:
+    """Run pods, as far as their images are known. A LogSource.
+
+    `changed` is called with the key of a pod in which a process has ended.
+    """
+
+    def __init__(
+        self,
+        settings: ContainerSettings,
+        context: ControllerContext,
+        changed: Callable[[Key], None],
+    ) -> None:
+        self._context = context
+        self._changed = changed
+        self._images = settings.images
+        self._services = service_variables(settings.server)
+        self._ports = Ports()
+        self._folder: Path | None = None
+        self._pods: dict[Key, RealPod] = {}
+
+    def runs(self, pod: Pod) -> bool:
+        """Tell whether a container of a pod is to run really."""
+        return any(self._images.find(one.image) is not None for one in pod.spec.containers)
+
+    async def sync(
+        self, pod: Pod, addresses: tuple[str, str], tell: Tell
+    ) -> tuple[Object | None, float | None]:
+        """Return a pod's status where it is news, and after how many seconds to look again."""
+        key = (pod.metadata.namespace, pod.metadata.name)
+        real = self._pods.get(key)
+        if real is None:
+            real = self._pods[key] = await self._make(pod, key)
+        again = await real.sync(pod, addresses, tell)
+        when = self._context.timestamp()
+        statuses = real.statuses(pod, when)
+        status = observed(pod, addresses, when, statuses, sandbox=real.has_sandbox)
+        news = _essence(status)
+        if news == real.reported:
+            return None, again
+        real.reported = news
+        return status, again
+
+    async def _make(self, pod: Pod, key: Key) -> RealPod:
+        raw = await self._context.writer.get(PODS, *key)
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="mooring-pods-"))
+        around = PodRuntime(
+            self._context.client,
+            self._context.clock,
+            self._images,
+            self._services,
+            self._ports,
+            self._folder,
+        )
+        return RealPod(pod, raw, around, partial(self._changed, key))
+
+    def stop(self, pod: Pod, seconds: float, tell: Tell) -> bool:
+        """End a pod's processes, by force once `seconds` is none; tell whether all have ended."""
+        real = self._pods.get((pod.metadata.namespace, pod.metadata.name))
+        return real is None or real.stop(pod, seconds, tell)
+
+    async def forget(self, key: Key, uid: str = "") -> None:
+        """End the processes of a pod that is gone: all but the one with this uid."""
+        real = self._pods.get(key)
+        if real is not None and real.uid != uid:
+            del self._pods[key]
+            await real.close(0.0)
+
+    def log(
+        self, pod: Object, container: str, options: PodLogOptions
+    ) -> AsyncIterator[bytes] | None:
+        """Return a container's log, None where it is simulated."""
+        metadata, spec = pod["metadata"], pod["spec"]
+        named = next((one for one in spec["containers"] if one["name"] == container), None)
+        if named is None or self._images.find(named["image"]) is None:
+            return None
+        real = self._pods.get((metadata["namespace"], metadata["name"]))
+        found = real.find(container) if real and real.uid == metadata["uid"] else None
+        if found is None:
+            raise _waits(metadata["name"], container, CREATING)
+        log = _chosen(found, options, metadata["name"])
+        return log.read(options)
+
+    async def close(self) -> None:
+        """End all processes, and delete their files."""
+        await asyncio.gather(*(one.close(_GRACE) for one in self._pods.values()))
+        self._pods.clear()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def service_variables(server: str) -> dict[str, str]:
+    """Return the variables by which a container finds the API server."""
+    parts = urlsplit(server)
+    host, port = parts.hostname or "", str(parts.port or 443)
+    if host in ("0.0.0.0", "::"):
+        host = "127.0.0.1"
+    return {
+        "KUBERNETES_SERVICE_HOST": host,
+        "KUBERNETES_SERVICE_PORT": port,
+        "KUBERNETES_SERVICE_PORT_HTTPS": port,
+    }
+
+
+def _chosen(container: RealContainer, options: PodLogOptions, pod: str) -> ContainerLog:
+    # kubernetes: pkg/kubelet/kubelet_pods.go, validateContainerLogStatus
+    name = container.spec.name
+    if options.previous:
+        waits = container.waiting is not None
+        found = container.log if waits and container.ended else container.log_before
+        if found is None:
+            raise no_previous(pod, name)
+        return found
+    if container.log is None:
+        raise _waits(pod, name, container.waiting[0] if container.waiting else CREATING)
+    return container.log
+
+
+def _waits(pod: str, container: str, reason: str) -> refusals.Refusal:
+    return refusals.bad_request(
+        f'container "{container}" in pod "{pod}" is waiting to start: {reason}'
+    )
+
+
+def _essence(status: Object) -> Object:
+    """Return a status without the times of its conditions."""
+    conditions = [
+        {key: value for key, value in one.items() if key != "lastTransitionTime"}
+        for one in status["conditions"]
+    ]
+    return {**status, "conditions": conditions, "startTime": ""}

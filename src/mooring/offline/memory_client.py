@@ -1,0 +1,161 @@
+"""The API server's part, in memory: writes go straight to the stores."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring.api import KubeObject, Pod, decode_as
+from mooring.errors import ApiError
+from mooring.informers.store import Store
+from mooring.offline.memory_cluster import MemoryCluster
+
+T = TypeVar("T")
+
+#: Lists that a strategic merge patch merges by a key of their items.
+_MERGE_KEYS = {"conditions": "type", "reservedFor": "uid"}
+#: Lists of texts that a strategic merge patch adds to.
+_SETS = frozenset({"finalizers"})
+_TAKE_OUT = "$deleteFromPrimitiveList/"
+_ORDER = "$setElementOrder/"
+
+
+class MemoryClient:
+    """Write to a MemoryCluster as `framework.handle.Client` does to a server. Never suspends."""
+
+    def __init__(self, cluster: MemoryCluster) -> None:
+        self._cluster = cluster
+        self._version = 0
+
+    async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
+        """Read one object."""
+        found: T = _find(self._store(kind), kind, name, namespace)
+        return found
+
+    async def create(self, obj: T) -> T:
+        """Create an object; one without a name gets one, and a uid, as the server would do."""
+        store = self._store(type(obj))
+        meta = obj.metadata  # type: ignore[attr-defined]
+        if not meta.name:
+            name = f"{meta.generate_name}{self._version}"
+            meta = replace(meta, name=name, uid=meta.uid or f"{meta.namespace}/{name}")
+            obj = replace(obj, metadata=meta)  # type: ignore[type-var]
+        if store.get(meta.name, meta.namespace) is not None:
+            raise ApiError(409, f'"{meta.name}" already exists', reason="AlreadyExists")
+        return self._write(store, obj)
+
+    async def update(self, obj: T) -> T:
+        """Replace an object; its resourceVersion, where it has one, must be the latest."""
+        store = self._store(type(obj))
+        meta = obj.metadata  # type: ignore[attr-defined]
+        old = _find(store, type(obj), meta.name, meta.namespace)
+        _check_version(old, meta.resource_version)
+        return self._write(store, obj)
+
+    async def patch(
+        self,
+        kind: type[T],
+        name: str,
+        namespace: str,
+        patch: dict[str, Any],
+        *,
+        subresource: str = "",
+    ) -> T:
+        """Apply a strategic merge patch."""
+        store = self._store(kind)
+        old = _find(store, kind, name, namespace)
+        _check_version(old, patch.get("metadata", {}).get("resourceVersion", ""))
+        if subresource:
+            patch = {key: value for key, value in patch.items() if key == subresource}
+        merged = merge(msgspec.to_builtins(old), patch)
+        patched: T = decode_as(merged, type(old))
+        return self._write(store, patched)
+
+    async def add_finalizer(self, obj: T, finalizer: str) -> T:
+        """Add a finalizer; the object's resourceVersion, where it has one, must be the latest."""
+        meta = obj.metadata  # type: ignore[attr-defined]
+        patch = {"resourceVersion": meta.resource_version, "finalizers": [finalizer]}
+        return await self.patch(type(obj), meta.name, meta.namespace, {"metadata": patch})
+
+    async def delete(
+        self, kind: type[Any], name: str, namespace: str = "", *, uid: str = ""
+    ) -> None:
+        """Delete an object at once; with `uid`, only that one."""
+        store = self._store(kind)
+        old = _find(store, kind, name, namespace)
+        if uid and old.metadata.uid != uid:
+            raise ApiError(409, f'"{name}" has another uid', reason="Conflict")
+        store.delete(name, namespace)
+
+    async def bind(self, pod: Pod, node_name: str) -> None:
+        """Bind a pod to a node."""
+        store = self._cluster.pods
+        old = _find(store, Pod, pod.metadata.name, pod.metadata.namespace)
+        if old.spec.node_name:
+            raise ApiError(
+                409, f"pod {old.metadata.name} is already assigned to node", reason="Conflict"
+            )
+        bound = replace(
+            old,
+            spec=replace(old.spec, node_name=node_name),
+            status=replace(old.status, nominated_node_name=""),
+        )
+        self._write(store, bound)
+
+    def _store(self, kind: type[Any]) -> Store[Any]:
+        return self._cluster.store(kind)
+
+    def _write(self, store: Store[Any], obj: T) -> T:
+        self._version += 1
+        meta = obj.metadata  # type: ignore[attr-defined]
+        written: T = replace(obj, metadata=replace(meta, resource_version=str(self._version)))  # type: ignore[type-var]
+        store.add(written)
+        return written
+
+
+def _find(store: Store[Any], kind: type[Any], name: str, namespace: str) -> Any:
+    found: KubeObject | None = store.get(name, namespace)
+    if found is None:
+        raise ApiError(404, f'{kind.__name__} "{name}" not found', reason="NotFound")
+    return found
+
+
+def _check_version(old: KubeObject, version: str) -> None:
+    if version and version != old.metadata.resource_version:
+        raise ApiError(
+            409,
+            f'Operation cannot be fulfilled on "{old.metadata.name}": the object has been '
+            "modified; please apply your changes to the latest version and try again",
+            reason="Conflict",
+        )
+
+
+def merge(old: Any, patch: Any, key: str = "") -> Any:
+    """Apply a strategic merge patch to what JSON has; of lists, the scheduler's are merged."""
+    if isinstance(patch, dict):
+        merged = dict(old) if isinstance(old, dict) else {}
+        for name, value in patch.items():
+            if name.startswith(_ORDER):
+                continue  # new items come last anyway
+            if value is None:
+                merged.pop(name, None)
+            elif name.startswith(_TAKE_OUT):
+                name = name.removeprefix(_TAKE_OUT)
+                merged[name] = [item for item in merged.get(name, ()) if item not in value]
+            else:
+                merged[name] = merge(merged.get(name), value, name)
+        return merged
+    merge_key = _MERGE_KEYS.get(key)
+    if merge_key and isinstance(patch, list):
+        items = {item[merge_key]: item for item in old or ()}
+        for item in patch:
+            if item.get("$patch") == "delete":
+                items.pop(item[merge_key], None)
+            else:
+                items[item[merge_key]] = merge(items.get(item[merge_key]), item)
+        return list(items.values())
+    if key in _SETS and isinstance(old, list | tuple):
+        return [*old, *(item for item in patch if item not in old)]
+    return patch

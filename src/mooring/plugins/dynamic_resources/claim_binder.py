@@ -1,0 +1,238 @@
+"""Make devices a pod's own at the API server."""
+
+# kube-scheduler: plugins/dynamicresources/dynamicresources.go (bindClaim),
+# extendeddynamicresources.go (createExtendedResourceClaimInAPI, deleteClaim)
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring.api import Pod, ResourceClaim
+from mooring.api.resource import CLAIM_FINALIZER, AllocationResult
+from mooring.errors import ApiError
+from mooring.framework.handle import Handle
+from mooring.plugins.dynamic_resources.extended import is_in_memory
+from mooring.plugins.dynamic_resources.pod_resource_claims import PodResourceClaims
+from mooring.plugins.dynamic_resources.tracker import ClaimTracker
+
+log = logging.getLogger(__name__)
+
+# client-go: util/retry (DefaultRetry)
+_ATTEMPTS = 5
+_RETRY_SECONDS = 0.01
+# kube-scheduler: AssumeExtendedResourceTimeoutDefaultSeconds
+_SEEN_WITHIN = 120.0
+_LOOK_EVERY = 0.1
+
+
+class BindError(Exception):
+    """Say why a claim cannot be bound: the pod has to be tried again."""
+
+
+class ClaimBinder:
+    """Write allocations and reservations. Owned by one plugin."""
+
+    def __init__(self, handle: Handle, tracker: ClaimTracker, *, timestamps: bool) -> None:
+        self._handle = handle
+        self._tracker = tracker
+        #: Note when a claim was allocated: conditions of its devices are waited for.
+        self._timestamps = timestamps
+
+    async def bind(self, kept: PodResourceClaims, index: int, pod: Pod, node_name: str) -> None:
+        """Write what Reserve allocated for a claim, and let the pod use it.
+
+        The claim as written takes its place in `kept`.
+        """
+        claim, allocation = kept.claims[index], kept.allocations[index]
+        is_special = index == kept.own_count
+        if is_special and allocation is None and not claim.spec.devices.requests:
+            # The node itself provides the resources.
+            return
+        key = claim.metadata.uid
+        if is_special and is_in_memory(claim) and not _asks(kept, node_name):
+            # So here, while other claims had to be allocated.
+            self._tracker.finish(key)
+            return
+        try:
+            if is_special and is_in_memory(claim):
+                kept.claims[index] = claim = await self._create(kept, node_name)
+            written = await self._write(claim, allocation, pod)
+            kept.claims[index] = written
+            if not is_special:
+                self._tracker.assume(written)
+        finally:
+            if is_special and not is_in_memory(kept.claims[index]):
+                await self._until_seen(kept.claims[index])
+            if allocation is not None:
+                self._tracker.finish(key)
+        if is_special:
+            await self._tell_pod(kept, pod, node_name)
+
+    async def _create(self, kept: PodResourceClaims, node_name: str) -> ResourceClaim:
+        found = kept.nodes.get(node_name)
+        if found is None or found.extended_claim is None:
+            raise BindError(f"extended resource claim not found for node {node_name}")
+        claim = found.extended_claim
+        bare = replace(claim, metadata=replace(claim.metadata, name="", uid=""))
+        try:
+            created = await self._handle.client.create(bare)
+        except ApiError as error:
+            self._count_creation("failure")
+            text = f"create claim for extended resources {bare.metadata.namespace}/"
+            raise BindError(f"{text}: {error.message}") from None
+        self._count_creation("success")
+        return created
+
+    def _count_creation(self, status: str) -> None:
+        self._handle.metrics.resource_claim_creates[status].inc()
+
+    async def _write(
+        self, claim: ResourceClaim, allocation: AllocationResult | None, pod: Pod
+    ) -> ResourceClaim:
+        """Write a claim's finalizer and status; read it again where it has changed meanwhile."""
+        client = self._handle.client
+        name, namespace = claim.metadata.name, claim.metadata.namespace
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                await self._handle.clock.sleep(_RETRY_SECONDS)
+                try:
+                    claim = await client.get(ResourceClaim, name, namespace)
+                except ApiError as error:
+                    text = f"get updated claim {claim.key} after conflict"
+                    raise BindError(f"{text}: {error.message}") from None
+            step = ""
+            try:
+                if claim.metadata.deletion_timestamp is not None:
+                    raise BindError(f"claim {claim.key} got deleted in the meantime")
+                if allocation is not None:
+                    if claim.status.allocation is not None:
+                        text = f"claim {claim.key} got allocated elsewhere in the meantime"
+                        raise BindError(text)
+                    step = "add finalizer to claim"
+                    claim = await self._add_finalizer(claim)
+                status = self._status(claim, allocation, pod)
+                step = (
+                    f"add {'allocation and ' if allocation is not None else ''}reservation to claim"
+                )
+                patch = {"metadata": _precondition(claim), "status": status}
+                return await client.patch(
+                    ResourceClaim, name, namespace, patch, subresource="status"
+                )
+            except ApiError as error:
+                if not error.is_conflict or attempt == _ATTEMPTS - 1:
+                    raise BindError(f"{step} {claim.key}: {error.message}") from None
+        raise AssertionError
+
+    async def _add_finalizer(self, claim: ResourceClaim) -> ResourceClaim:
+        if CLAIM_FINALIZER in claim.metadata.finalizers:
+            return claim
+        return await self._handle.client.add_finalizer(claim, CLAIM_FINALIZER)
+
+    def _status(
+        self, claim: ResourceClaim, allocation: AllocationResult | None, pod: Pod
+    ) -> dict[str, Any]:
+        user = {"resource": "pods", "name": pod.metadata.name, "uid": pod.metadata.uid}
+        status: dict[str, Any] = {"reservedFor": [user]}
+        if claim.status.reserved_for:
+            # Without it, the server puts a new item of a list before the others.
+            uids = [one.uid for one in claim.status.reserved_for if one.uid != user["uid"]]
+            order = [{"uid": uid} for uid in (*uids, user["uid"])]
+            status["$setElementOrder/reservedFor"] = order
+        if allocation is not None:
+            status["allocation"] = msgspec.to_builtins(allocation)
+        if self._timestamps:
+            current = allocation or claim.status.allocation
+            if current is None:
+                raise BindError(f"claim {claim.key} got deallocated elsewhere in the meantime")
+            if current.allocation_timestamp is None:
+                now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._handle.clock.now()))
+                status.setdefault("allocation", {})["allocationTimestamp"] = now
+        return status
+
+    async def _tell_pod(self, kept: PodResourceClaims, pod: Pod, node_name: str) -> None:
+        mappings = kept.nodes[node_name].mappings
+        if not mappings:
+            raise BindError(
+                f"nil or empty request mappings, no update of pod {pod.key} "
+                "ExtendedResourceClaimStatus"
+            )
+        claim = kept.extended
+        assert claim is not None
+        told = {
+            "requestMappings": msgspec.to_builtins(mappings),
+            "resourceClaimName": claim.metadata.name,
+        }
+        try:
+            await self._handle.client.patch(
+                Pod,
+                pod.metadata.name,
+                pod.metadata.namespace,
+                {"status": {"extendedResourceClaimStatus": told}},
+                subresource="status",
+            )
+        except ApiError as error:
+            text = f"update pod {pod.key} ExtendedResourceClaimStatus: {error.message}"
+            raise BindError(text) from None
+
+    async def _until_seen(self, claim: ResourceClaim) -> None:
+        """Wait until the informer brings a claim that was just created."""
+        clock = self._handle.clock
+        lister = self._handle.lister(ResourceClaim)
+        deadline = clock.now() + _SEEN_WITHIN
+        while lister.get(claim.metadata.name, claim.metadata.namespace) is None:
+            if clock.now() >= deadline:
+                return
+            await clock.sleep(_LOOK_EVERY)
+        self._tracker.assume(claim)
+
+    # Giving back.
+
+    async def deallocate(self, claim: ResourceClaim) -> None:
+        """Give a claim's devices back, so that others can be tried."""
+        status = {"allocation": None, "reservedFor": None, "devices": None}
+        await self._handle.client.patch(
+            ResourceClaim,
+            claim.metadata.name,
+            claim.metadata.namespace,
+            {"metadata": _precondition(claim), "status": status},
+            subresource="status",
+        )
+
+    async def unreserve(self, claim: ResourceClaim, pod: Pod) -> None:
+        """Let a pod use a claim no longer; others may go on."""
+        gone = {"$patch": "delete", "uid": pod.metadata.uid}
+        patch = {"metadata": {"uid": claim.metadata.uid}, "status": {"reservedFor": [gone]}}
+        await self._handle.client.patch(
+            ResourceClaim,
+            claim.metadata.name,
+            claim.metadata.namespace,
+            patch,
+            subresource="status",
+        )
+
+    async def delete(self, claim: ResourceClaim) -> None:
+        """Delete a special claim, whatever protects it."""
+        name, namespace = claim.metadata.name, claim.metadata.namespace
+        if CLAIM_FINALIZER in claim.metadata.finalizers:
+            patch = {"metadata": {"$deleteFromPrimitiveList/finalizers": [CLAIM_FINALIZER]}}
+            await self._handle.client.patch(ResourceClaim, name, namespace, patch)
+        await self._handle.client.delete(ResourceClaim, name, namespace)
+
+
+def _asks(kept: PodResourceClaims, node_name: str) -> bool:
+    """Tell whether the special claim asks for devices on a node."""
+    found = kept.nodes.get(node_name)
+    if found is None or found.extended_claim is None:
+        return True
+    return bool(found.extended_claim.spec.devices.requests)
+
+
+def _precondition(claim: ResourceClaim) -> dict[str, str]:
+    """Let a patch fail where the claim is another or has changed meanwhile."""
+    found = {"uid": claim.metadata.uid, "resourceVersion": claim.metadata.resource_version}
+    return {key: text for key, text in found.items() if text}

@@ -1,0 +1,126 @@
+"""What a claim demands of its devices together."""
+
+# dynamic-resource-allocation: structured/internal/incubating/{allocator_incubating,constraint}.go
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from mooring.api.resource import Device, DeviceAttribute, DeviceConstraint
+from mooring.plugins.dynamic_resources.pools import CandidateDevice
+
+
+class DeviceConstraintState(Protocol):
+    """Watch the devices of a claim as they are chosen and given up again."""
+
+    def add(self, request: str, sub_request: str, candidate: CandidateDevice) -> bool:
+        """Take a device as chosen; False where that is not allowed."""
+        ...
+
+    def remove(self, request: str, sub_request: str, candidate: CandidateDevice) -> None:
+        """Take back what `add` allowed."""
+        ...
+
+
+def make_constraint(constraint: DeviceConstraint) -> DeviceConstraintState | None:
+    """Return what watches a constraint; None for a kind that is not known."""
+    if constraint.match_attribute is not None:
+        return MatchAttribute(constraint.requests, constraint.match_attribute)
+    if constraint.distinct_attribute is not None:
+        return DistinctAttribute(constraint.requests, constraint.distinct_attribute)
+    return None
+
+
+def find_attribute(candidate: CandidateDevice, name: str) -> DeviceAttribute | None:
+    """Return a device's attribute by its full name; the driver's own may be written without it."""
+    device: Device = candidate.device
+    found = device.attributes.get(name)
+    if found is not None:
+        return found
+    domain, slash, key = name.partition("/")
+    return device.attributes.get(key) if slash and domain == candidate.id[0] else None
+
+
+def _value(attribute: DeviceAttribute) -> tuple[str, Any] | None:
+    """Return an attribute's kind and value; None where neither is known."""
+    for kind in ("string_value", "int_value", "bool_value", "version_value"):
+        value = getattr(attribute, kind)
+        if value is not None:
+            return kind, value
+    return None
+
+
+class _OfRequests:
+    def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
+        self._requests = frozenset(requests)
+        self._attribute = attribute
+
+    def _concerns(self, request: str, sub_request: str) -> bool:
+        requests = self._requests
+        return (
+            not requests
+            or request in requests
+            or (sub_request != "" and f"{request}/{sub_request}" in requests)
+        )
+
+
+class MatchAttribute(_OfRequests):
+    """Let all devices have the same value of an attribute."""
+
+    def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
+        super().__init__(requests, attribute)
+        self._value: tuple[str, Any] | None = None
+        self._count = 0
+
+    def add(self, request: str, sub_request: str, candidate: CandidateDevice) -> bool:
+        """Take a device as chosen; False where its value differs or is missing."""
+        if not self._concerns(request, sub_request):
+            return True
+        attribute = find_attribute(candidate, self._attribute)
+        if attribute is None:
+            return False
+        value = _value(attribute)
+        if self._count == 0:
+            self._value = value
+        elif value is None or value != self._value:
+            return False
+        self._count += 1
+        return True
+
+    def remove(self, request: str, sub_request: str, candidate: CandidateDevice) -> None:
+        """Take back what `add` allowed."""
+        if self._concerns(request, sub_request):
+            self._count -= 1
+
+
+class DistinctAttribute(_OfRequests):
+    """Let no two devices have the same value of an attribute.
+
+    As in kube-scheduler one value is remembered per request: of several devices of one request, the
+    last.
+    """
+
+    def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
+        super().__init__(requests, attribute)
+        self._values: dict[str, tuple[str, Any] | None] = {}
+        self._count = 0
+
+    def add(self, request: str, sub_request: str, candidate: CandidateDevice) -> bool:
+        """Take a device as chosen; False where its value is taken or missing."""
+        if not self._concerns(request, sub_request):
+            return True
+        attribute = find_attribute(candidate, self._attribute)
+        if attribute is None:
+            return False
+        value = _value(attribute)
+        if self._count and self._values and (value is None or value in self._values.values()):
+            return False
+        self._values[request] = value
+        self._count += 1
+        return True
+
+    def remove(self, request: str, sub_request: str, candidate: CandidateDevice) -> None:
+        """Take back what `add` allowed."""
+        if self._concerns(request, sub_request):
+            self._values.pop(request, None)
+            self._count -= 1

@@ -1,0 +1,351 @@
+"""DeviceSearch: try devices for the requests of some claims until all are served."""
+
+# dynamic-resource-allocation: structured/internal/incubating/allocator_incubating.go (allocateOne)
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from mooring.api import Node, ResourceClaim
+from mooring.api.quantity import parse_nanos
+from mooring.plugins.dynamic_resources.capacity import consumption, fits
+from mooring.plugins.dynamic_resources.device_constraints import (
+    DeviceConstraintState,
+    make_constraint,
+)
+from mooring.plugins.dynamic_resources.device_requests import MAX_RESULTS, AllocationError, Wanted
+from mooring.plugins.dynamic_resources.pools import CandidateDevice, node_matches
+from mooring.plugins.dynamic_resources.results import ChosenDevice, ClaimDevices
+from mooring.plugins.dynamic_resources.tracker import AllocatedDevices, Amounts, DeviceID
+
+_EFFECTS = ("NoSchedule", "NoExecute")
+
+
+class _TooManyError(Exception):
+    """Say that a claim would get more devices than it can hold."""
+
+
+class Features(Protocol):
+    """Which parts of the API count."""
+
+    @property
+    def partitionable_devices(self) -> bool:
+        """Tell whether devices may consume counters."""
+        ...
+
+    @property
+    def device_taints(self) -> bool:
+        """Tell whether taints keep claims away."""
+        ...
+
+    @property
+    def binding_conditions(self) -> bool:
+        """Tell whether devices may have to be prepared first."""
+        ...
+
+    @property
+    def consumable_capacity(self) -> bool:
+        """Tell whether devices may be shared by capacity."""
+        ...
+
+
+class Ground(Protocol):
+    """What stays the same for every node: asked by the search."""
+
+    @property
+    def features(self) -> Features:
+        """Return which parts of the API count."""
+        ...
+
+    @property
+    def allocated(self) -> AllocatedDevices:
+        """Return what is taken already."""
+        ...
+
+    def selects(self, wanted: Wanted, candidate: CandidateDevice) -> bool:
+        """Tell whether the selectors choose a device."""
+        ...
+
+    def available_counters(self, candidate: CandidateDevice) -> dict[str, Amounts]:
+        """Return what is left of the counters of a device's pool."""
+        ...
+
+
+class _Claim(msgspec.Struct):
+    claim: ResourceClaim
+    #: For each request, its alternatives.
+    wanted: list[list[Wanted]]
+    constraints: list[DeviceConstraintState]
+    chosen: list[ChosenDevice] = []
+    #: For each request, which alternative was taken.
+    taken: list[int] = []
+
+
+class DeviceSearch:
+    """Choose devices on one node. Used once."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        node: Node,
+        candidates: list[CandidateDevice],
+        expired: Callable[[], bool],
+    ) -> None:
+        self._ground = ground
+        self._node = node
+        self._candidates = candidates
+        self._expired = expired
+        self._claims: list[_Claim] = []
+        self._selectable: dict[tuple[int, DeviceID], bool] = {}
+        #: Devices chosen as a whole, and for which claims.
+        self._in_use: dict[DeviceID, set[int]] = {}
+        #: What is planned to be consumed of shared devices.
+        self._planned: dict[DeviceID, Amounts] = {}
+        #: What is planned to be consumed of counters, by pool and set.
+        self._counters: dict[tuple[str, str], dict[str, Amounts]] = {}
+
+    def add_claim(self, claim: ResourceClaim, wanted: list[list[Wanted]]) -> None:
+        """Serve a claim, after those before it."""
+        constraints = []
+        for i, constraint in enumerate(claim.spec.devices.constraints):
+            made = make_constraint(constraint)
+            if made is None:
+                raise AllocationError(
+                    f"claim {claim.key}, constraint #{i}: empty constraint "
+                    "(unsupported constraint type?)"
+                )
+            constraints.append(made)
+        self._claims.append(_Claim(claim, wanted, constraints, taken=[0] * len(wanted)))
+
+    def run(self) -> bool:
+        """Serve all claims; False where that is not possible."""
+        try:
+            return self._request(0, 0)
+        except _TooManyError:
+            return False
+
+    def found(self) -> list[ClaimDevices]:
+        """Return what was chosen, in the order of the claims."""
+        return [
+            ClaimDevices(
+                one.claim,
+                tuple(one.chosen),
+                tuple(
+                    alternatives[taken]
+                    for alternatives, taken in zip(one.wanted, one.taken, strict=True)
+                ),
+            )
+            for one in self._claims
+        ]
+
+    # The search. Each step serves one thing, then lets the next step serve the rest.
+
+    def _request(self, claim_index: int, request_index: int) -> bool:
+        """Serve a claim's requests from one on, then the claims after it."""
+        if claim_index == len(self._claims):
+            return True
+        one = self._claims[claim_index]
+        if request_index == len(one.wanted):
+            try:
+                return self._request(claim_index + 1, 0)
+            except _TooManyError:
+                # Another choice for an earlier claim may let a smaller alternative do.
+                return False
+        alternatives = one.wanted[request_index]
+        if not alternatives[0].sub_request:
+            return self._devices(claim_index, request_index, alternatives[0], 0, 0)
+        too_many = True
+        for number, wanted in enumerate(alternatives):
+            try:
+                success = self._devices(claim_index, request_index, wanted, 0, 0)
+            except _TooManyError:
+                continue
+            too_many = False
+            if success:
+                one.taken[request_index] = number
+                return True
+        if too_many:
+            raise _TooManyError
+        return False
+
+    def _devices(
+        self, claim_index: int, request_index: int, wanted: Wanted, number: int, start: int
+    ) -> bool:
+        """Serve a request's devices from one on, with candidates from `start` on."""
+        if self._expired():
+            raise TimeoutError
+        if wanted.wants_all and not wanted.everything:
+            return False
+        if number >= wanted.count:
+            return self._request(claim_index, request_index + 1)
+        one = self._claims[claim_index]
+        if len(one.chosen) + wanted.count - number > MAX_RESULTS:
+            raise _TooManyError
+        if wanted.everything is not None:
+            candidate = wanted.everything[number]
+            undo = self._choose(claim_index, wanted, candidate, must=True)
+            return undo is not None and self._go_on(
+                undo, claim_index, request_index, wanted, number, 0
+            )
+        for place in range(start, len(self._candidates)):
+            candidate = self._candidates[place]
+            if (
+                self._is_in_use(claim_index, wanted, candidate.id)
+                or not self.is_selectable(wanted, candidate)
+                or not self.has_capacity(wanted, candidate)
+            ):
+                continue
+            undo = self._choose(claim_index, wanted, candidate)
+            # The order of a request's devices does not matter: only later ones are tried next.
+            if undo is not None and self._go_on(
+                undo, claim_index, request_index, wanted, number, place + 1
+            ):
+                return True
+        return False
+
+    def _go_on(
+        self,
+        undo: list[Callable[[], object]],
+        claim_index: int,
+        request_index: int,
+        wanted: Wanted,
+        number: int,
+        start: int,
+    ) -> bool:
+        done = False
+        try:
+            done = self._devices(claim_index, request_index, wanted, number + 1, start)
+        finally:
+            if not done:
+                _take_back(undo)
+        return done
+
+    # One device.
+
+    def _is_in_use(self, claim_index: int, wanted: Wanted, device: DeviceID) -> bool:
+        if wanted.is_admin:
+            return claim_index in self._in_use.get(device, ())
+        return self._ground.allocated.is_taken(device) or bool(self._in_use.get(device))
+
+    def is_selectable(self, wanted: Wanted, candidate: CandidateDevice) -> bool:
+        """Tell whether a device is of the kind that is wanted, and reachable."""
+        key = (id(wanted), candidate.id)
+        found = self._selectable.get(key)
+        if found is None:
+            found = self._selectable[key] = self._select(wanted, candidate)
+        return found
+
+    def _select(self, wanted: Wanted, candidate: CandidateDevice) -> bool:
+        device = candidate.device
+        if device.binding_conditions and not self._ground.features.binding_conditions:
+            return False
+        if not self._ground.selects(wanted, candidate):
+            return False
+        return not candidate.slice.spec.per_device_node_selection or node_matches(
+            self._node, device.node_name, device.all_nodes, device.node_selector
+        )
+
+    def has_capacity(self, wanted: Wanted, candidate: CandidateDevice) -> bool:
+        """Tell whether enough of a device's capacity is left."""
+        if not self._ground.features.consumable_capacity:
+            return True
+        consumed = self._ground.allocated.consumed(candidate.id)
+        planned = self._planned.get(candidate.id)
+        return fits(candidate.device, wanted.capacity, consumed, planned)
+
+    def _choose(
+        self, claim_index: int, wanted: Wanted, candidate: CandidateDevice, *, must: bool = False
+    ) -> list[Callable[[], object]] | None:
+        """Take a device; return what takes it back, or None where it cannot be taken.
+
+        With `must` there is no other choice: a constraint that forbids it is an error.
+        """
+        features, device = self._ground.features, candidate.device
+        shared = features.consumable_capacity and bool(device.allow_multiple_allocations)
+        if not (shared and wanted.is_admin) and self._is_in_use(claim_index, wanted, candidate.id):
+            return None
+        undo: list[Callable[[], object]] = []
+        if device.consumes_counters:
+            if not features.partitionable_devices:
+                return None
+            # Who shares a device shares what it consumes.
+            if not (shared and self._is_shared_already(candidate.id)):
+                if not self._count(candidate):
+                    return None
+                undo.append(lambda: self._add_counters(candidate, -1))
+        if features.device_taints and any(
+            taint.effect in _EFFECTS and not wanted.tolerates(taint) for taint in device.taints
+        ):
+            _take_back(undo)
+            return None
+        one = self._claims[claim_index]
+        for constraint in one.constraints:
+            if not constraint.add(wanted.request, wanted.sub_request, candidate):
+                _take_back(undo)
+                if must:
+                    raise AllocationError(
+                        f"claim {one.claim.key}, request {wanted.own_name}: cannot add device "
+                        f"{'/'.join(candidate.id)} because a claim constraint would not be "
+                        "satisfied"
+                    )
+                return None
+            undo.append(_removal(constraint, wanted, candidate))
+        if not shared:
+            users = self._in_use.setdefault(candidate.id, set())
+            users.add(claim_index)
+            undo.append(lambda: users.discard(claim_index))
+        if not self.has_capacity(wanted, candidate):
+            _take_back(undo)
+            return None
+        consumed = consumption(device, wanted.capacity) if shared else {}
+        if shared:
+            before = self._planned.get(candidate.id)
+            after = dict(before or {})
+            for name, quantity in consumed.items():
+                after[name] = after.get(name, 0) + quantity.nanos
+            self._planned[candidate.id] = after
+            undo.append(lambda: self._plan(candidate.id, before))
+        one.chosen.append(ChosenDevice(wanted, candidate, shared, consumed))
+        undo.append(one.chosen.pop)
+        return undo
+
+    def _plan(self, device: DeviceID, amounts: Amounts | None) -> None:
+        if amounts is None:
+            del self._planned[device]
+        else:
+            self._planned[device] = amounts
+
+    def _is_shared_already(self, device: DeviceID) -> bool:
+        return device in self._planned or self._ground.allocated.consumed(device) is not None
+
+    def _count(self, candidate: CandidateDevice) -> bool:
+        """Consume a device's counters; False where not enough is left."""
+        self._add_counters(candidate, 1)
+        consumed = self._counters[candidate.pool.id]
+        for name, left in self._ground.available_counters(candidate).items():
+            used = consumed.get(name, {})
+            if any(amount < used.get(key, 0) for key, amount in left.items()):
+                self._add_counters(candidate, -1)
+                return False
+        return True
+
+    def _add_counters(self, candidate: CandidateDevice, sign: int) -> None:
+        consumed = self._counters.setdefault(candidate.pool.id, {})
+        for taken in candidate.device.consumes_counters:
+            amounts = consumed.setdefault(taken.counter_set, {})
+            for key, counter in taken.counters.items():
+                amounts[key] = amounts.get(key, 0) + sign * parse_nanos(counter.value)
+
+
+def _removal(
+    constraint: DeviceConstraintState, wanted: Wanted, candidate: CandidateDevice
+) -> Callable[[], object]:
+    return lambda: constraint.remove(wanted.request, wanted.sub_request, candidate)
+
+
+def _take_back(undo: list[Callable[[], object]]) -> None:
+    for step in reversed(undo):
+        step()

@@ -1,0 +1,95 @@
+"""What one pod needs devices for, from PreFilter to PreBind."""
+
+# kube-scheduler: plugins/dynamicresources/claims.go, dynamicresources.go (stateData)
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from mooring.api import NodeTerms, ResourceClaim
+from mooring.api.resource import AllocationResult
+from mooring.plugins.dynamic_resources.allocator import Allocator, FoundDevices
+from mooring.plugins.dynamic_resources.extended import Mappings
+
+#: The best alternative counts this much. # api: FirstAvailableDeviceRequestMaxSize
+_MOST_ALTERNATIVES = 8
+
+
+class NodeAllocation(msgspec.Struct, frozen=True):
+    """What Filter found for a node."""
+
+    #: For each claim that has to be allocated.
+    found: FoundDevices
+    #: The special claim as it has to be on this node, and what serves the containers.
+    extended_claim: ResourceClaim | None = None
+    mappings: Mappings = ()
+
+
+class PodResourceClaims:
+    """Keep a pod's claims, and what was found for them. Shared by clones, as in Go."""
+
+    def __init__(self) -> None:
+        #: The pod's own, then the special one for extended resources, if any.
+        self.claims: list[ResourceClaim] = []
+        self.own_count = 0
+        #: The special claim's key among allocations in flight.
+        self.extended_key = ""
+        #: Extended resources that the pod asks for.
+        self.resources: list[str] = []
+        #: For each claim: where it can be used, if that is limited.
+        self.terms: list[NodeTerms | None] = []
+        #: For each claim: what Reserve allocated.
+        self.allocations: list[AllocationResult | None] = []
+        self.allocator: Allocator | None = None
+        #: By name of the node.
+        self.nodes: dict[str, NodeAllocation] = {}
+        #: Allocated claims that cannot be used on a node, by its name.
+        self.unavailable: dict[str, tuple[int, ...]] = {}
+        #: The special claim by the resources it has to serve.
+        self.variants: dict[frozenset[str], tuple[ResourceClaim, Mappings]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.claims)
+
+    def fill(self, own: list[ResourceClaim], extended: ResourceClaim | None) -> None:
+        """Take the pod's claims."""
+        self.own_count = len(own)
+        self.claims = list(own)
+        if extended is not None:
+            self.claims.append(extended)
+            self.extended_key = extended.metadata.uid
+        self.terms = [None] * len(self.claims)
+        self.allocations = [None] * len(self.claims)
+
+    @property
+    def extended(self) -> ResourceClaim | None:
+        """Return the special claim for extended resources, if there is one."""
+        return self.claims[self.own_count] if len(self.claims) > self.own_count else None
+
+    def to_allocate(self) -> Iterator[tuple[int, ResourceClaim]]:
+        """Yield the claims that have no devices yet, with their places."""
+        for index, claim in enumerate(self.claims):
+            if claim.status.allocation is None:
+                yield index, claim
+
+    def score(self, node_name: str) -> int:
+        """Score a node by how early the alternatives come that it can serve."""
+        found = self.nodes.get(node_name)
+        if found is None:
+            return 0
+        left = iter(found.found.answer)
+        score = 0
+        for claim in self.claims:
+            allocation = claim.status.allocation
+            if allocation is not None:
+                served = {result.request for result in allocation.devices.results}
+            else:
+                devices = next(left, None)
+                served = set() if devices is None else devices.sub_requests()
+            for request in claim.spec.devices.requests:
+                for i, sub in enumerate(request.first_available):
+                    if f"{request.name}/{sub.name}" in served:
+                        score += _MOST_ALTERNATIVES - i
+        return score

@@ -1,0 +1,135 @@
+"""What happens in a cluster, as the queue is told: the events and what an update amounts to.
+
+# kube-scheduler: framework/events.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mooring.api import Node, Pod
+from mooring.api.pod_requests import RequestOptions, is_resize_infeasible, pod_requests
+from mooring.api.quantity import ResourceList, parse_nanos
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
+from mooring.framework.features import FeatureGates
+
+#: Labels of what happens to a pod in the queue itself, beside those of cluster events.
+SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
+BACKOFF_COMPLETE = "BackoffComplete"
+POP_FROM_BACKOFF = "PopFromBackoffQ"
+FORCE_ACTIVATE = "ForceActivate"
+UNSCHEDULABLE_TIMEOUT = "UnschedulableTimeout"
+
+ASSIGNED_POD_ADD = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD)
+ASSIGNED_POD_UPDATE = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE)
+ASSIGNED_POD_DELETE = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
+UNSCHEDULED_POD_ADD = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.ADD)
+UNSCHEDULED_POD_UPDATE = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.UPDATE)
+UNSCHEDULED_POD_DELETE = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.DELETE)
+NODE_ADD = ClusterEvent(EventResource.NODE, ActionType.ADD)
+NODE_DELETE = ClusterEvent(EventResource.NODE, ActionType.DELETE)
+#: A pod has been unschedulable for so long that it is tried again without a reason.
+UNSCHEDULABLE_TIMED_OUT = ClusterEvent(
+    EventResource.WILDCARD, ActionType.ALL, custom_label=UNSCHEDULABLE_TIMEOUT
+)
+#: A plugin asks for a pod to be tried; the event is for that pod alone.
+FORCE_ACTIVATED = ClusterEvent(EventResource.WILDCARD, ActionType.ALL, custom_label=FORCE_ACTIVATE)
+
+
+class Changes:
+    """Tell which events the update of an object amounts to, under one set of feature gates."""
+
+    def __init__(self, features: FeatureGates) -> None:
+        enabled = features.enabled
+        # kube-scheduler counts pod-level requests here whatever the gate says.
+        self._requests = RequestOptions(
+            use_status_resources=enabled("InPlacePodVerticalScaling"),
+            in_place_pod_level_resources=enabled("InPlacePodLevelResourcesVerticalScaling"),
+        )
+        self._claims = enabled("DynamicResourceAllocation")
+        self._declared_features = enabled("NodeDeclaredFeatures")
+
+    def of_pod(self, old: Pod, new: Pod) -> list[ClusterEvent]:
+        """Return the events of a pod's update; a general one where nothing special changed."""
+        assigned = bool(new.spec.node_name)
+        events = [
+            ClusterEvent(
+                EventResource.ASSIGNED_POD if assigned else EventResource.UNSCHEDULABLE_POD, action
+            )
+            for action in self._pod_actions(old, new)
+        ]
+        if not events:
+            events.append(ASSIGNED_POD_UPDATE if assigned else UNSCHEDULED_POD_UPDATE)
+        return events
+
+    def of_node(self, old: Node, new: Node) -> list[ClusterEvent]:
+        """Return the events of a node's update; none where nothing a scheduler reads changed."""
+        return [ClusterEvent(EventResource.NODE, action) for action in self._node_actions(old, new)]
+
+    def _pod_actions(self, old: Pod, new: Pod) -> Iterator[ActionType]:
+        if new.metadata.labels != old.metadata.labels:
+            yield ActionType.UPDATE_POD_LABEL
+        if self._is_scaled_down(old, new):
+            yield ActionType.UPDATE_POD_SCALE_DOWN
+        if old.spec.scheduling_gates and not new.spec.scheduling_gates:
+            yield ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
+        # Tolerations can only be added, so their number tells.
+        if len(new.spec.tolerations) != len(old.spec.tolerations):
+            yield ActionType.UPDATE_POD_TOLERATION
+        if self._claims and (
+            new.status.resource_claim_statuses != old.status.resource_claim_statuses
+            or new.status.extended_resource_claim_status
+            != old.status.extended_resource_claim_status
+        ):
+            yield ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM
+
+    def _is_scaled_down(self, old: Pod, new: Pod) -> bool:
+        if _what_requests_depend_on(old) == _what_requests_depend_on(new):
+            # Most updates are of a status: the sums need not be made.
+            return False
+        now = pod_requests(new, self._requests)
+        before = pod_requests(old, self._requests)
+        return any(name not in now or amount > now[name] for name, amount in before.items())
+
+    def _node_actions(self, old: Node, new: Node) -> Iterator[ActionType]:
+        if old.spec.unschedulable and not new.spec.unschedulable:
+            yield ActionType.UPDATE_NODE_TAINT
+        if not _same_amounts(old.status.allocatable, new.status.allocatable):
+            yield ActionType.UPDATE_NODE_ALLOCATABLE
+        if new.metadata.labels != old.metadata.labels:
+            yield ActionType.UPDATE_NODE_LABEL
+        if new.spec.taints != old.spec.taints:
+            yield ActionType.UPDATE_NODE_TAINT
+        if _condition_statuses(new) != _condition_statuses(old):
+            yield ActionType.UPDATE_NODE_CONDITION
+        if new.metadata.annotations != old.metadata.annotations:
+            yield ActionType.UPDATE_NODE_ANNOTATION
+        if self._declared_features and new.status.declared_features != old.status.declared_features:
+            yield ActionType.UPDATE_NODE_DECLARED_FEATURE
+
+
+def _what_requests_depend_on(pod: Pod) -> tuple[object, ...]:
+    spec, status = pod.spec, pod.status
+    return (
+        spec.containers,
+        spec.init_containers,
+        spec.resources,
+        spec.overhead,
+        status.resources,
+        status.allocated_resources,
+        is_resize_infeasible(pod),
+        [
+            (one.name, one.resources, one.allocated_resources)
+            for one in (*status.container_statuses, *status.init_container_statuses)
+        ],
+    )
+
+
+def _same_amounts(a: ResourceList, b: ResourceList) -> bool:
+    return a == b or {name: parse_nanos(amount) for name, amount in a.items()} == {
+        name: parse_nanos(amount) for name, amount in b.items()
+    }
+
+
+def _condition_statuses(node: Node) -> dict[str, str]:
+    return {condition.type: condition.status for condition in node.status.conditions}

@@ -1,0 +1,181 @@
+"""Whether something that happened is worth another attempt for a pod that was refused.
+
+# kube-scheduler: backend/queue/scheduling_queue.go (isPodWorthRequeuing), scheduler.go
+# (buildQueueingHintMap)
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Set
+from enum import IntEnum
+from typing import Any
+
+from mooring.api import Pod
+from mooring.errors import PluginError
+from mooring.framework.cluster_events import (
+    ALL_EVENTS,
+    ActionType,
+    ClusterEvent,
+    EventResource,
+    QueueingHint,
+    QueueingHintFn,
+)
+from mooring.framework.plugin import Plugin
+from mooring.observe.logs import kv
+from mooring.observe.metrics import Metrics
+
+log = logging.getLogger(__name__)
+
+#: Only a plugin with one of these can refuse a pod, so only such a plugin waits for events.
+_REFUSING = ("pre_enqueue", "pre_filter", "filter", "filter_nodes", "reserve", "permit")
+
+_HINT_ERROR = "Error"
+_NODE_TAINT = ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_TAINT)
+
+
+class QueueingStrategy(IntEnum):
+    """Say what becomes of a refused pod after an event."""
+
+    SKIP = 0
+    AFTER_BACKOFF = 1
+    IMMEDIATELY = 2
+
+
+class Hints:
+    """Ask the plugins of one profile which events they wait for.
+
+    A name that no plugin of the profile has (an extender's refusal) waits for every event.
+    """
+
+    def __init__(
+        self,
+        plugins: Mapping[str, Plugin],
+        *,
+        metrics: Metrics | None = None,
+        now: Callable[[], float] | None = None,
+    ) -> None:
+        self._events = {name: _events_of(plugin) for name, plugin in plugins.items()}
+        self._refusers = [
+            name
+            for name, plugin in plugins.items()
+            if any(hasattr(plugin, method) for method in _REFUSING)
+        ]
+        self._metrics = metrics
+        self._now = now
+        self._waiting: dict[tuple[str, int], dict[str, tuple[QueueingHintFn | None, ...]]] = {}
+
+    def waiting_for(
+        self, happened: ClusterEvent
+    ) -> Mapping[str, tuple[QueueingHintFn | None, ...]]:
+        """Return the plugins that wait for such an event, each with its hints; worked out once."""
+        key = (happened.resource, happened.actions.value)
+        waiting = self._waiting.get(key)
+        if waiting is None:
+            waiting = self._waiting[key] = {}
+            for name in self._refusers:
+                hints = tuple(e.hint for e in self._events[name] if e.matches(happened))
+                if hints:
+                    waiting[name] = hints
+        return waiting
+
+    def knows(self, name: str) -> bool:
+        """Tell whether a plugin of this name is in the profile."""
+        return name in self._events
+
+    def strategy(
+        self,
+        pod: Pod,
+        unschedulable: Set[str],
+        pending: Set[str],
+        happened: ClusterEvent,
+        old: Any,
+        new: Any,
+    ) -> QueueingStrategy:
+        """Tell what an event is worth to a pod that these plugins refused or left pending.
+
+        A pod that nobody refused is always worth another attempt. A hint that raises counts as
+        yes, so that no pod is forgotten.
+        """
+        if not unschedulable and not pending:
+            return QueueingStrategy.AFTER_BACKOFF
+        if happened.is_wildcard:
+            # With an object, the event is for that pod alone.
+            if new is not None and (
+                not isinstance(new, Pod) or new.metadata.uid != pod.metadata.uid
+            ):
+                return QueueingStrategy.SKIP
+            return QueueingStrategy.AFTER_BACKOFF
+        waiting = self.waiting_for(happened)
+        for name in pending:
+            if self._says_queue(name, waiting, pod, happened, old, new):
+                return QueueingStrategy.IMMEDIATELY
+        for name in unschedulable:
+            if self._says_queue(name, waiting, pod, happened, old, new):
+                return QueueingStrategy.AFTER_BACKOFF
+        return QueueingStrategy.SKIP
+
+    def worth_requeuing(
+        self, pod: Pod, refused_by: Collection[str], happened: ClusterEvent, old: Any, new: Any
+    ) -> bool:
+        """Tell whether an event may have removed what a pod was refused for."""
+        refused = frozenset(refused_by)
+        return bool(self.strategy(pod, refused, frozenset(), happened, old, new))
+
+    def _says_queue(
+        self,
+        name: str,
+        waiting: Mapping[str, tuple[QueueingHintFn | None, ...]],
+        pod: Pod,
+        happened: ClusterEvent,
+        old: Any,
+        new: Any,
+    ) -> bool:
+        hints = waiting.get(name)
+        if hints is None:
+            return name not in self._events
+        return any(self._ask(name, hint, pod, happened, old, new) for hint in hints)
+
+    def _ask(
+        self,
+        name: str,
+        hint: QueueingHintFn | None,
+        pod: Pod,
+        happened: ClusterEvent,
+        old: Any,
+        new: Any,
+    ) -> bool:
+        start = self._now() if self._now is not None else 0.0
+        try:
+            answer = QueueingHint.QUEUE if hint is None else hint(pod, old, new)
+            result = answer.value if isinstance(answer, QueueingHint) else _HINT_ERROR
+        except Exception:
+            log.exception(
+                "QueueingHintFn returns error",
+                extra=kv(event=happened.label, plugin=name, pod=pod, oldObj=old, newObj=new),
+            )
+            result = _HINT_ERROR
+        if self._metrics is not None and self._now is not None:
+            duration = self._metrics.queueing_hint_duration[name, happened.label, result]
+            duration.observe(self._now() - start)
+        return result != QueueingHint.SKIP.value
+
+
+def _events_of(plugin: Plugin) -> tuple[ClusterEvent, ...]:
+    register = getattr(plugin, "events_to_register", None)
+    if register is None:
+        return (ALL_EVENTS,)
+    try:
+        events = tuple(register())
+    except Exception as error:
+        text = f"events_to_register: {type(error).__name__}: {error}"
+        raise PluginError(text, plugin=plugin.name) from error
+    on_nodes = ActionType.NONE
+    for event in events:
+        if event.resource == EventResource.NODE:
+            on_nodes |= event.actions
+    if on_nodes & ActionType.ADD and not on_nodes & ActionType.UPDATE_NODE_TAINT:
+        # kube-scheduler adds this to every plugin that waits for new nodes, and so retries a pod
+        # whenever a taint changes (issue 109437).
+        return (*events, _NODE_TAINT)
+    return events

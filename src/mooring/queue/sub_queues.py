@@ -1,0 +1,159 @@
+"""SubQueues: every pod of the queue in exactly one of its three parts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+from mooring.framework.queued import QueuedPod
+from mooring.observe import metrics as labels
+from mooring.observe.logs import verbose, vlog
+from mooring.observe.metrics import Metrics
+from mooring.queue.backoff_queue import BackoffQueue
+from mooring.queue.pod_heap import PodHeap
+from mooring.queue.queued_pod_info import Place, QueuedPodInfo
+from mooring.queue.unschedulable import UnschedulablePods
+
+log = logging.getLogger(__name__)
+
+_MOVED = "Pod moved to an internal scheduling queue"
+_GATED = "Pod moved to an internal scheduling queue, because the pod is gated"
+
+#: The queue's name in metrics, by place.
+_QUEUE = {
+    Place.ACTIVE: labels.ACTIVE,
+    Place.BACKOFF: labels.BACKOFF,
+    Place.UNSCHEDULABLE: labels.UNSCHEDULABLE,
+}
+
+
+class SubQueues:
+    """Keep the active pods, those that back off and the unschedulable ones, and count them.
+
+    Owned by the scheduling queue, which decides who goes where.
+    """
+
+    def __init__(
+        self,
+        order: Callable[[QueuedPod], Any],
+        metrics: Metrics | None,
+        *,
+        initial_backoff: float,
+        max_backoff: float,
+        pop_early: bool,
+    ) -> None:
+        def sort_key(info: QueuedPodInfo) -> Any:
+            return order(info.as_queued_pod())
+
+        tickets = count(1)
+        self._pods: dict[str, QueuedPodInfo] = {}
+        self.active = PodHeap(sort_key, tickets)
+        self.backoff = BackoffQueue(
+            sort_key, tickets, initial=initial_backoff, maximum=max_backoff, pop_early=pop_early
+        )
+        self.unschedulable = UnschedulablePods()
+        self._metrics = metrics
+        if metrics is not None:
+            self._show_sizes(metrics)
+
+    def get(self, key: str) -> QueuedPodInfo | None:
+        """Return a pod by "namespace/name", or None."""
+        return self._pods.get(key)
+
+    def among(self, place: Place) -> list[QueuedPodInfo]:
+        """Return the pods of one part, in no order."""
+        return [info for info in self._pods.values() if info.place is place]
+
+    def put(self, info: QueuedPodInfo, place: Place, event: str) -> None:
+        """Put a pod in a part, from wherever it is; `event` says why, for metrics and the log.
+
+        An unschedulable pod that stays so is only filed anew, which is no arrival.
+        """
+        if info.place is place is Place.UNSCHEDULABLE:
+            self.unschedulable.add(info)
+            return
+        self.settle(info, place)
+        if self._metrics is not None:
+            self._metrics.queue_incoming_pods[_QUEUE[place], event].inc()
+        if verbose(log, 5) and (place is not Place.UNSCHEDULABLE or info.is_gated):
+            message = _GATED if info.is_gated else _MOVED
+            vlog(log, 5, message, pod=info.pod, event=event, queue=place.value)
+
+    def settle(self, info: QueuedPodInfo, place: Place) -> None:
+        """Put a pod in a part without counting it as an arrival."""
+        if info.place is not None:
+            self.take_out(info)
+        info.place = place
+        self._pods[info.key] = info
+        if place is Place.ACTIVE:
+            self.active.push(info)
+        elif place is Place.BACKOFF:
+            self.backoff.push(info)
+        else:
+            self.unschedulable.add(info)
+
+    def take_out(self, info: QueuedPodInfo) -> None:
+        """Take a pod out of the part it is in."""
+        place, info.place = info.place, None
+        del self._pods[info.key]
+        if place is Place.ACTIVE:
+            self.active.remove(info)
+        elif place is Place.BACKOFF:
+            self.backoff.remove(info)
+        else:
+            self.unschedulable.remove(info)
+
+    def pop_active(self) -> QueuedPodInfo | None:
+        """Take out the first active pod, or return None."""
+        return self._popped(self.active.pop())
+
+    def pop_early(self, event: str) -> QueuedPodInfo | None:
+        """Take out the pod whose backoff after a refusal ends first, or return None."""
+        info = self._popped(self.backoff.pop_early())
+        if info is not None and self._metrics is not None:
+            self._metrics.queue_incoming_pods[labels.ACTIVE, event].inc()
+        return info
+
+    def pop_completed(self, now: float) -> list[QueuedPodInfo]:
+        """Take out the pods whose backoff is over."""
+        completed = list(self.backoff.pop_completed(now))
+        for info in completed:
+            self._popped(info)
+        return completed
+
+    def count_rejectors(self, info: QueuedPodInfo, change: int) -> None:
+        """Count a pod in or out for every plugin that refused it."""
+        if self._metrics is not None:
+            for plugin in info.rejectors:
+                self._metrics.unschedulable_pods[plugin, info.profile].inc(change)
+
+    def validate(self) -> None:
+        """Check that every pod is in exactly one part, and that the parts are in order."""
+        self.active.validate()
+        self.backoff.validate()
+        self.unschedulable.validate()
+        found = [
+            *((Place.ACTIVE, info) for info in self.active),
+            *((Place.BACKOFF, info) for info in self.backoff),
+            *((Place.UNSCHEDULABLE, info) for info in self.unschedulable),
+        ]
+        for place, info in found:
+            assert info.place is place, f"{info} is found in {place.value}"
+            assert self._pods.get(info.key) is info, f"{info} is unknown"
+            assert not info.is_gated or place is Place.UNSCHEDULABLE, f"{info} is gated"
+        assert len(self._pods) == len(found), "a pod is lost"
+
+    def _popped(self, info: QueuedPodInfo | None) -> QueuedPodInfo | None:
+        if info is not None:
+            info.place = None
+            del self._pods[info.key]
+        return info
+
+    def _show_sizes(self, metrics: Metrics) -> None:
+        pending, unschedulable = metrics.pending_pods, self.unschedulable
+        pending[labels.ACTIVE].set_function(lambda: len(self.active))
+        pending[labels.BACKOFF].set_function(lambda: len(self.backoff))
+        pending[labels.GATED].set_function(lambda: unschedulable.gated)
+        pending[labels.UNSCHEDULABLE].set_function(lambda: len(unschedulable) - unschedulable.gated)

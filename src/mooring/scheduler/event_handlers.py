@@ -1,0 +1,309 @@
+"""From informers to cache and queue: what the scheduler makes of every change it is told of.
+
+# kube-scheduler: eventhandlers.go
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from mooring.api import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    DeviceClass,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    ResourceClaim,
+    ResourceSlice,
+    StorageClass,
+    VolumeAttachment,
+)
+from mooring.binding.binding_pods import BindingPods
+from mooring.cache.cache import Cache
+from mooring.cycle.profile import Profile
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
+from mooring.framework.features import FeatureGates
+from mooring.informers.store import Handler
+from mooring.observe.clock import Clock
+from mooring.observe.logs import log_error, vlog
+from mooring.observe.metrics import Metrics
+from mooring.queue import event_types
+from mooring.queue.scheduling_queue import SchedulingQueue
+from mooring.scheduler.inbox import Inbox
+
+log = logging.getLogger(__name__)
+
+_KINDS: Mapping[str, Any] = {
+    EventResource.PERSISTENT_VOLUME: PersistentVolume,
+    EventResource.PERSISTENT_VOLUME_CLAIM: PersistentVolumeClaim,
+    EventResource.STORAGE_CLASS: StorageClass,
+    EventResource.CSI_NODE: CSINode,
+    EventResource.CSI_DRIVER: CSIDriver,
+    EventResource.CSI_STORAGE_CAPACITY: CSIStorageCapacity,
+    EventResource.VOLUME_ATTACHMENT: VolumeAttachment,
+    EventResource.RESOURCE_CLAIM: ResourceClaim,
+    EventResource.RESOURCE_SLICE: ResourceSlice,
+    EventResource.DEVICE_CLASS: DeviceClass,
+}
+#: Handled apart, or not watched at all.
+_OTHERS = frozenset(
+    {
+        EventResource.POD,
+        EventResource.ASSIGNED_POD,
+        EventResource.UNSCHEDULABLE_POD,
+        EventResource.NODE,
+        EventResource.POD_GROUP,
+        EventResource.WILDCARD,
+    }
+)
+
+
+class Informers(Protocol):
+    """Find the informer of a kind."""
+
+    def informer(self, kind: Any) -> Any:
+        """Return the informer; a custom resource is named "plural.version.group"."""
+        ...
+
+
+class ClusterEvents:
+    """Keep cache and queue in step with the informers. Owned by the scheduling loop."""
+
+    def __init__(
+        self,
+        *,
+        cache: Cache,
+        queue: SchedulingQueue,
+        profiles: Mapping[str, Profile],
+        on_the_way: BindingPods,
+        inbox: Inbox,
+        features: FeatureGates,
+        clock: Clock,
+        metrics: Metrics,
+    ) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._profiles = profiles
+        self._on_the_way = on_the_way
+        self._inbox = inbox
+        self._changes = event_types.Changes(features)
+        self._clock = clock
+        self._metrics = metrics
+
+    def attach(self, informers: Informers) -> None:
+        """Listen to pods, nodes, and every kind that a plugin waits for."""
+        self._listen(informers, Pod, self._pod_added, self._pod_updated, self._pod_deleted)
+        self._listen(informers, Node, self._node_added, self._node_updated, self._node_deleted)
+        for resource, actions in self._wanted().items():
+            kind = _KINDS.get(resource, resource)
+            self._listen(
+                informers,
+                kind,
+                self._mover(resource, ActionType.ADD, actions),
+                self._mover(resource, ActionType.UPDATE, actions),
+                self._mover(resource, ActionType.DELETE, actions),
+            )
+
+    def _wanted(self) -> dict[str, ActionType]:
+        """Return the kinds that plugins wait for, and what of them."""
+        wanted: dict[str, ActionType] = {}
+        for profile in self._profiles.values():
+            for plugin in profile.plugins.values():
+                register = getattr(plugin, "events_to_register", None)
+                for event in register() if register is not None else _EVERY_KIND:
+                    if event.resource not in _OTHERS:
+                        so_far = wanted.get(event.resource, ActionType.NONE)
+                        wanted[event.resource] = so_far | event.actions
+        return wanted
+
+    def _listen(
+        self,
+        informers: Informers,
+        kind: Any,
+        added: Callable[[Any], None] | None,
+        updated: Callable[[Any, Any], None] | None,
+        deleted: Callable[[Any], None] | None,
+    ) -> None:
+        post = self._inbox.post
+        informers.informer(kind).add_handler(
+            Handler(
+                on_add=None if added is None else lambda obj: post(added, obj),
+                on_update=None if updated is None else lambda old, new: post(updated, old, new),
+                on_delete=None if deleted is None else lambda obj: post(deleted, obj),
+            )
+        )
+
+    def _mover(
+        self, resource: str, action: ActionType, wanted: ActionType
+    ) -> Callable[..., None] | None:
+        if not wanted & action:
+            return None
+        event = ClusterEvent(resource, action)
+
+        def move(old: Any, new: Any) -> None:
+            start = self._clock.now()
+            self._move(event, old, new)
+            self._observe(event, start)
+
+        if action is ActionType.UPDATE:
+            return move
+        if action is ActionType.ADD:
+            return lambda new: move(None, new)
+        return lambda old: move(old, None)
+
+    def _move(
+        self,
+        event: ClusterEvent,
+        old: Any,
+        new: Any,
+        check: Callable[[Pod], bool] | None = None,
+    ) -> None:
+        self._queue.move_all(event, old, new, check)
+
+    def _observe(self, event: ClusterEvent, start: float) -> None:
+        self._metrics.event_handling_duration[event.label].observe(self._clock.now() - start)
+
+    def _move_for_update(
+        self, happened: Sequence[ClusterEvent], old: Any, new: Any, start: float
+    ) -> None:
+        """Move pods for each event that an update amounts to; each takes the update's time too."""
+        updating = self._clock.now() - start
+        for event in happened:
+            begin = self._clock.now()
+            self._move(event, old, new)
+            self._observe(event, begin - updating)
+
+    # Nodes.
+
+    def _node_added(self, node: Node) -> None:
+        start = self._clock.now()
+        vlog(log, 3, "Add event for node", node=node)
+        self._cache.add_node(node)
+        self._move(event_types.NODE_ADD, None, node)
+        self._observe(event_types.NODE_ADD, start)
+
+    def _node_updated(self, old: Node, new: Node) -> None:
+        start = self._clock.now()
+        vlog(log, 4, "Update event for node", node=new)
+        self._cache.update_node(new)
+        self._move_for_update(self._changes.of_node(old, new), old, new, start)
+
+    def _node_deleted(self, node: Node) -> None:
+        start = self._clock.now()
+        self._move(event_types.NODE_DELETE, node, None)
+        vlog(log, 3, "Delete event for node", node=node)
+        self._cache.remove_node(node.metadata.name)
+        self._observe(event_types.NODE_DELETE, start)
+
+    # Pods.
+
+    def _is_ours(self, pod: Pod) -> bool:
+        return pod.spec.scheduler_name in self._profiles
+
+    def _pod_added(self, pod: Pod) -> None:
+        if pod.spec.node_name:
+            self._assigned_pod_added(pod)
+        elif self._is_ours(pod):
+            start = self._clock.now()
+            vlog(log, 3, "Add event for unscheduled pod", pod=pod)
+            self._queue.add(pod)
+            self._observe(event_types.UNSCHEDULED_POD_ADD, start)
+
+    def _pod_updated(self, old: Pod, new: Pod) -> None:
+        if old.metadata.uid != new.metadata.uid:
+            # Deleted and made again between two looks: two events in one.
+            self._pod_deleted(old)
+            self._pod_added(new)
+        elif old.spec.node_name:
+            self._assigned_pod_updated(old, new)
+        elif new.spec.node_name:
+            self._assigned_pod_added(new)
+            if self._is_ours(old):
+                self._drop(old)
+        elif self._is_ours(old):
+            self._pending_pod_updated(old, new)
+
+    def _pod_deleted(self, pod: Pod) -> None:
+        if pod.spec.node_name:
+            start = self._clock.now()
+            vlog(log, 3, "Delete event for scheduled pod", pod=pod)
+            self._cache.remove_pod(pod.metadata.uid)
+            self._move(event_types.ASSIGNED_POD_DELETE, pod, None)
+            self._observe(event_types.ASSIGNED_POD_DELETE, start)
+            if self._is_ours(pod):
+                # The last that was seen of it may have been without a node.
+                self._queue.delete(pod)
+        elif self._is_ours(pod):
+            self._drop(pod)
+            if self._cache.is_assumed(pod.metadata.uid):
+                self._assumed_pod_deleted(pod)
+            elif pod.status.nominated_node_name:
+                self._nomination_ended(pod)
+
+    def _drop(self, pod: Pod) -> None:
+        start = self._clock.now()
+        vlog(log, 3, "Delete event for unscheduled pod", pod=pod)
+        self._queue.delete(pod)
+        self._observe(event_types.UNSCHEDULED_POD_DELETE, start)
+
+    def _assigned_pod_added(self, pod: Pod) -> None:
+        start = self._clock.now()
+        vlog(log, 3, "Add event for scheduled pod", pod=pod)
+        self._cache.add_pod(pod)
+        self._move(event_types.ASSIGNED_POD_ADD, None, pod)
+        self._observe(event_types.ASSIGNED_POD_ADD, start)
+
+    def _assigned_pod_updated(self, old: Pod, new: Pod) -> None:
+        start = self._clock.now()
+        vlog(log, 4, "Update event for scheduled pod", pod=old)
+        self._cache.update_pod(new)
+        self._move_for_update(self._changes.of_pod(old, new), old, new, start)
+        self._observe(event_types.ASSIGNED_POD_UPDATE, start)
+
+    def _pending_pod_updated(self, old: Pod, new: Pod) -> None:
+        if old.metadata.resource_version == new.metadata.resource_version:
+            return
+        start = self._clock.now()
+        self._change_pending_pod(old, new)
+        for event in {event_types.UNSCHEDULED_POD_UPDATE, *self._changes.of_pod(old, new)}:
+            self._observe(event, start)
+
+    def _change_pending_pod(self, old: Pod, new: Pod) -> None:
+        if self._cache.is_assumed(new.metadata.uid):
+            if new.is_terminating and not old.is_terminating:
+                self._assumed_pod_deleted(new)
+            return
+        vlog(log, 4, "Update event for unscheduled pod", pod=new)
+        self._queue.update(old, new)
+        was = old.status.nominated_node_name
+        if was and was != new.status.nominated_node_name:
+            self._nomination_ended(old)
+
+    def _nomination_ended(self, pod: Pod) -> None:
+        """Give pods of no higher priority another chance: the room was kept from them."""
+        priority = pod.priority
+        self._move(
+            event_types.ASSIGNED_POD_DELETE, pod, None, lambda other: other.priority <= priority
+        )
+
+    def _assumed_pod_deleted(self, pod: Pod) -> None:
+        """End the binding of a pod that is being deleted."""
+        uid = pod.metadata.uid
+        assumed = self._cache.pod(uid)
+        if assumed is None:
+            return
+        if not self._on_the_way.reject_removed(uid):
+            try:
+                self._cache.forget_pod(uid)
+            except Exception as error:
+                log_error(log, error, "Scheduler cache ForgetPod failed", pod=pod)
+        self._move(event_types.ASSIGNED_POD_DELETE, assumed.pod, None)
+
+
+#: What a plugin waits for that does not say: every kind that is watched anyway.
+_EVERY_KIND = tuple(ClusterEvent(resource, ActionType.ALL) for resource in _KINDS)

@@ -1,0 +1,76 @@
+"""RunningScheduler: a scheduler with the informers, extenders and Events that it works with."""
+
+from __future__ import annotations
+
+import random as random_module
+from functools import cache
+
+from mooring.binding.broadcaster import EventBroadcaster
+from mooring.client.client import Client
+from mooring.config import LoadResult
+from mooring.extenders.extenders import Extenders
+from mooring.framework.features import FeatureGates
+from mooring.informers.factory import InformerFactory
+from mooring.observe.clock import Clock
+from mooring.observe.host import hostname
+from mooring.observe.metrics import Metrics
+from mooring.queue.scheduling_queue import DEFAULT_MAX_IN_UNSCHEDULABLE
+from mooring.registry import Registry
+from mooring.scheduler.scheduler import GRACE, Scheduler
+
+
+class RunningScheduler:
+    """Put a scheduler together, bring it up and end it. The clients are the caller's.
+
+    Making one makes and starts the plugins, and raises where they cannot be.
+    """
+
+    def __init__(
+        self,
+        config: LoadResult,
+        *,
+        client: Client,
+        event_client: Client,
+        registry: Registry,
+        features: FeatureGates,
+        clock: Clock,
+        metrics: Metrics,
+        max_in_unschedulable: float = DEFAULT_MAX_IN_UNSCHEDULABLE,
+        random: random_module.Random | None = None,
+        host: str | None = None,
+    ) -> None:
+        random = random_module.Random() if random is None else random
+        host = hostname() if host is None else host
+        self._broadcaster = EventBroadcaster(event_client, clock, random=random, hostname=host)
+        self._extenders = Extenders(config.config.extenders, clock=clock)
+        self.informers = InformerFactory(client, clock=clock, random=random)
+        self.scheduler = Scheduler(
+            config,
+            client=client,
+            informers=self.informers,
+            registry=registry,
+            features=features,
+            clock=clock,
+            random=random,
+            metrics=metrics,
+            events_of=cache(self._broadcaster.recorder),
+            extenders=self._extenders,
+            max_in_unschedulable=max_in_unschedulable,
+        )
+
+    def start(self) -> None:
+        """Begin to write Events."""
+        self._broadcaster.start()
+
+    async def sync(self) -> None:
+        """Start the informers and wait until the scheduler knows what they know."""
+        self.informers.start()
+        await self.informers.wait_synced()
+        self.scheduler.inbox.drain()
+
+    async def close(self, grace: float = GRACE) -> None:
+        """End; binding cycles under way get `grace` seconds."""
+        await self.scheduler.stop(grace)
+        await self.informers.close()
+        await self._broadcaster.close()
+        await self._extenders.close()

@@ -1,0 +1,53 @@
+"""Authorization: which paths a user may read."""
+
+# apiserver: pkg/server/options/authorization.go, pkg/authorization/path, pkg/authorization/union
+
+from __future__ import annotations
+
+import logging
+
+from mooring.errors import ConfigError
+from mooring.serve.review_client import Access, AccessReviews
+from mooring.serve.users import MASTERS, ReviewedUser
+
+log = logging.getLogger(__name__)
+
+NO_KUBECONFIG = (
+    "No authorization-kubeconfig provided, so SubjectAccessReview of authorization tokens "
+    "won't work."
+)
+
+
+class AllowedPaths:
+    """Hold paths that everybody may read; a `*` at the end stands for the rest."""
+
+    def __init__(self, paths: tuple[str, ...]) -> None:
+        bare = [path.removeprefix("/") for path in paths]
+        for path in bare:
+            if "*" in path[:-1]:
+                raise ConfigError(f'only trailing * allowed in "{path}"')
+        self._paths = frozenset(path for path in bare if not path.endswith("*"))
+        self._prefixes = tuple(path[:-1] for path in bare if path.endswith("*"))
+
+    def __contains__(self, path: str) -> bool:
+        bare = path.removeprefix("/")
+        return bare in self._paths or bare.startswith(self._prefixes)
+
+
+class DelegatingAuthorizer:
+    """Decide whether a user may ask for a path.
+
+    Without reviews nobody but an administrator may, apart from the paths that everybody may.
+    """
+
+    def __init__(self, paths: tuple[str, ...], reviews: AccessReviews | None) -> None:
+        self._paths = AllowedPaths(paths)
+        self._reviews = reviews
+
+    async def access(self, user: ReviewedUser, verb: str, path: str) -> Access:
+        """Return whether the user may; raise ApiError where the server cannot tell."""
+        if MASTERS in user.groups or path in self._paths:
+            return Access(allowed=True)
+        if self._reviews is None:
+            return Access()
+        return await self._reviews.access(user, verb, path)

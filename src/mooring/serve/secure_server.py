@@ -1,0 +1,214 @@
+"""SecureServer: HTTPS for those who may, and on request plain HTTP for everybody."""
+
+# kube-scheduler: cmd/kube-scheduler/app/server.go (buildHandlerChain); apiserver
+# pkg/server/secure_serving.go, pkg/endpoints/filters
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import time
+from typing import Any
+
+from aiohttp import web
+from cryptography import x509
+
+from mooring.errors import ApiError, ConfigError
+from mooring.framework.duration import Duration
+from mooring.observe.clock import Clock
+from mooring.observe.logs import log_error, verbose, vlog
+from mooring.serve.authorities import REFRESH_SECONDS, ClientAuthorities
+from mooring.serve.delegated_authentication import DelegatingAuthenticator
+from mooring.serve.delegated_authorization import DelegatingAuthorizer
+from mooring.serve.endpoints import Endpoints, status_answer, text
+from mooring.serve.serving_options import InsecureServing, SecureServing
+from mooring.serve.serving_tls import ServingTls
+
+log = logging.getLogger(__name__)
+
+#: How long requests under way may take when the server stops, in seconds.
+SHUTDOWN_SECONDS = 5.0
+
+# Clients of people are answered in lines. # apiserver: endpoints/handlers/negotiation
+_PEOPLE = ("curl", "Wget", "Mozilla/5.0")
+_ANSWERED = web.StreamResponse
+
+
+class Gate:
+    """Let requests pass to the endpoints if whoever sent them may ask."""
+
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        authenticator: DelegatingAuthenticator,
+        authorizer: DelegatingAuthorizer,
+    ) -> None:
+        self._endpoints = endpoints
+        self._authenticator = authenticator
+        self._authorizer = authorizer
+
+    async def answer(self, request: web.BaseRequest) -> _ANSWERED:
+        """Answer a request as its sender deserves."""
+        user = await self._authenticator.user(request.headers, _certificate(request))
+        if user is None:
+            return _status(request, 401, "Unauthorized", "Unauthorized")
+        verb, path = request.method.lower(), request.path
+        try:
+            access = await self._authorizer.access(user, verb, path)
+        except ApiError as error:
+            log_error(log, error, "Failed to make webhook authorizer request")
+            body = f'Internal Server Error: "{request.path_qs}": {error}\n'
+            return text(_harmless(body), 500)
+        if access.denied or not access.allowed:
+            vlog(log, 4, "Forbidden", URI=request.path_qs, reason=access.reason)
+            message = f'forbidden: User "{user.name}" cannot {verb} path "{path}"'
+            message = _harmless(message)
+            if access.reason:
+                message += f": {access.reason}"
+            return _status(request, 403, "Forbidden", message)
+        return await self._endpoints.answer(request)
+
+
+class SecureServer:
+    """Serve until stopped. Belongs to the loop of a thread of its own (`SideLoop`)."""
+
+    def __init__(self, endpoints: Endpoints, clock: Clock) -> None:
+        self._endpoints = endpoints
+        self._clock = clock
+        self._runners: list[web.ServerRunner] = []
+        self._refreshing: asyncio.Task[None] | None = None
+
+    async def serve_securely(
+        self,
+        listener: socket.socket,
+        tls: ServingTls,
+        gate: Gate,
+        authorities: ClientAuthorities,
+    ) -> None:
+        """Serve HTTPS, and look for renewed certificates from time to time."""
+        await self._serve(listener, gate, tls)
+        log.info(f"Serving securely on {address_of(listener)}")
+        self._refreshing = asyncio.create_task(self._refresh(tls, authorities))
+
+    async def serve_insecurely(self, listener: socket.socket) -> None:
+        """Serve plain HTTP to everybody."""
+        await self._serve(listener, self._endpoints, None)
+        log.info(f"Serving insecurely on {address_of(listener)}")
+
+    async def stop(self) -> None:
+        """Stop listening, and give what is under way a few seconds."""
+        if self._refreshing is not None:
+            self._refreshing.cancel()
+        for runner in self._runners:
+            await runner.cleanup()
+        if self._runners:
+            log.info("[graceful-termination] secure server has stopped listening")
+            log.info("[graceful-termination] secure server is exiting")
+        self._runners.clear()
+
+    async def _serve(
+        self, listener: socket.socket, source: Gate | Endpoints, tls: ServingTls | None
+    ) -> None:
+        async def handle(request: web.BaseRequest) -> _ANSWERED:
+            return await _handle(request, source)
+
+        server = web.Server(handle, access_log=None)
+        runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_SECONDS)
+        await runner.setup()
+        context = None if tls is None else tls.context
+        await web.SockSite(runner, listener, ssl_context=context).start()
+        self._runners.append(runner)
+
+    async def _refresh(self, tls: ServingTls, authorities: ClientAuthorities) -> None:
+        while True:
+            await self._clock.sleep(REFRESH_SECONDS)
+            await authorities.refresh()
+            if tls.renew(authorities.pem):
+                log.info("Loaded serving cert and client CA anew")
+
+
+def listen(serving: SecureServing) -> socket.socket | None:
+    """Take the port for HTTPS; None where none is wanted."""
+    if serving.port == 0:
+        return None
+    return _listen(serving.bind_address, serving.port, share=serving.permit_port_sharing)
+
+
+def listen_insecurely(serving: InsecureServing) -> socket.socket | None:
+    """Take the port for plain HTTP; None where none is wanted."""
+    return _listen(serving.address, serving.port) if serving.port else None
+
+
+def address_of(listener: socket.socket) -> str:
+    """Return where a socket listens."""
+    host, port = listener.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _listen(address: str, port: int, *, share: bool = False) -> socket.socket:
+    # Go listens on all addresses of both families where the address is unspecified.
+    any_address = address in ("0.0.0.0", "::")
+    both = any_address and socket.has_dualstack_ipv6()
+    family = socket.AF_INET6 if both or ":" in address else socket.AF_INET
+    host = "" if any_address else address
+    try:
+        return socket.create_server(
+            (host, port), family=family, dualstack_ipv6=both, reuse_port=share, backlog=128
+        )
+    except OSError as error:
+        where = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+        reason = os.strerror(error.errno).lower() if error.errno else str(error)
+        raise ConfigError(
+            f"failed to create listener: failed to listen on {where}: listen tcp {where}: "
+            f"bind: {reason}"
+        ) from None
+
+
+async def _handle(request: web.BaseRequest, source: Gate | Endpoints) -> _ANSWERED:
+    started = time.perf_counter()
+    try:
+        response = await source.answer(request)
+    except Exception as error:
+        log.exception("Cannot answer %s %s", request.method, request.path_qs, exc_info=error)
+        response = text(f'Internal Server Error: "{_harmless(request.path_qs)}"\n', 500)
+    response.headers["Cache-Control"] = "no-cache, private"
+    if verbose(log, 3):
+        _log_request(request, response, time.perf_counter() - started)
+    return response
+
+
+def _log_request(request: web.BaseRequest, response: _ANSWERED, seconds: float) -> None:
+    pairs: dict[str, Any] = {
+        "verb": request.method,
+        "URI": request.path_qs,
+        "latency": str(Duration.from_seconds(seconds)),
+        "userAgent": request.headers.get("User-Agent", ""),
+        "audit-ID": "",
+        "srcIP": _peer(request),
+        "resp": response.status,
+    }
+    vlog(log, 3, "HTTP", **pairs)
+
+
+def _peer(request: web.BaseRequest) -> str:
+    peer = request.transport and request.transport.get_extra_info("peername")
+    return f"{peer[0]}:{peer[1]}" if peer else ""
+
+
+def _certificate(request: web.BaseRequest) -> x509.Certificate | None:
+    connection = request.transport and request.transport.get_extra_info("ssl_object")
+    shown = connection.getpeercert(binary_form=True) if connection else None
+    return x509.load_der_x509_certificate(shown) if shown else None
+
+
+def _status(request: web.BaseRequest, code: int, reason: str, message: str) -> web.Response:
+    pretty = request.query.get("pretty", "") in ("1", "true")
+    for_people = pretty or request.headers.get("User-Agent", "").startswith(_PEOPLE)
+    return status_answer(code, reason, message, pretty=for_people, sniff=code == 401)
+
+
+def _harmless(body: str) -> str:
+    """Return text that no browser takes for HTML."""
+    return body.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

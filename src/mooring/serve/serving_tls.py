@@ -1,0 +1,245 @@
+"""TLS for serving: certificates by name, renewed on disk, and whom to ask for a certificate.
+
+A connection gets the newest context when it greets: the context that listens never changes, and
+hands over to the one in force. What OpenSSL cannot verify ends the connection in the handshake.
+"""
+
+# apiserver: pkg/server/secure_serving.go, pkg/server/options/serving.go, component-base
+# cli/flag/ciphersuites_flag.go
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import ssl
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from cryptography import x509
+
+from mooring.errors import ConfigError
+from mooring.observe.files import locate
+from mooring.serve.certificates import (
+    PemPair,
+    common_name,
+    find_or_make_pair,
+    self_signed_pair,
+)
+from mooring.serve.serving_options import CertKey, SecureServing
+
+log = logging.getLogger(__name__)
+
+PAIR_NAME = "kube-scheduler"
+LOCALHOST = "127.0.0.1"
+MISSING_FILE = "missing filename for serving cert"
+
+VERSIONS = {
+    "": ssl.TLSVersion.TLSv1_2,
+    "VersionTLS10": ssl.TLSVersion.TLSv1,
+    "VersionTLS11": ssl.TLSVersion.TLSv1_1,
+    "VersionTLS12": ssl.TLSVersion.TLSv1_2,
+    "VersionTLS13": ssl.TLSVersion.TLSv1_3,
+}
+
+#: Go's names to OpenSSL's; those of TLS 1.3 cannot be turned off.
+CIPHER_SUITES = {
+    "TLS_AES_128_GCM_SHA256": "",
+    "TLS_AES_256_GCM_SHA384": "",
+    "TLS_CHACHA20_POLY1305_SHA256": "",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA": "ECDHE-ECDSA-AES128-SHA",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA": "ECDHE-ECDSA-AES256-SHA",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305": "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA": "ECDHE-RSA-AES128-SHA",
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": "ECDHE-RSA-AES128-GCM-SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA": "ECDHE-RSA-AES256-SHA",
+    "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384": "ECDHE-RSA-AES256-GCM-SHA384",
+    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305": "ECDHE-RSA-CHACHA20-POLY1305",
+    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-RSA-CHACHA20-POLY1305",
+    # Those that Go calls insecure.
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256": "ECDHE-ECDSA-AES128-SHA256",
+    "TLS_ECDHE_ECDSA_WITH_RC4_128_SHA": "ECDHE-ECDSA-RC4-SHA",
+    "TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA": "ECDHE-RSA-DES-CBC3-SHA",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256": "ECDHE-RSA-AES128-SHA256",
+    "TLS_ECDHE_RSA_WITH_RC4_128_SHA": "ECDHE-RSA-RC4-SHA",
+    "TLS_RSA_WITH_3DES_EDE_CBC_SHA": "DES-CBC3-SHA",
+    "TLS_RSA_WITH_AES_128_CBC_SHA": "AES128-SHA",
+    "TLS_RSA_WITH_AES_128_CBC_SHA256": "AES128-SHA256",
+    "TLS_RSA_WITH_AES_128_GCM_SHA256": "AES128-GCM-SHA256",
+    "TLS_RSA_WITH_AES_256_CBC_SHA": "AES256-SHA",
+    "TLS_RSA_WITH_AES_256_GCM_SHA384": "AES256-GCM-SHA384",
+    "TLS_RSA_WITH_RC4_128_SHA": "RC4-SHA",
+}
+
+
+class ServingTls:
+    """Give the SSLContext to listen with, and renew what is behind it.
+
+    `ask` tells whether callers are asked for a certificate; `authorities` are those that count,
+    as PEM text.
+    """
+
+    def __init__(self, settings: SecureServing, *, ask: bool, authorities: bytes) -> None:
+        self._ask = ask
+        self._authorities = authorities
+        self._version = VERSIONS.get(settings.min_version)
+        if self._version is None:
+            raise ConfigError(f'unknown tls version "{settings.min_version}"')
+        self._ciphers = _ciphers(settings.cipher_suites)
+        self._sni = settings.sni
+        self._files: CertKey | None = None
+        self._made: PemPair | None = None
+        if settings.certificate_file or settings.key_file:
+            if not (settings.certificate_file and settings.key_file):
+                raise ConfigError(MISSING_FILE)
+            self._files = CertKey(settings.certificate_file, settings.key_file)
+        else:
+            self._find_or_make(settings)
+        self._read = self._texts()
+        self._contexts = self._make()
+        self.context = self._contexts[0][1]
+        self.context.sni_callback = self._hand_over
+
+    def renew(self, authorities: bytes) -> bool:
+        """Take changed files and authorities over for new connections; tell whether any did."""
+        try:
+            read = self._texts()
+            if read == self._read and authorities == self._authorities:
+                return False
+            before, self._authorities = self._authorities, authorities
+            try:
+                self._contexts = self._make()
+            except ConfigError:
+                self._authorities = before
+                raise
+        except ConfigError as error:
+            # Half-written files are whole the next time.
+            log.warning("Cannot reload serving certificates, keeping the old ones: %s", error)
+            return False
+        self._read = read
+        return True
+
+    def _find_or_make(self, settings: SecureServing) -> None:
+        names: list[str] = []
+        addresses = [LOCALHOST]
+        if ipaddress.ip_address(settings.bind_address).is_unspecified:
+            names.append("localhost")
+        else:
+            addresses.append(settings.bind_address)
+        if settings.cert_dir:
+            pair = find_or_make_pair(settings.cert_dir, PAIR_NAME, names, addresses)
+            self._files = CertKey(*pair)
+        else:
+            self._made = self_signed_pair("localhost", names, addresses)
+            log.info("Generated self-signed cert in-memory")
+
+    def _texts(self) -> tuple[bytes, ...]:
+        pairs = [one for one in (self._files, *self._sni) if one is not None]
+        return tuple(_read(file) for pair in pairs for file in (pair.certificate, pair.key))
+
+    def _make(self) -> list[tuple[tuple[str, ...], ssl.SSLContext]]:
+        """Return the contexts by the names they are for, the default one first."""
+        contexts: list[tuple[tuple[str, ...], ssl.SSLContext]] = []
+        if self._made is not None:
+            contexts.append(((), self._context(self._made)))
+        else:
+            assert self._files is not None
+            contexts.append(((), self._context(_pair(self._files))))
+        for one in self._sni:
+            pair = _pair(one)
+            contexts.append((one.names or _names(pair, one), self._context(pair)))
+        return contexts
+
+    def _context(self, pair: PemPair) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        assert self._version is not None
+        context.minimum_version = self._version
+        context.set_alpn_protocols(["http/1.1"])
+        if self._ciphers:
+            try:
+                context.set_ciphers(self._ciphers)
+            except ssl.SSLError:
+                raise ConfigError(
+                    f"--tls-cipher-suites: OpenSSL offers none of {self._ciphers}"
+                ) from None
+        if self._ask:
+            context.verify_mode = ssl.CERT_OPTIONAL
+            # As Go verifies: an intermediate authority may be trusted by itself.
+            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+            if self._authorities:
+                context.load_verify_locations(cadata=self._authorities.decode("ascii", "ignore"))
+        _load(context, pair)
+        return context
+
+    def _hand_over(self, connection: Any, name: str | None, _: ssl.SSLContext) -> None:
+        chosen = self._contexts[0][1]
+        if name:
+            best = 0
+            for names, context in self._contexts[1:]:
+                fit = max((_fit(pattern, name) for pattern in names), default=0)
+                if fit > best:
+                    best, chosen = fit, context
+        connection.context = chosen
+
+
+def _fit(pattern: str, name: str) -> int:
+    """Rate how a pattern fits a name: 2 the name itself, 1 by a wildcard, 0 not at all."""
+    if pattern.lower() == name.lower():
+        return 2
+    rest = name.lower().partition(".")[2]
+    return 1 if pattern.startswith("*.") and rest and pattern[2:].lower() == rest else 0
+
+
+def _ciphers(names: tuple[str, ...]) -> str:
+    for name in names:
+        if name not in CIPHER_SUITES:
+            raise ConfigError(f"Cipher suite {name} not supported or doesn't exist")
+    return ":".join(dict.fromkeys(filter(None, (CIPHER_SUITES[name] for name in names))))
+
+
+def _read(file: str) -> bytes:
+    try:
+        return locate(file).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"open {file}: {(error.strerror or str(error)).lower()}") from None
+
+
+def _pair(files: CertKey) -> PemPair:
+    return PemPair(_read(files.certificate), _read(files.key))
+
+
+def _names(pair: PemPair, files: CertKey) -> tuple[str, ...]:
+    try:
+        certificate = x509.load_pem_x509_certificate(pair.certificate)
+    except ValueError:
+        raise ConfigError(f"failed to load SNI cert and key: {files.certificate}: no PEM") from None
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+        names = found.value.get_values_for_type(x509.DNSName)
+    except x509.ExtensionNotFound:
+        names = [common_name(certificate)]
+    return tuple(names)
+
+
+def _load(context: ssl.SSLContext, pair: PemPair) -> None:
+    # Python's ssl reads a key pair from files alone.
+    with tempfile.TemporaryDirectory(prefix="mooring-") as folder:
+        certificate, key = Path(folder) / "certificate", Path(folder) / "key"
+        for file, data in ((certificate, pair.certificate), (key, pair.key)):
+            file.touch(mode=0o600)
+            file.write_bytes(data)
+        try:
+            context.load_cert_chain(certificate, key, password=_no_password)
+        except ssl.SSLError as error:
+            if error.reason == "KEY_VALUES_MISMATCH":
+                raise ConfigError("tls: private key does not match public key") from None
+            raise ConfigError(
+                "tls: failed to find any PEM data in certificate or key input"
+            ) from None
+
+
+def _no_password() -> str:
+    raise ConfigError("tls: the serving key is encrypted, and there is nobody to ask for its word")

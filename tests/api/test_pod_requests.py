@@ -1,0 +1,128 @@
+"""What a pod requests."""
+
+from __future__ import annotations
+
+import pytest
+
+from mooring.api import Pod, decode_as
+from mooring.api.pod_requests import (
+    NON_ZERO_DEFAULTS,
+    RequestOptions,
+    pod_non_zero_requests,
+    pod_requests,
+)
+from tests.api.reference import recorded
+
+MI = 1024 * 1024
+
+
+def pod(containers=(), init=(), **spec):
+    status = spec.pop("status", {})
+    return decode_as(
+        {
+            "metadata": {"name": "p"},
+            "spec": {"containers": list(containers), "initContainers": list(init), **spec},
+            "status": status,
+        },
+        Pod,
+    )
+
+
+def container(name="c", sidecar=False, **requests):
+    fields = {"name": name, "resources": {"requests": requests}}
+    if sidecar:
+        fields["restartPolicy"] = "Always"
+    return fields
+
+
+@pytest.mark.parametrize(("question", "answer"), recorded("requests"), ids=lambda _: "recorded")
+def test_requests_are_those_of_the_reference(question, answer):
+    options = question["Opts"]
+    found = pod_requests(
+        decode_as(question["Pod"], Pod),
+        RequestOptions(
+            use_status_resources=options["status"],
+            in_place_pod_level_resources=options["podlevelresize"],
+            skip_pod_level_resources=options["skip"],
+            exclude_overhead=options["nooverhead"],
+            use_claim_status=options["dra"],
+            non_missing=NON_ZERO_DEFAULTS if options["nonmissing"] else {},
+        ),
+    )
+    assert found == answer
+
+
+def test_a_later_init_container_needs_the_earlier_sidecars_too():
+    found = pod_requests(
+        pod(
+            [container(cpu="1")],
+            init=[
+                container("a", cpu="3"),
+                container("b", sidecar=True, cpu="2"),
+                container("c", cpu="2"),
+            ],
+        )
+    )
+    assert found == {"cpu": 4000}
+
+
+def test_fractions_are_summed_before_they_are_rounded():
+    assert pod_requests(pod([container(cpu="0.5m"), container("d", cpu="0.5m")])) == {"cpu": 1}
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        pytest.param("Deferred", 3000, id="a deferred resize holds the most of spec and status"),
+        pytest.param("Infeasible", 2000, id="an infeasible resize leaves the spec out"),
+    ],
+)
+def test_a_resized_pod_holds_what_it_may_still_hold(reason, expected):
+    resized = pod(
+        [container(cpu="3")],
+        status={
+            "containerStatuses": [
+                {
+                    "name": "c",
+                    "resources": {"requests": {"cpu": "1"}},
+                    "allocatedResources": {"cpu": "2"},
+                }
+            ],
+            "conditions": [{"type": "PodResizePending", "status": "True", "reason": reason}],
+        },
+    )
+    assert pod_requests(resized) == {"cpu": expected}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param(pod([container()]), (100, 200 * MI), id="a container that requests nothing"),
+        pytest.param(pod([container(cpu="0")]), (0, 200 * MI), id="an explicit zero is a request"),
+        pytest.param(
+            pod([container(cpu="1"), container("d", memory="1Mi")]),
+            (1100, 201 * MI),
+            id="each container is completed on its own",
+        ),
+        pytest.param(
+            pod([container(), container("d")], resources={"requests": {"cpu": "1"}}),
+            (1000, 400 * MI),
+            id="a pod-level request stands for all containers",
+        ),
+        pytest.param(
+            pod([container()], overhead={"cpu": "50m"}), (150, 200 * MI), id="overhead is added"
+        ),
+    ],
+)
+def test_non_zero_requests(given, expected):
+    assert pod_non_zero_requests(given) == expected
+
+
+def test_options_follow_the_feature_gates():
+    off = RequestOptions.from_gates(lambda gate: False)
+    on = RequestOptions.from_gates(lambda gate: True)
+    assert (off.use_status_resources, off.skip_pod_level_resources) == (False, True)
+    assert (on.use_status_resources, on.skip_pod_level_resources) == (True, False)
+    assert on.use_claim_status
+    default = RequestOptions.from_gates(lambda gate: gate != "DRANodeAllocatableResources")
+    assert default == RequestOptions()

@@ -1,0 +1,89 @@
+"""An API server without a socket, for the tests of the local cluster."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import random
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs
+
+from mooring.apiserver import bootstrap
+from mooring.apiserver.api import Api
+from mooring.apiserver.auth.certificate_authority import new_key
+from mooring.apiserver.auth.tokens import TokenSigner
+from mooring.apiserver.http import ApiRequest, ApiResponse, RequestUser
+from mooring.apiserver.resource_store import ResourceStore
+from mooring.apiserver.resource_table import Catalogue
+from mooring.apiserver.schema.table import types
+from mooring.apiserver.server_state import ServerState
+
+ADMIN = RequestUser("admin", ("system:masters",))
+
+
+@dataclass
+class ApiServer:
+    """Ask an API as an administrator would, unless a user is named."""
+
+    store: ResourceStore = field(default_factory=ResourceStore)
+    now: datetime.datetime = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+
+    def __post_init__(self) -> None:
+        self.cluster = ServerState(
+            self.store, Catalogue(types()), lambda: self.now, random.Random(1)
+        )
+        self.api = Api(self.cluster, TokenSigner(new_key()))
+        bootstrap.fill(self.cluster)
+        account = {"metadata": {"name": "default", "namespace": "default"}}
+        bootstrap.ensure(self.cluster, "", "v1", "serviceaccounts", account)
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        user: RequestUser | None = ADMIN,
+        content_type: str = "application/json",
+        **headers: str,
+    ) -> ApiResponse:
+        """Return the answer to a request."""
+        path, _, query = path.partition("?")
+        data = (
+            body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        )
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        request = ApiRequest(
+            method,
+            path,
+            parse_qs(query, keep_blank_values=True),
+            {"content-type": content_type, "user-agent": "test/1", **named},
+            data,
+            certificate=user,
+        )
+        return await self.api.handle(request)
+
+    async def ask(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
+        """Return the object that a request is answered with."""
+        response = await self.send(method, path, body, **more)
+        return json.loads(response.body)
+
+
+def pod(name: str, **spec: Any) -> dict[str, Any]:
+    """Return a pod as a client sends it."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": {"app": name}},
+        "spec": {"containers": [{"name": "c", "image": "img"}], **spec},
+    }
+
+
+def config_map(name: str, **data: str) -> dict[str, Any]:
+    """Return a config map as a client sends it."""
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+PODS = "/api/v1/namespaces/default/pods"
+MAPS = "/api/v1/namespaces/default/configmaps"

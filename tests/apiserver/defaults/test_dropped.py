@@ -1,0 +1,37 @@
+"""Fields that do not arrive in the store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mooring.apiserver.defaults import set_defaults
+
+
+@pytest.mark.parametrize(
+    ("lifecycle", "kept"),
+    [
+        pytest.param({"stopSignal": "SIGTERM"}, None, id="a lifecycle of a stop signal alone goes"),
+        pytest.param({}, {}, id="a lifecycle that was empty stays"),
+        pytest.param(
+            {"stopSignal": "SIGTERM", "preStop": {"sleep": {"seconds": 1}}},
+            {"preStop": {"sleep": {"seconds": 1}}},
+            id="what else a lifecycle has stays",
+        ),
+    ],
+)
+def test_stop_signals_are_dropped(lifecycle: dict[str, Any], kept: dict[str, Any] | None) -> None:
+    container = {"name": "c", "image": "i", "resources": {}, "lifecycle": lifecycle}
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [container]}}
+    set_defaults("v1", "Pod", pod)
+    assert container.get("lifecycle") == kept
+
+
+def test_a_lease_keeps_its_holder_alone() -> None:
+    lease = {
+        "metadata": {},
+        "spec": {"holderIdentity": "h", "strategy": "s", "preferredHolder": "x"},
+    }
+    set_defaults("coordination.k8s.io/v1", "Lease", lease)
+    assert lease["spec"] == {"holderIdentity": "h"}

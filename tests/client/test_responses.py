@@ -1,0 +1,115 @@
+"""Failures as errors, lists as objects."""
+
+from __future__ import annotations
+
+import logging
+
+import msgspec
+import pytest
+
+from mooring.api import CustomResource, Pod
+from mooring.client.responses import api_error, decode_list, decode_object
+from mooring.errors import ObjectError
+from tests.client.fakes import failure
+
+URL = "https://server/api/v1/pods"
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "body", "text", "retry_after"),
+    [
+        pytest.param(
+            404,
+            {},
+            msgspec.json.encode(failure(404, "NotFound", 'pods "p" not found')),
+            f'GET {URL}: 404 NotFound: pods "p" not found',
+            None,
+            id="a Status is read",
+        ),
+        pytest.param(
+            502,
+            {},
+            b"<html>\n<body>Bad Gateway</body>",
+            f"GET {URL}: 502 BadGateway: <html>",
+            None,
+            id="what a proxy says is shown in a line",
+        ),
+        pytest.param(500, {}, b"", f"GET {URL}: 500 InternalServerError", None, id="no body"),
+        pytest.param(799, {}, b"\xff", f"GET {URL}: 799: \ufffd", None, id="no text"),
+        pytest.param(
+            429,
+            {"Retry-After": "7"},
+            b"slow down",
+            f"GET {URL}: 429 TooManyRequests: slow down",
+            7.0,
+            id="the server says how long to wait",
+        ),
+        pytest.param(
+            503,
+            {"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"},
+            b"",
+            f"GET {URL}: 503 ServiceUnavailable",
+            None,
+            id="a date is no time to wait, as for client-go",
+        ),
+    ],
+)
+def test_a_failure_says_what_and_where(
+    status: int, headers: dict[str, str], body: bytes, text: str, retry_after: float | None
+) -> None:
+    error = api_error(status, headers, body, "GET", URL)
+    assert str(error) == text
+    assert error.retry_after == retry_after
+
+
+def pod_list(*items: bytes) -> bytes:
+    head = b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":['
+    return head + b",".join(items) + b"]}"
+
+
+GOOD = b'{"metadata":{"name":"a"}}'
+
+
+def test_a_list_is_read() -> None:
+    found = decode_list(pod_list(GOOD), Pod)
+    assert found.metadata.resource_version == "7"
+    assert [one.metadata.name for one in found.items] == ["a"]
+
+
+def test_nulls_are_absent_fields() -> None:
+    found = decode_list(pod_list(b'{"metadata":{"name":"a","labels":null}}'), Pod)
+    assert [one.metadata.name for one in found.items] == ["a"]
+    assert decode_list(b'{"metadata":{},"items":null}', Pod).items == []
+
+
+def test_a_broken_object_does_not_hide_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR):
+        found = decode_list(pod_list(b'{"metadata":{"name":5}}', GOOD), Pod)
+    assert [one.metadata.name for one in found.items] == ["a"]
+    assert "going on without it" in caplog.text
+
+
+@pytest.mark.parametrize("body", [b"", b"garbage", b"[1]", b'{"items":5}', b"\xff"])
+@pytest.mark.parametrize("struct", [Pod, CustomResource])
+def test_garbage_is_no_list(body: bytes, struct: type[Pod]) -> None:
+    with pytest.raises(ObjectError):
+        decode_list(body, struct)
+
+
+def test_items_of_a_custom_list_may_leave_their_type_to_it() -> None:
+    body = (
+        b'{"kind":"CrewList","apiVersion":"x.io/v1","metadata":{"resourceVersion":"1"},'
+        b'"items":[{"metadata":{"name":"a"},"spec":{"size":3}}]}'
+    )
+    (found,) = decode_list(body, CustomResource).items
+    assert (found.kind, found.api_version, found.get("spec.size")) == ("Crew", "x.io/v1", 3)
+
+
+def test_an_object_is_read_as_its_kind() -> None:
+    assert decode_object(GOOD, Pod).metadata.name == "a"
+    custom = b'{"kind":"Crew","apiVersion":"x.io/v1","metadata":{"name":"a"}}'
+    assert decode_object(custom, CustomResource).kind == "Crew"
+    raw = b'{"kind":"Pod","apiVersion":"v1","spec":{"unheard":1}}'
+    assert decode_object(raw, CustomResource).get("spec.unheard") == 1
+    with pytest.raises(ObjectError, match="kind is missing"):
+        decode_object(b'{"apiVersion":"v1"}', CustomResource)

@@ -1,0 +1,109 @@
+"""Taints that follow from a node's state, against a real kube-apiserver and against ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mooring.api import Node, Pod
+from mooring.api.kinds import decode_as
+from mooring.controllers.node_lifecycle import wanted_taints
+from mooring.controllers.taint_eviction import tolerated_seconds
+from tests.support.controllers import Workbench, template
+
+READY = "node.kubernetes.io/not-ready"
+LOST = "node.kubernetes.io/unreachable"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "unschedulable", "taints"),
+    [
+        ({"Ready": "True", "MemoryPressure": "False"}, False, set()),
+        ({"Ready": "False"}, False, {(READY, "NoSchedule"), (READY, "NoExecute")}),
+        ({"Ready": "Unknown"}, False, {(LOST, "NoSchedule"), (LOST, "NoExecute")}),
+        (
+            {"Ready": "True", "DiskPressure": "True", "PIDPressure": "Unknown"},
+            False,
+            {("node.kubernetes.io/disk-pressure", "NoSchedule")},
+        ),
+        ({}, True, {("node.kubernetes.io/unschedulable", "NoSchedule")}),
+    ],
+    ids=[
+        "a healthy node has none",
+        "a node that is not ready repels and evicts",
+        "a node that is lost repels and evicts",
+        "pressure repels",
+        "a cordoned node repels",
+    ],
+)
+def test_taints_follow_from_the_state(
+    conditions: dict[str, str], unschedulable: bool, taints: set[tuple[str, str]]
+) -> None:
+    node = decode_as(
+        {
+            "spec": {"unschedulable": unschedulable},
+            "status": {
+                "conditions": [{"type": key, "status": text} for key, text in conditions.items()]
+            },
+        },
+        Node,
+    )
+    assert wanted_taints(node) == taints
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "seconds"),
+    [
+        ([], 0.0),
+        ([{"key": "a", "operator": "Exists", "effect": "NoExecute"}], None),
+        ([{"key": "a", "operator": "Exists", "tolerationSeconds": 300}], 300.0),
+        ([{"key": "a", "operator": "Exists", "tolerationSeconds": -1}], 0.0),
+        ([{"operator": "Exists"}, {"key": "a", "operator": "Exists", "tolerationSeconds": 5}], 5.0),
+    ],
+    ids=["not at all", "for ever", "for a while", "for less than nothing", "for the shortest"],
+)
+def test_a_taint_is_tolerated_for_so_long(tolerations: Any, seconds: float | None) -> None:
+    pod = decode_as({"spec": {"tolerations": tolerations}}, Pod)
+    node = decode_as({"spec": {"taints": [{"key": "a", "effect": "NoExecute"}]}}, Node)
+    assert tolerated_seconds(pod, node.spec.taints) == seconds
+
+
+def taints(bench: Workbench, name: str) -> set[tuple[str, str]]:
+    node = bench.store(Node).get(name)
+    return {(one.key, one.effect) for one in node.spec.taints} if node else {("no", "node")}
+
+
+async def test_a_node_gets_and_loses_its_taints(workbench: Workbench) -> None:
+    await workbench.until(lambda: taints(workbench, "node-0") == set(), "a clean node")
+    await workbench.patch(Node, "node-0", {"spec": {"unschedulable": True}}, namespace="")
+    cordoned = ("node.kubernetes.io/unschedulable", "NoSchedule")
+    await workbench.until(lambda: taints(workbench, "node-0") == {cordoned}, "the cordon")
+    own = [{"key": "mine", "value": "yes", "effect": "NoSchedule"}]
+    spec = {"unschedulable": None, "taints": own}
+    await workbench.patch(Node, "node-0", {"spec": spec}, namespace="")
+    await workbench.until(
+        lambda: taints(workbench, "node-0") == {("mine", "NoSchedule")}, "a taint of its own"
+    )
+    condition = {"type": "Ready", "status": "False", "reason": "KubeletNotReady"}
+    await workbench.patch_status(Node, "node-0", {"conditions": [condition]}, namespace="")
+    await workbench.until(
+        lambda: (
+            taints(workbench, "node-0")
+            == {("mine", "NoSchedule"), (READY, "NoSchedule"), (READY, "NoExecute")}
+        ),
+        "the taints of a node that is not ready",
+    )
+
+
+async def test_a_pod_leaves_a_node_that_it_does_not_tolerate(workbench: Workbench) -> None:
+    for name, tolerations in (("stays", [{"operator": "Exists"}]), ("leaves", [])):
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}}
+        spec = template(tolerations=tolerations)["spec"]
+        await workbench.create(Pod, {**pod, "spec": spec})
+    await workbench.until(lambda: len(workbench.pods()) == 2, "both pods")
+    node = workbench.pods()[0].spec.node_name
+    spec = {"taints": [{"key": "evil", "effect": "NoExecute"}]}
+    await workbench.patch(Node, node, {"spec": spec}, namespace="")
+    await workbench.until(lambda: workbench.get(Pod, "leaves") is None, "the eviction")
+    assert [pod.metadata.name for pod in workbench.pods()] == ["stays"]

@@ -1,0 +1,170 @@
+"""Extenders: they refuse in turn after Filter, and add to the scores."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from mooring.cycle.extender_calls import SKIPPING
+from mooring.cycle.scheduling_cycle import Cycle
+from mooring.framework.decision import Outcome
+from mooring.framework.extender import ExtenderFilterResult
+from mooring.framework.status import Status
+from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin, refuse
+
+NODES = make_nodes("n1", "n2", "n3")
+
+
+class FakeExtender:
+    """Refuses and scores by node name."""
+
+    name = "fake"
+    ignorable = False
+    is_binder = False
+    supports_preemption = False
+
+    def __init__(
+        self,
+        failed: Mapping[str, str] | None = None,
+        unresolvable: Mapping[str, str] | None = None,
+        scores: Mapping[str, int] | None = None,
+        interested: bool = True,
+        weight: int = 1,
+        error: str = "",
+    ) -> None:
+        self.failed, self.unresolvable = failed or {}, unresolvable or {}
+        self.scores = scores
+        self.interested = interested
+        self.weight = weight
+        self.error = error
+        self.is_filter = scores is None
+        self.is_prioritizer = scores is not None
+
+    def is_interested(self, pod: Any) -> bool:
+        return self.interested
+
+    async def filter(self, pod: Any, nodes: Sequence[Any]) -> ExtenderFilterResult:
+        if self.error:
+            raise RuntimeError(self.error)
+        kept = [
+            node.name
+            for node in nodes
+            if node.name not in self.failed and node.name not in self.unresolvable
+        ]
+        return ExtenderFilterResult(tuple(kept), self.failed, self.unresolvable)
+
+    async def prioritize(self, pod: Any, nodes: Sequence[Any]) -> Mapping[str, int]:
+        if self.error:
+            raise RuntimeError(self.error)
+        return self.scores or {}
+
+
+def make_cycle(scheduler: MemoryScheduler, *extenders: Any) -> Cycle:
+    cluster = scheduler.cluster
+    return Cycle(
+        scheduler.profiles,
+        snapshot=lambda: cluster.cache.nodes,
+        node_order=cluster.cache.node_order,
+        nominator=cluster.nominator,
+        extenders=extenders,
+        random=scheduler.random,
+    )
+
+
+def extended(scheduler: MemoryScheduler, *extenders: Any) -> Any:
+    """Run a cycle with these extenders."""
+    return drive(make_cycle(scheduler, *extenders).run(make_pod()))
+
+
+def test_extenders_refuse_in_turn() -> None:
+    scheduler = make_scheduler([refuse("n1")], NODES)
+    first, second = FakeExtender({"n2": "full"}), FakeExtender(unresolvable={"n3": "broken"})
+    decision = extended(scheduler, first, second)
+    assert decision.message == ("0/3 nodes are available: 1 Refuse said no, 1 broken, 1 full.")
+    assert decision.unschedulable_plugins == {"Refuse", "Extender"}
+    assert decision.statuses.get("n2") == Status.unschedulable("full")
+    assert decision.statuses.get("n3") == Status.unresolvable("broken")
+
+
+def test_an_extender_that_is_not_interested_is_not_asked() -> None:
+    scheduler = make_scheduler([refuse()], NODES)
+    decision = extended(scheduler, FakeExtender({"n1": "no"}, interested=False))
+    assert decision.outcome is Outcome.SCHEDULED
+
+
+def test_an_extender_that_fails_ends_the_cycle_unless_it_is_ignorable() -> None:
+    scheduler = make_scheduler([refuse()], NODES)
+    broken = FakeExtender(error="code 500")
+    assert extended(scheduler, broken).message == "code 500"
+    broken.ignorable = True
+    assert extended(scheduler, broken).outcome is Outcome.SCHEDULED
+
+
+def test_extenders_add_ten_times_their_weighted_score() -> None:
+    flat = plugin("A", score=lambda state, pod, node: 50)
+    scheduler = make_scheduler([flat], NODES)
+    liked = FakeExtender(scores={"n2": 7, "n3": 1}, weight=3)
+    failing = FakeExtender(scores={"n1": 10}, weight=100, error="down")
+    failing.name = "failing"
+    decision = extended(scheduler, liked, failing)
+    assert decision.totals.tolist() == [50, 50 + 210, 50 + 30]
+    assert decision.node_name == "n2"
+    assert decision.scores["fake"].normalized.tolist() == [0, 70, 10]
+
+
+def test_a_node_in_both_lists_is_unresolvable() -> None:
+    scheduler = make_scheduler([refuse()], NODES)
+    both = FakeExtender({"n1": "full", "n2": "full", "n3": "full"}, {"n1": "broken"})
+    decision = extended(scheduler, both)
+    assert decision.statuses.get("n1") == Status.unresolvable("broken")
+    assert decision.message == "0/3 nodes are available: 1 broken, 2 full."
+
+
+def test_an_ignorable_extender_that_fails_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    broken = FakeExtender(error="code 500")
+    broken.ignorable = True
+    extended(make_scheduler([refuse()], NODES), broken)
+    assert [record.message for record in caplog.records] == [SKIPPING]
+
+
+async def test_scores_are_asked_for_all_at_once() -> None:
+    scheduler = make_scheduler([plugin("A", score=lambda state, pod, node: 50)], NODES)
+    started: list[str] = []
+    all_started = asyncio.Event()
+
+    class Patient(FakeExtender):
+        async def prioritize(self, pod: Any, nodes: Sequence[Any]) -> Mapping[str, int]:
+            started.append(self.name)
+            if len(started) == 2:
+                all_started.set()
+            await all_started.wait()
+            return await super().prioritize(pod, nodes)
+
+    first, second = Patient(scores={"n1": 1}), Patient(scores={"n1": 2, "n3": 9})
+    first.name, second.name = "first", "second"
+    decision = await make_cycle(scheduler, first, second).run(make_pod())
+    assert decision.totals.tolist() == [50 + 30, 50, 50 + 90]
+    assert list(decision.scores) == ["A", "first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("score", "weight", "total"),
+    [(2**62, 1, 2**62 * 10), (1, 2**63 - 1, (2**63 - 1) * 10)],
+    ids=["a huge score", "a huge weight"],
+)
+def test_scores_beyond_all_measure_wrap_around(score: int, weight: int, total: int) -> None:
+    scheduler = make_scheduler([plugin("A", score=lambda state, pod, node: 0)], NODES)
+    decision = extended(scheduler, FakeExtender(scores={"n1": score}, weight=weight))
+    assert decision.totals.tolist() == [(total + 2**63) % 2**64 - 2**63, 0, 0]
+
+
+def test_a_score_that_is_no_int64_counts_as_a_failure() -> None:
+    scheduler = make_scheduler([plugin("A", score=lambda state, pod, node: 50)], NODES)
+    decision = extended(scheduler, FakeExtender(scores={"n1": 2**64}))
+    assert decision.totals.tolist() == [50, 50, 50]

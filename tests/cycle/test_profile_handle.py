@@ -1,0 +1,153 @@
+"""What a plugin may ask: dry runs on what-if nodes, and the parts of the scheduler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mooring.api import Pod
+from mooring.cycle.profile_handle import ProfileHandle
+from mooring.framework.plugin import Plugin
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+from mooring.framework.what_if import WhatIf
+from mooring.offline.memory_scheduler import MemoryScheduler
+from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin
+
+CROWDED = Status.unschedulable("crowded")
+
+
+class NodeForm(Plugin):
+    """Takes two pods a node."""
+
+    name = "Crowd"
+
+    def filter(self, state: Any, pod: Any, node: Any) -> Status | None:
+        return CROWDED if len(node.pods) >= 2 else None
+
+
+class VectorForm(Plugin):
+    """Takes two pods a node."""
+
+    name = "Crowd"
+
+    def filter_nodes(self, state: Any, pod: Any, nodes: Any) -> Any:
+        yield CROWDED, nodes.pod_count >= 2
+
+
+def dry_run(crowd: type[Plugin], *pods: Pod) -> tuple[MemoryScheduler, ProfileHandle, WhatIf]:
+    scheduler = make_scheduler([crowd], [*make_nodes("n1", "n2", "n3"), *pods])
+    handle = scheduler.profiles["default-scheduler"].handle
+    assert isinstance(handle, ProfileHandle)
+    return scheduler, handle, WhatIf(handle.snapshot, np.arange(3))
+
+
+FULL = [make_pod("a", node="n1"), make_pod("b", node="n1"), make_pod("c", node="n2")]
+
+
+@pytest.mark.parametrize("crowd", [NodeForm, VectorForm], ids=["node form", "vector form"])
+def test_filters_run_on_nodes_as_they_would_be(crowd: type[Plugin]) -> None:
+    _, handle, nodes = dry_run(crowd, *FULL)
+    crowded = CROWDED.by("Crowd")
+    state, pod = CycleState(), make_pod()
+    assert handle.run_filters(state, pod, nodes) == [crowded, None, None]
+    nodes.remove(0, handle.pod_info(FULL[0]))
+    nodes.add(1, handle.pod_info(make_pod("d")))
+    assert handle.run_filters(state, pod, nodes) == [None, crowded, None]
+    assert list(handle.run_filters(state, pod, nodes.alone(1))) == [crowded]
+    untouched = handle.snapshot.find("n1")
+    assert untouched is not None and len(untouched.pods) == 2
+
+
+@pytest.mark.parametrize("crowd", [NodeForm, VectorForm], ids=["node form", "vector form"])
+@pytest.mark.parametrize("rows", [[1], [1, 2]], ids=["one node", "two nodes"])
+def test_nominated_pods_count_unless_the_caller_says_not(
+    crowd: type[Plugin], rows: list[int]
+) -> None:
+    nominated = make_pod("nominated", priority=5, nominated="n2")
+    _, handle, _ = dry_run(crowd, *FULL, nominated)
+    nodes = WhatIf(handle.snapshot, np.array(rows))
+    others = [None] * (len(rows) - 1)
+    state, pod = CycleState(), make_pod(priority=5)
+    assert list(handle.run_filters(state, pod, nodes)) == [CROWDED.by("Crowd"), *others]
+    assert list(handle.run_filters(state, pod, nodes, nominated=False)) == [None, *others]
+    higher = make_pod(priority=6)
+    assert list(handle.run_filters(state, higher, nodes)) == [None, *others]
+
+
+def test_a_fault_in_a_dry_run_is_an_answer() -> None:
+    def fails(state: Any, pod: Any, node: Any) -> None:
+        raise ValueError("boom")
+
+    _, handle, nodes = dry_run(plugin("A", filter=fails))
+    answers = handle.run_filters(CycleState(), make_pod(), nodes)
+    assert all(status is not None and status.is_error for status in answers)
+
+
+class Counts(Plugin):
+    """Keeps a number of its own up to date."""
+
+    def pre_filter(self, state: Any, pod: Any, nodes: Any) -> None:
+        state.write("Counts", 0)
+
+    def add_pod(self, state: Any, pod: Any, other: Any, node: Any) -> Status | None:
+        state.write("Counts", state.read("Counts") + 1)
+        return Status.error("too many") if state.read("Counts") > 1 else None
+
+    def remove_pod(self, state: Any, pod: Any, other: Any, node: Any) -> None:
+        state.write("Counts", state.read("Counts") - 1)
+
+    def filter(self, state: Any, pod: Any, node: Any) -> None: ...
+
+
+def test_plugins_that_precompute_are_told_of_pods_that_come_and_go() -> None:
+    _, handle, nodes = dry_run(Counts)
+    state, pod = CycleState(), make_pod()
+    state.write("Counts", 0)
+    other, info = handle.pod_info(make_pod("other")), nodes.info(0)
+    assert handle.precomputes(state)
+    assert handle.run_add_pod(state, pod, other, info) is None
+    assert state.read("Counts") == 1
+    failed = handle.run_add_pod(state, pod, other, info)
+    assert failed is not None
+    assert failed.message == 'running AddPod on PreFilter plugin "Counts": too many'
+    assert handle.run_remove_pod(state, pod, other, info) is None
+    assert state.read("Counts") == 1
+
+
+def test_plugins_that_stepped_aside_are_not_told() -> None:
+    _, handle, nodes = dry_run(Counts)
+    state = CycleState()
+    state.skip_filter_plugins = frozenset({"Counts"})
+    assert not handle.precomputes(state)
+    pod = make_pod()
+    assert handle.run_add_pod(state, pod, handle.pod_info(pod), nodes.info(0)) is None
+
+
+def test_a_fault_in_add_pod_names_the_plugin() -> None:
+    _, handle, nodes = dry_run(Counts)
+    pod = make_pod()
+    failed = handle.run_remove_pod(CycleState(), pod, handle.pod_info(pod), nodes.info(0))
+    assert failed is not None
+    assert failed.message == 'running RemovePod on PreFilter plugin "Counts": not found'
+
+
+def test_the_handle_offers_the_parts_of_the_scheduler() -> None:
+    scheduler, handle, _ = dry_run(NodeForm, *FULL)
+    assert handle.snapshot is scheduler.cluster.cache.nodes
+    assert handle.lister(Pod).get("a", "default") == FULL[0]
+    assert list(handle.waiting_pods()) == []
+    assert handle.waiting_pod("a") is None
+    assert handle.pre_binding_pod("a") is None
+    handle.activate([FULL[0]])
+    assert scheduler.activated == [FULL[0]]
+
+
+def test_plugins_of_all_profiles_share_what_one_made() -> None:
+    _, handle, _ = dry_run(NodeForm, *FULL)
+    made = handle.shared("mine", list)
+    other = ProfileHandle("other", handle._around)
+    assert other.shared("mine", list) is made
+    assert other.shared("another", list) is not made

@@ -1,0 +1,250 @@
+"""From Reserve to PreBind and back, in a cluster in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from mooring.api import Pod, ResourceClaim
+from mooring.api.resource import CLAIM_FINALIZER
+from mooring.config.load import load_config_data
+from mooring.framework.decision import Outcome
+from mooring.framework.features import FeatureGates
+from mooring.observe.clock import VirtualClock
+from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.registry import default_registry
+from tests.plugins.dynamic_resources.devices import (
+    DRIVER,
+    GPU,
+    allocated_on,
+    asks_for,
+    claim,
+    device_class,
+    device_slice,
+    node,
+    pod,
+    user,
+)
+
+CLASS = device_class(extendedResourceName=GPU)
+
+
+class Devices:
+    """A cluster of nodes a and b."""
+
+    def __init__(self, *objects: Any, **options: Any) -> None:
+        self.scheduler = MemoryScheduler([node("a"), node("b"), CLASS, *objects], **options)
+
+    def try_pod(self, one: Pod) -> str:
+        """Add a pod, try it once, and return its node or why it has none."""
+        self.scheduler.cluster.add(one)
+        decision = drive(self.scheduler.schedule_one(one))
+        return decision.node_name or decision.message
+
+    def claim(self, name: str = "c") -> ResourceClaim:
+        found = self.scheduler.cluster.store(ResourceClaim).get(name, "default")
+        assert found is not None
+        return found
+
+    def change(self, one: ResourceClaim, **status: Any) -> None:
+        """Let somebody else change a claim's status."""
+        changed = msgspec.convert(status, type(one.status))
+        drive(self.scheduler.client.update(replace(one, status=changed)))
+
+
+def _users(one: ResourceClaim) -> list[str]:
+    return [entry.name for entry in one.status.reserved_for]
+
+
+def _devices(one: ResourceClaim) -> list[str]:
+    assert one.status.allocation is not None
+    return [result.device for result in one.status.allocation.devices.results]
+
+
+def test_a_claim_is_allocated_and_reserved_before_its_pod_is_bound() -> None:
+    devices = Devices(claim(), device_slice("b", "d0", "d1"))
+    assert devices.try_pod(pod("pod", "c")) == "b"
+    written = devices.claim()
+    assert written.metadata.finalizers == (CLAIM_FINALIZER,)
+    assert _users(written) == ["pod"]
+    allocation = written.status.allocation
+    assert allocation is not None and allocation.allocation_timestamp is not None
+    expected = msgspec.convert(allocated_on("b")["allocation"], type(allocation))
+    assert replace(allocation, allocation_timestamp=None) == expected
+
+
+def test_a_device_is_given_away_once() -> None:
+    devices = Devices(claim(), claim("c2"), device_slice("b", "d0"))
+    assert devices.try_pod(pod("one", "c")) == "b"
+    assert "2 cannot allocate all claims" in devices.try_pod(pod("two", "c2"))
+
+
+def test_pods_that_share_a_claim_meet_on_its_node() -> None:
+    devices = Devices(claim(), device_slice("b", "d0"))
+    assert devices.try_pod(pod("one", "c")) == "b"
+    assert devices.try_pod(pod("two", "c")) == "b"
+    assert _users(devices.claim()) == ["one", "two"]
+
+
+def _two_profiles() -> dict[str, Any]:
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": "default-scheduler"}, {"schedulerName": "other"}],
+    }
+    loaded = load_config_data(config, registry=default_registry(), feature_gates=FeatureGates())
+    return {"config": loaded}
+
+
+def test_what_one_profile_reserves_is_taken_for_all() -> None:
+    devices = Devices(claim(), claim("c2"), device_slice("b", "d0"), **_two_profiles())
+    first = pod("one", "c")
+    devices.scheduler.cluster.add(first)
+    attempt = drive(devices.scheduler.decide(first))
+    assert drive(devices.scheduler.reserve(attempt))
+    assert devices.claim().status.allocation is None
+    other = replace(pod("two", "c2"), spec=replace(pod("two", "c2").spec, scheduler_name="other"))
+    assert "2 cannot allocate all claims" in devices.try_pod(other)
+    same = replace(pod("three", "c"), spec=replace(pod("three", "c").spec, scheduler_name="other"))
+    assert "resource claim default/c is in the process of being allocated" in devices.try_pod(same)
+
+
+def _reserved(devices: Devices, one: Pod) -> Any:
+    devices.scheduler.cluster.add(one)
+    attempt = drive(devices.scheduler.decide(one))
+    assert drive(devices.scheduler.reserve(attempt))
+    return attempt
+
+
+def test_a_claim_that_changed_meanwhile_is_read_again() -> None:
+    devices = Devices(claim(resourceVersion="100"), device_slice("b", "d0"))
+    attempt = _reserved(devices, pod("pod", "c"))
+    drive(devices.scheduler.client.update(devices.claim()))
+    drive(devices.scheduler._permit(attempt))
+    assert attempt.decision.outcome is Outcome.SCHEDULED
+    assert _users(devices.claim()) == ["pod"]
+
+
+def test_a_claim_that_somebody_else_allocated_sends_the_pod_back() -> None:
+    devices = Devices(claim(resourceVersion="100"), device_slice("b", "d0", "d1"))
+    attempt = _reserved(devices, pod("pod", "c"))
+    devices.change(devices.claim(), **allocated_on("b", "d1"))
+    drive(devices.scheduler._permit(attempt))
+    assert attempt.decision.outcome is Outcome.ERROR
+    assert "claim default/c got allocated elsewhere in the meantime" in attempt.decision.message
+    assert _devices(devices.claim()) == ["d1"]
+    # Nothing is left in flight: the pod can be tried again, and uses what there is.
+    assert devices.try_pod(pod("pod", "c")) == "b"
+
+
+def test_an_unused_claim_on_the_wrong_node_is_given_back() -> None:
+    held = claim(status={**allocated_on("b"), "reservedFor": [user("pod")]})
+    devices = Devices(held, device_slice("a", "d0"), device_slice("b", "d0"))
+    only_a = pod("pod", "c", nodeSelector={"kubernetes.io/hostname": "a"})
+    assert "deallocation of ResourceClaim completed" in devices.try_pod(only_a)
+    freed = devices.claim()
+    assert (freed.status.allocation, freed.status.reserved_for) == (None, ())
+    assert devices.try_pod(only_a) == "a"
+
+
+def test_a_claim_that_others_use_stays_where_it_is() -> None:
+    held = claim(status={**allocated_on("b"), "reservedFor": [user("other")]})
+    devices = Devices(held, device_slice("a", "d0"))
+    only_a = pod("pod", "c", nodeSelector={"kubernetes.io/hostname": "a"})
+    assert "still not schedulable" in devices.try_pod(only_a)
+    assert _users(devices.claim()) == ["other"]
+
+
+# Extended resources.
+
+
+def test_a_claim_is_made_for_extended_resources() -> None:
+    devices = Devices(device_slice("b", "d0", "d1"))
+    assert devices.try_pod(asks_for(GPU, 2)) == "b"
+    (made,) = devices.scheduler.cluster.store(ResourceClaim).list()
+    assert made.metadata.name.startswith("pod-extended-resources-")
+    assert made.metadata.owner_references[0].name == "pod"
+    assert (_users(made), _devices(made)) == (["pod"], ["d0", "d1"])
+    bound = devices.scheduler.cluster.pods.get("pod", "default")
+    assert bound is not None
+    told = bound.status.extended_resource_claim_status
+    assert told is not None and told.resource_claim_name == made.metadata.name
+    assert [(one.container_name, one.request_name) for one in told.request_mappings] == [
+        ("x", "container-0-request-0")
+    ]
+    assert "2 cannot allocate all claims" in devices.try_pod(asks_for(GPU, name="late"))
+
+
+def test_no_claim_is_made_where_the_node_offers_the_resource() -> None:
+    devices = Devices(node("offers", {GPU: "1"}))
+    assert devices.try_pod(asks_for(GPU)) == "offers"
+    assert not list(devices.scheduler.cluster.store(ResourceClaim).list())
+
+
+def test_a_special_claim_of_an_earlier_attempt_is_deleted() -> None:
+    stale = claim(
+        "stale",
+        annotations={"resource.kubernetes.io/extended-resource-claim": "true"},
+        ownerReferences=[{"name": "pod", "uid": "default/pod", "controller": True}],
+        finalizers=[CLAIM_FINALIZER],
+    )
+    devices = Devices(stale, device_slice("b", "d0"))
+    assert "deletion of ResourceClaim completed" in devices.try_pod(asks_for(GPU))
+    assert not list(devices.scheduler.cluster.store(ResourceClaim).list())
+    assert devices.try_pod(asks_for(GPU)) == "b"
+
+
+# Devices that have to be prepared.
+
+PREPARED = {"bindingConditions": ["Ready"], "bindingFailureConditions": ["Broken"]}
+
+
+class Preparing(VirtualClock):
+    """Reports a condition of the device while time passes."""
+
+    devices: Devices | None = None
+    condition: str = "Ready"
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(seconds)
+        if self.devices is not None:
+            one = self.devices.claim()
+            condition = {"type": self.condition, "status": "True", "reason": "R", "message": "m"}
+            device = {"driver": DRIVER, "pool": "b", "device": "d0", "conditions": [condition]}
+            status = {**msgspec.to_builtins(one.status), "devices": [device]}
+            self.devices, devices = None, self.devices
+            devices.change(one, **status)
+
+
+def _prepare(condition: str = "") -> Devices:
+    clock = Preparing(start=1_800_000_000.0)
+    devices = Devices(claim(), device_slice("b", "d0", **PREPARED), clock=clock)
+    if condition:
+        clock.devices, clock.condition = devices, condition
+    return devices
+
+
+def test_a_pod_waits_until_its_device_is_ready() -> None:
+    devices = _prepare("Ready")
+    assert devices.try_pod(pod("pod", "c")) == "b"
+    notes = [event.note for event in devices.scheduler.events.recorded]
+    assert "waiting for binding conditions for device on node b" in notes
+
+
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        pytest.param("Broken", 'claim=c, reason=R, message="m"', id="failed"),
+        pytest.param("", "device binding timeout: context deadline exceeded", id="never ready"),
+    ],
+)
+def test_a_device_that_does_not_get_ready_is_given_back(condition: str, text: str) -> None:
+    devices = _prepare(condition)
+    assert text in devices.try_pod(pod("pod", "c"))
+    assert _users(devices.claim()) == []
+    devices.scheduler.clock.advance(1.0)
+    assert "deallocation of ResourceClaim completed" in devices.try_pod(pod("pod", "c"))
+    assert devices.claim().status.allocation is None

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from mooring.errors import ConfigError
+from mooring.serve.certificates import common_name, self_signed_pair
+from mooring.serve.serving_options import CertKey, SecureServing
+from mooring.serve.serving_tls import CIPHER_SUITES, ServingTls
+from tests.support.certificates import Authority, KeyPair
+
+
+def serving_tls(ask: bool = False, authorities: bytes = b"", **settings: object) -> ServingTls:
+    made = SecureServing(bind_address="127.0.0.1", **settings)
+    return ServingTls(made, ask=ask, authorities=authorities)
+
+
+def pair_for(folder: Path, host: str) -> CertKey:
+    folder.mkdir(exist_ok=True)
+    pair = self_signed_pair(host)
+    (folder / f"{host}.crt").write_bytes(pair.certificate)
+    (folder / f"{host}.key").write_bytes(pair.key)
+    return CertKey(str(folder / f"{host}.crt"), str(folder / f"{host}.key"))
+
+
+def greet(
+    tls: ServingTls,
+    name: str | None = None,
+    *,
+    shown: KeyPair | None = None,
+    maximum: ssl.TLSVersion | None = None,
+) -> tuple[str, ssl.SSLObject, ssl.SSLObject]:
+    """Shake hands in memory; return the server's common name and both ends."""
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname = False
+    client.verify_mode = ssl.CERT_NONE
+    if maximum is not None:
+        client.maximum_version = maximum
+    if shown is not None:
+        client.load_cert_chain(shown.certificate, shown.key)
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ours = client.wrap_bio(to_client, to_server, server_hostname=name)
+    theirs = tls.context.wrap_bio(to_server, to_client, server_side=True)
+    waiting = [ours, theirs]
+    for _ in range(10):
+        for end in list(waiting):
+            try:
+                end.do_handshake()
+                waiting.remove(end)
+            except ssl.SSLWantReadError:
+                pass
+    assert waiting == []
+    certificate = x509.load_der_x509_certificate(ours.getpeercert(binary_form=True) or b"")
+    return common_name(certificate).partition("@")[0], ours, theirs
+
+
+def test_without_files_a_certificate_is_made(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    tls = serving_tls()
+    assert "Generated self-signed cert in-memory" in caplog.text
+    assert greet(tls)[0] == "localhost"
+
+
+def test_a_folder_keeps_the_certificate_made(tmp_path: Path) -> None:
+    serving_tls(cert_dir=str(tmp_path))
+    assert greet(serving_tls(cert_dir=str(tmp_path)))[0] == "localhost"
+    assert {file.name for file in tmp_path.iterdir()} == {
+        "kube-scheduler.crt",
+        "kube-scheduler.key",
+    }
+
+
+def test_the_name_a_client_asks_for_chooses_the_certificate(tmp_path: Path) -> None:
+    default = pair_for(tmp_path, "default")
+    exact, wild = pair_for(tmp_path, "a.foo.com"), pair_for(tmp_path, "wild")
+    tls = serving_tls(
+        certificate_file=default.certificate,
+        key_file=default.key,
+        sni=(CertKey(wild.certificate, wild.key, ("*.foo.com",)), exact),
+    )
+    assert greet(tls)[0] == "default"
+    assert greet(tls, "elsewhere.com")[0] == "default"
+    assert greet(tls, "b.foo.com")[0] == "wild"
+    assert greet(tls, "x.b.foo.com")[0] == "default"
+    assert greet(tls, "a.foo.com")[0] == "a.foo.com"
+
+
+def test_renewed_files_serve_the_next_connection(tmp_path: Path) -> None:
+    files = pair_for(tmp_path, "old")
+    tls = serving_tls(certificate_file=files.certificate, key_file=files.key)
+    assert tls.renew(b"") is False
+    renewed = self_signed_pair("new")
+    Path(files.certificate).write_bytes(renewed.certificate)
+    assert tls.renew(b"") is False, "certificate and key do not match yet"
+    assert greet(tls)[0] == "old"
+    Path(files.key).write_bytes(renewed.key)
+    assert tls.renew(b"") is True
+    assert greet(tls)[0] == "new"
+
+
+def test_callers_show_a_certificate_if_they_have_one(tmp_path: Path) -> None:
+    authority = Authority(tmp_path / "pki")
+    tls = serving_tls(ask=True, authorities=authority.certificate.read_bytes())
+    assert greet(tls)[2].getpeercert(binary_form=True) is None
+    shown = greet(tls, shown=authority.client("jane"))[2].getpeercert(binary_form=True)
+    assert shown is not None
+    assert common_name(x509.load_der_x509_certificate(shown)) == "jane"
+
+
+def test_a_certificate_that_nobody_vouches_for_ends_the_handshake(tmp_path: Path) -> None:
+    known, stranger = Authority(tmp_path / "one"), Authority(tmp_path / "two")
+    tls = serving_tls(ask=True, authorities=known.certificate.read_bytes())
+    with pytest.raises(ssl.SSLError):
+        greet(tls, shown=stranger.client("jane"))
+
+
+def test_authorities_that_change_count_for_the_next_connection(tmp_path: Path) -> None:
+    one, two = Authority(tmp_path / "one"), Authority(tmp_path / "two")
+    tls = serving_tls(ask=True, authorities=one.certificate.read_bytes())
+    assert tls.renew(two.certificate.read_bytes()) is True
+    greet(tls, shown=two.client("jane"))
+    with pytest.raises(ssl.SSLError):
+        greet(tls, shown=one.client("jane"))
+
+
+def test_the_lowest_version_is_kept_to() -> None:
+    with pytest.raises(ssl.SSLError):
+        greet(serving_tls(min_version="VersionTLS13"), maximum=ssl.TLSVersion.TLSv1_2)
+    greet(serving_tls(), maximum=ssl.TLSVersion.TLSv1_2)
+
+
+def test_cipher_suites_are_kept_to() -> None:
+    suite = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
+    tls = serving_tls(cipher_suites=(suite, "TLS_AES_128_GCM_SHA256"))
+    _, ours, _ = greet(tls, maximum=ssl.TLSVersion.TLSv1_2)
+    cipher = ours.cipher()
+    assert cipher is not None and cipher[0] == CIPHER_SUITES[suite]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"min_version": "foo"}, 'unknown tls version "foo"'),
+        ({"cipher_suites": ("foo",)}, "Cipher suite foo not supported or doesn't exist"),
+        ({"certificate_file": "/absent"}, "missing filename for serving cert"),
+        ({"key_file": "/absent"}, "missing filename for serving cert"),
+        (
+            {"certificate_file": "/absent", "key_file": "/absent"},
+            "open /absent: no such file or directory",
+        ),
+        (
+            {"cipher_suites": ("TLS_ECDHE_RSA_WITH_RC4_128_SHA",)},
+            "--tls-cipher-suites: OpenSSL offers none of ECDHE-RSA-RC4-SHA",
+        ),
+    ],
+    ids=str,
+)
+def test_settings_that_cannot_be_used_are_refused(
+    settings: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        serving_tls(**settings)
+    assert str(caught.value) == message
+
+
+def test_files_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
+    one, two = pair_for(tmp_path, "one"), pair_for(tmp_path, "two")
+    with pytest.raises(ConfigError, match="tls: private key does not match public key"):
+        serving_tls(certificate_file=one.certificate, key_file=two.key)
+    Path(one.certificate).write_text("garbage")
+    with pytest.raises(ConfigError, match="tls: failed to find any PEM data"):
+        serving_tls(certificate_file=one.certificate, key_file=one.key)

@@ -1,0 +1,377 @@
+"""ApiServer: an API server in memory, as a transport of the client, that fails as a plan says.
+
+It keeps to what kube-apiserver promises (resourceVersions, preconditions, what a bind checks) and
+offers no more than a scheduler needs. Kubelets are played too: a bound pod that is deleted leaves
+after a while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+
+from mooring.client.failures import explain, no_answer
+from mooring.client.http_pool import ConnectError
+from mooring.client.transport import Request, Response
+from mooring.errors import NoAnswerError
+from mooring.observe.clock import Clock
+from mooring.offline.memory_client import merge
+from tests.soak.faults import FaultPlan, RequestFault
+from tests.soak.object_store import PODS, Json, ObjectStore, Refusal
+from tests.soak.target import Target, matcher
+from tests.soak.virtual_loop import Process, current_process
+from tests.soak.watch_stream import WatchStream, error_line, status_body
+
+SERVER = "https://simulated"
+
+_BEFORE = {
+    RequestFault.REFUSED,
+    RequestFault.TOO_MANY,
+    RequestFault.CONFLICT,
+    RequestFault.ERROR,
+    RequestFault.CUT,
+    RequestFault.TIMEOUT,
+}
+_MAY_BE_LATE = re.compile(r"/binding$|/leases(/|$)")
+_TIMEOUTS = {RequestFault.TIMEOUT, RequestFault.TIMEOUT_APPLIED}
+_CUTS = {RequestFault.CUT, RequestFault.CUT_APPLIED}
+#: Seconds that a request waits for an answer which does not come.
+_PATIENCE = 60.0
+
+
+class ApiServer:
+    """Serve an ObjectStore. Owned by one virtual loop."""
+
+    def __init__(self, store: ObjectStore, faults: FaultPlan, clock: Clock) -> None:
+        self.store = store
+        self.faults = faults
+        self.clock = clock
+        self.streams: dict[WatchStream, None] = {}
+        #: Called with a pod and a node's name before each bind that will be carried out.
+        self.before_bind: Callable[[Json, str], None] = lambda pod, node_name: None
+        #: Called with a bind's pod that has a node already.
+        self.bound_before: Callable[[Json, str], None] = lambda pod, node_name: None
+        #: Called with every request that a process sends.
+        self.on_send: Callable[[Process, Request], None] = lambda process, request: None
+        #: Whether a bind or a lease whose sender has gone may still arrive.
+        self.late_writes = False
+        #: How long a pod takes to leave its node, in seconds.
+        self.leaving: Callable[[], float] = lambda: 1.0
+        self._down = False
+        #: How often it went down: what was under way then gets no answer.
+        self._ends = 0
+        #: Until this moment of the loop's time nobody's rights are known for certain.
+        self._warm_at = 0.0
+        self._pages: dict[str, tuple[str, list[Json]]] = {}
+
+    def transport(self, process: Process) -> SimulatedTransport:
+        """Return the connections of a process."""
+        return SimulatedTransport(self, process)
+
+    def go_down(self) -> None:
+        """Cut every connection, and refuse new ones."""
+        self._down = True
+        self._ends += 1
+        self._cut(None)
+
+    def _cut(self, process: Process | None) -> None:
+        """Cut the watches of one process, or of all."""
+        for stream in list(self.streams):
+            if process is None or stream.process is process:
+                stream.cut()
+
+    async def restart(self, seconds: float) -> None:
+        """Cut every connection, refuse new ones for a while, and then most requests for another.
+
+        A kube-apiserver that has just started refuses with 403 until its roles are loaded.
+        """
+        self.go_down()
+        await asyncio.sleep(seconds)
+        self._down = False
+        self._warm_at = asyncio.get_running_loop().time() + self.faults.warming()
+
+    def refusal(self) -> Response | None:
+        """Return the refusal of a request whose sender's rights are not known yet."""
+        if asyncio.get_running_loop().time() >= self._warm_at:
+            return None
+        status = self.faults.refusal()
+        if status == 401:
+            return _failure(401, "Unauthorized", "Unauthorized")
+        return _failure(403, "Forbidden", "RBAC: role not found") if status else None
+
+    # Requests on their way.
+
+    async def answer(self, request: Request) -> Response:
+        """Carry a request out, or fail at it, and answer, or do not."""
+        fault = self.faults.request(request.method)
+        try:
+            await asyncio.sleep(self.faults.delay())
+            await self.reach(request)
+        except asyncio.CancelledError:
+            self._arrive_late(request)
+            raise
+        if self._down or fault is RequestFault.REFUSED:
+            raise _no_answer(request, _NO_CONNECTION)
+        ends, response = self._ends, self.refusal()
+        if response is not None:
+            return response
+        if fault not in _BEFORE:
+            response = self.handle(request)
+        if fault in _TIMEOUTS:
+            await asyncio.sleep(_PATIENCE)
+            raise _no_answer(request, TimeoutError())
+        await asyncio.sleep(self.faults.delay())
+        await self.reach(request)
+        if fault in _CUTS or self._ends != ends:
+            if self.faults.breaks_all():
+                self._cut(current_process())
+            raise _no_answer(request, self.faults.breakage())
+        if fault is RequestFault.TOO_MANY:
+            return _failure(429, "TooManyRequests", "please try again", {"Retry-After": "1"})
+        if fault is RequestFault.CONFLICT:
+            return _failure(409, "Conflict", "the object has been modified; please try again")
+        if response is None or fault is RequestFault.ERROR_APPLIED:
+            return _failure(500, "InternalError", "etcdserver: request timed out")
+        return response
+
+    async def reach(self, request: Request) -> None:
+        """Wait while the network of the sender is down; that may take too long."""
+        process = current_process()
+        if process is None or process.link.is_set():
+            return
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await process.link.wait()
+        except TimeoutError as error:
+            raise _no_answer(request, error) from None
+
+    def _arrive_late(self, request: Request) -> None:
+        """Let a write that is on its way arrive although nobody waits for it any more."""
+        if self.late_writes and request.method != "GET" and _MAY_BE_LATE.search(request.target):
+            seconds = self.faults.lateness()
+            if seconds is not None:
+                asyncio.get_running_loop().call_later(seconds, self.handle, request)
+
+    def open(self, request: Request, idle_timeout: float | None) -> WatchStream | _Failed:
+        """Begin a watch, or say why not."""
+        target = Target.of(request.target)
+        query = target.query
+        version: int | None = int(query.get("resourceVersion") or 0)
+        if query.get("sendInitialEvents") == "true":
+            if not self.faults.weather.watch_list:
+                reason = "sendInitialEvents is forbidden for watch unless the gate is enabled"
+                return _Failed(_failure(422, "Invalid", reason))
+            version = None
+        elif version is not None and version < self.store.oldest:
+            return _Failed(Response(200, {}, error_line(410, "Expired", "too old version")))
+        return WatchStream(
+            self,
+            target.collection,
+            matcher(query.get("fieldSelector", "")),
+            version=version,
+            seconds=float(query.get("timeoutSeconds") or 300),
+            idle_timeout=idle_timeout,
+        )
+
+    def refuses_connections(self) -> bool:
+        """Tell whether the server is down."""
+        return self._down
+
+    # Requests carried out.
+
+    def handle(self, request: Request) -> Response:
+        """Carry a request out."""
+        try:
+            target = Target.of(request.target)
+            body = msgspec.json.decode(request.body) if request.body else {}
+            return _ok(self._handle(request.method, target, body))
+        except Refusal as refusal:
+            return _failure(refusal.status, refusal.reason, refusal.message)
+
+    def _handle(self, method: str, target: Target, body: Any) -> Json:
+        collection, store = target.collection, self.store
+        if method == "GET":
+            if target.name:
+                return store.get(collection, target.name, target.namespace)
+            return self._list(target)
+        if method == "POST" and target.subresource == "binding":
+            return self._bind(target, body)
+        if method == "POST":
+            meta = {**body["metadata"], "namespace": target.namespace}
+            return store.create(collection, {**body, "metadata": meta})
+        if method == "DELETE":
+            uid = body.get("preconditions", {}).get("uid", "")
+            return self.delete(collection, target.name, target.namespace, uid=uid)
+        old = store.get(collection, target.name, target.namespace)
+        meta = body.get("metadata", {})
+        if meta.get("resourceVersion") not in (None, old["metadata"]["resourceVersion"]):
+            raise Refusal(409, "Conflict", "the object has been modified; please try again")
+        if method == "PATCH":
+            if meta.get("uid") not in (None, old["metadata"]["uid"]):
+                raise Refusal(422, "Invalid", "metadata.uid: field is immutable")
+            if target.subresource:
+                body = {target.subresource: body.get(target.subresource, {})}
+            return store.replace(collection, merge(old, body))
+        return store.replace(collection, body)
+
+    def _list(self, target: Target) -> Json:
+        query = target.query
+        token = query.get("continue", "")
+        if token:
+            if token not in self._pages:
+                raise Refusal(410, "Expired", "the provided continue parameter is too old")
+            version, items = self._pages[token]
+            if int(version) < self.store.oldest:
+                raise Refusal(410, "Expired", "the provided continue parameter is too old")
+        else:
+            matches = matcher(query.get("fieldSelector", ""))
+            found = self.store.list(target.collection, target.namespace)
+            version, items = str(self.store.version), [obj for obj in found if matches(obj)]
+        size = self.faults.page(int(query.get("limit") or 0)) or len(items)
+        meta = {"resourceVersion": version}
+        if len(items) > size:
+            meta["continue"] = f"{version}-{len(self._pages)}"
+            self._pages[meta["continue"]] = (version, items[size:])
+        return {"metadata": meta, "items": items[:size]}
+
+    def _bind(self, target: Target, body: Json) -> Json:
+        # kube-apiserver: pkg/registry/core/pod/storage/storage.go (assignPod)
+        pod = self.store.get(PODS, target.name, target.namespace)
+        uid = body["metadata"].get("uid")
+        if uid and uid != pod["metadata"]["uid"]:
+            raise Refusal(409, "Conflict", "the UID in the precondition does not match")
+        node_name = body["target"]["name"]
+        if pod["spec"].get("nodeName"):
+            self.bound_before(pod, node_name)
+            where = pod["spec"]["nodeName"]
+            message = f'pod {target.name} is already assigned to node "{where}"'
+            raise Refusal(409, "Conflict", message)
+        if pod["metadata"].get("deletionTimestamp"):
+            message = f"pod {target.name} is being deleted, cannot be assigned to a host"
+            raise Refusal(409, "Conflict", message)
+        self.before_bind(pod, node_name)
+        condition = {"type": "PodScheduled", "status": "True"}
+        status = merge(
+            pod.get("status", {}), {"conditions": [condition], "nominatedNodeName": None}
+        )
+        self.store.replace(
+            PODS, {**pod, "spec": {**pod["spec"], "nodeName": node_name}, "status": status}
+        )
+        return {"kind": "Status", "apiVersion": "v1", "status": "Success"}
+
+    def delete(self, collection: str, name: str, namespace: str = "", *, uid: str = "") -> Json:
+        """Delete an object; a pod on a node leaves after a while."""
+        old = self.store.get(collection, name, namespace)
+        meta = old["metadata"]
+        if uid and uid != meta["uid"]:
+            raise Refusal(409, "Conflict", "the UID in the precondition does not match")
+        if collection != PODS or not old["spec"].get("nodeName"):
+            return self.store.remove(collection, old)
+        if meta.get("deletionTimestamp"):
+            return old
+        asyncio.get_running_loop().call_later(self.leaving(), self._leave, meta)
+        stamped = {**meta, "deletionTimestamp": "2027-01-15T08:00:00Z"}
+        return self.store.replace(collection, {**old, "metadata": stamped})
+
+    def _leave(self, meta: Json) -> None:
+        pod = self.store.find(PODS, meta["name"], meta["namespace"])
+        if pod is not None and pod["metadata"]["uid"] == meta["uid"]:
+            self.store.remove(PODS, pod)
+
+
+class SimulatedTransport:
+    """Carry the requests of one process (`client.transport.Transport`)."""
+
+    server = SERVER
+
+    def __init__(self, server: ApiServer, process: Process) -> None:
+        self._server = server
+        self._process = process
+
+    async def send(self, request: Request) -> Response:
+        """Send a request and return the whole answer, whatever its status."""
+        self._check_alive()
+        self._server.on_send(self._process, request)
+        return await self._server.answer(request)
+
+    @asynccontextmanager
+    async def stream(
+        self, request: Request, *, idle_timeout: float | None = None
+    ) -> AsyncIterator[Any]:
+        """Send a request and read its answer as it comes."""
+        self._check_alive()
+        await asyncio.sleep(self._server.faults.delay())
+        await self._server.reach(request)
+        if self._server.refuses_connections():
+            raise _no_answer(request, _NO_CONNECTION)
+        refusal = self._server.refusal()
+        fault = self._server.faults.request("GET")
+        if refusal is not None:
+            yield _Failed(refusal)
+        elif fault is RequestFault.TOO_MANY:
+            yield _Failed(_failure(429, "TooManyRequests", "please try again", _SOON))
+        elif fault is RequestFault.ERROR:
+            yield _Failed(_failure(500, "InternalError", "etcdserver: request timed out"))
+        elif fault is RequestFault.REFUSED:
+            raise _no_answer(request, _NO_CONNECTION)
+        elif fault is not RequestFault.NONE:
+            raise _no_answer(request, self._server.faults.breakage())
+        else:
+            yield self._server.open(request, idle_timeout)
+
+    def refusal_hint(self) -> str:
+        """Say nothing: everybody is known."""
+        return ""
+
+    async def close(self) -> None:
+        """End all connections."""
+
+    def _check_alive(self) -> None:
+        # What a killed process does while its tasks end reaches nobody.
+        if self._process.dead:
+            raise asyncio.CancelledError
+
+
+class _Failed:
+    """An answer that is complete at once (`client.transport.Stream`)."""
+
+    def __init__(self, response: Response) -> None:
+        self.status = response.status
+        self.headers = response.headers
+        self._body = response.body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the body."""
+        yield self._body
+
+    async def read(self) -> bytes:
+        """Return the body."""
+        return self._body
+
+
+_NO_CONNECTION = ConnectError(ConnectionRefusedError())
+
+
+def _no_answer(request: Request, error: BaseException) -> NoAnswerError:
+    """Say what broke, as the transports of real servers do."""
+    message, sent = explain(error)
+    return no_answer(SERVER, request, message, sent=sent)
+
+
+_SOON = {"Retry-After": "1"}
+
+
+def _ok(body: Any) -> Response:
+    return Response(200, {}, msgspec.json.encode(body))
+
+
+def _failure(
+    status: int, reason: str, message: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    body = msgspec.json.encode(status_body(status, reason, message))
+    return Response(status, headers or {}, body)

@@ -1,0 +1,115 @@
+"""Ledger: every bind of a simulation, judged by the truth at the moment it is carried out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+
+from mooring.api.quantity import milli_value
+from tests.soak.api_server import ApiServer
+from tests.soak.object_store import NODES, PODS, Json, ObjectStore
+from tests.soak.virtual_loop import Process, current_process
+from tests.soak.witness import Belief
+
+FINISHED = ("Succeeded", "Failed")
+#: What is counted: requests and offers of these, in thousandths.
+RESOURCES = ("cpu", "memory")
+#: How long a kubelet takes to refuse a pod.
+KUBELET_SECONDS = 1.0
+NOTHING = Belief()
+
+
+class Ledger:
+    """Check binds as they come.
+
+    A node has room for a pod where what it last offered covers the requests of the pods that are
+    bound to it, leaving ones too, and of this one. Nodes never shrink in these simulations, so a
+    scheduler that sees them late sees too little room and never too much. A pod is bound once:
+    even an attempt to do it again is an error, since whoever bound it could have known.
+
+    Where there are several schedulers (`several`), each can know of the others only what it has
+    been told when it decides, as in kube-scheduler: others' pods count from then on, and its own
+    always. A node may so get too many pods; its kubelet then refuses the last one.
+    """
+
+    def __init__(self, server: ApiServer, *, several: bool = False) -> None:
+        self._store = server.store
+        self._several = several
+        self._offers: dict[str, Json] = {}
+        self._binders: dict[str, Process | None] = {}
+        self.violations: list[str] = []
+        self.binds: dict[str, str] = {}
+        server.before_bind = self._bound
+        server.bound_before = self._bound_again
+        server.store.listen(self._note_offers)
+
+    def _note_offers(self, collection: str) -> None:
+        if collection == NODES:
+            for node in self._store.list(NODES):
+                self._offers[node["metadata"]["name"]] = node["status"]["allocatable"]
+
+    def _bound(self, pod: Json, node_name: str) -> None:
+        meta = pod["metadata"]
+        self.binds[meta["uid"]] = node_name
+        self._binders[meta["uid"]] = current_process()
+        if node_name not in self._offers:
+            self.violations.append(f"{meta['name']} was bound to {node_name}, which never was")
+            return
+        others = list(pods_on(self._store, node_name))
+        too_much = list(self._excess(pod, node_name, others))
+        if too_much and self._several:
+            asyncio.get_running_loop().call_later(KUBELET_SECONDS, self._refuse, meta)
+            known = [other for other in others if self._is_known(other, meta["uid"])]
+            too_much = list(self._excess(pod, node_name, known))
+        self.violations += too_much
+
+    def _excess(self, pod: Json, node_name: str, others: list[Json]) -> Iterator[str]:
+        """Say what a node has too little of for a pod beside others."""
+        offer, name = self._offers[node_name], pod["metadata"]["name"]
+        if len(others) + 1 > int(offer["pods"]):
+            yield f"{node_name} had too many pods for {name}"
+        for resource in RESOURCES:
+            used = sum(request_of(other, resource) for other in others)
+            wanted = request_of(pod, resource)
+            free = milli_value(offer[resource]) - used
+            if wanted > free:
+                short = f"{node_name} had {free}m {resource} left"
+                yield f"{short} for {name}, which asks for {wanted}m"
+
+    def _is_known(self, other: Json, uid: str) -> bool:
+        """Tell whether who binds a pod knew of another when it chose."""
+        process, there = current_process(), other["metadata"]["uid"]
+        return (
+            process is None
+            or self._binders.get(there) is process
+            or (there in process.notes.get(uid, NOTHING).there)
+        )
+
+    def _refuse(self, meta: Json) -> None:
+        pod = self._store.find(PODS, meta["name"], meta["namespace"])
+        if pod is not None and pod["metadata"]["uid"] == meta["uid"]:
+            status = {**pod["status"], "phase": "Failed", "reason": "OutOfcpu"}
+            self._store.replace(PODS, {**pod, "status": status})
+
+    def _bound_again(self, pod: Json, node_name: str) -> None:
+        uid, process = pod["metadata"]["uid"], current_process()
+        if self._several and process is not None:
+            known = process.notes.get(uid, NOTHING).bound
+            if not known and self._binders.get(uid) is not process:
+                return
+        self.violations.append(
+            f"{pod['metadata']['name']} on {pod['spec']['nodeName']} was bound to {node_name} too"
+        )
+
+
+def pods_on(store: ObjectStore, node_name: str) -> Iterable[Json]:
+    """Return the pods that take room on a node."""
+    for pod in store.list(PODS):
+        if pod["spec"].get("nodeName") == node_name and pod["status"]["phase"] not in FINISHED:
+            yield pod
+
+
+def request_of(pod: Json, resource: str) -> int:
+    """Return what a pod asks for, in thousandths."""
+    requests = pod["spec"]["containers"][0]["resources"]["requests"]
+    return milli_value(requests.get(resource, 0))

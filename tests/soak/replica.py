@@ -1,0 +1,135 @@
+"""Replica: a scheduler process of a soak, which is killed and started again.
+
+Put together as `mooring.app.run` does, but for threads, signals and what is served.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+from typing import Any
+
+from mooring.app.leader import LeaderElector
+from mooring.app.lease_lock import LeaseLock
+from mooring.app.lifecycle import Lifecycle
+from mooring.client.client import Client
+from mooring.client.rate_limit import RateLimit, rate_limit
+from mooring.config.types import LeaderElection
+from mooring.observe.metrics import Metrics
+from mooring.scheduler.running_scheduler import RunningScheduler
+from mooring.scheduler.scheduler import GRACE, Scheduler
+from tests.soak.api_server import ApiServer
+from tests.soak.lease_checks import request_seconds
+from tests.soak.scheduler_sets import Settings
+from tests.soak.virtual_loop import LoopClock, Process
+
+#: Seconds that a scheduler gets to end when it is asked to.
+STOP_SECONDS = 20.0
+#: The most seconds until one that ended is started again.
+RESTART_SECONDS = 10.0
+
+
+class Replica:
+    """One place for a scheduler. Owned by the loop of its soak."""
+
+    def __init__(self, name: str, settings: Settings, server: ApiServer, seed: int) -> None:
+        self._name = name
+        self._settings = settings
+        self._server = server
+        self._seed = seed
+        self._random = Random(f"{seed}/{name}")
+        #: Clocks differ, and nobody may mind.
+        self._clock = LoopClock(1_800_000_000.0 + self._random.choice((0.0, -3600.0, 3600.0)))
+        self._lives = 0
+        self._life: asyncio.Task[None] | None = None
+        self._duty: Lifecycle | None = None
+        self.process = Process("none")
+        self.scheduler: Scheduler | None = None
+        self.violations: list[str] = []
+
+    @property
+    def leads(self) -> bool:
+        """Tell whether it schedules, as far as it knows."""
+        return not self.process.dead and self._duty is not None and self._duty.leads
+
+    def start(self) -> None:
+        """Begin a new life."""
+        self._lives += 1
+        process = self.process = Process(f"{self._name} {self._lives}")
+        self.scheduler = self._duty = None
+        self._life = process.start(self._live(process))
+        self._life.add_done_callback(self._ended)
+
+    def start_again(self, process: Process) -> None:
+        """Begin a new life after that of `process`, unless there is one already."""
+        if self.process is process:
+            self.start()
+
+    def kill(self) -> None:
+        """End it where it stands."""
+        self.process.kill()
+
+    async def stop(self) -> None:
+        """Ask it to end, and kill it where it does not."""
+        process, life = self.process, self._life
+        if self._duty is not None and life is not None:
+            self._duty.stop()
+            await asyncio.wait((life,), timeout=STOP_SECONDS)
+        process.kill()
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        if not task.cancelled() and task.exception() is not None:
+            self.violations.append(f"{self._name} ended: {task.exception()!r}")
+
+    async def _live(self, process: Process) -> None:
+        settings, election = self._settings, self._settings.config.config.leader_election
+        running = RunningScheduler(
+            settings.config,
+            client=self._client(process, rate_limit(50.0, 100, self._clock)),
+            event_client=self._client(process, rate_limit(50.0, 100, self._clock)),
+            registry=settings.registry,
+            features=settings.features,
+            clock=self._clock,
+            metrics=Metrics(),
+            # Pods that hints forget must stay forgotten, to be found.
+            max_in_unschedulable=1e9,
+            random=Random(f"{self._seed}/{process.name}"),
+            host="simulated",
+        )
+        elector = self._make_elector(process, election) if election.leader_elect else None
+        electing: asyncio.Task[bool] | None = None
+
+        def elect() -> None:
+            nonlocal electing
+            assert elector is not None
+            electing = asyncio.create_task(elector.run(duty.lead, duty.lose_lease))
+            electing.add_done_callback(self._ended)
+
+        duty = self._duty = Lifecycle(elect=None if elector is None else elect)
+        self.scheduler = running.scheduler
+        running.start()
+        await duty.run(running.scheduler, running.sync)
+        await running.close(0.0 if duty.lost_lease else GRACE)
+        if elector is not None and electing is not None:
+            elector.stop()
+            await asyncio.wait((electing,), timeout=GRACE)
+        process.kill()
+        if duty.lost_lease:
+            # Whoever keeps containers running starts it again.
+            pause = self._random.uniform(0.1, RESTART_SECONDS)
+            asyncio.get_running_loop().call_later(pause, self.start_again, process)
+
+    def _make_elector(self, process: Process, settings: LeaderElection) -> LeaderElector:
+        lock = LeaseLock(
+            self._client(process, None),
+            settings.resource_namespace,
+            settings.resource_name,
+            identity=process.name,
+            component=self._name,
+            timeout=request_seconds(settings),
+            clock=self._clock,
+        )
+        return LeaderElector(settings, lock, rng=Random(f"{self._seed}/{process.name}/lease"))
+
+    def _client(self, process: Process, limit: RateLimit | None) -> Client:
+        return Client(self._server.transport(process), limit=limit, clock=self._clock)

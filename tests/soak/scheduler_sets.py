@@ -1,0 +1,77 @@
+"""Cast: which schedulers a soak runs."""
+
+from __future__ import annotations
+
+import random as random_module
+from enum import Enum, auto
+from functools import cache
+
+import msgspec
+
+from mooring.config.load import LoadResult, load_config_data
+from mooring.framework.features import FeatureGates
+from mooring.registry import Registry, default_registry
+from tests.soak.approver import Approver
+from tests.soak.scenarios import SCHEDULER
+from tests.soak.witness import Witness
+
+_PLUGINS = (Approver, Witness)
+
+
+class Company(Enum):
+    """How schedulers share a cluster."""
+
+    #: One has it all.
+    ALONE = auto()
+    #: Two wait for one lease.
+    REPLICAS = auto()
+    #: Each has pods of its own, on the same nodes.
+    SIDE_BY_SIDE = auto()
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What one scheduler is started with."""
+
+    registry: Registry
+    features: FeatureGates
+    config: LoadResult
+
+
+class Cast(msgspec.Struct, frozen=True):
+    """The schedulers of one run, each by the names under which pods ask for it."""
+
+    company: Company
+    names: tuple[tuple[str, ...], ...] = ((SCHEDULER,),)
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """Return every name that a pod may ask for."""
+        return tuple(dict.fromkeys(name for names in self.names for name in names))
+
+
+ALONE = Cast(Company.ALONE)
+REPLICAS = Cast(Company.REPLICAS, ((SCHEDULER,), (SCHEDULER,)))
+SIDE_BY_SIDE = Cast(Company.SIDE_BY_SIDE, ((SCHEDULER,), ("second-scheduler", "third-scheduler")))
+
+
+def draw_cast(random: random_module.Random) -> Cast:
+    """Draw who takes part; most runs are of one scheduler."""
+    return random.choices((ALONE, REPLICAS, SIDE_BY_SIDE), (12, 5, 3))[0]
+
+
+@cache
+def settings_of(names: tuple[str, ...], elects: bool) -> Settings:
+    """Return what a scheduler with these profiles is started with."""
+    registry, features = default_registry(_PLUGINS), FeatureGates()
+    more = {"multiPoint": {"enabled": [{"name": plugin.name} for plugin in _PLUGINS]}}
+    config = load_config_data(
+        {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "leaderElection": {"leaderElect": elects},
+            "profiles": [{"schedulerName": name, "plugins": more} for name in names],
+        },
+        registry=registry,
+        feature_gates=features,
+    )
+    return Settings(registry, features, config)
