@@ -16,6 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "mooring"
 # (mooring/__init__.py), which re-exports the contract.
 ORDER = (
     {"errors"},
+    {"typing"},
     {"api"},
     {"observe"},
     {"framework"},
@@ -45,8 +46,10 @@ ORDER = (
 )
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 
-# Built-in plugins stand on the modules of the contract, like a stranger's.
-CONTRACT = {"errors", "api", "observe", "framework"}
+# Built-in plugins and those of contrib use the modules of the contract, as any other plugin does;
+# contrib also uses the public face.
+CONTRACT = {"errors", "typing", "api", "observe", "framework"}
+ALLOWED = {"plugins": CONTRACT, "contrib": CONTRACT | {"mooring"}}
 
 
 def room_of(module: str) -> str:
@@ -85,8 +88,8 @@ def allowed(importer: str, imported: str) -> bool:
     """Tell whether one room may import the other."""
     if importer == imported:
         return True
-    if importer == "plugins":
-        return imported in CONTRACT
+    if importer in ALLOWED:
+        return imported in ALLOWED[importer]
     return RANK[imported] < RANK[importer]
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from mooring.errors import PluginError
 from mooring.framework.plugin import Plugin
-from mooring.framework.points import METHODS, Method, Point, points_of
+from mooring.framework.points import METHODS, Method, Point, points_of, takes_all
 from mooring.observe.files import locate
 
 #: Entry-point group of packages that bring plugins.
@@ -210,7 +210,8 @@ def _check_signature(plugin: type[Plugin], point: Point, method: Method, functio
     expected = f"{method.name}({', '.join(('self', *method.parameters))})"
     signature = inspect.signature(function)
     try:
-        signature.bind(*("self", *method.parameters))
+        if not takes_all(method, function, "self"):
+            signature.bind("self", *method.parameters[: method.required or None])
     except TypeError as error:
         raise PluginError(
             f"{_describe(plugin)}.{method.name}{signature} cannot be called as {expected}: {error}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -125,7 +126,19 @@ def plugin(called: str, **methods: Any) -> type[Plugin]:
     """Return a plugin with these methods; each is called without `self`."""
 
     def without_self(method: Any) -> Any:
-        return lambda self, *args: method(*args)
+        def call(self: Any, *args: Any) -> Any:
+            return method(*args)
+
+        given = inspect.signature(method)
+        self = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        parameters = [
+            parameter.replace(kind=inspect.Parameter.POSITIONAL_ONLY)
+            if parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+            else parameter
+            for parameter in given.parameters.values()
+        ]
+        call.__signature__ = given.replace(parameters=[self, *parameters])  # type: ignore[attr-defined]
+        return call
 
     body = {name: without_self(method) for name, method in methods.items()}
     return type(called, (Plugin,), {"name": called, **body})

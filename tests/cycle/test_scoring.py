@@ -47,6 +47,22 @@ def test_totals_are_weighted_sums_of_normalised_scores(second: Any) -> None:
     assert decision.node_name == "n2"
 
 
+@pytest.mark.parametrize("raw", [[30, 0], 30], ids=["a score per node", "one score for all"])
+def test_normalize_score_sees_the_nodes_that_the_scores_belong_to(raw: Any) -> None:
+    def by_name(state: Any, pod: Any, scores: Any, nodes: Any) -> Any:
+        assert len(scores) == len(nodes)
+        return scores + np.array([{"n1": 1, "n3": 3}[name] for name in nodes.names])
+
+    named = plugin(
+        "B",
+        score_nodes=lambda state, pod, nodes: raw if isinstance(raw, int) else np.array(raw),
+        normalize_score=by_name,
+    )
+    decision = decide([refuse("n2"), named], NODES)
+    first, second = (raw, raw) if isinstance(raw, int) else raw
+    assert decision.scores["B"].normalized.tolist() == [first + 1, second + 3]
+
+
 def test_a_plugin_that_steps_aside_in_pre_score_is_not_asked() -> None:
     aside = scores("A", [9, 9, 9], pre_score=lambda state, pod, nodes: Status.skip())
     decision = decide([aside, scores("B", [1, 2, 3])], NODES)

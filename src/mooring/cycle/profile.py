@@ -18,7 +18,7 @@ from mooring.cycle.timing import PointTimer
 from mooring.errors import PluginError
 from mooring.framework.handle import Handle
 from mooring.framework.plugin import Plugin
-from mooring.framework.points import Point
+from mooring.framework.points import METHODS, Point, takes_all
 from mooring.framework.state import CycleState
 from mooring.observe.series import CounterSeries
 from mooring.registry import Registry
@@ -62,6 +62,8 @@ class ScoreStep(msgspec.Struct, frozen=True):
     evaluations: CounterSeries
     #: Whether its answers depend on the pods of a node.
     reads_pods: bool
+    #: Whether `normalize` also takes the nodes that the scores belong to.
+    normalizes_with_nodes: bool
 
 
 class Profile:
@@ -110,6 +112,7 @@ class Profile:
                 _method(plugin, "normalize_score"),
                 self._evaluations(plugin, Point.SCORE),
                 plugin.reads_pods,
+                _normalizes_with_nodes(plugin),
             )
             for plugin, weight in self._at(Point.SCORE, "score", "score_nodes")
         )
@@ -159,6 +162,7 @@ class Profile:
                 step.normalize and timed(step.name, timing.NORMALIZE, step.normalize),
                 step.evaluations,
                 step.reads_pods,
+                step.normalizes_with_nodes,
             )
             for step in self.score
         )
@@ -226,6 +230,11 @@ def _timed(recorder: PointTimer, point: str, steps: Sequence[Step]) -> tuple[Ste
 def _method(plugin: Plugin, name: str) -> Call | None:
     found = getattr(plugin, name, None)
     return found if callable(found) else None
+
+
+def _normalizes_with_nodes(plugin: Plugin) -> bool:
+    call = _method(plugin, "normalize_score")
+    return call is not None and takes_all(METHODS["normalize_score"][1], call)
 
 
 def _instances(resolved: ResolvedProfile, registry: Registry, handle: Handle) -> dict[str, Plugin]:

@@ -131,12 +131,15 @@ def weigh(
     Where the plugin does not normalise, only those at `places` need be new.
     """
     size, weight = len(nodes), step.weight
+    if isinstance(raw, int) and step.normalizes_with_nodes:
+        # The nodes may make a difference to what one score stands for.
+        raw = np.full(size, raw, dtype=np.int64)
     if isinstance(raw, int):
         score = _normalized_alike(step, state, pod, nodes, raw)
         each = PluginScores(_constant(raw, size), _constant(score, size), weight)
         return Weighed(raw, score, weight, each)
     if step.normalize is not None:
-        normalized = _normalize(step, state, pod, raw.copy() if keep_raw else raw)
+        normalized = normalize(step, state, pod, raw.copy() if keep_raw else raw, nodes)
         _check_range(step.name, nodes, normalized)
         return Weighed(raw, normalized, weight, PluginScores(raw, normalized, weight))
     if places is None:
@@ -179,7 +182,7 @@ def _normalized_alike(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes
     score = raw
     if step.normalize is not None:
         one = np.array([raw], dtype=np.int64)
-        score = int(_normalize(step, state, pod, one)[0])
+        score = int(normalize(step, state, pod, one, nodes)[0])
     if not MIN_NODE_SCORE <= score <= MAX_NODE_SCORE:
         raise _out_of_range(step.name, score, nodes.names[0])
     return score
@@ -261,10 +264,12 @@ def score_one(step: ScoreStep, state: CycleState, pod: Pod, node: NodeInfo) -> i
     return score
 
 
-def _normalize(step: ScoreStep, state: CycleState, pod: Pod, raw: Ints) -> Ints:
+def normalize(step: ScoreStep, state: CycleState, pod: Pod, raw: Ints, nodes: Nodes) -> Ints:
+    """Ask a plugin to normalise its scores of all nodes, which may change `raw` in place."""
     assert step.normalize is not None
+    arguments = (state, pod, raw, nodes) if step.normalizes_with_nodes else (state, pod, raw)
     try:
-        answer = step.normalize(state, pod, raw)
+        answer = step.normalize(*arguments)
     except Exception as error:
         raise _failed(_NORMALIZE, step.name, fault(step.name, Point.SCORE, error)) from None
     return _array(step, "normalize_score", _NORMALIZE, answer, len(raw))

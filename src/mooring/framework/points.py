@@ -2,31 +2,46 @@
 
 A plugin implements a point by having one of its methods. The order of this catalogue is the order
 of a scheduling attempt. `config` reads the camelCase names, the registry the methods and their
-parameters.
+parameters; docs/extension-points.md is written from the descriptions by tools/extension_points.py.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from enum import Enum
 
 import msgspec
 
 
 class Method(msgspec.Struct, frozen=True):
-    """Describe one method of a point: its name and its parameters after `self`."""
+    """One method of an extension point."""
 
     name: str
+    #: The parameters after `self`.
     parameters: tuple[str, ...]
+    #: What the method may return, in Markdown.
+    returns: str
+    #: When the method is called and what its answer means, in Markdown.
+    description: str
+    #: How many of the parameters a method must take; 0 stands for all of them.
+    required: int = 0
+
+    @property
+    def signature(self) -> str:
+        """Return the method with its parameters, as a plugin author writes it without `self`."""
+        return f"{self.name}({', '.join(self.parameters)})"
 
 
 class ExtensionPoint(msgspec.Struct, frozen=True):
-    """Describe one extension point."""
+    """One extension point of the scheduling framework."""
 
-    #: Key in a profile's `plugins` (kube-scheduler's spelling); empty where the file cannot name
-    #: it.
+    #: Key in a profile's `plugins` (kube-scheduler's spelling); empty if the file cannot name it.
     key: str
     #: Name in metrics and messages, as kube-scheduler writes it.
     label: str
+    #: When the point runs and what it is for, in Markdown.
+    description: str
     #: Any of these makes a plugin take part.
     methods: tuple[Method, ...]
     #: Further methods that belong to the point but do not alone make a plugin take part.
@@ -37,72 +52,278 @@ class ExtensionPoint(msgspec.Struct, frozen=True):
 
 _ON_NODE = ("state", "pod", "node_name")
 _OTHER = ("state", "pod", "other", "node")
+_STATUS = "`Status` or `None`"
 
 
 class Point(Enum):
-    """Name every extension point of kube-scheduler 1.36 that Mooring runs."""
+    """The extension points of kube-scheduler 1.36, in the order of a scheduling attempt."""
 
-    PRE_ENQUEUE = ExtensionPoint("preEnqueue", "PreEnqueue", (Method("pre_enqueue", ("pod",)),))
+    PRE_ENQUEUE = ExtensionPoint(
+        "preEnqueue",
+        "PreEnqueue",
+        "Runs before a pod enters the active queue. A pod that is refused stays out, without an "
+        "attempt and without an Event, until a cluster event that the plugin registered for.",
+        (
+            Method(
+                "pre_enqueue",
+                ("pod",),
+                _STATUS,
+                "Return a refusal to keep the pod out of the active queue.",
+            ),
+        ),
+    )
     QUEUE_SORT = ExtensionPoint(
         "queueSort",
         "QueueSort",
-        (Method("less", ("a", "b")), Method("sort_key", ("queued",))),
+        "Orders the active queue. Exactly one plugin, the same in all profiles.",
+        (
+            Method(
+                "less",
+                ("a", "b"),
+                "`bool`",
+                "Return whether `a` is scheduled before `b`; both are `QueuedPod`s.",
+            ),
+            Method(
+                "sort_key",
+                ("queued",),
+                "`tuple`",
+                "Return a key that sorts first for the pod that goes first. Faster than `less`, "
+                "and used if a plugin has both.",
+            ),
+        ),
     )
     PRE_FILTER = ExtensionPoint(
         "preFilter",
         "PreFilter",
-        (Method("pre_filter", ("state", "pod", "nodes")),),
-        (Method("add_pod", _OTHER), Method("remove_pod", _OTHER)),
+        "Runs once per attempt, before any node is looked at. The place to work out what Filter "
+        "needs and to write it to `state`.",
+        (
+            Method(
+                "pre_filter",
+                ("state", "pod", "nodes"),
+                "a set of node names, `Status`, or `None`",
+                "A set narrows the search to these nodes. A refusal ends the search on all nodes. "
+                "`Status.skip()` leaves this plugin's Filter out of the attempt.",
+            ),
+        ),
+        (
+            Method(
+                "add_pod",
+                _OTHER,
+                _STATUS,
+                "A dry run (preemption, nominated pods) assumes that the `PodInfo` `other` runs on "
+                "`node`, a `NodeInfo`: update what `pre_filter` wrote to `state`.",
+            ),
+            Method(
+                "remove_pod",
+                _OTHER,
+                _STATUS,
+                "A dry run assumes that `other` no longer runs on `node`: update what `pre_filter` "
+                "wrote to `state`.",
+            ),
+        ),
     )
     FILTER = ExtensionPoint(
         "filter",
         "Filter",
+        "Decides which nodes can run the pod. One of the two methods is enough; a plugin with "
+        "both must give the same answers in both, which `check_plugin` tests.",
         (
-            Method("filter", ("state", "pod", "node")),
-            Method("filter_nodes", ("state", "pod", "nodes")),
+            Method(
+                "filter",
+                ("state", "pod", "node"),
+                _STATUS,
+                "Return a refusal for one node, a `NodeInfo`. `Status.unschedulable` says that "
+                "preemption may help, `Status.unresolvable` that it cannot.",
+            ),
+            Method(
+                "filter_nodes",
+                ("state", "pod", "nodes"),
+                "pairs of a `Status` and a `Mask`",
+                "Yield each reason with a mask of the nodes that it refuses. Masks may overlap; a "
+                "node's reasons are kept in the order in which they come.",
+            ),
         ),
     )
     POST_FILTER = ExtensionPoint(
         "postFilter",
         "PostFilter",
-        (Method("post_filter", ("state", "pod", "statuses")),),
+        "Runs if no node is left. The first plugin that nominates a node ends the point.",
+        (
+            Method(
+                "post_filter",
+                ("state", "pod", "statuses"),
+                "`Nominate` or `Status`",
+                "Make room, for example by preemption, and nominate the node; or say why that is "
+                "impossible. `statuses` holds each node's refusal.",
+            ),
+        ),
         may_suspend=True,
     )
     PRE_SCORE = ExtensionPoint(
-        "preScore", "PreScore", (Method("pre_score", ("state", "pod", "nodes")),)
+        "preScore",
+        "PreScore",
+        "Runs once with the nodes that can run the pod, if there is more than one.",
+        (
+            Method(
+                "pre_score",
+                ("state", "pod", "nodes"),
+                _STATUS,
+                "Work out what Score needs. `Status.skip()` leaves this plugin's Score out of the "
+                "attempt.",
+            ),
+        ),
     )
     SCORE = ExtensionPoint(
         "score",
         "Score",
+        "Ranks the nodes that can run the pod. One of the two methods is enough. After "
+        "NormalizeScore a score must be between 0 and 100; it is multiplied by the plugin's "
+        "weight and added to those of the other plugins.",
         (
-            Method("score", ("state", "pod", "node")),
-            Method("score_nodes", ("state", "pod", "nodes")),
+            Method(
+                "score",
+                ("state", "pod", "node"),
+                "`int` or `Status`",
+                "Return the score of one node, a `NodeInfo`.",
+            ),
+            Method(
+                "score_nodes",
+                ("state", "pod", "nodes"),
+                "an int64 array (`Scores`), `int`, or `Status`",
+                "Return the score of each node. One `int` stands for all nodes.",
+            ),
         ),
-        (Method("normalize_score", ("state", "pod", "scores")),),
+        (
+            Method(
+                "normalize_score",
+                ("state", "pod", "scores", "nodes"),
+                "an int64 array (`Scores`)",
+                "Bring the plugin's scores to the range from 0 to 100. `scores` may be changed in "
+                "place; `nodes` are the nodes that they belong to, in the same order. A method "
+                "without the last parameter works too.",
+                required=3,
+            ),
+        ),
     )
     RESERVE = ExtensionPoint(
         "reserve",
         "Reserve",
-        (Method("reserve", _ON_NODE), Method("unreserve", _ON_NODE)),
+        "Runs once the node is chosen, before the next pod is tried. If a later step fails, "
+        "`unreserve` of every plugin runs, last plugin first.",
+        (
+            Method(
+                "reserve",
+                _ON_NODE,
+                _STATUS,
+                "Take what the pod needs into account, in memory. A refusal gives the node up.",
+            ),
+            Method(
+                "unreserve",
+                _ON_NODE,
+                "nothing",
+                "Give back what `reserve` took. Also called if `reserve` of this plugin never ran, "
+                "so it must be idempotent.",
+            ),
+        ),
     )
-    PERMIT = ExtensionPoint("permit", "Permit", (Method("permit", _ON_NODE),))
+    PERMIT = ExtensionPoint(
+        "permit",
+        "Permit",
+        "Runs last in the scheduling cycle. A pod may have to wait here for others, while other "
+        "pods are scheduled.",
+        (
+            Method(
+                "permit",
+                _ON_NODE,
+                _STATUS,
+                "`Status.wait(seconds)` holds the pod until a plugin allows or rejects it through "
+                "the handle, or until the time is over, which rejects it.",
+            ),
+        ),
+    )
     PRE_BIND = ExtensionPoint(
         "preBind",
         "PreBind",
-        (Method("pre_bind", _ON_NODE),),
-        (Method("pre_bind_pre_flight", _ON_NODE),),
+        "Runs before the pod is bound, beside the scheduling of other pods.",
+        (
+            Method(
+                "pre_bind",
+                _ON_NODE,
+                _STATUS,
+                "Do what must be done before the pod is bound, for example provision a volume. "
+                "Anything but success gives the node up, and the pod is tried again.",
+            ),
+        ),
+        (
+            Method(
+                "pre_bind_pre_flight",
+                _ON_NODE,
+                "`PreFlight` or `Status`",
+                "Say whether `pre_bind` has work for this pod: `Status.skip()` if not, "
+                "`PreFlight(allow_parallel=True)` if it may run beside other plugins' `pre_bind`.",
+            ),
+        ),
         may_suspend=True,
     )
-    BIND = ExtensionPoint("bind", "Bind", (Method("bind", _ON_NODE),), may_suspend=True)
+    BIND = ExtensionPoint(
+        "bind",
+        "Bind",
+        "Binds the pod. Plugins are asked in order until one does not skip.",
+        (
+            Method(
+                "bind",
+                _ON_NODE,
+                _STATUS,
+                "Bind the pod, or return `Status.skip()` to leave it to the next plugin.",
+            ),
+        ),
+        may_suspend=True,
+    )
     POST_BIND = ExtensionPoint(
-        "postBind", "PostBind", (Method("post_bind", _ON_NODE),), may_suspend=True
+        "postBind",
+        "PostBind",
+        "Runs after the pod was bound.",
+        (
+            Method(
+                "post_bind",
+                _ON_NODE,
+                "nothing",
+                "Take note, or clean up. A fault is logged and changes nothing.",
+            ),
+        ),
+        may_suspend=True,
     )
     ENQUEUE_EXTENSIONS = ExtensionPoint(
-        "", "EnqueueExtensions", (Method("events_to_register", ()),)
+        "",
+        "EnqueueExtensions",
+        "Says which cluster events may make a pod schedulable that this plugin refused.",
+        (
+            Method(
+                "events_to_register",
+                (),
+                "a list of `ClusterEvent`",
+                "Asked once, at start. A `ClusterEvent` may carry a hint, which looks at the "
+                "changed object and decides. Without this method every event counts.",
+            ),
+        ),
     )
-    #: Pods that a plugin signs alike get the same answers from its Filter and Score on a node,
-    #: until that node, its pods or any node object changes. None: the answers depend on more.
-    SIGN = ExtensionPoint("", "Sign", (Method("sign_pod", ("pod",)),))
+    SIGN = ExtensionPoint(
+        "",
+        "Sign",
+        "Lets identical pods share answers. Pods with equal signatures get the same answers from "
+        "the plugin's Filter and Score on a node, until that node, its pods or any node object "
+        "changes.",
+        (
+            Method(
+                "sign_pod",
+                ("pod",),
+                "any hashable value, or `None`",
+                "Return the parts of the pod that the plugin's answers depend on; `None` if they "
+                "depend on more than the pod and the node.",
+            ),
+        ),
+    )
 
     @property
     def key(self) -> str:
@@ -127,6 +348,15 @@ METHODS: dict[str, tuple[Point, Method]] = {
     for point in Point
     for method in (*point.value.methods, *point.value.extensions)
 }
+
+
+def takes_all(method: Method, function: Callable[..., object], *first: str) -> bool:
+    """Return whether a function takes all parameters of a method, after the arguments `first`."""
+    try:
+        inspect.signature(function).bind(*first, *method.parameters)
+    except TypeError:
+        return False
+    return True
 
 
 def points_of(plugin: type) -> frozenset[Point]:

@@ -87,7 +87,7 @@ def _check_score_forms(
         return
     again = step.vector(state, pod, feasible)
     case.compare_scores(REPEATABLE, names, raw, _listed(again, len(names)), _AGAIN)
-    if type(again) is int and step.normalize is not None:
+    if type(again) is int and step.normalize is not None and not step.normalizes_with_nodes:
         many = step.normalize(state, pod, np.array(raw, dtype=np.int64)).tolist()
         one = step.normalize(state, pod, np.array([again], dtype=np.int64)).tolist()
         case.compare_scores(ALIKE, names, many, one * len(names), _ALIKE)

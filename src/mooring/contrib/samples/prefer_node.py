@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
 from mooring import MAX_NODE_SCORE, CycleState, NodeInfo, Nodes, Plugin, Status
 from mooring.api import Pod, ResourceList, milli_value, value
+from mooring.typing import Scores
 
 log = logging.getLogger(__name__)
 
@@ -73,14 +72,7 @@ class PreferNode(Plugin):
         )
         return score
 
-    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> npt.NDArray[np.int64]:
-        """Score all nodes one by one, and keep their names: NormalizeScore logs them."""
-        state.write(self.name, tuple(nodes.names))
-        return np.array([self.score(state, pod, info) for info in nodes.infos()], dtype=np.int64)
-
-    def normalize_score(
-        self, state: CycleState, pod: Pod, scores: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.int64]:
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Scores, nodes: Nodes) -> Scores:
         """Stretch the scores over 0 to 100; where all are the same, leave them."""
         lowest, highest = int(scores.min()), int(scores.max())
         log.log(_V4, "Score range for pod %s: [%d, %d]", pod.key, lowest, highest)
@@ -88,7 +80,7 @@ class PreferNode(Plugin):
             log.log(_V4, "No need to normalize scores as all nodes have the same score")
             return scores
         normalized = MAX_NODE_SCORE * (scores - lowest) // (highest - lowest)
-        named = list(zip(state.get(self.name, ()), normalized.tolist(), strict=False))
+        named = list(zip(nodes.names, normalized.tolist(), strict=True))
         for name, score in named:
             log.log(_V4, "Normalized score for node %s:%d", name, score)
         log.log(_V3, "Final scores for pod %s", pod.key)

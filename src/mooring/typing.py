@@ -1,0 +1,28 @@
+"""The array types of the plugin contract: what vector methods take and return.
+
+A plugin annotates its vector form with them::
+
+    from mooring.typing import Mask, Scores
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores: ...
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+#: One bool per node, for example the nodes that `filter_nodes` refuses.
+Mask = npt.NDArray[np.bool_]
+
+#: One int64 per node: amounts (millicores, bytes, counts) and scores.
+Ints = npt.NDArray[np.int64]
+
+#: One score per node, in the order of the nodes that were asked about.
+Scores = Ints
+
+#: One float64 per node.
+Floats = npt.NDArray[np.float64]
+
+#: One small integer per node: an index into the distinct values of a label, taint set or zone.
+Codes = npt.NDArray[np.int32]
