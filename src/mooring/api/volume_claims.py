@@ -1,10 +1,10 @@
-"""What the volume plugins ask of claims, volumes and classes alone."""
+"""Claims, persistent volumes and storage classes: what can be read off the objects alone."""
 
 # component-helpers: storage/volume/helpers.go, pv_helpers.go, storage/ephemeral/ephemeral.go
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -16,7 +16,6 @@ from mooring.api import (
     StorageClass,
     Volume,
 )
-from mooring.framework.listers import Lister
 
 BETA_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
 #: The binding of a claim is complete.
@@ -68,12 +67,12 @@ def volume_class(volume: PersistentVolume) -> str:
 
 
 def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
-    """Tell whether the controller has finished binding a claim."""
+    """Return whether the controller has finished binding a claim."""
     return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations
 
 
 def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Tell whether a volume is bound or pre-bound to a claim; a UID counts where it is given."""
+    """Return whether a volume is bound or pre-bound to a claim; a UID counts where it is given."""
     reference = volume.spec.claim_ref
     return (
         reference is not None
@@ -118,13 +117,15 @@ def select_node(claim: PersistentVolumeClaim, node_name: str) -> PersistentVolum
     return msgspec.structs.replace(claim, metadata=metadata)
 
 
-def is_delay_binding(claim: PersistentVolumeClaim, classes: Lister[StorageClass]) -> bool | str:
-    """Tell whether a claim is bound only when a pod uses it; a text where that cannot be told.
+def is_delay_binding(
+    claim: PersistentVolumeClaim, get_class: Callable[[str], StorageClass | None]
+) -> bool | str:
+    """Return whether a claim is bound only when a pod uses it, or a text if that is unknown.
 
     A class that does not exist binds at once.
     """
     name = claim_class(claim)
-    storage_class = classes.get(name) if name else None
+    storage_class = get_class(name) if name else None
     if storage_class is None:
         return False
     if storage_class.volume_binding_mode is None:
@@ -160,7 +161,7 @@ def not_created_for(pod: Pod, claim: PersistentVolumeClaim) -> str:
 
 
 def has_claims(pod: Pod) -> bool:
-    """Tell whether a pod has volumes by way of a claim."""
+    """Return whether a pod has volumes by way of a claim."""
     return any(
         volume.persistent_volume_claim is not None or volume.ephemeral is not None
         for volume in pod.spec.volumes

@@ -4,16 +4,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mooring.apiserver import limits, quota, refusals
 from mooring.apiserver.auth import escalation
 from mooring.apiserver.http import RequestUser
 from mooring.apiserver.refusals import Refusal
 from mooring.apiserver.server_state import ServerState
-
-if TYPE_CHECKING:
-    from mooring.apiserver.writing import Write
+from mooring.apiserver.write import Write
 
 Object = dict[str, Any]
 

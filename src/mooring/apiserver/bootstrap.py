@@ -17,6 +17,7 @@ from mooring.apiserver.request_paths import RequestInfo
 from mooring.apiserver.resource_store import key_of
 from mooring.apiserver.schema.canonical import canonical
 from mooring.apiserver.server_state import ServerState
+from mooring.apiserver.write import Write
 
 Object = dict[str, Any]
 
@@ -99,6 +100,6 @@ def ensure(cluster: ServerState, group: str, version: str, resource: str, obj: O
         return
     request = ApiRequest("POST", "", {}, {"user-agent": "kube-apiserver"}, user=_SYSTEM)
     info = RequestInfo("create", "", group, version, resource, namespace=namespace)
-    write = writing.Write(cluster, request, info, served, WriteOptions(manager="kube-apiserver"))
+    write = Write(cluster, request, info, served, WriteOptions(manager="kube-apiserver"))
     full = {**obj, "apiVersion": served.group_version, "kind": served.kind}
     writing.create(write, canonical(served.type, full))

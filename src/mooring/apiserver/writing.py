@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from mooring.apiserver import (
@@ -18,7 +17,6 @@ from mooring.apiserver import (
     strategies,
     version_conversion,
 )
-from mooring.apiserver.bodies import WriteOptions
 from mooring.apiserver.http import ApiRequest, ApiResponse
 from mooring.apiserver.patch import apply as applying
 from mooring.apiserver.patch import managed, patching
@@ -30,6 +28,7 @@ from mooring.apiserver.schema import canonical
 from mooring.apiserver.schema.structural import decode_custom
 from mooring.apiserver.server_state import ServerState
 from mooring.apiserver.validation.warnings import custom_warnings, warnings
+from mooring.apiserver.write import Write
 
 Object = dict[str, Any]
 
@@ -44,61 +43,6 @@ ATTEMPTS = 8
 _CREATE_ON_UPDATE = frozenset({"/events", "/endpoints", "coordination.k8s.io/leases"})
 
 
-@dataclass(slots=True)
-class Write:
-    """Hold one write while it is under way."""
-
-    cluster: ServerState
-    request: ApiRequest
-    info: RequestInfo
-    served: Served
-    options: WriteOptions
-
-    @property
-    def subresource(self) -> str:
-        """Return the part of the object that is written, "" for the whole."""
-        return self.info.subresource
-
-    @property
-    def manager(self) -> str:
-        """Return who writes, for managedFields."""
-        agent = self.request.headers.get("user-agent", "")
-        return self.options.manager or managed.manager_from_user_agent(agent)
-
-    def track(self, live: Object | None, obj: Object) -> None:
-        """Record in an object who made it what it is."""
-        served = self.served
-        if served.type is None:
-            return
-        shown = version_conversion.to_served(served, obj)
-        managed.update_managers(
-            served.type,
-            version_conversion.to_served(served, live) if live is not None else None,
-            shown,
-            manager=self.manager,
-            version=served.group_version,
-            now=self.cluster.timestamp(),
-            subresource=self.subresource,
-            reset=strategies.reset_fields(served, self.subresource),
-        )
-        obj["metadata"] = shown["metadata"]
-
-    def warn(self, obj: Object, old: Object | None = None) -> None:
-        """Collect what there is to warn about in an object that is valid."""
-        if self.subresource:
-            return
-        if self.served.custom is not None:
-            self.options.warnings += custom_warnings(obj, old)
-        else:
-            self.options.warnings += warnings(obj["apiVersion"], obj["kind"], obj, old)
-
-    def respond(self, obj: Object, code: int) -> ApiResponse:
-        """Answer with the object."""
-        response = rendering.respond(self.cluster, self.request, self.served, obj, code)
-        response.warnings = self.options.warnings
-        return response
-
-
 def create_one(
     cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
 ) -> ApiResponse:
@@ -108,13 +52,13 @@ def create_one(
     _place(write, obj)
     if info.name and obj["metadata"].get("name") not in (None, "", info.name):
         raise refusals.bad_request(NAME_MISMATCH.format(obj["metadata"].get("name"), info.name))
-    return write.respond(create(write, obj).object, 201)
+    return _respond(write, create(write, obj).object, 201)
 
 
 def create(write: Write, obj: Object) -> Stored:
     """Default and store a decoded object."""
     strategies.default(write.served, obj)
-    write.track(None, obj)
+    track(write, None, obj)
     return insert(write, obj)
 
 
@@ -150,7 +94,7 @@ def insert(write: Write, obj: Object) -> Stored:
     with _warned(write):
         strategies.prepare_create(cluster, served, obj, dry_run=write.options.dry_run)
         strategies.check_create(cluster, served, obj)
-    write.warn(obj)
+    _warn(write, obj)
     charges = _admit(write, obj)
     for attempt in range(ATTEMPTS):
         key = key_of(metadata.get("namespace", ""), metadata["name"])
@@ -205,14 +149,14 @@ def update_one(
     strategies.default(served, obj)
     live = cluster.store.get(served.store, key_of(info.namespace, info.name))
     if live is None and served.store in _CREATE_ON_UPDATE and not info.subresource:
-        write.track(None, obj)
-        return write.respond(insert(write, obj).object, 201)
+        track(write, None, obj)
+        return _respond(write, insert(write, obj).object, 201)
     if live is None:
         raise refusals.not_found(served.name, served.group, info.name)
     # What the strategy takes from the stored object must not count as the manager's doing.
     _preconditions(write, live.object, obj)
-    write.track(live.object, obj)
-    return write.respond(replace(write, live, obj), 200)
+    track(write, live.object, obj)
+    return _respond(write, replace(write, live, obj), 200)
 
 
 _STORAGE = {
@@ -294,7 +238,7 @@ def replace(write: Write, live: Stored, obj: Object) -> Object:
     with _warned(write):
         strategies.prepare_update(cluster, served, obj, old, write.subresource)
         strategies.check_update(cluster, served, obj, old, write.subresource)
-    write.warn(obj, old)
+    _warn(write, obj, old)
     charges = _admit(write, obj, old)
     if _same(old, obj):
         return old
@@ -349,7 +293,9 @@ def patch_one(
         strategies.kept_fields(shown, info.subresource),
     )
     write.options.warnings += errors
-    return write.respond(_patched(write, live, version_conversion.to_stored(served, patched)), 200)
+    return _respond(
+        write, _patched(write, live, version_conversion.to_stored(served, patched)), 200
+    )
 
 
 def _patched(write: Write, live: Stored, obj: Object) -> Object:
@@ -362,7 +308,7 @@ def _patched(write: Write, live: Stored, obj: Object) -> Object:
         raise refusals.bad_request(NAMESPACE_MISMATCH)
     _preconditions(write, there, obj)
     strategies.default(served, obj)
-    write.track(there, obj)
+    track(write, there, obj)
     return replace(write, live, obj)
 
 
@@ -400,9 +346,9 @@ def _apply(write: Write) -> ApiResponse:
     strategies.default(served, obj)
     applying.finish_apply(obj, applied.managers)
     if live is None:
-        return write.respond(insert(write, obj).object, 201)
+        return _respond(write, insert(write, obj).object, 201)
     _preconditions(write, live.object, obj)
-    return write.respond(replace(write, live, obj), 200)
+    return _respond(write, replace(write, live, obj), 200)
 
 
 Change = Callable[[Object], None]
@@ -412,5 +358,41 @@ def change(write: Write, live: Stored, edit: Change) -> Object:
     """Change a stored object by a function that edits a copy of it."""
     obj = deleting.copy_of(live.object)
     edit(obj)
-    write.track(live.object, obj)
+    track(write, live.object, obj)
     return replace(write, live, obj)
+
+
+def track(write: Write, live: Object | None, obj: Object) -> None:
+    """Record in an object who made it what it is."""
+    served = write.served
+    if served.type is None:
+        return
+    shown = version_conversion.to_served(served, obj)
+    managed.update_managers(
+        served.type,
+        version_conversion.to_served(served, live) if live is not None else None,
+        shown,
+        manager=write.manager,
+        version=served.group_version,
+        now=write.cluster.timestamp(),
+        subresource=write.subresource,
+        reset=strategies.reset_fields(served, write.subresource),
+    )
+    obj["metadata"] = shown["metadata"]
+
+
+def _warn(write: Write, obj: Object, old: Object | None = None) -> None:
+    """Collect what there is to warn about in an object that is valid."""
+    if write.subresource:
+        return
+    if write.served.custom is not None:
+        write.options.warnings += custom_warnings(obj, old)
+    else:
+        write.options.warnings += warnings(obj["apiVersion"], obj["kind"], obj, old)
+
+
+def _respond(write: Write, obj: Object, code: int) -> ApiResponse:
+    """Answer with the object."""
+    response = rendering.respond(write.cluster, write.request, write.served, obj, code)
+    response.warnings = write.options.warnings
+    return response

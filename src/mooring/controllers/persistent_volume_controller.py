@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from mooring.api import CSINode, Node, PersistentVolume, PersistentVolumeClaim, StorageClass
 from mooring.api import volume_claims as claims_of
+from mooring.api.volume_matching import find_candidates
 from mooring.controllers.component_events import NORMAL
 from mooring.controllers.controlled_kinds import CLAIMS, VOLUMES
 from mooring.controllers.controller import Controller, ControllerContext, itself
@@ -15,7 +16,6 @@ from mooring.controllers.provisioning import PROVISIONED_BY, new_volume
 from mooring.controllers.work_queue import Key
 from mooring.controllers.writer import Object
 from mooring.errors import ApiError
-from mooring.plugins.volumes.matching import find_candidates
 
 PROVISIONER = "volume.kubernetes.io/storage-provisioner"
 _BETA_PROVISIONER = "volume.beta.kubernetes.io/storage-provisioner"
@@ -78,7 +78,7 @@ class PersistentVolumeController(Controller):
             return
         found = find_candidates(claim, self._volumes)
         prebound = [one for one in found.bound if one.spec.claim_ref is not None]
-        delayed = claims_of.is_delay_binding(claim, self._classes) is True
+        delayed = claims_of.is_delay_binding(claim, self._classes.get) is True
         selected = claims_of.SELECTED_NODE in claim.metadata.annotations
         if prebound:
             await self._bind(claim, prebound[0])

@@ -17,6 +17,7 @@ from mooring.apiserver.request_paths import RequestInfo
 from mooring.apiserver.resource_store import Stored
 from mooring.apiserver.resource_table import Served
 from mooring.apiserver.server_state import ServerState
+from mooring.apiserver.write import Write
 
 Object = dict[str, Any]
 
@@ -84,9 +85,9 @@ def _store(
         raise refusals.invalid("Scale", "autoscaling", info.name, [problem])
     obj = copy_of(live.object)
     _put(obj, _paths(served)[0], replicas)
-    write = writing.Write(cluster, request, info, served, how)
+    write = Write(cluster, request, info, served, how)
     # The strategy sees a change of the whole object; only the tracking knows of the scale.
-    write.track(live.object, obj)
+    writing.track(write, live.object, obj)
     info.subresource = ""
     changed = writing.replace(write, live, obj)
     response = _respond(cluster, request, _scale(served, changed), 200)

@@ -24,16 +24,17 @@ from mooring.api import (
 )
 from mooring.api import volume_claims as claims
 from mooring.api.quantity import value
+from mooring.api.volume_matching import find_candidates, requested_nanos
 from mooring.errors import ObjectError
 from mooring.framework.columns import Ints, Mask
 from mooring.framework.handle import Handle
+from mooring.plugins.volumes.affinities import Affinities
 from mooring.plugins.volumes.assumed import AssumedObjects
 from mooring.plugins.volumes.csi_translation import (
     TranslationError,
     plugin_of,
     translated_affinity,
 )
-from mooring.plugins.volumes.matching import Affinities, find_candidates, requested_nanos
 from mooring.plugins.volumes.pod_volume_claims import (
     Binding,
     PodVolumeClaims,

@@ -98,7 +98,7 @@ def sort_claims(
         if claims.is_fully_bound(claim):
             found.bound.append(claim)
             continue
-        delayed = claims.is_delay_binding(claim, classes)
+        delayed = claims.is_delay_binding(claim, classes.get)
         if isinstance(delayed, str):
             return delayed
         if delayed and not claim.spec.volume_name:

@@ -1,12 +1,13 @@
+"""Which persistent volumes suit a claim."""
+
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
 
-from mooring.plugins.volumes.matching import Affinities, find_candidates
-from mooring.plugins.volumes.reachability import EVERYWHERE, NOWHERE
-from tests.plugins.volumes.storage import capacity, claim, in_label, volume
+from mooring.api.volume_matching import find_candidates
+from tests.plugins.volumes.storage import claim, volume
 
 MINE = {"claimRef": {"namespace": "default", "name": "c"}}
 THEIRS = {"claimRef": {"namespace": "default", "name": "d"}}
@@ -64,17 +65,3 @@ def test_a_volume_bound_to_the_claim_need_not_be_available() -> None:
     assert _names(candidates.bound) == ["v"]
     small = volume("v", "1Mi", phase="Bound", **MINE)
     assert not find_candidates(claim("c"), [small]).bound
-
-
-def test_an_affinity_is_parsed_once_and_again_where_it_changed() -> None:
-    affinities = Affinities()
-    found = volume("v", affinity=in_label("zone", "a"))
-    first = affinities.of(found)
-    assert affinities.of(found) is first
-    assert affinities.of(volume("v", affinity=in_label("zone", "b"))) != first
-    assert affinities.of(volume("v")) == EVERYWHERE
-    storage = capacity("v", "c", "1", {"zone": "a"})
-    assert affinities.of_capacity(storage) == first
-    assert affinities.of_capacity(storage) is affinities.of_capacity(storage)
-    assert affinities.of_capacity(capacity("v", "c", "1", {})) == EVERYWHERE
-    assert affinities.of_capacity(capacity("v", "c", "1", None)) == NOWHERE

@@ -1,4 +1,4 @@
-"""Which volumes a claim could be bound to, whatever the node."""
+"""Which persistent volumes a claim can be bound to, whatever the node."""
 
 # component-helpers: storage/volume/pv_helpers.go (FindMatchingVolume)
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from mooring.api import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, Selector
+from mooring.api import PersistentVolume, PersistentVolumeClaim, Selector
 from mooring.api.quantity import parse_nanos
 from mooring.api.volume_claims import (
     FILESYSTEM,
@@ -17,7 +17,6 @@ from mooring.api.volume_claims import (
     is_bound_to,
     volume_class,
 )
-from mooring.plugins.volumes.reachability import EVERYWHERE, Terms, access_terms, selector_terms
 
 _AVAILABLE = "Available"
 
@@ -81,39 +80,3 @@ def find_candidates(
             free.append((size, volume.metadata.name, volume))
     free.sort(key=lambda found: found[:2])
     return MatchingVolumes(tuple(bound), tuple(volume for _, _, volume in free))
-
-
-class Affinities:
-    """Parse where things can be reached from, each once. Owned by one plugin."""
-
-    #: Above this many the memo starts over.
-    _LIMIT = 65536
-
-    def __init__(self) -> None:
-        self._parsed: dict[str, tuple[object, Terms]] = {}
-
-    def of(self, volume: PersistentVolume) -> Terms:
-        """Return from where a volume can be reached."""
-        affinity = volume.spec.node_affinity
-        if affinity is None or affinity.required is None:
-            return EVERYWHERE
-        found = self._parsed.get(volume.metadata.name)
-        if found is None or found[0] is not affinity:
-            found = self._remember(
-                volume.metadata.name, affinity, selector_terms(affinity.required)
-            )
-        return found[1]
-
-    def of_capacity(self, capacity: CSIStorageCapacity) -> Terms:
-        """Return from where storage can be used."""
-        # A volume's name has no slash, so the two do not meet in the memo.
-        found = self._parsed.get(capacity.key)
-        if found is None or found[0] is not capacity.node_topology:
-            found = self._remember(capacity.key, capacity.node_topology, access_terms(capacity))
-        return found[1]
-
-    def _remember(self, key: str, of: object, terms: Terms) -> tuple[object, Terms]:
-        if len(self._parsed) >= self._LIMIT:
-            self._parsed.clear()
-        self._parsed[key] = (of, terms)
-        return of, terms
