@@ -20,6 +20,7 @@ from typing import Any
 
 from mooring.errors import PluginError
 from mooring.framework.plugin import Plugin
+from mooring.framework.plugin_errors import raise_if_external
 from mooring.framework.points import METHODS, Method, Point, points_of, takes_all
 from mooring.observe.files import locate
 
@@ -86,7 +87,8 @@ def default_registry(plugins: Iterable[type[Plugin]] = ()) -> Registry:
 def _load_entry(entry: importlib.metadata.EntryPoint) -> Any:
     try:
         return entry.load()
-    except Exception as error:
+    except BaseException as error:
+        raise_if_external(error)
         raise PluginError(
             f"entry point {entry.name} ({entry.value}) does not load: {error!r}", plugin=entry.name
         ) from error
@@ -111,7 +113,8 @@ def load_plugin(reference: str) -> type[Plugin]:
         )
     except PluginError:
         raise
-    except Exception as error:
+    except BaseException as error:
+        raise_if_external(error)
         raise PluginError(
             f"--plugin {reference}: {where} does not load: {error!r}", plugin=reference
         ) from error

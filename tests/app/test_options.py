@@ -83,6 +83,10 @@ def test_flags_reach_the_settings() -> None:
             "--secure-port -1 must be between 0 and 65535, inclusive. "
             "0 for turning off secure port",
         ),
+        (
+            ["--livez-scheduling-cycle-timeout=0"],
+            "--livez-scheduling-cycle-timeout 0s must be greater than 0",
+        ),
         (["--feature-gates=Foo=true"], "unrecognized feature gate: Foo"),
         (["--feature-gates=Foo"], "missing bool value for Foo"),
         (

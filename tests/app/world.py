@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from mooring.api import Node, Pod
-from mooring.config.load import default_config
+from mooring.config.load import default_config, load_config_data
 from mooring.errors import ApiError
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
@@ -97,9 +97,14 @@ class Events:
 
 
 class World:
-    """A scheduler with its surroundings."""
+    """A scheduler with all it works with; `profiles` are others than the default."""
 
-    def __init__(self, *plugins: type[Plugin], gates: dict[str, bool] | None = None) -> None:
+    def __init__(
+        self,
+        *plugins: type[Plugin],
+        gates: dict[str, bool] | None = None,
+        profiles: Sequence[dict[str, Any]] = (),
+    ) -> None:
         self.clock = VirtualClock(1_700_000_000.0)
         self.informers = Informers()
         self.pods: Store[Pod] = self.informers.lister(Pod)
@@ -107,12 +112,25 @@ class World:
         self.client = Client(self.pods)
         self.events = Events()
         registry, features = default_registry(plugins), FeatureGates(gates or {})
-        self.scheduler = Scheduler(
-            default_config(
+        config = (
+            load_config_data(
+                {
+                    "apiVersion": "kubescheduler.config.k8s.io/v1",
+                    "kind": "KubeSchedulerConfiguration",
+                    "profiles": list(profiles),
+                },
+                registry=registry,
+                feature_gates=features,
+            )
+            if profiles
+            else default_config(
                 registry=registry,
                 feature_gates=features,
                 enabled=[plugin.name for plugin in plugins],
-            ),
+            )
+        )
+        self.scheduler = Scheduler(
+            config,
             client=self.client,  # type: ignore[arg-type]
             informers=self.informers,
             registry=registry,

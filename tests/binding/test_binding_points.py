@@ -63,10 +63,11 @@ def test_all_permit_plugins_are_asked_and_waits_add_up() -> None:
     made = profile(
         plugin("A", permit=lambda *_: Status.wait(5, "a")),
         plugin("B", permit=lambda *_: None),
+        plugin("NaN", permit=lambda *_: Status.wait(float("nan"))),
         plugin("C", permit=lambda *_: Status.wait(5000, "c")),
     )
     waits, status = run_permit(made, CycleState(), POD, "n1")
-    assert waits == {"A": 5, "C": 900}
+    assert waits == {"A": 5, "NaN": 900, "C": 900}
     assert status is not None and status.is_wait
     assert status.reasons == (
         "c",

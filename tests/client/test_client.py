@@ -9,7 +9,7 @@ import pytest
 
 from mooring.api import CustomResource, Node, ObjectMeta, Pod, ResourceClaim
 from mooring.client.client import APPLY, JSON_PATCH, MERGE, STRATEGIC, Client
-from mooring.client.protobuf import PROTOBUF, with_finalizer
+from mooring.client.protobuf import PROTOBUF
 from mooring.client.rate_limit import RateLimit
 from mooring.client.resources import ListOptions
 from mooring.client.transport import JSON
@@ -191,37 +191,67 @@ async def test_a_watch_that_is_refused_raises() -> None:
     assert raised.value.is_gone
 
 
-@pytest.mark.parametrize("status", [409, 403])
+#: An object as the server keeps it: runtime.Unknown whose field 2 (0x12) is the object.
+KEPT = b"k8s\x00\x12\x03abc"
+#: The same with metadata (0x0a) appended: a finalizer (0x72), a uid (0x2a), a version (0x32).
+KEPT_AND_FINALIZER = b"k8s\x00\x12\x10abc\x0a\x0b\x72\x03x/y\x2a\x01u\x32\x017"
+FINALIZED = {"metadata": {"name": "c", "finalizers": ["x/y"]}}
+IMMUTABLE = answer(422, failure(422, "Invalid", "field is immutable"))
+
+
+async def test_a_finalizer_is_added_to_the_very_object_that_was_read() -> None:
+    client, transport, _ = make(answer(200, FINALIZED))
+    written = await client.add_finalizer(CLAIM, "x/y")
+    assert written.metadata.finalizers == ("x/y",)
+    (patch,) = transport.asked
+    assert patch.method == "PATCH"
+    assert msgspec.json.decode(patch.body) == {
+        "metadata": {"uid": "u", "resourceVersion": "7", "finalizers": ["x/y"]}
+    }
+
+
+async def test_an_object_that_was_never_read_gets_a_finalizer_without_a_precondition() -> None:
+    client, transport, _ = make(answer(200, FINALIZED))
+    made = ResourceClaim(metadata=ObjectMeta(name="c", namespace="team"))
+    await client.add_finalizer(made, "x/y")
+    (patch,) = transport.asked
+    assert msgspec.json.decode(patch.body) == {"metadata": {"finalizers": ["x/y"]}}
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"), [(409, "Conflict"), (403, "Forbidden"), (404, "NotFound")]
+)
 async def test_a_finalizer_that_is_refused_for_another_reason_is_not_tried_again(
-    status: int,
+    status: int, reason: str
 ) -> None:
-    client, transport, _ = make(answer(status, failure(status, "Conflict")))
-    with pytest.raises(ApiError):
+    # A second or third request would succeed.
+    again = (answer(200, KEPT), answer(200, FINALIZED))
+    client, transport, _ = make(answer(status, failure(status, reason)), *again)
+    with pytest.raises(ApiError) as raised:
         await client.add_finalizer(CLAIM, "x/y")
-    assert len(transport.asked) == 1
+    assert raised.value.status == status
+    assert [request.method for request in transport.asked] == ["PATCH"]
 
 
 async def test_an_object_that_no_patch_leaves_alone_is_sent_back_as_it_is_kept() -> None:
-    kept = b"k8s\x00\x12\x03abc"
-    done = {"metadata": {"name": "c", "finalizers": ["x/y"]}}
-    invalid = answer(422, failure(422, "Invalid", "field is immutable"))
-    client, transport, _ = make(invalid, answer(200, kept), answer(200, done))
+    client, transport, _ = make(IMMUTABLE, answer(200, KEPT), answer(200, FINALIZED))
     written = await client.add_finalizer(CLAIM, "x/y")
     assert written.metadata.finalizers == ("x/y",)
     patch, read, put = transport.asked
     assert msgspec.json.decode(patch.body) == {
         "metadata": {"uid": "u", "resourceVersion": "7", "finalizers": ["x/y"]}
     }
-    assert (read.method, read.accept) == ("GET", PROTOBUF)
-    assert (put.method, put.target, put.content_type) == ("PUT", read.target, PROTOBUF)
-    assert put.body == with_finalizer(kept, "x/y", uid="u", resource_version="7")
+    assert (read.method, read.target, read.accept) == ("GET", patch.target, PROTOBUF)
+    assert (put.method, put.target, put.content_type) == ("PUT", patch.target, PROTOBUF)
+    assert put.body == KEPT_AND_FINALIZER
 
 
 async def test_where_nothing_is_kept_as_protobuf_the_refusal_stands() -> None:
-    invalid = answer(422, failure(422, "Invalid", "field is immutable"))
-    client, _, _ = make(invalid, answer(200, {"kind": "ResourceClaim"}))
+    kept = answer(200, {"kind": "ResourceClaim"})
+    client, transport, _ = make(IMMUTABLE, kept, answer(200, FINALIZED))
     with pytest.raises(ApiError, match="field is immutable"):
         await client.add_finalizer(CLAIM, "x/y")
+    assert [request.method for request in transport.asked] == ["PATCH", "GET"]
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,18 @@ import numpy as np
 import pytest
 
 from mooring.api import Pod
+from mooring.config.load import LoadResult, load_config_data
 from mooring.cycle.profile_handle import ProfileHandle
+from mooring.framework.decision import Outcome
+from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
-from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.registry import default_registry
 from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin
+from tests.plugins.contested import CONTESTED, Contested
 
 CROWDED = Status.unschedulable("crowded")
 
@@ -145,9 +150,42 @@ def test_the_handle_offers_the_parts_of_the_scheduler() -> None:
     assert scheduler.activated == [FULL[0]]
 
 
-def test_plugins_of_all_profiles_share_what_one_made() -> None:
-    _, handle, _ = dry_run(NodeForm, *FULL)
-    made = handle.shared("mine", list)
-    other = ProfileHandle("other", handle._around)
-    assert other.shared("mine", list) is made
-    assert other.shared("another", list) is not made
+def two_profiles() -> LoadResult:
+    profiles = [{"schedulerName": name} for name in ("red", "blue")]
+    return load_config_data(
+        {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "profiles": profiles,
+        },
+        registry=default_registry(),
+        feature_gates=FeatureGates(),
+    )
+
+
+@pytest.mark.parametrize("wanted", CONTESTED, ids=lambda wanted: wanted.what)
+def test_what_a_pod_of_one_profile_has_reserved_is_taken_for_the_other_profiles(
+    wanted: Contested,
+) -> None:
+    scheduler = MemoryScheduler(wanted.objects, config=two_profiles())
+    red, blue = (scheduler.cluster.pods.get(name, "default") for name in ("red", "blue"))
+    assert red is not None and blue is not None
+    first = drive(scheduler.decide(red))
+    assert first.decision.outcome is Outcome.SCHEDULED
+    assert drive(scheduler.reserve(first))
+    second = drive(scheduler.decide(blue)).decision
+    assert second.outcome is Outcome.UNSCHEDULABLE
+    assert wanted.refusal in second.message
+
+
+def test_profiles_share_one_state_and_have_events_of_their_own() -> None:
+    scheduler = MemoryScheduler(config=two_profiles())
+    red, blue = (scheduler.profiles[name].handle for name in ("red", "blue"))
+    made = red.shared("mine", list)
+    assert blue.shared("mine", list) is made
+    assert blue.shared("another", list) is not made
+    assert (red.profile_name, blue.profile_name) == ("red", "blue")
+    for part in ("nominator", "client", "extenders", "metrics", "random", "clock", "features"):
+        assert getattr(red, part) is getattr(blue, part), part
+    assert red.snapshot is blue.snapshot
+    assert red.lister(Pod) is blue.lister(Pod)

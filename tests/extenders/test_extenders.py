@@ -8,7 +8,13 @@ import pytest
 
 from mooring.config import LoadResult, load_config_data
 from mooring.errors import ConfigError
-from mooring.extenders import Extenders, ignored_resources, with_extenders, with_ignored_resources
+from mooring.extenders import (
+    Extenders,
+    ignored_resources,
+    longest_wait,
+    with_extenders,
+    with_ignored_resources,
+)
 from mooring.plugins import BUILT_INS
 from mooring.registry import Registry
 from tests.extenders.webhooks import make_config
@@ -24,6 +30,34 @@ def test_ignorable_extenders_are_asked_last() -> None:
     names = [extender.name for extender in Extenders(configs)]
     assert names == ["http://b", "http://d", "http://a", "http://c"]
     assert len(Extenders()) == 0
+
+
+@pytest.mark.parametrize(
+    ("configs", "seconds"),
+    [
+        pytest.param([], 0, id="no extenders"),
+        pytest.param(
+            [{"filterVerb": "f", "httpTimeout": "30s"}], 60, id="filters, also the nominated node"
+        ),
+        pytest.param(
+            [{"filterVerb": "f", "prioritizeVerb": "p", "preemptVerb": "q", "httpTimeout": "30s"}],
+            90,
+            id="prioritizes or preempts in one cycle",
+        ),
+        pytest.param([{"bindVerb": "b", "httpTimeout": "30s"}], 0, id="binds outside of the cycle"),
+        pytest.param([{"filterVerb": "f"}], 10, id="without a timeout of its own"),
+        pytest.param(
+            [{"filterVerb": "f", "httpTimeout": "-1s"}], 0, id="without any, which sets no limit"
+        ),
+        pytest.param(
+            [{"filterVerb": "f", "httpTimeout": "30s"}, {"preemptVerb": "q", "httpTimeout": "7s"}],
+            67,
+            id="one after the other",
+        ),
+    ],
+)
+def test_how_long_a_cycle_may_wait(configs: list[dict[str, Any]], seconds: float) -> None:
+    assert longest_wait([make_config(urlPrefix="http://a", **one) for one in configs]) == seconds
 
 
 def test_an_extender_that_cannot_be_built_is_named() -> None:

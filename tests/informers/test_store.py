@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -113,6 +114,44 @@ def test_every_handler_is_told_though_one_fails() -> None:
     with pytest.raises(RuntimeError, match="a bug"):
         store.replace([versioned("a", "1"), versioned("b", "1")])
     assert told == ["a", "b"]
+
+
+@pytest.mark.parametrize("kind", [SystemExit, GeneratorExit, asyncio.CancelledError])
+def test_whatever_a_handler_raises_the_others_are_told(kind: type[BaseException]) -> None:
+    store: Store[Pod] = Store()
+
+    def fail(_: Pod) -> None:
+        raise kind("a bug")
+
+    told: list[str] = []
+    store.add_handler(Handler(on_add=fail))
+    store.add_handler(Handler(on_add=lambda new: told.append(new.name)))
+    with pytest.raises(RuntimeError, match=f"a handler raised {kind.__name__}: a bug"):
+        store.add(versioned("a", "1"))
+    assert told == ["a"]
+
+
+@pytest.mark.parametrize("kind", [KeyError, SystemExit])
+def test_an_index_that_fails_finds_nothing_and_stops_nobody(
+    kind: type[BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    store: Store[Pod] = Store()
+
+    def keys(pod: Pod) -> list[str]:
+        if pod.name == "bad":
+            raise kind("a bug")
+        return ["found"]
+
+    told: list[str] = []
+    store.add_index("app", keys)
+    store.add_handler(Handler(on_add=lambda new: told.append(new.name)))
+    store.add(versioned("bad", "1"))
+    store.add(versioned("good", "1"))
+    assert told == ["bad", "good"]
+    assert names(store.by_index("app", "found")) == ["good"]
+    assert "An index failed; it does not find the object" in caplog.messages
+    store.delete("bad")
+    assert names(store.list()) == ["good"]
 
 
 def test_a_handler_added_by_a_handler_is_told_once() -> None:

@@ -6,6 +6,7 @@ attempt only.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -15,6 +16,11 @@ from mooring import ActionType, ClusterEvent, EventResource, Nominate, Plugin, P
 
 REFUSED = "{} refused at {}"
 BROKEN = "{} broke at {}"
+#: Exceptions that are not of the kind Exception, by name.
+LEAVING = {
+    kind.__name__: kind
+    for kind in (SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError)
+}
 
 
 class First(Plugin):
@@ -100,6 +106,8 @@ class First(Plugin):
                 return Status.error(BROKEN.format(self.name, point))
             case "raise":
                 raise ValueError(BROKEN.format(self.name, point))
+            case "leave":
+                raise LEAVING[what](BROKEN.format(self.name, point))
             case "wait":
                 return Status.wait(float(what))
             case "skip":

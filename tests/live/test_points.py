@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from tests.live.recording import LEAVING
 from tests.live.running import (
     Journal,
     Mooring,
@@ -286,6 +287,12 @@ CASES = [
     *faults("pre_bind", "PreBind", unreserved=True),
     late_refusal("bind"),
     *faults("bind", "Bind", unreserved=True),
+]
+CASES += [
+    replace(case, how=f"leave {kind}", message=case.message.replace("ValueError", kind))
+    for case in CASES
+    if case.how == "raise"
+    for kind in LEAVING
 ]
 
 

@@ -14,6 +14,7 @@ from mooring.errors import ApiError
 from mooring.framework.decision import Decision
 from mooring.queue.queued_pod_info import Place
 from tests.app.world import World, make_node, make_pod
+from tests.plugins.contested import CONTESTED, Contested
 
 NO_ROOM = "0/1 nodes are available: 1 {}."
 
@@ -43,6 +44,21 @@ async def test_a_pod_goes_from_the_queue_to_its_node() -> None:
     assert [info.pod.spec.node_name for info in world.scheduler.cache.pods] == ["n"]
     assert not world.scheduler.cache.is_assumed(pod.metadata.uid)
     assert world.queued(pod) is None
+
+
+@pytest.mark.parametrize("wanted", CONTESTED, ids=lambda wanted: wanted.what)
+async def test_two_profiles_do_not_give_one_thing_to_two_pods(wanted: Contested) -> None:
+    world = World(profiles=[{"schedulerName": "red"}, {"schedulerName": "blue"}])
+    for one in wanted.objects:
+        world.informers.lister(type(one)).add(one)
+    # Both are tried before the binding cycle of either begins.
+    assert await world.scheduler.turn()
+    assert await world.scheduler.turn()
+    assert list(world.scheduler.cache.assumed) == ["default/red"]
+    (line,) = world.events.lines
+    assert line.startswith("blue: FailedScheduling: ")
+    assert wanted.refusal in line
+    await world.scheduler.stop()
 
 
 async def test_what_is_of_use_in_the_scheduling_cycle_alone_is_forgotten_then() -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.observe.clock import VirtualClock
 from mooring.serve.health import Answer, Check, Health, HealthMetrics, HealthPage
 
 
@@ -90,7 +89,7 @@ def test_results_are_counted(metrics: HealthMetrics) -> None:
 def test_readiness_waits_for_the_handlers_and_ends_with_the_shutdown(
     metrics: HealthMetrics,
 ) -> None:
-    health = Health(VirtualClock())
+    health = Health()
     ready = health.pages(metrics)[2]
     assert ready.all().status == 500
     problem = "internal server error: handlers are not fully synchronized\n"
@@ -104,7 +103,7 @@ def test_readiness_waits_for_the_handlers_and_ends_with_the_shutdown(
 
 def test_the_leader_election_is_asked_about_where_there_is_one(metrics: HealthMetrics) -> None:
     leader = Check("leaderElection", lambda: None)
-    pages = {page.name: page for page in Health(VirtualClock(), leader=leader).pages(metrics)}
+    pages = {page.name: page for page in Health(leader=leader).pages(metrics)}
     assert [check.name for check in pages["healthz"].checks] == ["leaderElection"]
     assert [check.name for check in pages["livez"].checks] == ["ping", "scheduling-loop"]
     assert [check.name for check in pages["readyz"].checks] == [
@@ -115,16 +114,13 @@ def test_the_leader_election_is_asked_about_where_there_is_one(metrics: HealthMe
 
 
 def test_a_scheduling_loop_that_stands_still_is_not_alive(metrics: HealthMetrics) -> None:
-    clock = VirtualClock()
-    health = Health(clock, loop_seconds=60)
+    problems: list[str | None] = [None]
+    health = Health(loop_problem=lambda: problems[-1])
     live = health.pages(metrics)[1]
-    clock.advance(1000)
-    assert live.all().status == 200, "it has not begun"
-    health.beat()
-    clock.advance(60)
     assert live.all().status == 200
-    clock.advance(1)
-    problem = "internal server error: the scheduling loop has stood still for 61 s\n"
+    problems.append("the scheduling loop has been blocked for 61 s")
+    assert live.all().status == 500
+    problem = "internal server error: the scheduling loop has been blocked for 61 s\n"
     assert live.one("scheduling-loop") == Answer(500, problem)
-    health.beat()
+    problems.append(None)
     assert live.all().status == 200

@@ -43,7 +43,7 @@ class World:
     """What the endpoints show, and may change."""
 
     def __init__(self) -> None:
-        self.health = Health(SystemClock())
+        self.health = Health()
         self.leads = True
         self.pods: list[Pod] = [make_pod("a", cpu="1")]
         self.verbosity = 0

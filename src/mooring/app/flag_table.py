@@ -427,6 +427,14 @@ MOORING = FlagGroup(
     "Mooring",
     (
         Flag(
+            "livez-scheduling-cycle-timeout",
+            DURATION,
+            Duration.from_seconds(60),
+            "How long a scheduling cycle may last, or a plugin block the scheduling loop, before "
+            "/livez fails. Raised to the sum of the timeouts of the requests to extenders that one "
+            "cycle may wait for.",
+        ),
+        Flag(
             "plugin",
             STRINGS,
             (),

@@ -15,22 +15,14 @@ class Lifecycle:
     """Bring a scheduler up, follow the cluster until it leads, and schedule until it is to end.
 
     `elect` begins an election, which is to call `lead` once the lease is held; without one the
-    scheduler leads at once. With `late`, nothing is listed before. `beat` runs while pods are
-    scheduled. Belongs to the scheduling loop.
+    scheduler leads at once. With `late`, nothing is listed before. Owned by the scheduling loop.
     """
 
     # kube-scheduler: cmd/kube-scheduler/app/server.go (Run)
 
-    def __init__(
-        self,
-        *,
-        elect: Callable[[], None] | None = None,
-        late: bool = False,
-        beat: Work | None = None,
-    ) -> None:
+    def __init__(self, *, elect: Callable[[], None] | None = None, late: bool = False) -> None:
         self._elect = elect
         self._late = late and elect is not None
-        self._beat = beat
         self._leading = asyncio.Event()
         self._stopping = asyncio.Event()
         #: Whether it ends because the lease is lost: another scheduler may be at work already.
@@ -70,12 +62,7 @@ class Lifecycle:
         if self._late and not await self._during(sync()):
             return
         self._leading.set()
-        beating = None if self._beat is None else asyncio.create_task(self._beat())
-        try:
-            await self._during(scheduler.run())
-        finally:
-            if beating is not None:
-                beating.cancel()
+        await self._during(scheduler.run())
 
     async def _during(self, work: Coroutine[Any, Any, object]) -> bool:
         """Do some work, unless told to end: then it is called off, and the answer is False."""

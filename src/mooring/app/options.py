@@ -70,6 +70,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     authorization: Authorization
     metrics: MetricOptions
     pod_max_in_unschedulable_pods: Duration
+    #: How long a scheduling cycle may last before /livez fails.
+    livez_scheduling_cycle_timeout: Duration
     #: For whoever wrote the command line.
     warnings: tuple[str, ...]
 
@@ -104,6 +106,7 @@ def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
         *_serving_mistakes(serving, insecure),
         *_header_mistakes(authentication.request_headers, gates),
         *_metric_mistakes(flags),
+        *_livez_mistakes(flags),
     ]
     if errors:
         raise ConfigError(_aggregate(errors))
@@ -131,6 +134,7 @@ def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
             allowed_labels_manifest=flags["allow-metric-labels-manifest"],
         ),
         pod_max_in_unschedulable_pods=flags["pod-max-in-unschedulable-pods-duration"],
+        livez_scheduling_cycle_timeout=flags["livez-scheduling-cycle-timeout"],
         warnings=(
             *versions,
             *gates.warnings,
@@ -242,6 +246,12 @@ def _header_warnings(headers: RequestHeaders) -> Iterator[str]:
 
 def _has(values: Iterable[str], wanted: str) -> bool:
     return any(value.lower() == wanted.lower() for value in values)
+
+
+def _livez_mistakes(flags: FlagValues) -> Iterator[str]:
+    name = "livez-scheduling-cycle-timeout"
+    if flags[name].seconds <= 0:
+        yield f"--{name} {flags[name]} must be greater than 0"
 
 
 def _metric_mistakes(flags: FlagValues) -> Iterator[str]:

@@ -23,12 +23,15 @@ from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
 from mooring.app.lifecycle import Lifecycle
 from mooring.app.metric_labels import allow_lists
 from mooring.app.options import KUBERNETES_VERSION
+from mooring.app.signals import ProcessSignals, run_until_done
+from mooring.app.watchdog import LoopWatchdog
 from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.kubeconfig import connection_from_flags
 from mooring.client.rate_limit import rate_limit
 from mooring.client.transports import make_transport
 from mooring.config import to_v1
+from mooring.extenders import longest_wait
 from mooring.framework.features import FEATURES
 from mooring.informers.factory import InformerFactory
 from mooring.observe.allow_lists import constrain
@@ -49,8 +52,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _COMPONENT = "kube-scheduler"
-#: Seconds between two signs of life of an idle scheduling loop.
-_BEAT = 2.0
 #: Seconds that the other thread gets to end.
 _SIDE_SECONDS = 5.0
 
@@ -65,7 +66,7 @@ def run_scheduler(command: Command) -> int:
     gc.set_threshold(_COLLECT_AFTER, 10, 10)
     # Modules stay for good, and so does most of what is listed at the start.
     gc.freeze()
-    return asyncio.run(_Process(command).run())
+    return run_until_done(_Process(command).run())
 
 
 class _Process:
@@ -94,14 +95,18 @@ class _Process:
         self._lease_client: Client | None = None
         self._elector = self._make_elector()
         leader = None if self._elector is None else self._elector.check
-        self._health = Health(self._clock, leader=leader)
+        self._watchdog = LoopWatchdog(
+            max(
+                command.options.livez_scheduling_cycle_timeout.seconds,
+                longest_wait(self._settings.extenders),
+            )
+        )
+        self._health = Health(leader=leader, loop_problem=self._watchdog.problem)
         self._side = SideLoop("mooring-side")
         self._election: Future[bool] | None = None
-        self._running: RunningScheduler | None = None
         self._duty = Lifecycle(
             elect=None if self._elector is None else self._start_election,
             late=self._settings.delay_cache_until_active,
-            beat=self._beat,
         )
 
     def _make_client(self, qps: float, burst: int) -> Client:
@@ -135,10 +140,11 @@ class _Process:
 
     async def run(self) -> int:
         """Run until a signal or the loss of the lease; return the exit status."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._duty.stop)
-        running = self._running = RunningScheduler(
+        with ProcessSignals(asyncio.get_running_loop(), self._duty.stop) as signals:
+            return await self._run(signals)
+
+    async def _run(self, signals: ProcessSignals) -> int:
+        running = RunningScheduler(
             self._config,
             client=self._client,
             event_client=self._event_client,
@@ -152,9 +158,11 @@ class _Process:
         if serving is not None:
             serving.listen()
         debugger = Debugger(running.scheduler, running.informers)
-        loop.add_signal_handler(signal.SIGUSR2, debugger.dump)
+        signals.on(signal.SIGUSR2, debugger.dump)
+        self._watchdog.attach(asyncio.get_running_loop(), running.scheduler)
         self._side.start()
         try:
+            self._side.submit(self._watchdog.run())
             if serving is not None:
                 await asyncio.wrap_future(self._side.submit(serving.start()))
             running.start()
@@ -176,14 +184,6 @@ class _Process:
         await running.sync()
         gc.freeze()
         self._health.handlers_synced()
-
-    async def _beat(self) -> None:
-        """Show that the scheduling loop turns; an idle one is woken to do so."""
-        assert self._running is not None
-        while True:
-            self._health.beat()
-            self._running.scheduler.inbox.wake()
-            await asyncio.sleep(_BEAT)
 
     # Leading.
 

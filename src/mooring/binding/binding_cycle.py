@@ -26,6 +26,7 @@ from mooring.binding.status_writer import StatusChange, StatusWriter
 from mooring.cycle.profile import Profile
 from mooring.framework.extender import Extender
 from mooring.framework.handle import EventWriter
+from mooring.framework.plugin_errors import error_message, raise_if_external
 from mooring.framework.state import CycleState
 from mooring.framework.status import Code, Status
 from mooring.observe.clock import Clock
@@ -35,6 +36,7 @@ from mooring.observe.metrics import Metrics
 log = logging.getLogger(__name__)
 
 _WAITING = "waiting on permit for pod: {}"
+_CANCELLED_ITSELF = "a PreBind plugin cancelled the task that it runs in"
 
 
 class AssumedPod(msgspec.Struct, frozen=True):
@@ -155,11 +157,12 @@ class BindingCycles:
         under_way = self._on_the_way.add_pre_binding(uid, task.cancel)
         try:
             status = await task
-        except asyncio.CancelledError:
-            if not under_way.cancelled:
-                task.cancel()
-                raise
-            return Status.error(under_way.cancelled)
+        except asyncio.CancelledError as cancelled:
+            if under_way.cancelled:
+                return Status.error(under_way.cancelled)
+            task.cancel()
+            raise_if_external(cancelled)
+            return Status.error(_CANCELLED_ITSELF)
         finally:
             self._on_the_way.remove_pre_binding(uid)
         if status is None and not under_way.finish():
@@ -174,14 +177,15 @@ class BindingCycles:
                 continue
             try:
                 await extender.bind(pod, node_name)
-            except Exception as error:
+            except BaseException as error:
+                raise_if_external(error)
                 if extender.ignorable:
                     log.info(
                         "Skipping extender in bind as it returned error and has ignorable flag set",
                         extra={"kv": {"extender": extender.name, "err": error}},
                     )
                     continue
-                return Status.error(str(error))
+                return Status.error(error_message(error))
             return None
         return await run_bind(placement.profile, placement.state, pod, node_name)
 

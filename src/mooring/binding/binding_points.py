@@ -54,7 +54,7 @@ def run_pre_enqueue(profile: Profile, pod: Pod) -> Status | None:
     for step in profile.pre_enqueue:
         try:
             status = _answer(step, Point.PRE_ENQUEUE, step.call(pod), None)
-        except Exception as error:
+        except BaseException as error:
             status = fault(step.name, Point.PRE_ENQUEUE, error)
         if status is not None:
             return status.by(step.name)
@@ -74,7 +74,7 @@ def _run_reserve(profile: Profile, state: CycleState, pod: Pod, node_name: str) 
         try:
             answer = step.call(state, pod, node_name)
             status = _answer(step, Point.RESERVE, answer, node_name)
-        except Exception as error:
+        except BaseException as error:
             status = fault(step.name, Point.RESERVE, error, node_name)
         if status is not None:
             if status.is_rejected:
@@ -92,7 +92,7 @@ def run_unreserve(
     for step in profile.of(state).unreserve:
         try:
             step.call(state, pod, node_name)
-        except Exception as error:
+        except BaseException as error:
             faults.append(fault(step.name, Point.RESERVE, error, node_name))
     profile.recorder.point(timing.UNRESERVE, None, start)
     return faults
@@ -117,7 +117,7 @@ def _run_permit(
         try:
             answer = step.call(state, pod, node_name)
             status = _answer(step, Point.PERMIT, answer, node_name)
-        except Exception as error:
+        except BaseException as error:
             status = fault(step.name, Point.PERMIT, error, node_name)
         if status is None:
             continue
@@ -125,7 +125,9 @@ def _run_permit(
             return {}, status.by(step.name)
         if not status.is_wait:
             return {}, _failed("running Permit plugin", step, status)
-        waits[step.name] = min(status.timeout, MAX_PERMIT_TIMEOUT)
+        # NaN is less than nothing, and would never come.
+        within = status.timeout < MAX_PERMIT_TIMEOUT
+        waits[step.name] = status.timeout if within else MAX_PERMIT_TIMEOUT
         waiting = status
     if waiting is None:
         return {}, None
@@ -166,7 +168,7 @@ def _run_pre_bind_pre_flights(
             continue
         try:
             answer = step.call(state, pod, node_name)
-        except Exception as error:
+        except BaseException as error:
             answer = fault(step.name, Point.PRE_BIND, error, node_name)
         if isinstance(answer, PreFlight):
             if answer.allow_parallel:
@@ -233,11 +235,11 @@ def _groups(steps: Sequence[Step], flights: _PreFlights) -> list[list[Step]]:
 async def _pre_bind(step: Step, state: CycleState, pod: Pod, node_name: str) -> Status | None:
     try:
         status = await _call(step, Point.PRE_BIND, state, pod, node_name)
-    except asyncio.CancelledError as called_off:
-        # With a reason, the pod alone was called off; without, the process ends.
-        if not called_off.args or not called_off.args[0]:
+    except asyncio.CancelledError as cancelled:
+        # With a reason, PreBind of this pod alone was cancelled; without, the process ends.
+        if not cancelled.args or not cancelled.args[0]:
             raise
-        status = Status.error(str(called_off.args[0]))
+        status = Status.error(str(cancelled.args[0]))
     if status is None:
         return None
     if status.is_rejected:
@@ -252,7 +254,7 @@ async def _call(
         answer = step.call(state, pod, node_name)
         if inspect.isawaitable(answer):
             answer = await answer
-    except Exception as error:
+    except BaseException as error:
         return fault(step.name, point, error, node_name)
     return _answer(step, point, answer, node_name)
 

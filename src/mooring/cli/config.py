@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from mooring.app.signals import ended_by_interrupt
 from mooring.config import LoadResult, load_config, load_config_text, to_v1, to_yaml
 from mooring.errors import ConfigError
 from mooring.framework.features import FeatureGates
@@ -43,9 +44,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _validate(args: argparse.Namespace) -> int:
-    named = (load_plugin(reference) for reference in args.plugin)
-    registry = default_registry([*args.plugins, *named])
-    _warn(_load(args, registry).warnings)
+    with ended_by_interrupt():
+        named = (load_plugin(reference) for reference in args.plugin)
+        registry = default_registry([*args.plugins, *named])
+        _warn(_load(args, registry).warnings)
     print(f"{_name(args)}: valid")
     return 0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
 import random
@@ -17,6 +16,7 @@ import yaml
 
 from mooring.api import KubeObject, Pod
 from mooring.api.meta import parse_time
+from mooring.app.signals import ended_by_interrupt, run_until_done
 from mooring.cli.manifest_files import read_files
 from mooring.config import LoadResult, default_config, load_config
 from mooring.errors import ObjectError
@@ -92,6 +92,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _run(args: argparse.Namespace) -> int:
+    # Nothing is written before the end, so nothing is left half done.
+    with ended_by_interrupt():
+        return _schedule_files(args)
+
+
+def _schedule_files(args: argparse.Namespace) -> int:
     gates = FeatureGates.from_text(args.feature_gates)
     _warn(gates.warnings)
     more = [*args.plugins, *(load_plugin(reference) for reference in args.plugin)]
@@ -130,15 +136,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _schedule(scheduler: ExplainingScheduler, progress: Progress | None) -> Outcomes:
     """Schedule everything, in an event loop: a plugin may wait for something at PreBind or Bind."""
-    found: list[Outcomes] = []
-
-    async def work() -> None:
-        # Not returned: when asyncio.run resets its signal handler, it prints the task's result into
-        # an error message that nobody reads, which takes minutes for thousands of decisions.
-        found.append(await schedule_all(scheduler, progress))
-
-    asyncio.run(work())
-    return found[0]
+    return run_until_done(schedule_all(scheduler, progress))
 
 
 def _config(

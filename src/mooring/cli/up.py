@@ -6,12 +6,12 @@ import argparse
 import asyncio
 import contextlib
 import gc
-import signal
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mooring.app.signals import ProcessSignals, run_until_done
 from mooring.cli import background
 from mooring.cli.pid_file import KUBECONFIG, PidFile, beside
 from mooring.errors import ConfigError, PluginError
@@ -165,7 +165,7 @@ def _run(args: argparse.Namespace) -> int:
     file = PidFile(args.kubeconfig)
     file.take()
     try:
-        return asyncio.run(_Up(args, settings).run())
+        return run_until_done(_Up(args, settings).run())
     finally:
         file.release()
 
@@ -254,9 +254,11 @@ class _Up:
     async def run(self) -> int:
         """Run, and return the exit status."""
         done = asyncio.Event()
+        with ProcessSignals(asyncio.get_running_loop(), done.set):
+            return await self._run(done)
+
+    async def _run(self, done: asyncio.Event) -> int:
         loop = asyncio.get_running_loop()
-        for one in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(one, done.set)
         starting = loop.create_task(self._cluster.start())
         stopped = loop.create_task(done.wait())
         await asyncio.wait((starting, stopped), return_when=asyncio.FIRST_COMPLETED)

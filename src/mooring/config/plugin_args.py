@@ -12,6 +12,7 @@ from mooring.config.decode import Decoder, describe
 from mooring.config.defaults import API_VERSION
 from mooring.config.types import KubeSchedulerConfiguration, PluginConfig
 from mooring.framework.fields import FieldError
+from mooring.framework.plugin_errors import error_message, raise_if_external
 from mooring.plugins.args import ARGS_OF_PLUGIN, InTreeArgs
 from mooring.registry import Registry
 
@@ -60,14 +61,16 @@ def build_args(
 ) -> msgspec.Struct | None:
     """Build a plugin's arguments and run their own `check`; problems go to `decoder`."""
     own = {field.encode_name for field in msgspec.structs.fields(kind)}
-    args = decoder.struct(data, kind, where, ignore=_TYPE_META - own)
-    check = getattr(args, "check", None)
-    if callable(check):
-        try:
+    args = None
+    try:
+        args = decoder.struct(data, kind, where, ignore=_TYPE_META - own)
+        check = getattr(args, "check", None)
+        if callable(check):
             check()
-        except Exception as error:
-            text = str(error) if isinstance(error, ValueError) else repr(error)
-            decoder.errors.append(FieldError(where, text))
+    except BaseException as error:
+        raise_if_external(error)
+        text = error_message(error) if isinstance(error, ValueError) else repr(error)
+        decoder.errors.append(FieldError(where, text))
     return args
 
 

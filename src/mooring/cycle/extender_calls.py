@@ -19,6 +19,7 @@ from mooring.framework.decision import NodeStatuses, PluginScores
 from mooring.framework.extender import Extender
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import MAX_NODE_SCORE
+from mooring.framework.plugin_errors import raise_if_external
 from mooring.framework.status import Status
 from mooring.observe.logs import kv, vlog
 from mooring.observe.series import Gauge
@@ -47,7 +48,8 @@ async def filter_by_extenders(
             continue
         try:
             result = await extender.filter(pod, nodes.infos())
-        except Exception as error:
+        except BaseException as error:
+            raise_if_external(error)
             if not extender.ignorable:
                 raise
             log.info(SKIPPING, extra=kv(extender=extender.name, err=error))
@@ -99,7 +101,8 @@ async def _ask(extender: Extender, pod: Pod, nodes: Nodes) -> Ints | None:
     try:
         given = await extender.prioritize(pod, nodes.infos())
         return np.array([given.get(name, 0) for name in nodes.names], dtype=np.int64)
-    except Exception as error:
+    except BaseException as error:
+        raise_if_external(error)
         vlog(log, 5, NO_SCORE, error=error, pod=pod, extender=extender.name)
         return None
 

@@ -118,7 +118,7 @@ def filter_nodes(
                 break
     except _Fault as found:
         verdicts.fault = found.status
-    except Exception as error:
+    except BaseException as error:
         verdicts.fault = _failed(name, fault(name, Point.FILTER, error))
     if verdicts.fault is not None:
         verdicts.passed = np.empty(0, dtype=np.intp)
@@ -174,7 +174,7 @@ def _ask(
     info = view.info(position)
     try:
         status = step.node(state, pod, info)
-    except Exception as error:
+    except BaseException as error:
         raise _Fault(_failed(step.name, fault(step.name, Point.FILTER, error, info.name))) from None
     if status is None:
         return None
@@ -249,7 +249,7 @@ def filter_one(
                 return _distinct(hits)[1][0][0]
         except _Fault as found:
             return found.status
-        except Exception as error:
+        except BaseException as error:
             return _failed(step.name, fault(step.name, Point.FILTER, error, node.names[0]))
     return None
 

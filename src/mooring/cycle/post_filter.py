@@ -45,7 +45,7 @@ async def _run_post_filter(
             answer = step.call(state, pod, statuses)
             if inspect.isawaitable(answer):
                 answer = await answer
-        except Exception as error:
+        except BaseException as error:
             answer = fault(step.name, Point.POST_FILTER, error)
         result = _result(step.name, answer)
         code = result.status.code

@@ -89,7 +89,7 @@ def _run_pre_filter(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes)
                 text = _EMPTY_OF_ONE if len(by) == 1 else _EMPTY_TOGETHER
                 result.status = Status.unresolvable(text.format(" ".join(by)))
                 return result
-    except Exception as error:
+    except BaseException as error:
         return PreFilterResult(_failed(name, fault(name, Point.PRE_FILTER, error)))
     finally:
         state.skip_filter_plugins = frozenset(skipped)
@@ -116,7 +116,7 @@ def run_extension(
             continue
         try:
             status = step.call(state, pod, other, node)
-        except Exception as error:
+        except BaseException as error:
             status = fault(name, Point.PRE_FILTER, error, node.name)
         if status is None:
             continue

@@ -18,6 +18,7 @@ from mooring.cycle.timing import PointTimer
 from mooring.errors import PluginError
 from mooring.framework.handle import Handle
 from mooring.framework.plugin import Plugin
+from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.points import METHODS, Point, takes_all
 from mooring.framework.state import CycleState
 from mooring.observe.series import CounterSeries
@@ -182,8 +183,9 @@ class Profile:
         for name, plugin in self.plugins.items():
             try:
                 plugin.start()
-            except Exception as error:
-                text = f"start: {type(error).__name__}: {error}"
+            except BaseException as error:
+                raise_if_external(error)
+                text = f"start: {error_text(error)}"
                 raise PluginError(text, plugin=name) from error
 
     def queue_sort(self) -> Plugin | None:
@@ -228,7 +230,11 @@ def _timed(recorder: PointTimer, point: str, steps: Sequence[Step]) -> tuple[Ste
 
 
 def _method(plugin: Plugin, name: str) -> Call | None:
-    found = getattr(plugin, name, None)
+    try:
+        found = getattr(plugin, name, None)
+    except BaseException as error:
+        raise_if_external(error)
+        raise PluginError(f"{name}: {error_text(error)}", plugin=plugin.name) from error
     return found if callable(found) else None
 
 
@@ -245,7 +251,8 @@ def _instances(resolved: ResolvedProfile, registry: Registry, handle: Handle) ->
             raise PluginError(f'plugin "{name}" is not registered', plugin=name)
         try:
             instances[name] = plugin(resolved.args.get(name), handle)
-        except Exception as error:
-            text = f"initializing: {type(error).__name__}: {error}"
+        except BaseException as error:
+            raise_if_external(error)
+            text = f"initializing: {error_text(error)}"
             raise PluginError(text, plugin=name) from error
     return instances

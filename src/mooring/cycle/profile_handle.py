@@ -1,4 +1,4 @@
-"""The handle that plugins of one profile are given: everything they may ask of this scheduler."""
+"""Handles and profiles: what the plugins of each profile may ask, over one shared state."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from mooring.api import Pod
+from mooring.config.profiles import ResolvedProfile
 from mooring.cycle.filtering import (
     filter_nodes,
     filter_one,
@@ -32,6 +33,7 @@ from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
 from mooring.observe.clock import Clock
 from mooring.observe.metrics import Metrics
+from mooring.registry import Registry
 
 T = TypeVar("T")
 
@@ -52,14 +54,13 @@ class WaitingPods(Protocol):
         ...
 
 
-class Surroundings(msgspec.Struct, frozen=True):
-    """What all profiles of a scheduler share."""
+class SharedState(msgspec.Struct, frozen=True):
+    """What the profiles of one scheduler share; a scheduler has exactly one."""
 
     features: FeatureGates
     clock: Clock
     random: random.Random
     client: ApiClient
-    events: EventWriter
     nominator: Nominator
     extenders: Sequence[Extender]
     snapshot: Callable[[], Nodes]
@@ -68,10 +69,10 @@ class Surroundings(msgspec.Struct, frozen=True):
     waiting_pods: WaitingPods
     activate: Callable[[Iterable[Pod]], None]
     spawn: Callable[[Coroutine[Any, Any, None], Pod], None]
-    #: Where nobody reads them, metrics of their own.
+    #: A scheduler whose metrics nobody reads has metrics of its own.
     metrics: Metrics = msgspec.field(default_factory=Metrics)
-    #: What plugins share across profiles (Handle.shared).
-    kept: dict[str, Any] = {}
+    #: What plugins share across profiles, by key (Handle.shared).
+    plugin_data: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class ProfileHandle:
@@ -80,56 +81,56 @@ class ProfileHandle:
     #: The profile whose plugins hold this handle; set once they are made.
     profile: Profile
 
-    def __init__(self, profile_name: str, around: Surroundings) -> None:
+    def __init__(self, profile_name: str, shared: SharedState, events: EventWriter) -> None:
         self.profile_name = profile_name
-        self.features = around.features
-        self.clock = around.clock
-        self.random = around.random
-        self.client = around.client
-        self.events = around.events
-        self.nominator = around.nominator
-        self.extenders = around.extenders
-        self.metrics = around.metrics
-        self._around = around
+        self.events = events
+        self.features = shared.features
+        self.clock = shared.clock
+        self.random = shared.random
+        self.client = shared.client
+        self.nominator = shared.nominator
+        self.extenders = shared.extenders
+        self.metrics = shared.metrics
+        self._shared = shared
         self._signer: PodSigner | None = None
-        self.pod_info: Callable[[Pod], PodInfo] = around.pod_infos.of
+        self.pod_info: Callable[[Pod], PodInfo] = shared.pod_infos.of
 
     @property
     def snapshot(self) -> Nodes:
         """Return all nodes; unchanged during a cycle."""
-        return self._around.snapshot()
+        return self._shared.snapshot()
 
     def lister(self, kind: type[T] | str) -> Lister[T]:
         """Return read access to a kind; a custom resource is named "plural.version.group"."""
-        return self._around.lister(kind)
+        return self._shared.lister(kind)
 
     def waiting_pods(self) -> Iterable[WaitingPod]:
         """Return the pods that wait at Permit."""
-        return self._around.waiting_pods.waiting()
+        return self._shared.waiting_pods.waiting()
 
     def waiting_pod(self, uid: str) -> WaitingPod | None:
         """Return a pod that waits at Permit, or None."""
-        return self._around.waiting_pods.get(uid)
+        return self._shared.waiting_pods.get(uid)
 
     def pre_binding_pod(self, uid: str) -> PreBindingPod | None:
         """Return a pod whose PreBind runs, or None."""
-        return self._around.waiting_pods.pre_binding(uid)
+        return self._shared.waiting_pods.pre_binding(uid)
 
     def activate(self, pods: Iterable[Pod]) -> None:
         """Move pending pods to the active queue."""
-        self._around.activate(pods)
+        self._shared.activate(pods)
 
     def shared(self, key: str, make: Callable[[], T]) -> T:
-        """Return what the plugins of all profiles share under a key; made by whoever asks first."""
-        kept = self._around.kept
-        if key not in kept:
-            kept[key] = make()
-        found: T = kept[key]
+        """Return what the plugins of all profiles share under a key; the first caller makes it."""
+        data = self._shared.plugin_data
+        if key not in data:
+            data[key] = make()
+        found: T = data[key]
         return found
 
     def spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
         """Run I/O outside the cycle, on behalf of a pod; failures are logged."""
-        self._around.spawn(work, pod)
+        self._shared.spawn(work, pod)
 
     # Dry runs.
 
@@ -202,3 +203,24 @@ class ProfileHandle:
             self._signer = PodSigner(self.profile)
         signature = self._signer.sign(state, pod)
         return None if signature is None else signature.key
+
+
+def make_profiles(
+    resolved: Iterable[ResolvedProfile],
+    registry: Registry,
+    shared: SharedState,
+    events_of: Callable[[str], EventWriter],
+) -> dict[str, Profile]:
+    """Make the profiles of a scheduler over one shared state, and start their plugins.
+
+    `events_of` returns the Events of a profile, by its name.
+    """
+    profiles: dict[str, Profile] = {}
+    for one in resolved:
+        handle = ProfileHandle(one.scheduler_name, shared, events_of(one.scheduler_name))
+        profile = Profile(one, registry, handle)
+        handle.profile = profile
+        profiles[profile.name] = profile
+    for profile in profiles.values():
+        profile.start()
+    return profiles

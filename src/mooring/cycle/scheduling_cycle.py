@@ -27,6 +27,7 @@ from mooring.framework.decision import Decision, NodeStatuses, Outcome
 from mooring.framework.extender import Extender
 from mooring.framework.handle import Nominator
 from mooring.framework.nodes import Nodes, Rows
+from mooring.framework.plugin_errors import abandon, error_message, raise_if_external
 from mooring.framework.state import CycleState
 from mooring.framework.status import Code, Status
 from mooring.observe.metrics import PRIORITIZING_EXTENDER
@@ -93,7 +94,7 @@ class Cycle:
         except StopIteration as done:
             decision: Decision = done.value
             return decision
-        attempt.close()
+        abandon(attempt)
         raise RuntimeError(
             f"the scheduling cycle of pod {pod.key} waits for an extender or an async post_filter; "
             "run it in an event loop"
@@ -227,8 +228,9 @@ class Cycle:
                 feasible = await filter_by_extenders(
                     self._extenders, decision.pod, feasible, statuses
                 )
-            except Exception as error:
-                return feasible, Status.error(str(error))
+            except BaseException as error:
+                raise_if_external(error)
+                return feasible, Status.error(error_message(error))
             if len(feasible) != passed:
                 decision.unschedulable_plugins |= {EXTENDER_NAME}
         return feasible, status
@@ -253,7 +255,8 @@ class Cycle:
         if self._extenders_filter:
             try:
                 found = await filter_by_extenders(self._extenders, pod, found, statuses)
-            except Exception:
+            except BaseException as error:
+                raise_if_external(error)
                 return None
         return found if len(found) else None
 

@@ -79,7 +79,7 @@ def score_nodes(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes) -> S
     step.evaluations.value += len(nodes)
     try:
         answer = step.vector(state, pod, nodes)
-    except Exception as error:
+    except BaseException as error:
         raise _failed(_SCORE, step.name, fault(step.name, Point.SCORE, error)) from None
     if type(answer) is int:
         return answer
@@ -208,7 +208,7 @@ def _run_pre_score(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) 
         for step in profile.pre_score:
             try:
                 status = step.call(state, pod, nodes)
-            except Exception as error:
+            except BaseException as error:
                 status = fault(step.name, Point.PRE_SCORE, error)
             if status is None:
                 step.evaluations.value += 1
@@ -250,7 +250,7 @@ def score_one(step: ScoreStep, state: CycleState, pod: Pod, node: NodeInfo) -> i
     assert call is not None
     try:
         score = call(state, pod, node)
-    except Exception as error:
+    except BaseException as error:
         raise _failed(_SCORE, name, fault(name, Point.SCORE, error, node.name)) from None
     if type(score) is not int:
         if isinstance(score, Status):
@@ -270,7 +270,7 @@ def normalize(step: ScoreStep, state: CycleState, pod: Pod, raw: Ints, nodes: No
     arguments = (state, pod, raw, nodes) if step.normalizes_with_nodes else (state, pod, raw)
     try:
         answer = step.normalize(*arguments)
-    except Exception as error:
+    except BaseException as error:
         raise _failed(_NORMALIZE, step.name, fault(step.name, Point.SCORE, error)) from None
     return _array(step, "normalize_score", _NORMALIZE, answer, len(raw))
 

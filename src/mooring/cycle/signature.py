@@ -15,6 +15,7 @@ from collections.abc import Hashable
 
 from mooring.api import Pod
 from mooring.cycle.profile import Call, Profile
+from mooring.framework.plugin_errors import raise_if_external
 from mooring.framework.state import CycleState
 from mooring.observe.logs import log_error
 
@@ -78,7 +79,8 @@ class PodSigner:
         try:
             fragment: Hashable | None = sign(pod)
             hash(fragment)
-        except Exception as error:
+        except BaseException as error:
+            raise_if_external(error)
             log_error(log, error, _FAILED, plugin=plugin, pod=pod)
             return None
         return fragment

@@ -90,7 +90,7 @@ class PointTimer:
             start = self.now()
             try:
                 answer = call(*args)
-            except Exception:
+            except BaseException:
                 self._note(plugin, point, _ERROR, start)
                 raise
             if answer is None:
@@ -111,7 +111,7 @@ class PointTimer:
             start = self.now()
             try:
                 answer = list(call(*args) or ())
-            except Exception:
+            except BaseException:
                 self._note(plugin, point, _ERROR, start)
                 raise
             # Of the statuses of all nodes, the first that refuses one.

@@ -3,6 +3,7 @@
 from mooring.extenders.extenders import (
     Extenders,
     ignored_resources,
+    longest_wait,
     with_extenders,
     with_ignored_resources,
 )
@@ -10,6 +11,7 @@ from mooring.extenders.extenders import (
 __all__ = [
     "Extenders",
     "ignored_resources",
+    "longest_wait",
     "with_extenders",
     "with_ignored_resources",
 ]

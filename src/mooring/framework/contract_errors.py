@@ -6,25 +6,24 @@ import traceback
 from typing import Any
 
 from mooring.errors import PluginError
+from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.points import Point
 from mooring.framework.state import StateNotFoundError
 from mooring.framework.status import Code, Status
 
 
 def fault(plugin: str, point: Point, error: BaseException, node: str | None = None) -> Status:
-    """Return the error status of a plugin that raised.
+    """Return the error status of a plugin that raised, whatever it raised.
 
-    Reading state that was never written is an answer, no breach: kube-scheduler says "not found".
+    What was raised into the plugin from outside is raised again. Reading state that was never
+    written is an answer, no breach of contract: kube-scheduler says "not found".
     """
+    raise_if_external(error)
     trace = "".join(traceback.format_exception(error))
     if isinstance(error, StateNotFoundError):
         text = str(error)
     else:
-        text = str(
-            PluginError(
-                f"{type(error).__name__}: {error}", plugin=plugin, point=point.label, node=node
-            )
-        )
+        text = str(PluginError(error_text(error), plugin=plugin, point=point.label, node=node))
     return Status(Code.ERROR, (text,), plugin=plugin, traceback=trace)
 
 

@@ -225,7 +225,7 @@ class Handle(Protocol):
         ...
 
     def shared(self, key: str, make: Callable[[], T]) -> T:
-        """Return what the plugins of all profiles share under a key; made by whoever asks first."""
+        """Return what the plugins of all profiles share under a key; the first caller makes it."""
         ...
 
     def spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:

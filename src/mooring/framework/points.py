@@ -354,7 +354,8 @@ def takes_all(method: Method, function: Callable[..., object], *first: str) -> b
     """Return whether a function takes all parameters of a method, after the arguments `first`."""
     try:
         inspect.signature(function).bind(*first, *method.parameters)
-    except TypeError:
+    except (TypeError, ValueError):
+        # ValueError: a function that is not written in Python has no signature.
         return False
     return True
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 import msgspec
 
 from mooring.api import KubeObject
+from mooring.framework.plugin_errors import error_text, raise_if_external
+from mooring.observe.logs import log_error
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=KubeObject)
 
@@ -27,12 +32,26 @@ class _Index(Generic[T]):
         self.keys = keys
         self.found: dict[Hashable, dict[_Key, T]] = {}
 
+    def _keys_of(self, obj: T) -> Iterable[Hashable]:
+        """Return the keys of an object; none where a plugin's function fails."""
+        try:
+            keys = tuple(self.keys(obj))
+            for key in keys:
+                hash(key)
+        except BaseException as error:
+            raise_if_external(error)
+            log_error(
+                log, error_text(error), "An index failed; it does not find the object", object=obj
+            )
+            return ()
+        return keys
+
     def add(self, key: _Key, obj: T) -> None:
-        for value in self.keys(obj):
+        for value in self._keys_of(obj):
             self.found.setdefault(value, {})[key] = obj
 
     def remove(self, key: _Key, obj: T) -> None:
-        for value in self.keys(obj):
+        for value in self._keys_of(obj):
             group = self.found.get(value)
             if group is not None and group.pop(key, None) is not None and not group:
                 del self.found[value]
@@ -177,7 +196,17 @@ class Store(Generic[T]):
             if call is not None:
                 try:
                     call(*objects)
-                except Exception as error:
-                    failure = failure or error
+                except BaseException as error:
+                    raise_if_external(error)
+                    failure = failure or _as_failure(error)
         if failure is not None:
             raise failure
+
+
+def _as_failure(error: BaseException) -> Exception:
+    """Return what a handler raised as an exception that ends neither a task nor the process."""
+    if isinstance(error, Exception):
+        return error
+    failure = RuntimeError(f"a handler raised {error_text(error)}")
+    failure.__cause__ = error
+    return failure

@@ -32,10 +32,11 @@ from mooring.binding.binding_points import (
 from mooring.config.load import LoadResult, default_config
 from mooring.cycle.message import event_note, refused_on_node
 from mooring.cycle.profile import Profile
-from mooring.cycle.profile_handle import ProfileHandle, Surroundings
+from mooring.cycle.profile_handle import SharedState, make_profiles
 from mooring.cycle.scheduling_cycle import Choose, Cycle, by_seed
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.features import FeatureGates
+from mooring.framework.plugin_errors import abandon, raise_if_external
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.state import CycleState
 from mooring.framework.status import Code, Status
@@ -59,7 +60,7 @@ def drive(work: Coroutine[Any, Any, T]) -> T:
     except StopIteration as done:
         result: T = done.value
         return result
-    work.close()
+    abandon(work)
     raise RuntimeError("something waits for the outside; run this in an event loop")
 
 
@@ -110,12 +111,11 @@ class MemoryScheduler:
         self.released: list[Pod] = []
         self._attempt: Attempt | None = None
         self._waiting: list[Attempt] = []
-        around = Surroundings(
+        shared = SharedState(
             features=features,
             clock=self.clock,
             random=self.random,
             client=self.client,
-            events=self.events,
             nominator=self.cluster.nominator,
             extenders=(),
             snapshot=lambda: self.cluster.cache.nodes,
@@ -125,14 +125,7 @@ class MemoryScheduler:
             activate=self.activated.extend,
             spawn=self._spawn,
         )
-        self.profiles: dict[str, Profile] = {}
-        for resolved in config.profiles:
-            handle = ProfileHandle(resolved.scheduler_name, around)
-            profile = Profile(resolved, registry, handle)
-            handle.profile = profile
-            self.profiles[profile.name] = profile
-        for profile in self.profiles.values():
-            profile.start()
+        self.profiles = make_profiles(config.profiles, registry, shared, lambda name: self.events)
         self.cycle = Cycle(
             self.profiles,
             snapshot=lambda: self.cluster.cache.nodes,
@@ -340,7 +333,8 @@ class MemoryScheduler:
         while attempt.spawned:
             try:
                 await attempt.spawned.pop(0)
-            except Exception:
+            except BaseException as error:
+                raise_if_external(error)
                 log.exception("Work on behalf of pod %s failed", attempt.decision.pod.key)
 
     async def close(self) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
+from mooring.framework.plugin_errors import raise_if_external
 from mooring.queue.queued_pod_info import QueuedPodInfo
 
 log = logging.getLogger(__name__)
@@ -53,7 +54,7 @@ class PodHeap:
         self._size += 1
         try:
             heapq.heappush(self._entries, (self._key(info), info.sequence, ticket, info))
-        except Exception as error:
+        except BaseException as error:
             self._fall_back(error, info)
 
     def peek(self) -> QueuedPodInfo | None:
@@ -82,17 +83,18 @@ class PodHeap:
             self._entries = [entry for entry in self._entries if entry[3].ticket == entry[2]]
             try:
                 heapq.heapify(self._entries)
-            except Exception as error:
+            except BaseException as error:
                 self._fall_back(error)
 
     def _drop_first(self) -> None:
         try:
             heapq.heappop(self._entries)
-        except Exception as error:
+        except BaseException as error:
             # What was first is gone from the list all the same.
             self._fall_back(error)
 
-    def _fall_back(self, error: Exception, *more: QueuedPodInfo) -> None:
+    def _fall_back(self, error: BaseException, *more: QueuedPodInfo) -> None:
+        raise_if_external(error)
         log.error(
             "QueueSort failed; pods are ordered by priority and time from now on", exc_info=error
         )

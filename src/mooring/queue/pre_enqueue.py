@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from mooring.framework.plugin import Plugin
+from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.points import Point
 from mooring.framework.status import Code, Status
 from mooring.observe.logs import kv, verbose, vlog
@@ -135,9 +136,11 @@ class PreEnqueue:
     def _call(self, info: QueuedPodInfo, step: PreEnqueueStep) -> Status | None:
         try:
             status = step.call(info.pod)
-        except Exception as error:
-            self._report(info, step.name, error, trace=True)
-            return Status.error(str(error))
+        except BaseException as error:
+            raise_if_external(error)
+            text = error_text(error)
+            self._report(info, step.name, text, trace=True)
+            return Status.error(text)
         if status is None:
             return None
         if not isinstance(status, Status):
@@ -148,9 +151,7 @@ class PreEnqueue:
             self._report(info, step.name, status.message)
         return status
 
-    def _report(
-        self, info: QueuedPodInfo, plugin: str, error: Exception | str, *, trace: bool = False
-    ) -> None:
+    def _report(self, info: QueuedPodInfo, plugin: str, error: str, *, trace: bool = False) -> None:
         log.error(
             "Unexpected error running PreEnqueue plugin",
             exc_info=trace,

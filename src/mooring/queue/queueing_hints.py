@@ -22,6 +22,7 @@ from mooring.framework.cluster_events import (
     QueueingHintFn,
 )
 from mooring.framework.plugin import Plugin
+from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.observe.logs import kv
 from mooring.observe.metrics import Metrics
 
@@ -149,7 +150,8 @@ class Hints:
         try:
             answer = QueueingHint.QUEUE if hint is None else hint(pod, old, new)
             result = answer.value if isinstance(answer, QueueingHint) else _HINT_ERROR
-        except Exception:
+        except BaseException as error:
+            raise_if_external(error)
             log.exception(
                 "QueueingHintFn returns error",
                 extra=kv(event=happened.label, plugin=name, pod=pod, oldObj=old, newObj=new),
@@ -167,8 +169,9 @@ def _events_of(plugin: Plugin) -> tuple[ClusterEvent, ...]:
         return (ALL_EVENTS,)
     try:
         events = tuple(register())
-    except Exception as error:
-        text = f"events_to_register: {type(error).__name__}: {error}"
+    except BaseException as error:
+        raise_if_external(error)
+        text = f"events_to_register: {error_text(error)}"
         raise PluginError(text, plugin=plugin.name) from error
     on_nodes = ActionType.NONE
     for event in events:

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from mooring.framework.plugin_errors import raise_if_external
 from mooring.observe.logs import log_error
 
 log = logging.getLogger(__name__)
@@ -36,7 +37,8 @@ class Inbox:
             call, args = calls.popleft()
             try:
                 call(*args)
-            except Exception as error:
+            except BaseException as error:
+                raise_if_external(error)
                 log_error(log, error, "Handling an event failed", handler=call.__qualname__)
 
     def wake(self) -> None:

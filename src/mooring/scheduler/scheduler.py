@@ -24,13 +24,15 @@ from mooring.cache.cache import Cache
 from mooring.config.load import LoadResult
 from mooring.cycle.message import NO_NODES_AVAILABLE, event_note
 from mooring.cycle.profile import Profile
-from mooring.cycle.profile_handle import ProfileHandle, Surroundings
+from mooring.cycle.profile_handle import SharedState, make_profiles
 from mooring.cycle.scheduling_cycle import Cycle
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.extender import Extender
 from mooring.framework.features import FeatureGates
 from mooring.framework.handle import ApiClient, EventWriter
 from mooring.framework.listers import Lister
+from mooring.framework.plugin import Plugin
+from mooring.framework.plugin_errors import error_text, raise_if_external, uncancel
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
@@ -68,6 +70,8 @@ _ROW = 8
 _ROW_SECONDS = 0.002
 #: Seconds that binding cycles under way get to end when the scheduler stops.
 GRACE = 5.0
+#: How a binding cycle ends that outlasts them.
+_CALLED_OFF = Status.error("the scheduler is shutting down")
 
 
 class Scheduler:
@@ -95,14 +99,21 @@ class Scheduler:
         self.pod_infos = PodInfos(features)
         self.cache = Cache(self.pod_infos)
         self._show_sizes()
-        self._cycles = 0
+        self.cycles = 0
         self.on_the_way = BindingPods()
-        #: When the loop last turned; the health check looks at it.
-        self.heartbeat = clock.now()
+        #: The pod that a scheduling cycle is trying; None between two cycles. Another thread reads
+        #: this and the number of cycles, to see whether a cycle ends.
+        self.trying: Pod | None = None
+        #: The task of the loop.
+        self.turning: asyncio.Task[None] | None = None
         self._informers = informers
         self._events_of = events_of
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = False
+        #: Whether `run` was cancelled by its caller.
+        self._cancelled = False
+        #: Whether tasks that are left are being cancelled, because the grace period is over.
+        self._calling_off = False
         self._pods: Lister[Pod] = informers.informer(Pod).store
         self.nominator = PodNominator(self.pod_infos, self._pods)
         self.status_writer = StatusWriter(client, clock, self._start)
@@ -166,31 +177,22 @@ class Scheduler:
         random: random_module.Random,
         extenders: Sequence[Extender],
     ) -> dict[str, Profile]:
-        profiles: dict[str, Profile] = {}
-        for resolved in config.profiles:
-            around = Surroundings(
-                features=features,
-                clock=self.clock,
-                random=random,
-                client=client,
-                events=self._events_of(resolved.scheduler_name),
-                nominator=self.nominator,
-                extenders=extenders,
-                snapshot=self._snapshot,
-                pod_infos=self.pod_infos,
-                lister=lambda kind: self._informers.informer(kind).store,
-                waiting_pods=self.on_the_way,
-                activate=self._activate,
-                spawn=self._spawn,
-                metrics=self.metrics,
-            )
-            handle = ProfileHandle(resolved.scheduler_name, around)
-            profile = Profile(resolved, registry, handle)
-            handle.profile = profile
-            profiles[profile.name] = profile
-        for profile in profiles.values():
-            profile.start()
-        return profiles
+        shared = SharedState(
+            features=features,
+            clock=self.clock,
+            random=random,
+            client=client,
+            nominator=self.nominator,
+            extenders=extenders,
+            snapshot=self._snapshot,
+            pod_infos=self.pod_infos,
+            lister=lambda kind: self._informers.informer(kind).store,
+            waiting_pods=self.on_the_way,
+            activate=self._activate,
+            spawn=self._spawn,
+            metrics=self.metrics,
+        )
+        return make_profiles(config.profiles, registry, shared, self._events_of)
 
     # Work beside the loop.
 
@@ -205,7 +207,19 @@ class Scheduler:
             log_error(log, task.exception(), "Work beside the scheduling loop failed")
 
     def _spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
-        self._start(work)
+        self._start(self._contain(work, pod))
+
+    async def _contain(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
+        """Run a plugin's work; whatever it raises is logged."""
+        try:
+            await work
+        except BaseException as error:
+            if self._calling_off:
+                raise
+            uncancel(asyncio.current_task())
+            raise_if_external(error)
+            text = "Work beside the scheduling loop failed"
+            log_error(log, error_text(error), text, pod=pod)
 
     def _activate(self, pods: Iterable[Pod]) -> None:
         self.inbox.post(self.queue.activate, tuple(pods))
@@ -213,12 +227,30 @@ class Scheduler:
     # The loop.
 
     async def run(self) -> None:
-        """Schedule until `stop`; informers must have been started."""
+        """Schedule until `stop`, or until cancelled; informers must have been started.
+
+        The loop is a task of its own: if a plugin cancels the task that it runs in, the loop is
+        started again.
+        """
+        while not self._stopping:
+            turning = self.turning = asyncio.create_task(self._run())
+            try:
+                await asyncio.wait((turning,))
+            except asyncio.CancelledError:
+                self._cancelled = True
+                turning.cancel()
+                await asyncio.wait((turning,), timeout=GRACE)
+                raise
+            if not turning.cancelled():
+                return turning.result()
+            log_error(log, None, "A plugin cancelled the scheduling loop, which goes on")
+
+    async def _run(self) -> None:
         while not self._stopping:
             if not await self._turns():
                 await self.inbox.wait(self._seconds_to_next())
             else:
-                # Let watches and binding cycles on.
+                # Yield to watches and binding cycles.
                 await asyncio.sleep(0)
 
     async def follow(self) -> None:
@@ -239,18 +271,26 @@ class Scheduler:
 
     async def turn(self) -> bool:
         """Take in what happened and try one pod; False where there is none to try."""
-        now = self.heartbeat = self.clock.now()
+        now = self.clock.now()
         self.inbox.drain()
         self.on_the_way.expire(now)
         self.queue.flush()
         info = self.queue.pop()
         if info is None:
             return False
+        self.cycles += 1
+        self.trying = info.pod
         try:
             await self._schedule_one(info)
-        except Exception as error:
-            log_error(log, error, "Scheduling a pod failed", pod=info.pod)
-            self._fail(info, info.pod, Failure(str(error), rejected=False), now)
+        except BaseException as error:
+            if self._cancelled:
+                raise
+            text = error_text(error)
+            log_error(log, text, "Scheduling a pod failed", pod=info.pod)
+            self._fail(info, info.pod, Failure(text, rejected=False), now)
+            raise_if_external(error)
+        finally:
+            self.trying = None
         return True
 
     def _seconds_to_next(self) -> float | None:
@@ -261,8 +301,8 @@ class Scheduler:
     async def stop(self, grace: float = GRACE) -> None:
         """End the loop, let binding cycles under way end, and close the plugins.
 
-        Pods that wait at Permit give their place back. After `grace` seconds all else is called
-        off.
+        Pods that wait at Permit give their place back. After `grace` seconds all else is cancelled,
+        and gives its place back too.
         """
         self._stopping = True
         self.inbox.wake()
@@ -270,14 +310,25 @@ class Scheduler:
             waiting.reject("", "the scheduler is shutting down")
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=grace)
+        self._calling_off = True
         left = tuple(self._tasks)
         for task in left:
             task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        if left:
+            # A plugin may ignore that its task is cancelled.
+            await asyncio.wait(left, timeout=GRACE)
         self.inbox.drain()
         for profile in self.profiles.values():
             for plugin in profile.plugins.values():
+                await self._close(plugin)
+
+    async def _close(self, plugin: Plugin) -> None:
+        try:
+            async with asyncio.timeout(GRACE):
                 await plugin.close()
+        except BaseException as error:
+            raise_if_external(error)
+            log_error(log, error_text(error), "Closing a plugin failed", plugin=plugin.name)
 
     # One pod.
 
@@ -291,8 +342,7 @@ class Scheduler:
         vlog(log, 3, "Attempting to schedule pod", pod=pod)
         start = self.clock.now()
         state = CycleState()
-        self._cycles += 1
-        state.record_plugin_metrics = self._cycles % _SAMPLE_EVERY == 0
+        state.record_plugin_metrics = self.cycles % _SAMPLE_EVERY == 0
         decision = await self.cycle.run(pod, state)
         self.metrics.scheduling_algorithm_duration.observe(self.clock.now() - start)
         for fault in decision.errors:
@@ -325,13 +375,17 @@ class Scheduler:
         pod = self.cache.assume_pod(info.pod, node_name)
         self.nominator.delete(info.uid)
         wait: PermitWait | None = None
-        status = run_reserve(profile, state, pod, node_name)
-        if status is None:
-            waits, status = run_permit(profile, state, pod, node_name)
-            if status is not None and status.is_wait:
-                wait = PermitWait(pod, waits, self.clock.now())
-                self.on_the_way.add_waiting(wait)
-                status = None
+        try:
+            status = run_reserve(profile, state, pod, node_name)
+            if status is None:
+                waits, status = run_permit(profile, state, pod, node_name)
+                if status is not None and status.is_wait:
+                    wait = PermitWait(pod, waits, self.clock.now())
+                    self.on_the_way.add_waiting(wait)
+                    status = None
+        except Exception as error:
+            # An answer that cannot be used: the pod gives its place back like one that is refused.
+            status = Status.error(error_text(error))
         # Neither the decision nor all of the state: their arrays are large, and thousands of pods
         # may be on their way.
         state.end_cycle()
@@ -370,15 +424,23 @@ class Scheduler:
 
         gauge = self.metrics.goroutines["binding"]
         gauge.inc()
+        status: Status | None = _CALLED_OFF
         try:
             status = await self._binding.run(placement, note_permission)
-        except Exception as error:
-            log_error(log, error, "The binding cycle failed", pod=placement.pod)
-            status = Status.error(str(error))
+        except BaseException as error:
+            if self._calling_off:
+                raise
+            uncancel(asyncio.current_task())
+            raise_if_external(error)
+            text = error_text(error)
+            log_error(log, text, "The binding cycle failed", pod=placement.pod)
+            status = Status.error(text)
         finally:
             gauge.dec()
+            if status is not None:
+                # However it ended, the pod gives back what it holds.
+                self.inbox.post(self._binding_failed, info, placement, status, start, permitted)
         if status is not None:
-            self.inbox.post(self._binding_failed, info, placement, status, start, permitted)
             return
         vlog(
             log,

@@ -1,7 +1,6 @@
 """Health: named checks, and the pages that show them.
 
-Checks are asked on the serving thread and read what the scheduling loop leaves behind: a flag, or
-the time of its last beat.
+Checks are asked on the serving thread and read what the scheduling loop leaves behind.
 """
 
 # kube-scheduler: cmd/kube-scheduler/app/server.go; apiserver pkg/server/healthz/healthz.go
@@ -13,7 +12,6 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from mooring.observe.clock import Clock
 from mooring.observe.exposition import expose
 from mooring.observe.families import STABLE, Maker, MetricsRegistry
 from mooring.observe.logs import verbose, vlog
@@ -22,9 +20,6 @@ log = logging.getLogger(__name__)
 
 SHUTTING_DOWN = "process is shutting down"
 NOT_SYNCED = "handlers are not fully synchronized"
-#: How long the scheduling loop may stand still before the process counts as dead. A plugin may
-#: take its time; nothing healthy takes a minute.
-LOOP_SECONDS = 60.0
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -129,24 +124,19 @@ PING = Check("ping", lambda: None)
 
 
 class Health:
-    """Hold what is known of this process' health, written by the scheduling loop.
+    """What is known of this process' health, written by the scheduling loop.
 
-    `leader` is the check of the leader election, where there is one.
+    `leader` is the check of the leader election, if there is one; `loop_problem` returns what is
+    wrong with the scheduling loop, or None.
     """
 
     def __init__(
-        self, clock: Clock, *, leader: Check | None = None, loop_seconds: float = LOOP_SECONDS
+        self, *, leader: Check | None = None, loop_problem: Callable[[], str | None] = lambda: None
     ) -> None:
-        self._clock = clock
-        self._loop_seconds = loop_seconds
-        self._beat: float | None = None
+        self._loop_problem = loop_problem
         self._synced = False
         self._shutting_down = False
         self._leader = (leader,) if leader is not None else ()
-
-    def beat(self) -> None:
-        """Tell that the scheduling loop turns; to be called every few seconds, idle or not."""
-        self._beat = self._clock.now()
 
     def handlers_synced(self) -> None:
         """Tell that the cache and the queue have seen everything there was at the start."""
@@ -166,11 +156,3 @@ class Health:
             HealthPage("livez", (PING, loop), metrics),
             HealthPage("readyz", (*self._leader, shutdown, synced), metrics),
         )
-
-    def _loop_problem(self) -> str | None:
-        if self._beat is None:
-            return None
-        still = self._clock.now() - self._beat
-        if still <= self._loop_seconds:
-            return None
-        return f"the scheduling loop has stood still for {still:.0f} s"

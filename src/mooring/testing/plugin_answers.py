@@ -11,6 +11,7 @@ import numpy as np
 from mooring.api import Pod
 from mooring.errors import PluginError
 from mooring.framework.nodes import Nodes
+from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.testing.bench import Answers, Bench
@@ -49,9 +50,10 @@ class Case(msgspec.Struct, frozen=True):
         """Call a method of the plugin; what it raises becomes the error that names it."""
         try:
             return method(*args)
-        except Exception as error:
+        except BaseException as error:
+            raise_if_external(error)
             name = getattr(method, "__name__", point)
-            text = f"{type(error).__name__}: {error}"
+            text = error_text(error)
             raise self.fail(f"{name} raises nothing", text, point=point, node=node) from error
 
     def compare_filter(

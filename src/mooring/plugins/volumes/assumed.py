@@ -17,7 +17,7 @@ _PRUNE_FROM = 256
 
 
 class AssumedObjects(Generic[T]):
-    """Hold changed objects over the ones a lister has. Owned by the scheduling loop.
+    """Changed objects over the ones a lister has. Owned by the scheduling loop, shared by profiles.
 
     An object of the lister that is newer than the one an assumption was made of always wins.
     """

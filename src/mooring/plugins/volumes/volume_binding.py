@@ -5,10 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 import numpy as np
 
-from mooring.api import CSINode, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass
+from mooring.api import (
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    StorageClass,
+    TypedObject,
+)
 from mooring.api.volume_claims import has_claims
 from mooring.errors import ApiError
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
@@ -33,6 +41,8 @@ from mooring.plugins.volumes.pod_volume_claims import (
 )
 from mooring.plugins.volumes.reachability import ManyNodes, OneNode, Reach
 from mooring.plugins.volumes.volume_binder import BindingFailedError, VolumeBinder
+
+T = TypeVar("T", bound=TypedObject)
 
 NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
@@ -96,6 +106,15 @@ class PodVolumeState:
         return nodes.gather(scores)
 
 
+def _assumed(handle: Handle, kind: type[T], plural: str) -> AssumedObjects[T]:
+    """Return the assumed objects of a kind, which all profiles share.
+
+    A volume that a pod of one profile is about to get is taken for the pods of the others.
+    """
+    lister = handle.lister(kind)
+    return handle.shared(f"VolumeBinding {plural}", lambda: AssumedObjects(lister, plural))
+
+
 class VolumeBinding(Plugin):
     """Find volumes for a pod's claims on each node, and bind them once a node is chosen.
 
@@ -116,10 +135,8 @@ class VolumeBinding(Plugin):
         handle = self.handle
         if handle.features.enabled("StorageCapacityScoring"):
             self._scorer = CapacityScore(self.args.with_defaults(handle.features).shape)
-        volumes = AssumedObjects(handle.lister(PersistentVolume), "persistentvolumes")
-        self._claims = AssumedObjects(
-            handle.lister(PersistentVolumeClaim), "persistentvolumeclaims"
-        )
+        volumes = _assumed(handle, PersistentVolume, "persistentvolumes")
+        self._claims = _assumed(handle, PersistentVolumeClaim, "persistentvolumeclaims")
         self._csi_nodes = CSINodes(handle.lister(CSINode))
         self._reach = Reach()
         self._finder = VolumeFinder(handle, volumes)

@@ -1,0 +1,221 @@
+"""Watchdog: notices, from another thread, that the scheduling loop stands still.
+
+Two things can go wrong. A plugin blocks the event loop: then the loop does not answer, and the
+stack of its thread says where it is. Or a cycle awaits something that does not come: then the loop
+answers, but the cycle does not end, and what its task awaits says why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from mooring.api import Pod
+from mooring.app.plugin_calls import PluginCall, awaited_call, running_call, running_place
+from mooring.framework.plugin_errors import error_text
+from mooring.observe.logs import kv, log_error, vlog
+
+log = logging.getLogger(__name__)
+
+#: Seconds between two looks.
+INTERVAL = 0.25
+#: Seconds that a call may block the loop before it is logged.
+BLOCKED_SECONDS = 1.0
+#: The longest pause between two lines about the same call, in seconds; the first ones are shorter.
+LONGEST_PAUSE = 60.0
+#: How long a cycle may last before the process counts as dead. A plugin may take its time; nothing
+#: healthy takes a minute.
+CYCLE_SECONDS = 60.0
+
+
+class Cycles(Protocol):
+    """What a scheduler shows of its cycles; `app.scheduler.Scheduler` does."""
+
+    @property
+    def cycles(self) -> int:
+        """Return how many cycles have begun."""
+        ...
+
+    @property
+    def trying(self) -> Pod | None:
+        """Return the pod of the current cycle; None between two cycles."""
+        ...
+
+    @property
+    def turning(self) -> asyncio.Task[None] | None:
+        """Return the task of the loop."""
+        ...
+
+
+class _Pause:
+    """When to log about something that lasts: after some seconds, then at growing intervals."""
+
+    def __init__(self, first: float) -> None:
+        self._first = self._next = first
+
+    def is_over(self, lasted: float) -> bool:
+        """Return whether it is time for a line."""
+        if lasted < self._next:
+            return False
+        self._next = lasted + min(lasted, LONGEST_PAUSE)
+        return True
+
+    def restart(self) -> bool:
+        """Begin again; return whether there was a line."""
+        logged, self._next = self._next > self._first, self._first
+        return logged
+
+
+class LoopWatchdog:
+    """What is known of a scheduling loop to another thread, which calls `run` and `problem`.
+
+    `attach` is called on the thread of the loop.
+    """
+
+    def __init__(
+        self, cycle_seconds: float = CYCLE_SECONDS, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.cycle_seconds = cycle_seconds
+        self._now = now
+        self._problem: str | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread_id = 0
+        self._scheduler: Cycles | None = None
+        #: When the loop was asked to answer; None once it has.
+        self._asked: float | None = None
+        self._is_blocked = False
+        self._blocked = _Pause(BLOCKED_SECONDS)
+        #: The cycle that was under way at the last look, and when it was first seen.
+        self._cycle = 0
+        self._since = 0.0
+        self._long = _Pause(cycle_seconds)
+        self._last_look = now()
+
+    def attach(self, loop: asyncio.AbstractEventLoop, scheduler: Cycles) -> None:
+        """Begin to watch a scheduler whose loop runs on this thread."""
+        self._thread_id = threading.get_ident()
+        self._scheduler = scheduler
+        self._loop = loop
+
+    def problem(self) -> str | None:
+        """Return why the loop counts as dead, or None."""
+        return self._problem
+
+    async def run(self) -> None:
+        """Look again and again, until cancelled."""
+        while True:
+            self.look()
+            await asyncio.sleep(INTERVAL)
+
+    def look(self) -> None:
+        """Look once at the loop, and log what stands still."""
+        now = self._now()
+        late = now - self._last_look - INTERVAL
+        self._last_look = now
+        if late > BLOCKED_SECONDS:
+            # This thread stood still too, as after SIGSTOP: it cannot tell for how long others did.
+            self._since += late
+            asked = self._asked
+            if asked is not None:
+                self._asked = asked + late
+        self._problem = self._look_at_loop(now) or self._look_at_cycle(now)
+
+    def _look_at_loop(self, now: float) -> str | None:
+        """Return a problem if the loop has not answered for too long; else ask it again."""
+        if self._loop is None:
+            return None
+        # The loop may answer at any moment.
+        asked = self._asked
+        self._is_blocked = asked is not None and now - asked >= BLOCKED_SECONDS
+        if asked is None:
+            self._asked = now
+            try:
+                self._loop.call_soon_threadsafe(self._answer)
+            except RuntimeError:
+                # The loop has been closed: the process is about to end.
+                self._loop = self._asked = None
+            return None
+        blocked = now - asked
+        if self._blocked.is_over(blocked):
+            self._log_blocked(blocked)
+        if blocked <= self.cycle_seconds:
+            return None
+        return f"the scheduling loop has been blocked for {blocked:.0f} s{_where(self._running())}"
+
+    def _answer(self) -> None:
+        """Note, on the thread of the loop, that it turns."""
+        asked, self._asked = self._asked, None
+        if self._blocked.restart() and asked is not None:
+            log.info("The scheduling loop goes on", extra=kv(seconds=round(self._now() - asked, 1)))
+
+    def _look_at_cycle(self, now: float) -> str | None:
+        """Return a problem if one cycle has lasted for too long."""
+        scheduler = self._scheduler
+        pod = None if scheduler is None else scheduler.trying
+        if scheduler is None or pod is None:
+            self._cycle = 0
+            return None
+        if scheduler.cycles != self._cycle:
+            self._cycle, self._since = scheduler.cycles, now
+            self._long.restart()
+            return None
+        lasted = now - self._since
+        if lasted <= self.cycle_seconds:
+            return None
+        call = self._running() if self._is_blocked else self._awaited()
+        if self._long.is_over(lasted) and not self._is_blocked:
+            self._log_long(pod, lasted, call)
+        return f"the scheduling cycle of pod {pod.key} has lasted {lasted:.0f} s{_where(call)}"
+
+    def _running(self) -> PluginCall | None:
+        try:
+            return running_call(self._thread_id)
+        except Exception as error:
+            # The attributes of a plugin may be anything.
+            vlog(log, 2, "The stack of the scheduling loop cannot be read", err=error_text(error))
+            return None
+
+    def _awaited(self) -> PluginCall | None:
+        try:
+            return None if self._scheduler is None else awaited_call(self._scheduler.turning)
+        except Exception as error:
+            vlog(log, 2, "What the scheduling cycle awaits cannot be read", err=error_text(error))
+            return None
+
+    def _log_blocked(self, seconds: float) -> None:
+        call = self._running()
+        if call is None:
+            # Reading a long list, say: nobody can do anything about it.
+            place = running_place(self._thread_id)
+            vlog(log, 2, "The scheduling loop is busy", seconds=round(seconds, 1), at=place)
+            return
+        log_error(
+            log,
+            None,
+            "A plugin blocks the scheduling loop",
+            plugin=call.plugin,
+            point=call.point,
+            pod=call.pod,
+            seconds=round(seconds, 1),
+            at=call.place,
+        )
+
+    def _log_long(self, pod: Pod, seconds: float, call: PluginCall | None) -> None:
+        log_error(
+            log,
+            None,
+            "A scheduling cycle does not end",
+            pod=pod,
+            plugin="" if call is None else call.plugin,
+            point="" if call is None else call.point,
+            seconds=round(seconds, 1),
+            at="" if call is None else call.place,
+        )
+
+
+def _where(call: PluginCall | None) -> str:
+    return "" if call is None else f", in plugin {call.plugin} at {call.point}"
