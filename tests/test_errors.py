@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 
 from mooring.errors import (
+    MAX_TEXT,
     ApiError,
     ConfigError,
+    ExtenderError,
     MooringError,
     NoAnswerError,
     ObjectError,
     PluginError,
+    cut_text,
 )
 
 
@@ -97,3 +100,17 @@ def test_an_answer_is_known_by_its_kind(error, kinds):
 )
 def test_a_write_may_have_been_applied_where_the_answer_does_not_say(error, maybe):
     assert error.maybe_applied is maybe
+
+
+def test_texts_from_elsewhere_are_cut() -> None:
+    long = "ä" * 100_000
+    for error in (
+        ExtenderError(long),
+        ApiError(500, long, reason=long),
+        NoAnswerError(long, sent=True),
+    ):
+        assert len(str(error).encode()) < 3 * MAX_TEXT
+        assert str(error).endswith("ä ...")
+    assert len(str(ExtenderError(long)).encode()) <= MAX_TEXT
+    assert str(ExtenderError("x" * MAX_TEXT)) == "x" * MAX_TEXT
+    assert cut_text("\ud800" * 100, 10) == "?" * 6 + " ..."

@@ -16,6 +16,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+#: Bytes of a text that came from elsewhere, as errors, conditions and the log hold it.
+MAX_TEXT = 2**16
+_CUT = " ..."
+
+
+def cut_text(text: str, limit: int = MAX_TEXT) -> str:
+    """Return a text, cut to `limit` bytes of UTF-8 if it is longer.
+
+    >>> cut_text("unschedulable", 10)
+    'unsche ...'
+    """
+    if len(text) * 4 <= limit:
+        return text
+    data = text.encode(errors="replace")
+    if len(data) <= limit:
+        return text
+    return data[: limit - len(_CUT)].decode(errors="ignore") + _CUT
+
 
 class MooringError(Exception):
     """Be the root of every exception that Mooring raises on purpose."""
@@ -116,6 +134,8 @@ class ApiError(MooringError):
         method: str | None = None,
         url: str | None = None,
     ) -> None:
+        message = cut_text(message)
+        reason = cut_text(reason)
         self.status = status
         self.message = message
         self.reason = reason
@@ -185,7 +205,7 @@ class NoAnswerError(ApiError):
         super().__init__(0, message, method=method, url=url)
         self.sent = sent
         request = " ".join(part for part in (method, url) if part)
-        self.args = (": ".join(part for part in (request, message) if part),)
+        self.args = (": ".join(part for part in (request, self.message) if part),)
 
     @property
     def maybe_applied(self) -> bool:
@@ -194,7 +214,10 @@ class NoAnswerError(ApiError):
 
 
 class ExtenderError(MooringError):
-    """Report an extender that failed; the text is what kube-scheduler would say."""
+    """An extender that failed; the text is what kube-scheduler would say, cut to MAX_TEXT bytes."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(cut_text(message))
 
 
 class PluginError(MooringError):

@@ -52,6 +52,7 @@ def test_flags_reach_the_settings() -> None:
         "--plugin=a.py:A",
         "--plugin=b.py:B",
         "--disabled-metrics=m",
+        "--extender-max-response-size=64Mi",
     )
     assert made.serving.bind_address == "127.0.0.1"
     assert made.serving.port == 0
@@ -68,6 +69,8 @@ def test_flags_reach_the_settings() -> None:
     )
     assert made.plugins == ("a.py:A", "b.py:B")
     assert made.metrics.disabled == ("m",)
+    assert made.extender_max_response == 64 * 2**20
+    assert options().extender_max_response == 10 * 2**20
 
 
 @pytest.mark.parametrize(
@@ -136,6 +139,14 @@ def test_flags_reach_the_settings() -> None:
             ["--port=-1", "--address=here"],
             "[--port -1 must be between 0 and 65535, inclusive. 0 for turning off insecure (HTTP) "
             "port, --address here is an invalid IP address]",
+        ),
+        (
+            ["--extender-max-response-size=0"],
+            "--extender-max-response-size must be from 1 byte to 1Gi, got 0",
+        ),
+        (
+            ["--extender-max-response-size=2Gi"],
+            "--extender-max-response-size must be from 1 byte to 1Gi, got 2Gi",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -393,9 +393,13 @@ async def test_what_is_no_object_is_refused() -> None:
 
 
 async def test_a_warning_of_the_server_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    client, _, _ = make(answer(200, BODY, Warning='299 - "v1beta1 is deprecated"'))
+    warnings = '299 - "v1beta1 is deprecated", 199 - "of no interest", 299 - "and \\"b\\" too"'
+    client, _, _ = make(answer(200, BODY, Warning=warnings))
     await client.get(Pod, "p")
-    assert "v1beta1 is deprecated" in caplog.text
+    assert [record.getMessage() for record in caplog.records] == [
+        "v1beta1 is deprecated",
+        'and "b" too',
+    ]
 
 
 async def test_closing_closes_the_connections() -> None:

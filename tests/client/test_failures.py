@@ -4,8 +4,8 @@ import ssl
 
 import pytest
 
+from mooring.client.deadlines import ConnectError
 from mooring.client.failures import explain
-from mooring.client.http_pool import ConnectError
 
 
 def tls_error(reason: str) -> ssl.SSLError:

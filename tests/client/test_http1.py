@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.client.http1 import ProtocolError, ResponseReader, header_lines, request_bytes
+from mooring.client.http1 import ResponseReader, header_lines, request_bytes
+from mooring.client.protocol import ProtocolError, TooLargeError
 from mooring.client.transport import Response
 
 LENGTH = b"HTTP/1.1 201 Created\r\nContent-Length: 5\r\nRetry-After: 7\r\n\r\nhello"
@@ -29,9 +30,9 @@ NAMES = ["with a length", "in chunks", "compressed", "after interim answers"]
 
 def read(*pieces: bytes) -> Response | None:
     reader = ResponseReader()
-    answers = [reader.feed(piece) for piece in pieces]
-    assert answers[:-1] == [None] * (len(pieces) - 1)
-    return answers[-1]
+    complete = [reader.feed(piece) for piece in pieces]
+    assert complete[:-1] == [False] * (len(pieces) - 1)
+    return reader.response() if complete[-1] else None
 
 
 @pytest.mark.parametrize("data", ANSWERS, ids=NAMES)
@@ -65,9 +66,10 @@ def test_an_empty_body() -> None:
 
 def test_a_body_may_last_as_long_as_the_connection() -> None:
     reader = ResponseReader()
-    assert reader.feed(b"HTTP/1.1 200 OK\r\n\r\nhel") is None
-    assert reader.feed(b"lo") is None
-    assert reader.end().body == b"hello"
+    assert not reader.feed(b"HTTP/1.1 200 OK\r\n\r\nhel")
+    assert not reader.feed(b"lo")
+    reader.end()
+    assert reader.response().body == b"hello"
     assert not reader.keep_alive
 
 
@@ -103,8 +105,10 @@ def test_the_connection_may_be_used_again_or_not(head: bytes, kept: bool) -> Non
     ids=lambda data: repr(data[-30:]),
 )
 def test_what_is_not_http_is_told(data: bytes) -> None:
+    reader = ResponseReader()
     with pytest.raises(ProtocolError):
-        ResponseReader().feed(data)
+        if reader.feed(data):
+            reader.response()
 
 
 @pytest.mark.parametrize(
@@ -140,3 +144,109 @@ def test_a_target_that_would_break_the_request_is_refused(target: str) -> None:
 def test_a_header_that_would_break_the_request_is_refused(header: tuple[str, str]) -> None:
     with pytest.raises(ValueError, match="cannot be sent"):
         header_lines([header])
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "name", "value"),
+    [
+        (b'Warning: 299 - "a"\r\nWarning: 299 - "b"\r\n', "Warning", '299 - "a", 299 - "b"'),
+        (b"Vary: Accept\r\nvary: Origin\r\n", "Vary", "Accept, Origin"),
+        (b"Content-Type: a/b\r\nContent-Type: a/b\r\n", "Content-Type", "a/b"),
+    ],
+    ids=["warnings", "vary", "the same type twice"],
+)
+def test_repeated_headers_are_joined_if_they_are_lists(lines: bytes, name: str, value: str) -> None:
+    response = read(OK + lines + b"Content-Length: 0\r\n\r\n")
+    assert response is not None and response.headers[name] == value
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"Content-Length: 0\r\nContent-Length: 5\r\n",
+        b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: chunked\r\nContent-Length: 2\r\n",
+        b"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: gzip\r\n",
+        b"Content-Length: 0\r\nContent-Type: a\r\nContent-Type: b\r\n",
+        b"Content-Length: 0\r\nLocation: /a\r\nLocation: /b\r\n",
+        b"Content-Length: 0\r\nRetry-After: 1\r\nRetry-After: 2\r\n",
+        b"A: b\nContent-Length: 0\r\n",
+        b"A: b\rContent-Length: 0\r\n",
+        b"A: b\x00c\r\nContent-Length: 0\r\n",
+        b"A: b\r\n c\r\nContent-Length: 0\r\n",
+        b"Content-Length : 0\r\n",
+        b"Content-Length: +0\r\n",
+    ],
+    ids=lambda head: repr(head[:60]),
+)
+def test_headers_that_two_readers_could_read_in_two_ways_are_refused(head: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        ResponseReader().feed(OK + head + b"\r\n")
+
+
+def test_interim_responses_are_limited() -> None:
+    interim = b"HTTP/1.1 100 Continue\r\n\r\n"
+    response = read(interim * 5 + LENGTH)
+    assert response is not None and response.body == b"hello"
+    for data in (interim * 5_000 + LENGTH, interim * 6):
+        with pytest.raises(ProtocolError, match="too many 1xx informational responses"):
+            ResponseReader().feed(data)
+
+
+def test_another_protocol_is_refused() -> None:
+    switch = b"HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"
+    with pytest.raises(ProtocolError, match="101"):
+        ResponseReader().feed(switch)
+
+
+def test_the_number_of_headers_is_limited() -> None:
+    with pytest.raises(ProtocolError, match="more than 1000 headers"):
+        ResponseReader().feed(OK + b"A: b\r\n" * 1001 + b"\r\n")
+
+
+def test_what_is_not_body_is_limited() -> None:
+    chunked = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+    for endless in (b"2;" + b"x" * 300_000, b"0\r\nA: " + b"x" * 300_000):
+        reader = ResponseReader()
+        reader.feed(chunked)
+        with pytest.raises(ProtocolError, match="between two pieces of the body"):
+            reader.feed(endless)
+    reader = ResponseReader(None)
+    reader.feed(chunked)
+    for _ in range(50_000):
+        # Small chunks are mostly overhead, and legal: a watch sends them for hours.
+        reader.feed(b"1;xxxxx\r\na\r\n")
+    assert reader.take() == b"a" * 50_000
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        OK + b"Content-Length: 11\r\n\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\nb\r\n" + b"x" * 11,
+        OK + b"\r\n" + b"x" * 11,
+    ],
+    ids=["announced", "in chunks", "until the end"],
+)
+def test_a_body_that_is_too_large_is_refused(data: bytes) -> None:
+    with pytest.raises(TooLargeError, match="larger than 10 bytes"):
+        ResponseReader(10).feed(data)
+
+
+def test_nothing_of_one_response_is_left_for_the_next() -> None:
+    trailed = (
+        OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nWarning: x\r\nVary: y\r\n\r\n"
+    )
+    reader = ResponseReader()
+    for data in (trailed, LENGTH, trailed, GZIP, CHUNKED):
+        reader.reset()
+        assert reader.feed(data)
+        response = reader.response()
+        assert response.body == (b"ok" if data is trailed else b"hello")
+        assert "Warning" not in response.headers and "Vary" not in response.headers
+        assert ("Content-Length" in response.headers) is (data in (LENGTH, GZIP))

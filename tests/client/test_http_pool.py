@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -11,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from mooring.client import http_pool
-from mooring.client.http1 import ProtocolError
-from mooring.client.http_pool import ConnectError, HttpPool
+from mooring.client.deadlines import ConnectError
+from mooring.client.dialer import Dialer
+from mooring.client.http_pool import HttpConnection, HttpPool
+from mooring.client.protocol import ProtocolError
 from mooring.client.transport import Response
 from tests.support.certificates import Authority
 from tests.support.processes import free_port
@@ -48,7 +52,7 @@ async def talking(
     server = Server(talk)
     made = await asyncio.start_server(server.handle, "127.0.0.1", 0, ssl=context)
     server.port = made.sockets[0].getsockname()[1]
-    pool = HttpPool("127.0.0.1", server.port)
+    pool = HttpPool(Dialer("127.0.0.1", server.port))
     try:
         yield server, pool
     finally:
@@ -64,7 +68,8 @@ async def ask(
     timeout: float | None = 10.0,
     again: bool = False,
 ) -> Response:
-    return await pool.send(data, context, timeout, again=again)
+    deadline = math.inf if timeout is None else asyncio.get_running_loop().time() + timeout
+    return await pool.send(data, context, deadline, again=again)
 
 
 async def request_of(reader: asyncio.StreamReader) -> bytes:
@@ -246,7 +251,7 @@ async def test_large_requests_and_answers_pass() -> None:
 
 
 async def test_nobody_there_is_told_before_anything_is_sent() -> None:
-    pool = HttpPool("127.0.0.1", free_port())
+    pool = HttpPool(Dialer("127.0.0.1", free_port()))
     with pytest.raises(ConnectError) as raised:
         await ask(pool)
     assert isinstance(raised.value.cause, ConnectionRefusedError)
@@ -335,3 +340,108 @@ async def test_each_request_has_a_time_of_its_own() -> None:
         assert not patient.done()
         patient.cancel()
         await asyncio.gather(patient, return_exceptions=True)
+
+
+# Deadlines, and the end of the pool.
+
+
+async def mute(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, _: int) -> None:
+    """Read and never answer."""
+    while await reader.read(2**16):
+        pass
+
+
+async def settled(tasks: list[asyncio.Task[Response]]) -> list[BaseException]:
+    """Return what each task failed with; a task that hangs fails the test."""
+    async with asyncio.timeout(30.0):
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(one, BaseException) for one in found)
+    return [one for one in found if isinstance(one, BaseException)]
+
+
+async def test_the_wait_for_a_connection_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_pool, "REQUEST_CONNECTIONS", 1)
+    async with talking(mute) as (_, pool):
+        first = asyncio.create_task(ask(pool, timeout=None))
+        await asyncio.sleep(0)
+        waiting = [asyncio.create_task(ask(pool, timeout=0.05)) for _ in range(3)]
+        errors = await settled(waiting)
+        assert not first.done()
+        first.cancel()
+    for error in errors:
+        assert isinstance(error, ConnectError) and isinstance(error.cause, TimeoutError)
+        assert "no connection became free" in str(error)
+
+
+async def test_tls_that_never_finishes_counts() -> None:
+    async with talking(mute) as (_, pool):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        task = asyncio.create_task(ask(pool, context=context, timeout=0.05))
+        (error,) = await settled([task])
+    assert isinstance(error, ConnectError) and "connecting took too long" in str(error)
+
+
+async def test_drops_do_not_prolong_the_time() -> None:
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, _: int) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        while True:
+            writer.write(b"1\r\nx\r\n")
+            await writer.drain()
+            await asyncio.sleep(0.005)
+
+    async with talking(drip) as (_, pool):
+        (error,) = await settled([asyncio.create_task(ask(pool, timeout=0.1))])
+    assert isinstance(error, TimeoutError)
+
+
+@pytest.mark.parametrize("secured", [False, True], ids=["plain", "TLS that never finishes"])
+async def test_closing_ends_every_request(monkeypatch: pytest.MonkeyPatch, secured: bool) -> None:
+    monkeypatch.setattr(http_pool, "REQUEST_CONNECTIONS", 2)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if secured else None
+    async with talking(mute) as (server, pool):
+        tasks = [
+            asyncio.create_task(ask(pool, context=context, timeout=None, again=True))
+            for _ in range(5)
+        ]
+        while server.connections < 2:
+            await asyncio.sleep(0.001)
+        pool.close()
+        for error in await settled(tasks):
+            assert "the client was closed" in str(error)
+        with pytest.raises(ConnectError, match="the client was closed"):
+            await ask(pool)
+    assert server.connections == 2
+
+
+async def test_a_check_that_refuses_later_ends_the_exchange() -> None:
+    """The socket takes nothing at first; meanwhile what was allowed is allowed no more."""
+    checks = 0
+
+    def check() -> None:
+        nonlocal checks
+        checks += 1
+        if checks == 2:
+            raise ValueError("no more")
+
+    class Full:
+        """A socket whose buffer is full at first."""
+
+        def __init__(self, sock: socket.socket) -> None:
+            self._sock = sock
+            self.sent = 0
+            self.recv = sock.recv
+            self.fileno = sock.fileno
+            self.close = sock.close
+
+        def send(self, data: memoryview | bytes) -> int:
+            raise BlockingIOError
+
+    near, far = socket.socketpair()
+    near.setblocking(False)
+    loop = asyncio.get_running_loop()
+    connection = HttpConnection(loop, Full(near), None, lambda connection: None)
+    with pytest.raises(ValueError, match="no more"):
+        await connection.exchange(GET, check)
+    assert connection.closed
+    assert far.recv(100) == b""
+    far.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -11,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from mooring.client.http1 import ProtocolError
-from mooring.client.http_pool import HttpPool
+from mooring.client.dialer import Dialer
 from mooring.client.http_stream import HttpStream
+from mooring.client.protocol import ProtocolError
 from tests.support.certificates import Authority
 
 GET = b"GET / HTTP/1.1\r\n\r\n"
@@ -39,8 +40,8 @@ async def stream_of(
 
     server, client = (None, None) if tls is None else tls
     made = await asyncio.start_server(handle, "127.0.0.1", 0, ssl=server)
-    pool = HttpPool("127.0.0.1", made.sockets[0].getsockname()[1])
-    stream = HttpStream(await pool.dial(client), idle)
+    dialer = Dialer("127.0.0.1", made.sockets[0].getsockname()[1])
+    stream = HttpStream(await dialer.dial(client, math.inf), idle)
     try:
         await stream.begin(GET)
         yield stream

@@ -1,4 +1,4 @@
-"""The wire, by either transport: a server that misbehaves, TLS, credentials that change."""
+"""The wire: a server that misbehaves, TLS, credentials that change."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.connection import Connection
-from mooring.client.credentials import TokenFile
+from mooring.client.credentials import Static, TokenFile
+from mooring.client.http_pool import HttpPool
 from mooring.client.http_transport import HttpTransport
 from mooring.client.tls_settings import KeyPair, Pem, TlsSettings
 from mooring.client.transport import Request, Transport
-from mooring.errors import ConfigError, NoAnswerError
+from mooring.errors import ApiError, ConfigError, NoAnswerError
 from tests.client.fakes import serving
 from tests.support.certificates import Authority
 from tests.support.processes import free_port
@@ -32,11 +32,11 @@ POST = Request("POST", "/api", b'{"a":1}', timeout=10.0)
 Opened = Callable[..., AbstractAsyncContextManager[Transport]]
 
 
-@pytest.fixture(params=[HttpTransport, AiohttpTransport], ids=["straight", "as through a proxy"])
-def transport_to(request: pytest.FixtureRequest) -> Opened:
+@pytest.fixture
+def transport_to() -> Opened:
     @asynccontextmanager
     async def opened(server: str, **connection: Any) -> AsyncIterator[Transport]:
-        made = request.param(Connection(server=server, **connection), user_agent="test/1")
+        made = HttpTransport(Connection(server=server, **connection), user_agent="test/1")
         try:
             yield made
         finally:
@@ -331,14 +331,12 @@ async def test_a_stream_renews_refused_credentials_too(
 
 
 async def test_credentials_that_cannot_be_had(transport_to: Opened) -> None:
-    class Broken:
-        key_pair = None
+    class Broken(Static):
+        def known(self) -> Any:
+            return None
 
         async def authorization(self) -> str:
             raise ConfigError("getting credentials: no luck")
-
-        async def renew(self, refused: str) -> bool:
-            return False
 
     server = f"http://127.0.0.1:{free_port()}"
     async with transport_to(server, credentials=lambda clock: Broken()) as transport:
@@ -391,14 +389,8 @@ async def test_a_client_certificate_is_shown(transport_to: Opened, authority: Au
 async def test_a_renewed_certificate_gets_a_new_connection(
     transport_to: Opened, authority: Authority
 ) -> None:
-    class Changing:
+    class Changing(Static):
         key_pair = client_pair(authority, "ada")
-
-        async def authorization(self) -> str:
-            return ""
-
-        async def renew(self, refused: str) -> bool:
-            return False
 
     changing = Changing()
     tls = TlsSettings(authority=Pem(file=str(authority.certificate)))
@@ -485,3 +477,204 @@ def test_a_mistake_in_certificates_shows_at_the_start() -> None:
         HttpTransport(
             Connection(server="https://server", tls=TlsSettings(authority=Pem(data=b"no PEM")))
         )
+
+
+# What is asked before anything is sent.
+
+
+class NotNowError(OSError):
+    """A reason not to send; an OSError, which the transport turns into no answer elsewhere."""
+
+
+async def test_a_request_may_be_withheld_right_before_it_is_sent() -> None:
+    served: list[str] = []
+    asked: list[Request] = []
+    refuse = False
+
+    async def handle(request: web.Request) -> web.Response:
+        served.append(request.method)
+        return web.Response(text=str(id(request.transport)))
+
+    def before(request: Request) -> None:
+        asked.append(request)
+        if refuse:
+            raise NotNowError("not now")
+
+    async with serving(handle) as server:
+        transport = HttpTransport(Connection(server=server), before_send=before)
+        try:
+            first = await transport.send(POST)
+            refuse = True
+            with pytest.raises(NotNowError, match="not now"):
+                await transport.send(POST)
+            with pytest.raises(NotNowError, match="not now"):
+                async with transport.stream(GET):
+                    raise AssertionError
+            refuse = False
+            second = await transport.send(POST)
+        finally:
+            await transport.close()
+    assert served == ["POST", "POST"]
+    assert asked == [POST, POST, GET, POST]
+    # The connection of the withheld request served the next one.
+    assert first.body == second.body
+
+
+async def test_a_retry_is_asked_about_too(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("old")
+    asked = 0
+
+    async def handle(request: web.Request) -> web.Response:
+        return web.Response(status=401)
+
+    def credentials(clock: Any) -> TokenFile:
+        made = TokenFile(str(token), clock)
+        token.write_text("new")
+        return made
+
+    def before(request: Request) -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 2:
+            raise NotNowError("not now")
+
+    async with serving(handle) as server:
+        connection = Connection(server=server, credentials=credentials)
+        transport = HttpTransport(connection, before_send=before)
+        with pytest.raises(NotNowError):
+            await transport.send(POST)
+        await transport.close()
+    assert asked == 2
+
+
+# One deadline for everything.
+
+
+class Slow(Static):
+    """Credentials that have to be waited for, forever from a certain time on."""
+
+    def __init__(self, *, after: int) -> None:
+        super().__init__("Bearer old")
+        self.asked = 0
+        self.closed = False
+        self._after = after
+
+    def known(self) -> Any:
+        return None
+
+    async def authorization(self) -> str:
+        self.asked += 1
+        if self.asked > self._after:
+            await asyncio.Event().wait()
+        return "Bearer old"
+
+    async def renew(self, refused: str) -> bool:
+        return True
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("after", [0, 1], ids=["at first", "after they were refused"])
+async def test_the_wait_for_credentials_counts(transport_to: Opened, after: int) -> None:
+    async def handle(request: web.Request) -> web.Response:
+        return web.Response(status=401)
+
+    request = Request("GET", "/", timeout=0.2)
+    made: list[Slow] = []
+
+    def credentials(clock: Any) -> Slow:
+        made.append(Slow(after=after))
+        return made[-1]
+
+    for streaming in (False, True):
+        async with (
+            asyncio.timeout(30.0),
+            serving(handle) as server,
+            transport_to(server, credentials=credentials) as transport,
+        ):
+            with pytest.raises(NoAnswerError, match="no credentials within the time") as raised:
+                if streaming:
+                    async with transport.stream(request):
+                        raise AssertionError
+                else:
+                    await transport.send(request)
+            # A request that was refused was not carried out.
+            assert not raised.value.sent
+        assert made[-1].closed
+
+
+async def test_closing_ends_the_wait_for_credentials(transport_to: Opened) -> None:
+    slow = Slow(after=0)
+    server = f"http://127.0.0.1:{free_port()}"
+    async with transport_to(server, credentials=lambda clock: slow) as transport:
+        waiting = asyncio.create_task(transport.send(GET))
+        while not slow.asked:
+            await asyncio.sleep(0)
+        await transport.close()
+        async with asyncio.timeout(30.0):
+            with pytest.raises(NoAnswerError, match="the client was closed"):
+                await waiting
+
+
+async def test_a_second_attempt_has_the_deadline_of_the_first(
+    transport_to: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deadlines: list[float] = []
+    send = HttpPool.send
+
+    async def recording(
+        pool: HttpPool, data: bytes, context: Any, deadline: float, **more: Any
+    ) -> Any:
+        deadlines.append(deadline)
+        return await send(pool, data, context, deadline, **more)
+
+    async def handle(request: web.Request) -> web.Response:
+        return web.Response(status=401)
+
+    monkeypatch.setattr(HttpPool, "send", recording)
+    async with (
+        serving(handle) as server,
+        transport_to(server, credentials=lambda clock: Slow(after=9)) as transport,
+    ):
+        assert (await transport.send(GET)).status == 401
+    first, second = deadlines
+    assert first == second < asyncio.get_running_loop().time() + 10.0
+
+
+async def test_the_head_of_a_stream_has_a_deadline_and_its_body_has_none(
+    transport_to: Opened,
+) -> None:
+    go = asyncio.Event()
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await go.wait()
+        await response.write(b"late")
+        return response
+
+    async with (
+        serving(handle) as server,
+        transport_to(server) as transport,
+        transport.stream(Request("GET", "/", timeout=1.0)) as stream,
+    ):
+        await asyncio.sleep(1.1)
+        go.set()
+        assert await stream.read() == b"late"
+
+
+async def test_a_body_read_whole_has_a_largest_size(transport_to: Opened) -> None:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        return web.Response(body=b"x" * 1001)
+
+    small = Request("GET", "/", timeout=10.0, max_bytes=1000)
+    async with serving(handle) as server, transport_to(server) as transport:
+        for _ in range(2):
+            with pytest.raises(ApiError, match="larger than 1000 bytes") as raised:
+                await transport.send(small)
+            assert raised.value.reason == "ClientDecoding" and raised.value.status == 500
+        async with transport.stream(small) as stream:
+            with pytest.raises(ApiError, match="larger than 1000 bytes"):
+                await stream.read()

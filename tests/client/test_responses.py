@@ -46,6 +46,14 @@ URL = "https://server/api/v1/pods"
         ),
         pytest.param(
             503,
+            {"Retry-After": "9" * 400},
+            b"",
+            f"GET {URL}: 503 ServiceUnavailable",
+            60.0,
+            id="a server that asks for too much patience",
+        ),
+        pytest.param(
+            503,
             {"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"},
             b"",
             f"GET {URL}: 503 ServiceUnavailable",
@@ -87,6 +95,11 @@ def test_a_broken_object_does_not_hide_the_others(caplog: pytest.LogCaptureFixtu
         found = decode_list(pod_list(b'{"metadata":{"name":5}}', GOOD), Pod)
     assert [one.metadata.name for one in found.items] == ["a"]
     assert "going on without it" in caplog.text
+    caplog.clear()
+    found = decode_list(pod_list(*[b'{"metadata":{"name":5}}'] * 1000, GOOD), Pod)
+    assert [one.metadata.name for one in found.items] == ["a"]
+    assert len(caplog.records) == 11
+    assert caplog.records[-1].__dict__["kv"] == {"count": 990}
 
 
 @pytest.mark.parametrize("body", [b"", b"garbage", b"[1]", b'{"items":5}', b"\xff"])

@@ -1,26 +1,24 @@
 from __future__ import annotations
 
-import pytest
+from aiohttp import web
 
-from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.connection import Connection
-from mooring.client.http_transport import HttpTransport
+from mooring.client.transport import Request
 from mooring.client.transports import make_transport
+from tests.client.fakes import serving
 
 
-@pytest.fixture(autouse=True)
-def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "no_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
+async def test_a_transport_says_who_asks_and_asks_before_it_sends() -> None:
+    asked: list[Request] = []
 
+    async def handle(request: web.Request) -> web.Response:
+        return web.Response(text=request.headers["User-Agent"])
 
-async def test_a_server_is_asked_straight_unless_a_proxy_stands_between(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    plain = Connection(server="http://server")
-    assert isinstance(make_transport(plain), HttpTransport)
-    named = Connection(server="http://server", proxy="http://proxy:1")
-    assert isinstance(make_transport(named), AiohttpTransport)
-    monkeypatch.setenv("http_proxy", "http://proxy:1")
-    assert isinstance(make_transport(plain), AiohttpTransport)
+    async with serving(handle) as server:
+        transport = make_transport(
+            Connection(server=server), user_agent="test/2", before_send=asked.append
+        )
+        response = await transport.send(Request("GET", "/api"))
+        await transport.close()
+    assert response.body == b"test/2"
+    assert [request.target for request in asked] == ["/api"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+from collections.abc import AsyncIterator
 
 import msgspec
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.api import CustomResource, Pod
+from mooring.client.transport import MAX_OBJECT
 from mooring.client.watch import Watch
 from mooring.errors import ApiError, NoAnswerError
 from tests.client.fakes import FakeStream, failure
@@ -111,3 +113,25 @@ async def test_an_object_that_cannot_be_read_is_passed_over(
 async def test_a_broken_connection_is_told() -> None:
     with pytest.raises(NoAnswerError):
         await read(line("ADDED", "a"), NoAnswerError("cut", sent=True))
+
+
+async def test_an_event_has_a_largest_size() -> None:
+    """A line without an end is not kept in memory."""
+    taken = 0
+
+    class Endless(FakeStream):
+        async def chunks(self) -> AsyncIterator[bytes]:
+            nonlocal taken
+            yield line("ADDED", "a")
+            while True:
+                taken += 2**18
+                yield b"x" * 2**18
+
+    watch = Watch(Endless(()), Pod, "https://server/pods")
+    with pytest.raises(ApiError, match="an event is larger than 16777216 bytes"):
+        async for batch in watch.batches():
+            assert [event.object.metadata.name for event in batch] == ["a"]
+    assert taken <= MAX_OBJECT + 2**18
+    # Many events may be larger than that together.
+    many = line("ADDED", "b", note="x" * 2**18)
+    assert len(await read(*[many] * 100)) == 100

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import errno
+import gzip
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -12,7 +13,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
 from mooring.errors import ConfigError, ExtenderError
@@ -93,21 +93,27 @@ async def test_an_address_without_a_scheme() -> None:
     assert await failure(urlPrefix="127.0.0.1:80") == expected
 
 
+def tls_error(reason: str) -> ssl.SSLError:
+    error = ssl.SSLError(1, reason)
+    error.reason = reason
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "words"),
     [
         pytest.param(
-            aiohttp.ClientOSError(errno.ECONNRESET, "Connection reset by peer"),
+            ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"),
             "read: connection reset by peer",
             id="a connection that the other side cut",
         ),
         pytest.param(
-            aiohttp.ClientOSError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] tlsv13 alert"),
+            tls_error("TLSV13_ALERT_CERTIFICATE_REQUIRED"),
             "remote error: tls: certificate required",
             id="a server that wants to know who asks",
         ),
         pytest.param(
-            aiohttp.ClientOSError(1, "[SSL: BAD_LENGTH] bad length"),
+            tls_error("BAD_LENGTH"),
             "tls: bad length",
             id="what Go has no word for",
         ),
@@ -182,6 +188,61 @@ async def test_a_write_whose_connection_was_closed_is_not_repeated() -> None:
         with pytest.raises(ExtenderError, match="EOF"):
             await made.post("bind", b"{}", repeatable=False)
         assert len(asked) == 1
+
+
+def packed(size: int) -> bytes:
+    body = gzip.compress(b'"' + b"x" * (size - 2) + b'"')
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n"
+    return head % len(body) + body
+
+
+async def test_a_response_has_a_largest_size() -> None:
+    endless = b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 11 * 2**20
+    for answer in (endless, packed(10 * 2**20 + 1)):
+        async with raw_server(answer) as (url, asked):
+            assert await failure(urlPrefix=url) == "the response is larger than 10 MiB"
+            assert len(asked) == 1
+    async with raw_server(packed(10 * 2**20)) as (url, _):
+        assert len(await post(urlPrefix=url)) == 10 * 2**20
+    async with raw_server(packed(1001)) as (url, _):
+        made = Webhook(make_config(urlPrefix=url), SystemClock(), max_response=1000)
+        with pytest.raises(ExtenderError, match="larger than 1000 bytes"):
+            await made.post("filter", b"{}")
+        await made.close()
+
+
+async def test_a_response_that_can_be_read_in_two_ways_is_refused() -> None:
+    twice = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}"
+    async with raw_server(twice) as (url, _):
+        assert "Duplicate Content-Length" in await failure(urlPrefix=url)
+
+
+async def test_an_extender_may_send_the_question_elsewhere() -> None:
+    async with raw_server(WHOLE) as (there, asked):
+        for code, method in ((302, b"GET"), (307, b"POST"), (308, b"POST")):
+            head = f"HTTP/1.1 {code} Away\r\nLocation: {there}/new\r\nContent-Length: 0\r\n\r\n"
+            async with raw_server(head.encode()) as (url, _):
+                assert await post(b'{"a":1}', urlPrefix=url) == b"{}"
+            first, _, body = asked.pop().partition(b"\r\n\r\n")
+            assert first.startswith(method + b" /new HTTP/1.1\r\n")
+            assert body == (b'{"a":1}' if method == b"POST" else b"")
+    here = b"HTTP/1.1 307 Round\r\nLocation: /filter\r\nContent-Length: 0\r\n\r\n"
+    async with raw_server(here) as (url, asked):
+        assert (await failure(urlPrefix=url)).endswith("stopped after 10 redirects")
+        assert len(asked) == 10
+    for place, words in (("ftp://x/", "unsupported protocol scheme"), ("http://x:99999/", "port")):
+        away = f"HTTP/1.1 307 Away\r\nLocation: {place}\r\nContent-Length: 0\r\n\r\n"
+        async with raw_server(away.encode()) as (url, _):
+            assert words in (await failure(urlPrefix=url)).lower()
+
+
+async def test_a_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with raw_server(WHOLE) as (proxy, asked):
+        monkeypatch.setenv("http_proxy", proxy.replace("://", "://ada:x@"))
+        monkeypatch.delenv("no_proxy", raising=False)
+        assert await post(urlPrefix="http://extender.invalid:81/ext") == b"{}"
+    assert asked[0].startswith(b"POST http://extender.invalid:81/ext/filter HTTP/1.1\r\n")
+    assert b"\r\nProxy-Authorization: Basic YWRhOng=\r\n" in asked[0]
 
 
 async def test_what_is_no_http_is_a_failure() -> None:

@@ -13,9 +13,9 @@ from mooring.apiserver.api_server import ApiServer, ServerSettings
 from mooring.apiserver.http import RequestUser
 from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.client import transport as wire
-from mooring.client.aiohttp_transport import AiohttpTransport
 from mooring.client.client import Client
 from mooring.client.kubeconfig import load_kubeconfig
+from mooring.client.transports import make_transport
 from mooring.local import source_cluster
 from mooring.local.source_cluster import SourceCluster
 from tests.apiserver.api_server import pod
@@ -207,7 +207,7 @@ async def test_what_may_not_be_read_is_left_out_and_said(tmp_path: Path) -> None
 async def test_a_real_server_can_be_copied(tmp_path: Path, control_plane: ControlPlane) -> None:
     connection = load_kubeconfig(control_plane.admin_kubeconfig)
     name = f"copied-{uuid.uuid4().hex[:8]}"
-    client = Client(AiohttpTransport(connection))
+    client = Client(make_transport(connection))
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
     account = {"metadata": {"name": "default"}}
     space = {"metadata": {"name": name}}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.observe.files import ROOT, locate
+from mooring.observe.files import MAX_FILE, ROOT, locate, read_file
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,12 @@ def test_paths_in_a_root(
 def test_without_a_root_paths_are_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(ROOT, raising=False)
     assert locate("/etc/a.yaml") == Path("/etc/a.yaml")
+
+
+def test_a_file_without_an_end_is_refused(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.write_bytes(b"x" * 10)
+    assert read_file(small, 10) == b"x" * 10
+    for path, limit in ((small, 9), (Path("/dev/zero"), MAX_FILE)):
+        with pytest.raises(OSError, match="File too large"):
+            read_file(path, limit)

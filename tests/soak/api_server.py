@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
+from mooring.client.deadlines import ConnectError
 from mooring.client.failures import explain, no_answer
-from mooring.client.http_pool import ConnectError
 from mooring.client.transport import Request, Response
 from mooring.errors import NoAnswerError
 from mooring.observe.clock import Clock

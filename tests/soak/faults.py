@@ -15,7 +15,7 @@ from enum import Enum, auto
 
 import msgspec
 
-from mooring.client.http1 import ProtocolError
+from mooring.client.protocol import ProtocolError
 
 
 class RequestFault(Enum):

@@ -441,6 +441,13 @@ MOORING = FlagGroup(
             "Register a plugin, FILE.py:Class or package.module:Class, and without --config enable "
             "it. May be repeated.",
         ),
+        Flag(
+            "extender-max-response-size",
+            QUANTITY,
+            Quantity("10Mi"),
+            "The largest response of an extender, after inflating. A larger one is an error of "
+            "that extender.",
+        ),
     ),
 )
 

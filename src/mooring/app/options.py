@@ -63,6 +63,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     master: str
     #: References as `registry.load_plugin` reads them.
     plugins: tuple[str, ...]
+    #: The largest response of an extender, in bytes.
+    extender_max_response: int
     feature_gates: FeatureGates
     serving: SecureServing
     insecure_serving: InsecureServing
@@ -107,6 +109,7 @@ def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
         *_header_mistakes(authentication.request_headers, gates),
         *_metric_mistakes(flags),
         *_livez_mistakes(flags),
+        *_extender_mistakes(flags),
     ]
     if errors:
         raise ConfigError(_aggregate(errors))
@@ -118,6 +121,7 @@ def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
         write_config_to=flags["write-config-to"],
         master=flags["master"],
         plugins=flags["plugin"],
+        extender_max_response=flags["extender-max-response-size"].value(),
         feature_gates=gates,
         serving=serving,
         insecure_serving=insecure,
@@ -143,6 +147,12 @@ def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
             *(f"Flag --{name} has no effect" for name in flags if _idle(name, flags)),
         ),
     )
+
+
+def _extender_mistakes(flags: FlagValues) -> Iterator[str]:
+    name = "extender-max-response-size"
+    if not 1 <= flags[name].value() <= 2**30:
+        yield f"--{name} must be from 1 byte to 1Gi, got {flags[name]}"
 
 
 def _idle(name: str, flags: FlagValues) -> bool:

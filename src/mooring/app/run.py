@@ -153,6 +153,7 @@ class _Process:
             clock=self._clock,
             metrics=self._metrics,
             max_in_unschedulable=self._command.options.pod_max_in_unschedulable_pods.seconds,
+            extender_max_response=self._command.options.extender_max_response,
         )
         serving = self._make_serving(running.informers)
         if serving is not None:

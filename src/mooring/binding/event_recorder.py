@@ -14,6 +14,7 @@ from typing import Any
 
 from mooring.api import CustomResource, Event, ObjectMeta, ObjectReference, TypedObject
 from mooring.api.names import subdomain_problems
+from mooring.errors import cut_text
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, vlog
 
@@ -25,7 +26,6 @@ NOTE_LIMIT = 1024
 
 #: Where Events of objects without a namespace go.
 _DEFAULT_NAMESPACE = "default"
-_SUFFIX = " ..."
 
 
 class EventRecorder:
@@ -112,12 +112,7 @@ def event_name(name: str, nanos: int) -> str:
 def cut_note(note: str) -> str:
     """Shorten a note to what the API server takes."""
     # kube-scheduler: schedule_one.go (truncateMessage)
-    if len(note) * 4 <= NOTE_LIMIT:
-        return note
-    text = note.encode()
-    if len(text) <= NOTE_LIMIT:
-        return note
-    return text[: NOTE_LIMIT - len(_SUFFIX)].decode(errors="ignore") + _SUFFIX
+    return cut_text(note, NOTE_LIMIT)
 
 
 def micro_time(seconds: float) -> str:

@@ -18,7 +18,8 @@ from mooring.client.protobuf import PROTOBUF, with_finalizer
 from mooring.client.rate_limit import RateLimit
 from mooring.client.resources import ListOptions, Resource, find_resource
 from mooring.client.responses import ObjectList, api_error, decode_list, decode_object
-from mooring.client.transport import JSON, Request, Response, Transport
+from mooring.client.transport import JSON, MAX_LIST, MAX_OBJECT, Request, Response, Transport
+from mooring.client.warning_headers import parse_warnings
 from mooring.client.watch import Watch
 from mooring.errors import ApiError, NoAnswerError, ObjectError
 from mooring.observe.clock import Clock, SystemClock
@@ -109,7 +110,7 @@ class Client:
         """Read a list, of all namespaces unless one is named; with a limit, a page of it."""
         resource = find_resource(kind)
         query = (options or ListOptions()).query()
-        body = await self.request("GET", resource.path(namespace) + query)
+        body = await self.request("GET", resource.path(namespace) + query, max_bytes=MAX_LIST)
         with self.collector:
             try:
                 return decode_list(body, resource.struct)
@@ -125,7 +126,10 @@ class Client:
         *,
         idle_timeout: float | None = IDLE_SECONDS,
     ) -> AsyncIterator[Watch[Any]]:
-        """Watch objects; counts as broken when nothing comes for `idle_timeout` seconds."""
+        """Watch objects; counts as broken when nothing comes for `idle_timeout` seconds.
+
+        The head of the answer must come within `REQUEST_SECONDS`.
+        """
         resource = find_resource(kind)
         asked = replace(options or ListOptions(), watch=True)
         target = resource.path(namespace) + asked.query()
@@ -133,7 +137,7 @@ class Client:
         started = self._clock.now()
         try:
             async with self._transport.stream(
-                Request("GET", target), idle_timeout=idle_timeout
+                Request("GET", target, timeout=REQUEST_SECONDS), idle_timeout=idle_timeout
             ) as stream:
                 self._count("GET", str(stream.status), started)
                 if stream.status != 200:
@@ -273,13 +277,15 @@ class Client:
         timeout: float | None = REQUEST_SECONDS,
         retries: int = MAX_RETRIES,
         accept: str = JSON,
+        max_bytes: int = MAX_OBJECT,
     ) -> bytes:
-        """Send any request and return the body of its answer.
+        """Send any request and return the body of its answer, of at most `max_bytes`.
 
-        It is sent again where the server asks for patience (429 or 503 with Retry-After), and
-        reads also where the connection broke: never a write that may have been carried out.
+        It is sent again if the server asks for patience (429 or 503 with Retry-After), and reads
+        also if the connection broke: never a write that may have been carried out. Each attempt
+        has `timeout` seconds.
         """
-        request = Request(method, target, body, content_type, timeout, accept)
+        request = Request(method, target, body, content_type, timeout, accept, max_bytes)
         while True:
             if self._limit is not None:
                 waited = await self._limit.wait()
@@ -344,7 +350,11 @@ class Client:
         if (api_version, kind) not in self._plurals:
             path = f"/apis/{api_version}" if group else f"/api/{version}"
             body = await self.request("GET", path)
-            for found in msgspec.json.decode(body, type=_ResourceList).resources:
+            try:
+                listed = msgspec.json.decode(body, type=_ResourceList)
+            except (msgspec.MsgspecError, UnicodeError) as error:
+                raise _garbage(error, "GET", self.server + path) from None
+            for found in listed.resources:
                 if "/" not in found.name:
                     self._plurals[api_version, found.kind] = found.name
         plural = self._plurals.get((api_version, kind))
@@ -390,13 +400,15 @@ def _asks_for_patience(error: ApiError, method: str) -> bool:
     return error.status >= 500 and method == "GET"
 
 
-def _garbage(error: ObjectError, method: str, url: str) -> ApiError:
+def _garbage(error: Exception, method: str, url: str) -> ApiError:
     message = f"the server's answer cannot be read: {error}"
     return ApiError(500, message, reason="ClientDecoding", method=method, url=url)
 
 
 def _log_warnings(response: Response) -> None:
-    # client-go: rest/warnings.go: 299 - "text"
-    text = response.headers.get("Warning")
-    if text is not None and text.startswith("299 "):
-        log.warning(text[4:].partition(" ")[2].strip('"'))
+    # client-go: rest/warnings.go
+    header = response.headers.get("Warning")
+    if header is not None:
+        for code, text in parse_warnings(header):
+            if code == 299 and text:
+                log.warning(text)

@@ -9,7 +9,7 @@ from typing import Protocol
 from mooring.client.tls_settings import KeyPair
 from mooring.errors import ConfigError
 from mooring.observe.clock import Clock
-from mooring.observe.files import locate
+from mooring.observe.files import read_file
 from mooring.observe.logs import log_error
 
 log = logging.getLogger(__name__)
@@ -25,12 +25,20 @@ class Credentials(Protocol):
     #: The certificate to show, where the credentials bring one.
     key_pair: KeyPair | None
 
+    def known(self) -> str | None:
+        """Return the Authorization header if it is at hand; None if it has to be waited for."""
+        ...
+
     async def authorization(self) -> str:
-        """Return the Authorization header, empty where there is none."""
+        """Return the Authorization header, empty if there is none."""
         ...
 
     async def renew(self, refused: str) -> bool:
-        """Look for better ones than those the server refused; False where there are none."""
+        """Look for better ones than those the server refused; False if there are none."""
+        ...
+
+    async def close(self) -> None:
+        """End what was started to get credentials."""
         ...
 
 
@@ -42,13 +50,20 @@ class Static:
     def __init__(self, header: str = "") -> None:
         self._header = header
 
+    def known(self) -> str:
+        """Return the header."""
+        return self._header
+
     async def authorization(self) -> str:
         """Return the header."""
         return self._header
 
     async def renew(self, refused: str) -> bool:
-        """Have nothing better."""
+        """Return False: there are no others."""
         return False
+
+    async def close(self) -> None:
+        """Return at once: nothing was started."""
 
 
 def bearer(token: str) -> Static:
@@ -76,7 +91,7 @@ class TokenFile:
     def _read(self) -> None:
         self._read_at = self._clock.now()
         try:
-            token = locate(self._path).read_text(encoding="utf-8").strip()
+            token = read_file(self._path).decode().strip()
         except (OSError, UnicodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             raise ConfigError(f"failed to read token file {self._path}: {reason}") from None
@@ -90,13 +105,20 @@ class TokenFile:
         except ConfigError as error:
             log_error(log, error, "Unable to rotate token")
 
-    async def authorization(self) -> str:
+    def known(self) -> str:
         """Return the token's header."""
         if abs(self._clock.now() - self._read_at) >= TOKEN_FILE_SECONDS:
             self._read_again()
         return self._header
 
+    async def authorization(self) -> str:
+        """Return the token's header."""
+        return self.known()
+
     async def renew(self, refused: str) -> bool:
-        """Read the file again; True where another token is in it."""
+        """Read the file again; return whether another token is in it."""
         self._read_again()
         return self._header != refused
+
+    async def close(self) -> None:
+        """Return at once: nothing was started."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import sys
 from typing import Any
@@ -12,24 +13,35 @@ from typing import Any
 import msgspec
 
 from mooring.api.meta import parse_time
-from mooring.client.tls_settings import KeyPair, Pem
+from mooring.client.program import ProgramError, run_program
+from mooring.client.tls_settings import KeyPair, Pem, check_key_pair
 from mooring.errors import ConfigError, ObjectError
 from mooring.observe.clock import Clock
 
 V1 = "client.authentication.k8s.io/v1"
 V1BETA1 = "client.authentication.k8s.io/v1beta1"
+#: How long the program may take, and how long one that may talk to a person. client-go waits
+#: forever.
+RUN_SECONDS = 60.0
+INTERACTIVE_SECONDS = 600.0
+#: Bytes it may print: a token, or a certificate and a key.
+MAX_OUTPUT = 2**20
+#: How long a failure, or credentials that arrived expired, stand before the program runs again.
+RETRY_SECONDS = 1.0
 _INFO = "KUBERNETES_EXEC_INFO"
+#: Characters of the program's output that an error shows.
+_SHOWN = 100
 
 
 class ExecEnvVar(msgspec.Struct, frozen=True):
-    """Set one environment variable of the program."""
+    """An environment variable of the program."""
 
     name: str = ""
     value: str = ""
 
 
 class ExecConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Say which program to run, as `exec` in a kubeconfig does."""
+    """The program to run, as `exec` in a kubeconfig names it."""
 
     command: str = ""
     args: tuple[str, ...] = ()
@@ -54,37 +66,93 @@ class _ExecCredential(msgspec.Struct, rename="camel"):
 
 
 class ExecPlugin:
-    """Run a program for credentials, and again when they expire or the server refuses them."""
+    """Credentials that a program prints; it runs again when they expire or are refused.
 
-    def __init__(self, config: ExecConfig, cluster: dict[str, Any], clock: Clock) -> None:
+    Requests that need credentials at the same time share one run of the program, which goes on if
+    one of them gives up. A program that fails, or prints credentials that have expired already, is
+    started again when a request needs it, at most once in `RETRY_SECONDS`.
+    """
+
+    def __init__(
+        self,
+        config: ExecConfig,
+        cluster: dict[str, Any],
+        clock: Clock,
+        *,
+        seconds: float = RUN_SECONDS,
+    ) -> None:
         self.key_pair: KeyPair | None = None
         self._config = config
         self._cluster = cluster
         self._clock = clock
+        self._seconds = seconds
         self._header: str | None = None
         self._expires: float | None = None
-        # The program may talk to a person, so it runs once at a time.
-        self._running = asyncio.Lock()
+        #: The run under way.
+        self._running: asyncio.Task[None] | None = None
+        #: When the program last finished, and what was wrong with its credentials, if anything.
+        self._ran_at = -math.inf
+        self._failure: ConfigError | None = None
+        #: When it last ran because credentials were refused.
+        self._renewed_at = -math.inf
+
+    def known(self) -> str | None:
+        """Return the token's header if it still holds; None if the program has to run."""
+        if self._expires is not None and self._has_expired() and not self._is_recent(self._ran_at):
+            return None
+        return self._header
 
     async def authorization(self) -> str:
-        """Return the token's header; run the program where there is none that still holds."""
-        if self._header is None or self._has_expired():
-            async with self._running:
-                if self._header is None or self._has_expired():
-                    await self._run()
-        assert self._header is not None
-        return self._header
+        """Return the token's header; run the program if there is none that still holds."""
+        header = self.known()
+        if header is None:
+            if self._failure is not None and self._is_recent(self._ran_at):
+                raise self._failure
+            await self._run_once()
+            header = self._header
+        assert header is not None
+        return header
 
     async def renew(self, refused: str) -> bool:
         """Run the program, unless another request has had the credentials renewed already."""
         before = self.key_pair
-        async with self._running:
-            if self._header == refused and self.key_pair is before:
-                await self._run()
+        if self._header == refused and (
+            self._running is not None or not self._is_recent(self._renewed_at)
+        ):
+            await self._run_once()
+            self._renewed_at = self._clock.now()
         return self._header != refused or self.key_pair != before
+
+    async def close(self) -> None:
+        """End the program if it is running."""
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.wait([self._running])
 
     def _has_expired(self) -> bool:
         return self._expires is not None and self._clock.now() > self._expires
+
+    def _is_recent(self, moment: float) -> bool:
+        return abs(self._clock.now() - moment) < RETRY_SECONDS
+
+    async def _run_once(self) -> None:
+        """Run the program, or wait for the run under way."""
+        task = self._running
+        if task is None:
+            task = self._running = asyncio.create_task(self._run())
+            task.add_done_callback(self._note_end)
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise self._error("the client was closed") from None
+            raise
+
+    def _note_end(self, task: asyncio.Task[None]) -> None:
+        self._running = None
+        self._ran_at = self._clock.now()
+        failure = None if task.cancelled() else task.exception()
+        self._failure = failure if isinstance(failure, ConfigError) else None
 
     async def _run(self) -> None:
         config = self._config
@@ -92,29 +160,25 @@ class ExecPlugin:
         environment = {**os.environ, **{var.name: var.value for var in config.env}}
         environment[_INFO] = self._info(interactive)
         try:
-            process = await asyncio.create_subprocess_exec(
-                config.command,
-                *config.args,
-                env=environment,
-                stdin=None if interactive else asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
+            code, output = await run_program(
+                (config.command, *config.args),
+                environment,
+                seconds=INTERACTIVE_SECONDS if interactive else self._seconds,
+                max_bytes=MAX_OUTPUT,
+                terminal=interactive,
             )
-        except OSError as error:
-            problem = f"exec: executable {config.command} cannot be run: {error.strerror}"
+        except ProgramError as error:
+            raise self._error(f"executable {config.command} {error}") from None
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            problem = f"exec: executable {config.command} cannot be run: {reason}"
             if isinstance(error, FileNotFoundError):
                 problem = f"exec: executable {config.command} not found"
             hint = " ".join(config.install_hint.split())
             raise ConfigError(f"getting credentials: {problem}{hint and f'; {hint}'}") from None
-        try:
-            output, _ = await process.communicate()
-        except asyncio.CancelledError:
-            process.kill()
-            await process.wait()
-            raise
-        if process.returncode:
-            raise self._error(
-                f"executable {config.command} failed with exit code {process.returncode}"
-            )
+        if code:
+            # What it said on standard error has gone there: it may hold secrets.
+            raise self._error(f"executable {config.command} failed with exit code {code}")
         self._take(self._decode(output))
 
     def _info(self, interactive: bool) -> str:
@@ -142,7 +206,7 @@ class ExecPlugin:
         if credential.kind != "ExecCredential" or credential.api_version != version:
             raise self._error(
                 f"plugin is configured to use API version {version}, "
-                f"plugin returned version {credential.api_version or 'none'}"
+                f"plugin returned version {credential.api_version[:_SHOWN] or 'none'}"
             )
         status = credential.status
         if status is None:
@@ -159,15 +223,23 @@ class ExecPlugin:
             try:
                 expires = parse_time(status.expiration_timestamp)
             except ObjectError as error:
-                raise self._error(f"plugin returned an expirationTimestamp: {error}") from None
-        self._expires = expires
-        self._header = f"Bearer {status.token}" if status.token else ""
-        self.key_pair = None
+                problem = str(error)[:_SHOWN]
+                raise self._error(f"plugin returned an expirationTimestamp: {problem}") from None
+        pair = None
         if status.client_certificate_data:
-            self.key_pair = KeyPair(
+            pair = KeyPair(
                 Pem(data=status.client_certificate_data.encode()),
                 Pem(data=status.client_key_data.encode()),
             )
+            try:
+                check_key_pair(pair)
+            except ConfigError as error:
+                raise self._error(f"failed parsing client key/certificate: {error}") from None
+        if not status.token.isprintable():
+            raise self._error("plugin returned a token with control characters")
+        self._expires = expires
+        self._header = f"Bearer {status.token}" if status.token else ""
+        self.key_pair = pair
 
     def _error(self, problem: str) -> ConfigError:
         return ConfigError(f"getting credentials: exec: {problem}")

@@ -1,4 +1,4 @@
-"""What can go wrong between here and a server, in a line each."""
+"""What can go wrong between a client and a server, in a line each."""
 
 from __future__ import annotations
 
@@ -6,47 +6,61 @@ import asyncio
 import socket
 import ssl
 
-from mooring.client.http1 import ProtocolError
-from mooring.client.http_pool import ConnectError
+from mooring.client import protocol
+from mooring.client.deadlines import ConnectError
+from mooring.client.dialer import ProxyError
+from mooring.client.protocol import ProtocolError, TooLargeError
 from mooring.client.transport import Request
-from mooring.errors import ConfigError, NoAnswerError
+from mooring.errors import ApiError, ConfigError, NoAnswerError
 
 CUT = "the connection was cut within the answer"
 CLOSED = "the server closed the connection without an answer"
-_PROTOCOL = {"cut": CUT, "closed": CLOSED}
+_PROTOCOL = {protocol.CUT: CUT, protocol.CLOSED: CLOSED}
 
 _NOT_TAKEN = ("certificate", "unknown ca")
 
-#: What stands for an answer that did not come.
+#: What is raised in place of an answer.
 FAILURES = (TimeoutError, OSError, ConfigError, ConnectError, ProtocolError)
+
+
+def failure(server: str, request: Request, error: BaseException) -> ApiError:
+    """Make the error of a request that got no answer, or one that is too large to be read."""
+    if isinstance(error, TooLargeError):
+        url = _url(server, request)
+        return ApiError(500, str(error), reason="ClientDecoding", method=request.method, url=url)
+    message, sent = explain(error)
+    return no_answer(server, request, message, sent=sent)
 
 
 def no_answer(server: str, request: Request, message: str, *, sent: bool) -> NoAnswerError:
     """Make the error of a request that was not answered."""
+    return NoAnswerError(message, sent=sent, method=request.method, url=_url(server, request))
+
+
+def _url(server: str, request: Request) -> str:
     # A query is long and says little about what went wrong.
-    url = server + request.target.partition("?")[0]
-    return NoAnswerError(message, sent=sent, method=request.method, url=url)
+    return server + request.target.partition("?")[0]
 
 
 def explain(error: BaseException) -> tuple[str, bool]:
     """Say in a line what broke, and whether the server may have received the request."""
     if isinstance(error, ConnectError):
         return explain(error.cause)[0], False
-    if isinstance(error, ConfigError):
+    if isinstance(error, ConfigError | ProxyError):
         return str(error), False
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the server's certificate is not valid: {error.verify_message}", False
     if isinstance(error, socket.gaierror):
         return f"no such host: {words(error)}", False
     if isinstance(error, ProtocolError):
-        return _PROTOCOL.get(str(error), "the answer is not HTTP"), True
+        return _PROTOCOL.get(str(error)) or f"the answer is not valid HTTP: {error}", True
     if isinstance(error, ssl.SSLError):
         # The request was on its way, unless the server does not take the client's certificate:
         # with TLS 1.3 that shows only after the handshake.
         reason = _reason(error)
         return tls_failure(error), not any(one in reason for one in _NOT_TAKEN)
-    if isinstance(error, asyncio.TimeoutError):
-        return "no answer within the time allowed", True
+    if isinstance(error, asyncio.TimeoutError) and not error.errno:
+        return str(error) or "no answer within the time allowed", True
     if isinstance(error, OSError):
         return words(error), True
     return str(error) or type(error).__name__, True

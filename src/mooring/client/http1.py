@@ -1,37 +1,75 @@
-"""HTTP/1.1 as far as an API server's answers need it, without a library's generality.
+"""HTTP/1.1: requests as bytes, and responses as httptools parses them.
 
-A bind or an event is a small request with a small answer, hundreds of times a second: the common
-case (a whole answer in one read, its length in the head) costs one search and a handful of
-splits. Everything else that HTTP/1.1 allows in an answer is read too, only not as fast.
+httptools (llhttp) is strict: bare line feeds, NUL, folded header lines, two Content-Lengths, and
+Content-Length beside Transfer-Encoding are errors. What it leaves open is decided here: repeated
+headers, interim responses, and how much of everything is accepted.
 """
 
 from __future__ import annotations
 
-import zlib
+from collections.abc import Iterator, Mapping
 
-from mooring.client.transport import Response
+import httptools
 
-#: More than this is no head of an answer.
+from mooring.client.inflate import Inflater
+from mooring.client.protocol import CLOSED, CUT, ProtocolError, TooLargeError
+from mooring.client.transport import MAX_OBJECT, Response
+
+#: The longest head, and the most bytes of chunk sizes or trailers between two pieces of a body.
 MAX_HEAD = 2**18
-_END = b"\r\n\r\n"
+MAX_HEADERS = 1000
+# Go: net/http/transport.go, max1xxResponses
+MAX_INTERIM = 5
+
+#: Headers with one value. Repeated with another value they are an error; all others are lists.
+_SINGULAR = frozenset(
+    {
+        b"age",
+        b"content-encoding",
+        b"content-length",
+        b"content-location",
+        b"content-range",
+        b"content-type",
+        b"date",
+        b"etag",
+        b"expires",
+        b"last-modified",
+        b"location",
+        b"retry-after",
+        b"server",
+        b"transfer-encoding",
+    }
+)
 
 
-class ProtocolError(Exception):
-    """Report an answer that is not HTTP/1.1."""
+class Headers(Mapping[str, str]):
+    """The headers of a response; names are matched without regard to case.
 
+    They are kept as they came and decoded when asked for: most are never looked at.
+    """
 
-class Headers(dict[str, str]):
-    """Hold the headers of an answer; names are read without regard to case."""
+    __slots__ = ("_raw",)
+
+    def __init__(self, raw: dict[bytes, bytes]) -> None:
+        #: By name in lower case.
+        self._raw = raw
 
     def __getitem__(self, name: str) -> str:
-        return super().__getitem__(name.lower())
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and super().__contains__(name.lower())
+        return self._raw[name.lower().encode("latin-1", "replace")].decode("latin-1")
 
     def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
         """Return a header, or the default."""
-        return super().get(name.lower(), default)
+        found = self._raw.get(name.lower().encode("latin-1", "replace"))
+        return default if found is None else found.decode("latin-1")
+
+    def __iter__(self) -> Iterator[str]:
+        return (name.decode("latin-1") for name in self._raw)
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+
+_NO_HEADERS = Headers({})
 
 
 def request_bytes(method: str, target: str, headers: bytes, body: bytes) -> bytes:
@@ -60,160 +98,180 @@ def header_lines(headers: list[tuple[str, str]]) -> bytes:
 
 
 class ResponseReader:
-    """Read one answer from bytes that come as they like."""
+    """A reader of the responses on one connection, fed with bytes as they arrive.
 
-    def __init__(self) -> None:
-        self.keep_alive = True
+    It reads one response; `reset` prepares it for the next. A body of more than `max_bytes` is an
+    error; None accepts any size, for a body that is taken piece by piece. The methods `on_…` are
+    called by httptools.
+    """
+
+    __slots__ = (
+        "_error",
+        "_fields",
+        "_inflater",
+        "_interim",
+        "_max_bytes",
+        "_overhead",
+        "_parser",
+        "_parts",
+        "_size",
+        "_until_end",
+        "complete",
+        "headers",
+        "keep_alive",
+        "status",
+    )
+
+    def __init__(self, max_bytes: int | None = MAX_OBJECT) -> None:
+        self._fields: list[tuple[bytes, bytes]] = []
+        self._parts: list[bytes] = []
+        #: What a callback found wrong: httptools raises an error of its own.
+        self._error: ProtocolError | None = None
+        self._parser = httptools.HttpResponseParser(self)
+        self.reset(max_bytes)
+
+    def reset(self, max_bytes: int | None = MAX_OBJECT) -> None:
+        """Prepare for the next response on the same connection."""
+        #: Whether the connection may carry another request.
+        self.keep_alive = False
         #: 0 until the head is complete.
         self.status = 0
-        self.headers = Headers()
-        self._head = b""
-        self._parts: list[bytes] = []
-        # Bytes still to come; -1: until the connection ends; None: in chunks, or no head yet.
-        self._missing: int | None = None
-        self._chunked: _Chunks | None = None
-
-    def feed(self, data: bytes) -> Response | None:
-        """Take bytes; return the answer once it is complete."""
-        if self.status == 0:
-            rest = self.begin(data)
-            if rest is None:
-                return None
-            data = rest
-        part, complete = self.body(data)
-        if part:
-            self._parts.append(part)
-        return self._answer() if complete else None
-
-    def end(self) -> Response:
-        """Take note that the connection ended; return the answer if that completes it."""
-        self.finish()
-        return self._answer()
-
-    # Bit by bit.
-
-    def begin(self, data: bytes) -> bytes | None:
-        """Take bytes of the head; return what came after it once it is complete."""
-        return self._take_head(data)
-
-    def body(self, data: bytes) -> tuple[bytes, bool]:
-        """Take bytes after the head; return those of the body, and whether it is complete."""
-        if self._chunked is not None:
-            complete = self._chunked.feed(data)
-            return self._chunked.take(), complete
-        assert self._missing is not None
-        if self._missing < 0:
-            return data, False
-        if len(data) > self._missing:
-            raise ProtocolError("more came than was promised")
-        self._missing -= len(data)
-        return data, self._missing == 0
-
-    def finish(self) -> None:
-        """Take note that the connection ended; raise where that leaves the answer incomplete."""
-        if not self.status or self._missing != -1:
-            raise ProtocolError("cut" if self.status or self._head else "closed")
-
-    def _take_head(self, data: bytes) -> bytes | None:
-        head, end, rest = (self._head + data).partition(_END)
-        if not end:
-            if len(head) > MAX_HEAD or not head.startswith(b"HTTP/1."[: len(head)]):
-                raise ProtocolError("no head")
-            self._head = head
-            return None
-        self._head = b""
-        status_line, _, lines = head.decode("latin-1").partition("\r\n")
-        version, _, status = status_line.partition(" ")
-        if not version.startswith("HTTP/1.") or not status[:3].isdecimal():
-            raise ProtocolError("no status line")
-        code = int(status[:3])
-        if 100 <= code < 200:
-            # Interim: the answer is yet to come.
-            return self._take_head(rest)
-        headers = self.headers
-        for line in lines.split("\r\n") if lines else ():
-            name, colon, value = line.partition(":")
-            if not colon:
-                raise ProtocolError("no header")
-            headers[name.lower()] = value.strip()
-        self.status = code
-        self._frame(version, code, headers)
-        return rest
-
-    def _frame(self, version: str, code: int, headers: Headers) -> None:
-        connection = headers.get("connection", "") or ""
-        self.keep_alive = version != "HTTP/1.0" and connection.lower() != "close"
-        length = headers.get("content-length")
-        if code in (204, 304):
-            self._missing = 0
-        elif (headers.get("transfer-encoding") or "").lower() == "chunked":
-            self._chunked = _Chunks()
-        elif length is None:
-            self._missing, self.keep_alive = -1, False
-        elif length.isdecimal():
-            self._missing = int(length)
-        else:
-            raise ProtocolError("no length")
-
-    def _answer(self) -> Response:
-        body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-        if self.headers.get("content-encoding") == "gzip":
-            try:
-                body = zlib.decompress(body, 31)
-            except zlib.error:
-                raise ProtocolError("cut") from None
-        return Response(self.status, self.headers, body)
-
-
-class _Chunks:
-    """Read a body in chunks."""
-
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._rest = b""
-        self._missing = 0
-        self._begun = False
-        self._trailing = False
-
-    def take(self) -> bytes:
-        """Return what has come of the body since the last time."""
-        parts, self._parts = self._parts, []
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        self.headers = _NO_HEADERS
+        #: Whether the whole response has arrived.
+        self.complete = False
+        self._max_bytes = max_bytes
+        # Trailers of the response before are no headers of this one.
+        self._fields.clear()
+        self._size = 0
+        #: Bytes since the last piece of the body.
+        self._overhead = 0
+        #: Interim responses seen.
+        self._interim = 0
+        #: Whether the body lasts as long as the connection.
+        self._until_end = False
+        self._inflater: Inflater | None = None
 
     def feed(self, data: bytes) -> bool:
-        """Take bytes; tell whether the body is complete."""
-        data = self._rest + data if self._rest else data
-        at = 0
-        while True:
-            if self._missing:
-                part = data[at : at + self._missing]
-                self._parts.append(part)
-                self._begun = True
-                self._missing -= len(part)
-                at += len(part)
-                if self._missing:
-                    self._rest = b""
-                    return False
-            end = data.find(b"\r\n", at)
-            if end < 0:
-                self._rest = data[at:]
-                if len(self._rest) > MAX_HEAD:
-                    raise ProtocolError("no chunk")
-                return False
-            line, at = data[at:end], end + 2
-            if self._trailing:
-                if line:
-                    continue
-                if at < len(data):
-                    raise ProtocolError("more came than was promised")
-                return True
-            # An empty line ends the chunk before.
-            if line or not self._begun:
-                size = line.partition(b";")[0].strip()
-                if not size.isalnum():
-                    raise ProtocolError("no chunk")
-                try:
-                    self._missing = int(size, 16)
-                except ValueError:
-                    raise ProtocolError("no chunk") from None
-                self._trailing = self._missing == 0
+        """Take bytes; return whether the response is complete."""
+        self._overhead += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            raise ProtocolError("unexpected 101 Switching Protocols") from None
+        except httptools.HttpParserError as error:
+            raise self._error or ProtocolError(str(error)) from None
+        if self._overhead > MAX_HEAD and not self.complete:
+            raise ProtocolError(_too_long(self.status))
+        return self.complete
+
+    def end(self) -> None:
+        """Record the end of the connection; raise ProtocolError if the response is incomplete."""
+        if self.complete:
+            return
+        if not self._until_end:
+            raise ProtocolError(CUT if self.status or self._overhead else CLOSED)
+        self.complete = True
+
+    def take(self) -> bytes:
+        """Return what has arrived of the body since the last call."""
+        parts = self._parts
+        if len(parts) == 1:
+            return parts.pop()
+        self._parts = []
+        return b"".join(parts)
+
+    def response(self) -> Response:
+        """Return the complete response, its body inflated."""
+        if self._inflater is not None:
+            self._inflater.finish()
+        parts = self._parts
+        body = parts.pop() if len(parts) == 1 else self.take()
+        return Response(self.status, self.headers, body)
+
+    # Called by httptools.
+
+    def on_message_begin(self) -> None:
+        """Refuse bytes after the end of the response."""
+        if self.complete:
+            self._refuse(ProtocolError("more came than was promised"))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header; trailers are not looked at."""
+        self._fields.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        """Read the head."""
+        status = self._parser.get_status_code()
+        fields = self._fields
+        self._fields = []
+        if len(fields) > MAX_HEADERS:
+            self._refuse(ProtocolError(f"more than {MAX_HEADERS} headers"))
+        if status < 200:
+            self._interim += 1
+            if self._interim > MAX_INTERIM:
+                self._refuse(ProtocolError("too many 1xx informational responses"))
+            return
+        raw = {name.lower(): value.rstrip() for name, value in fields}
+        if len(raw) != len(fields):
+            raw = self._join_repeated(fields)
+        if status != 204 and status != 304:
+            self._frame(raw)
+        self.headers = Headers(raw)
+        self._overhead = 0
+        self.status = status
+
+    def on_body(self, data: bytes) -> None:
+        """Keep a piece of the body."""
+        self._overhead = 0
+        if self._inflater is not None:
+            try:
+                self._parts += self._inflater.feed(data)
+            except ProtocolError as error:
+                self._refuse(error)
+            return
+        self._size += len(data)
+        if self._max_bytes is not None and self._size > self._max_bytes:
+            self._refuse(TooLargeError(self._max_bytes))
+        self._parts.append(data)
+
+    def on_message_complete(self) -> None:
+        """Record the end of the response, unless it was an interim one."""
+        if self.status:
+            self.keep_alive = self._parser.should_keep_alive()
+            self.complete = True
+
+    def _frame(self, raw: dict[bytes, bytes]) -> None:
+        """Find out how the body is framed and encoded."""
+        length, limit = raw.get(b"content-length"), self._max_bytes
+        if length is None:
+            coding = raw.get(b"transfer-encoding")
+            self._until_end = coding is None
+            if coding is not None and coding.lower() != b"chunked":
+                self._refuse(ProtocolError(f"unsupported Transfer-Encoding {coding[:40]!r}"))
+        elif limit is not None and int(length) > limit:
+            self._refuse(TooLargeError(limit))
+        encoding = raw.get(b"content-encoding")
+        if encoding is not None and limit is not None and encoding.lower() == b"gzip":
+            self._inflater = Inflater(limit)
+
+    def _join_repeated(self, fields: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+        """Join the values of repeated headers, or refuse them."""
+        found: dict[bytes, list[bytes]] = {}
+        for name, value in fields:
+            found.setdefault(name.lower(), []).append(value.rstrip())
+        for name, values in found.items():
+            if len(values) > 1 and name in _SINGULAR:
+                if name == b"transfer-encoding" or len(set(values)) > 1:
+                    self._refuse(ProtocolError(f"duplicate header {name.decode('latin-1')}"))
+                del values[1:]
+        return {name: b", ".join(values) for name, values in found.items()}
+
+    def _refuse(self, error: ProtocolError) -> None:
+        """Stop httptools; `feed` raises the error."""
+        self._error = self._error or error
+        raise error
+
+
+def _too_long(status: int) -> str:
+    part = "between two pieces of the body" if status else "of the head"
+    return f"more than {MAX_HEAD} bytes {part}"

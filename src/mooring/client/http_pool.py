@@ -1,53 +1,32 @@
 """HttpPool: warm HTTP/1.1 connections to one server, for small requests in large numbers.
 
-The sockets are driven directly: asyncio's TLS is written in Python and costs more than all the
-rest of a bind. A connection that the server closes is noticed while it idles, so that a write does
-not meet a connection that is gone.
+A connection that the server closes is noticed while it idles, so that a write does not meet a
+connection that is gone. Deadlines are times of the loop's clock; one timer serves all requests, as
+nearly every response arrives long before its deadline.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-import socket
 import ssl
 from collections import deque
 from collections.abc import Callable
-from typing import Any
 
-from mooring.client.http1 import ProtocolError, ResponseReader
-from mooring.client.transport import Response
+from mooring.client.deadlines import CLIENT_CLOSED, ConnectError, client_closed
+from mooring.client.dialer import READ_SIZE, WAIT_ERRORS, Dialer, Socket
+from mooring.client.http1 import ResponseReader
+from mooring.client.protocol import CLOSED, ProtocolError
+from mooring.client.transport import MAX_OBJECT, Response
 
-# client-go: transport/cache.go and apimachinery's util/net/http.go dial within 30 s.
-CONNECT_SECONDS = 30.0
 # kube-apiserver closes what idles for 90 s.
 KEEP_ALIVE_SECONDS = 60.0
 REQUEST_CONNECTIONS = 32
-# A peer that vanished is noticed within a minute, as HTTP/2's pings would (30 s and 15 s).
-_PROBES = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
-# What a TLS record holds. A read of more makes Python set aside, and clear, more for every answer.
-READ_SIZE = 2**14
+_LATE = "no connection became free within the time allowed"
 
 
-class ConnectError(Exception):
-    """Report, by its cause, that no connection could be made: nothing was sent."""
-
-    def __init__(self, cause: Exception) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
-
-
-def make_socket(address: Any) -> socket.socket:
-    """Make a socket for an address of getaddrinfo's, which notices that its peer has gone."""
-    family, kind, protocol, _, _ = address
-    made = socket.socket(family, kind, protocol)
-    made.setblocking(False)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    for name, value in _PROBES:
-        if hasattr(socket, name):
-            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
-    return made
+class BodyTimeoutError(TimeoutError):
+    """A response whose head has arrived and whose body was late."""
 
 
 class HttpConnection:
@@ -56,94 +35,124 @@ class HttpConnection:
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        sock: socket.socket,
+        sock: Socket,
         context: ssl.SSLContext | None,
         on_idle_end: Callable[[HttpConnection], None],
     ) -> None:
         #: What it was made with; one made with an older context is not used again.
         self.context = context
         self.idle_since = 0.0
-        #: When the exchange under way has taken too long, by the loop's clock.
+        #: When the exchange under way has taken too long.
         self.deadline = math.inf
         self.closed = False
         self._loop = loop
         self._sock = sock
         self._on_idle_end = on_idle_end
-        self._reader: ResponseReader | None = None
+        self._reader = ResponseReader()
         self._answer: asyncio.Future[Response] | None = None
         self._unsent = memoryview(b"")
+        #: What to call before the first bytes are sent; None once some were.
+        self._check: Callable[[], None] | None = None
         self._recv = sock.recv
         # TLS data may wait in the socket object, where the selector does not see it.
         self._pending: Callable[[], int] | None = getattr(sock, "pending", None)
         loop.add_reader(sock.fileno(), self._readable)
 
-    async def exchange(self, data: bytes) -> Response:
-        """Send a request and return its answer. After a failure the connection is closed."""
+    async def exchange(
+        self, data: bytes, check: Callable[[], None] | None = None, max_bytes: int = MAX_OBJECT
+    ) -> Response:
+        """Send a request and return its response. After a failure the connection is closed.
+
+        `check` is called right before the first bytes are sent; if it raises, nothing is sent and
+        the connection stays open.
+        """
+        if check is not None:
+            check()
         answer = self._answer = self._loop.create_future()
-        reader = self._reader = ResponseReader()
+        reader = self._reader
+        reader.reset(max_bytes)
         try:
             self._unsent = memoryview(data)
             self._send()
+            if check is not None:
+                self._check = check if len(self._unsent) == len(data) else None
             response: Response = await answer
         except BaseException:
-            # Whatever the server says to a request that nobody waits for must not meet the next.
+            # The response to an abandoned request must not be taken for that to the next.
             self.close()
             raise
         finally:
-            self._answer = self._reader = None
+            self._answer = None
         if not reader.keep_alive:
             self.close()
         return response
 
-    def give_up(self) -> None:
-        """End the exchange under way: its time is over."""
-        self._fail(TimeoutError())
+    def expire(self) -> None:
+        """End the connection because the deadline of the exchange under way has passed."""
+        self.fail(BodyTimeoutError() if self._reader.status else TimeoutError())
 
-    def _send(self) -> None:
-        try:
-            while self._unsent:
-                self._unsent = self._unsent[self._sock.send(self._unsent) :]
-        except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
-            self._loop.add_writer(self._sock.fileno(), self._writable)
-
-    def _writable(self) -> None:
-        self._loop.remove_writer(self._sock.fileno())
-        try:
-            self._send()
-        except OSError as error:
-            self._fail(error)
-
-    def _readable(self) -> None:
-        try:
-            data = self._recv(READ_SIZE)
-            while data and self._pending is not None and self._pending():
-                data += self._recv(READ_SIZE)
-        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
-            return
-        except OSError as error:
-            self._fail(error)
-            return
-        reader, answer = self._reader, self._answer
-        if reader is None or answer is None or answer.done():
-            # Nobody has asked: the server ends the connection.
-            self._fail(ConnectionResetError())
-            return
-        try:
-            response = reader.feed(data) if data else reader.end()
-        except ProtocolError as error:
-            self._fail(error)
-            return
-        if response is not None:
-            answer.set_result(response)
-        if not data:
-            self.close()
-
-    def _fail(self, error: Exception) -> None:
+    def fail(self, error: Exception) -> None:
+        """End the connection; the exchange under way raises the error."""
         self.close()
         if self._answer is None:
             self._on_idle_end(self)
         elif not self._answer.done():
             self._answer.set_exception(error)
+
+    def _send(self) -> None:
+        try:
+            while self._unsent:
+                self._unsent = self._unsent[self._sock.send(self._unsent) :]
+        except WAIT_ERRORS:
+            self._loop.add_writer(self._sock.fileno(), self._writable)
+
+    def _writable(self) -> None:
+        self._loop.remove_writer(self._sock.fileno())
+        try:
+            if self._check is not None:
+                # Nothing was sent at the first attempt: time has passed since it was checked.
+                self._check()
+                self._check = None
+            self._send()
+        except Exception as error:
+            self.fail(error)
+
+    def _receive_pending(self, data: bytes) -> bytes:
+        """Return the data with what waits in the socket object."""
+        assert self._pending is not None
+        try:
+            while data and self._pending():
+                data += self._recv(READ_SIZE)
+        except WAIT_ERRORS:
+            # The rest of a record is still to come.
+            pass
+        return data
+
+    def _readable(self) -> None:
+        try:
+            data = self._recv(READ_SIZE)
+            if self._pending is not None:
+                data = self._receive_pending(data)
+        except WAIT_ERRORS:
+            return
+        except OSError as error:
+            self.fail(error)
+            return
+        reader, answer = self._reader, self._answer
+        if answer is None or answer.done():
+            # Nothing was asked: the server ends the connection.
+            self.fail(ConnectionResetError())
+            return
+        try:
+            if not data:
+                reader.end()
+            if not data or reader.feed(data):
+                answer.set_result(reader.response())
+        except ProtocolError as error:
+            self.fail(error)
+            return
+        if not data:
+            self.close()
 
     def close(self) -> None:
         """End the connection."""
@@ -155,47 +164,63 @@ class HttpConnection:
 
 
 class HttpPool:
-    """Connections to one host and port. Belongs to the event loop it is first used on."""
+    """Connections made by one dialer, up to a limit. Belongs to the loop it is first used on."""
 
-    def __init__(self, host: str, port: int, server_name: str = "") -> None:
-        self._host = host
-        self._port = port
-        self._server_name = server_name or host
+    def __init__(self, dialer: Dialer, connections: int | None = None) -> None:
+        self._dialer = dialer
+        self._limit = connections or REQUEST_CONNECTIONS
+        self._closed = False
         self._idle: list[HttpConnection] = []
         self._busy: set[HttpConnection] = set()
         self._open = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        #: One timer for all: nearly every request is answered long before its time is over.
+        #: Requests without a connection, and their deadlines, in order.
+        self._waiting: deque[tuple[float, asyncio.Future[None]]] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
     async def send(
-        self, data: bytes, context: ssl.SSLContext | None, timeout: float | None, *, again: bool
+        self,
+        data: bytes,
+        context: ssl.SSLContext | None,
+        deadline: float = math.inf,
+        *,
+        again: bool,
+        check: Callable[[], None] | None = None,
+        max_bytes: int = MAX_OBJECT,
     ) -> Response:
-        """Send a request and return its answer.
+        """Send a request and return its response.
 
-        With `again`, one that a warm connection lost is sent once more on a fresh one.
+        With `again`, one that a warm connection lost is sent once more on a fresh one. `check` is
+        called right before the first bytes are sent, each time.
         """
         loop = asyncio.get_running_loop()
-        while self._open >= REQUEST_CONNECTIONS and not self._idle:
-            await self._wait(loop)
+        while self._open >= self._limit and not self._idle:
+            await self._wait(loop, deadline)
         connection = self._take(loop, context)
         warm = connection is not None
         if connection is None:
-            connection = await self._connect(loop, context)
+            connection = await self._connect(loop, context, deadline)
         try:
-            return await self._exchange(loop, connection, data, timeout)
+            return await self._exchange(loop, connection, data, deadline, check, max_bytes)
         except (ConnectionError, ProtocolError) as error:
             if not (again and warm and _is_closed(error)):
                 raise
-        connection = await self._connect(loop, context)
-        return await self._exchange(loop, connection, data, timeout)
+        connection = await self._connect(loop, context, deadline)
+        return await self._exchange(loop, connection, data, deadline, check, max_bytes)
 
     def close(self) -> None:
-        """End all connections."""
-        for connection in (*self._idle, *self._busy):
+        """End all connections; requests waiting or under way fail, as do later ones."""
+        self._closed = True
+        self._dialer.close()
+        for connection in self._idle:
             connection.close()
         self._open -= len(self._idle)
         self._idle.clear()
+        for connection in tuple(self._busy):
+            connection.fail(ConnectionAbortedError(CLIENT_CLOSED))
+        while self._waiting:
+            _, turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_exception(client_closed())
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -205,15 +230,16 @@ class HttpPool:
         loop: asyncio.AbstractEventLoop,
         connection: HttpConnection,
         data: bytes,
-        timeout: float | None,
+        deadline: float,
+        check: Callable[[], None] | None,
+        max_bytes: int,
     ) -> Response:
         self._busy.add(connection)
-        connection.deadline = math.inf if timeout is None else loop.time() + timeout
-        timer = self._timer
-        if timer is None or connection.deadline < timer.when():
-            self._set_timer(loop, connection.deadline)
+        connection.deadline = deadline
+        if self._timer is None or deadline < self._timer.when():
+            self._keep_deadline(loop, deadline)
         try:
-            return await connection.exchange(data)
+            return await connection.exchange(data, check, max_bytes)
         finally:
             self._busy.discard(connection)
             if connection.closed:
@@ -223,25 +249,35 @@ class HttpPool:
                 self._idle.append(connection)
             self._wake()
 
-    def _set_timer(self, loop: asyncio.AbstractEventLoop, when: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = None if when == math.inf else loop.call_at(when, self._expire, loop)
+    def _keep_deadline(self, loop: asyncio.AbstractEventLoop, deadline: float) -> None:
+        """Have the timer ring by the deadline."""
+        timer = self._timer
+        if timer is None or deadline < timer.when():
+            if timer is not None:
+                timer.cancel()
+            self._timer = (
+                None if deadline == math.inf else loop.call_at(deadline, self._expire, loop)
+            )
 
     def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Give up what has taken too long, and look again when the next could."""
+        """Fail the requests whose deadline has passed, and set the timer for the next."""
         self._timer = None
         now = loop.time()
         for connection in tuple(self._busy):
             if connection.deadline <= now:
-                connection.give_up()
-        late = (connection.deadline for connection in self._busy if connection.deadline > now)
-        self._set_timer(loop, min(late, default=math.inf))
+                connection.expire()
+        for deadline, turn in self._waiting:
+            if deadline <= now and not turn.done():
+                turn.set_exception(ConnectError(TimeoutError(_LATE)))
+        self._waiting = deque(one for one in self._waiting if not one[1].done())
+        deadlines = [connection.deadline for connection in self._busy if not connection.closed]
+        deadlines += [deadline for deadline, _ in self._waiting]
+        self._keep_deadline(loop, min(deadlines, default=math.inf))
 
     def _take(
         self, loop: asyncio.AbstractEventLoop, context: ssl.SSLContext | None
     ) -> HttpConnection | None:
-        """Take the warmest connection that may still be used; let the others go."""
+        """Take the warmest connection that may still be used; close unusable ones."""
         oldest = loop.time() - KEEP_ALIVE_SECONDS
         while self._idle:
             connection = self._idle.pop()
@@ -257,106 +293,42 @@ class HttpPool:
             self._open -= 1
             self._wake()
 
-    async def _wait(self, loop: asyncio.AbstractEventLoop) -> None:
+    async def _wait(self, loop: asyncio.AbstractEventLoop, deadline: float) -> None:
+        if self._closed:
+            raise client_closed()
         turn = loop.create_future()
-        self._waiting.append(turn)
+        entry = (deadline, turn)
+        self._waiting.append(entry)
+        self._keep_deadline(loop, deadline)
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.done():
-                # Woken and cancelled at once: the turn is someone else's.
+            if not turn.cancelled():
+                # Woken and cancelled at once: another request gets the turn.
                 self._wake()
-            else:
-                self._waiting.remove(turn)
+            elif entry in self._waiting:
+                self._waiting.remove(entry)
             raise
 
     def _wake(self) -> None:
         while self._waiting:
-            turn = self._waiting.popleft()
+            _, turn = self._waiting.popleft()
             if not turn.done():
                 turn.set_result(None)
                 return
 
     async def _connect(
-        self, loop: asyncio.AbstractEventLoop, context: ssl.SSLContext | None
+        self, loop: asyncio.AbstractEventLoop, context: ssl.SSLContext | None, deadline: float
     ) -> HttpConnection:
         self._open += 1
         try:
-            sock = await self.dial(context)
+            sock = await self._dialer.dial(context, deadline)
         except BaseException:
             self._open -= 1
             self._wake()
             raise
         return HttpConnection(loop, sock, context, self._forget)
 
-    async def dial(self, context: ssl.SSLContext | None) -> socket.socket:
-        """Make a connection that is not the pool's; raise ConnectError where that fails."""
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(CONNECT_SECONDS):
-                sock = await self._dial(loop)
-                try:
-                    if context is not None:
-                        sock = await self._secure(loop, sock, context)
-                except BaseException:
-                    sock.close()
-                    raise
-        except OSError as error:
-            raise ConnectError(error) from None
-        return sock
-
-    async def _dial(self, loop: asyncio.AbstractEventLoop) -> socket.socket:
-        addresses = await loop.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
-        failure: OSError = OSError("the name has no address")
-        for address in addresses:
-            sock = make_socket(address)
-            try:
-                await loop.sock_connect(sock, address[4])
-            except OSError as error:
-                failure = error
-                sock.close()
-            except BaseException:
-                sock.close()
-                raise
-            else:
-                return sock
-        raise failure
-
-    async def _secure(
-        self, loop: asyncio.AbstractEventLoop, sock: socket.socket, context: ssl.SSLContext
-    ) -> ssl.SSLSocket:
-        secured = context.wrap_socket(
-            sock, server_hostname=self._server_name, do_handshake_on_connect=False
-        )
-        try:
-            while True:
-                try:
-                    secured.do_handshake()
-                    return secured
-                except ssl.SSLWantReadError:
-                    await _ready(loop.add_reader, loop.remove_reader, secured)
-                except ssl.SSLWantWriteError:
-                    await _ready(loop.add_writer, loop.remove_writer, secured)
-        except BaseException:
-            secured.close()
-            raise
-
 
 def _is_closed(error: Exception) -> bool:
-    return isinstance(error, ConnectionError) or str(error) == "closed"
-
-
-async def _ready(
-    add: Callable[..., Any], remove: Callable[[int], Any], sock: socket.socket
-) -> None:
-    ready = asyncio.get_running_loop().create_future()
-
-    def note() -> None:
-        if not ready.done():
-            ready.set_result(None)
-
-    add(sock.fileno(), note)
-    try:
-        await ready
-    finally:
-        remove(sock.fileno())
+    return isinstance(error, ConnectionError) or str(error) == CLOSED

@@ -1,38 +1,43 @@
-"""HttpStream: an answer that comes over minutes, on a connection of its own.
+"""HttpStream: a response that arrives over minutes, on a connection of its own.
 
-The socket is read when somebody asks for more, so a slow reader slows the server down and not the
-other way round. All that has come is taken at once: a list of thousands of objects is decoded in
+The socket is read when the caller asks for more, so a slow reader slows the server down and not the
+other way round. All that has arrived is taken at once: a list of thousands of objects is decoded in
 large pieces.
 """
 
 from __future__ import annotations
 
 import asyncio
-import socket
-import ssl
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mooring.client.deadlines import CLIENT_CLOSED
+from mooring.client.dialer import READ_SIZE, WAIT_ERRORS, Socket
 from mooring.client.http1 import ResponseReader
-from mooring.client.http_pool import READ_SIZE
 
 #: What one read takes at most; a record of TLS brings a sixteenth of it.
 _BATCH = 2**18
-_WAIT = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 class HttpStream:
-    """One request and its answer. Belongs to the event loop it was made on."""
+    """One request and its response. Belongs to the event loop it was made on.
 
-    def __init__(self, sock: socket.socket, idle_timeout: float | None) -> None:
+    The head must arrive by `deadline`, a time of the loop's clock; after that, something every
+    `idle_timeout` seconds.
+    """
+
+    def __init__(
+        self, sock: Socket, idle_timeout: float | None, deadline: float = math.inf
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._sock = sock
-        self._idle_timeout = idle_timeout
-        self._reader = ResponseReader()
-        self._first = b""
-        self._complete = False
+        self._idle_timeout = math.inf if idle_timeout is None else idle_timeout
+        #: When the head has taken too long; infinite once it has arrived.
+        self._deadline = deadline
+        self._reader = ResponseReader(None)
         self._closed = False
-        #: Whether all that has come was read, and whether nothing more will come.
+        #: Whether all that has arrived was read, and whether nothing more will arrive.
         self._drained = True
         self._ended = False
         self._ready: asyncio.Future[None] | None = None
@@ -41,58 +46,70 @@ class HttpStream:
 
     @property
     def status(self) -> int:
-        """Return the status of the answer."""
+        """Return the status of the response."""
         return self._reader.status
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Return the headers of the answer."""
+        """Return the headers of the response."""
         return self._reader.headers
 
-    async def begin(self, data: bytes) -> None:
-        """Send the request and read the head of its answer."""
-        if self._idle_timeout is not None:
-            self._timer = self._loop.call_later(self._idle_timeout, self._check_idle)
-        await self._send(memoryview(data))
-        rest = None
-        while rest is None:
-            rest = self._reader.begin(await self._read())
-        self._first = self._take(rest)
+    async def begin(self, data: bytes, check: Callable[[], None] | None = None) -> None:
+        """Send the request and read the head of its response.
+
+        `check` is called right before the first bytes are sent; if it raises, nothing is sent.
+        """
+        self._set_timer()
+        await self._send(memoryview(data), check)
+        reader = self._reader
+        while not reader.status:
+            await self._feed()
+        self._deadline = math.inf
 
     async def receive(self) -> bytes:
         """Return the next piece of the body, empty at its end."""
-        piece, self._first = self._first, b""
-        while not piece and not self._complete:
-            piece = self._take(await self._read())
+        reader = self._reader
+        piece = reader.take()
+        while not piece and not reader.complete:
+            await self._feed()
+            piece = reader.take()
         return piece
 
     def close(self) -> None:
-        """End the connection; whoever waits for more is told."""
+        """End the connection; a call that waits for more raises ConnectionAbortedError."""
         if self._closed:
             return
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
         if self._ready is not None and not self._ready.done():
-            self._ready.set_exception(ConnectionAbortedError("the connection was closed"))
+            self._ready.set_exception(ConnectionAbortedError(CLIENT_CLOSED))
         self._loop.remove_reader(self._sock.fileno())
         self._loop.remove_writer(self._sock.fileno())
         self._sock.close()
 
-    def _take(self, data: bytes) -> bytes:
-        piece, complete = self._reader.body(data)
-        self._complete = self._complete or complete
-        return piece
-
-    async def _send(self, unsent: memoryview) -> None:
+    async def _send(self, unsent: memoryview, check: Callable[[], None] | None) -> None:
         while unsent:
+            if check is not None:
+                check()
             try:
-                unsent = unsent[self._sock.send(unsent) :]
-            except _WAIT:
+                sent = self._sock.send(unsent)
+            except WAIT_ERRORS:
                 await self._wait(self._loop.add_writer, self._loop.remove_writer)
+                continue
+            check = None
+            unsent = unsent[sent:]
+
+    async def _feed(self) -> None:
+        """Feed the reader with what has arrived, at least something or the end."""
+        data = await self._read()
+        if data:
+            self._reader.feed(data)
+        else:
+            self._reader.end()
 
     async def _read(self) -> bytes:
-        """Return what has come, at least something, or nothing where the answer ends so."""
+        """Return what has arrived, at least something, or nothing if the connection ended."""
         parts: list[bytes] = []
         size = 0
         if not self._drained:
@@ -105,19 +122,18 @@ class HttpStream:
                 await self._wait(self._loop.add_reader, self._loop.remove_reader)
             try:
                 data = self._sock.recv(READ_SIZE)
-            except _WAIT:
+            except WAIT_ERRORS:
                 self._drained = True
                 continue
             self._drained, self._ended = False, not data
             parts.append(data)
             size += len(data)
         self._last = self._loop.time()
-        if not size:
-            self._reader.finish()
-            self._complete = True
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     async def _wait(self, add: Callable[..., Any], remove: Callable[[int], Any]) -> None:
+        if self._closed:
+            raise ConnectionAbortedError(CLIENT_CLOSED)
         number = self._sock.fileno()
         ready = self._ready = self._loop.create_future()
         add(number, _set, ready)
@@ -129,17 +145,20 @@ class HttpStream:
                 # Else the number may be another connection's by now.
                 remove(number)
 
-    def _check_idle(self) -> None:
-        """Give up where nothing has come for too long; else look again when that could be."""
-        assert self._idle_timeout is not None
-        end = self._last + self._idle_timeout
-        if self._ready is None:
-            # Whoever reads is busy with what has come.
-            end = self._loop.time() + self._idle_timeout
-        if end > self._loop.time():
-            self._timer = self._loop.call_at(end, self._check_idle)
-        elif self._ready is not None and not self._ready.done():
+    def _set_timer(self) -> None:
+        # While nothing waits, the caller is busy with what has arrived.
+        last = self._loop.time() if self._ready is None else self._last
+        end = min(last + self._idle_timeout, self._deadline)
+        self._timer = None if end == math.inf else self._loop.call_at(end, self._check_time)
+
+    def _check_time(self) -> None:
+        """Give up if it is too late or nothing has arrived for too long; else look again."""
+        now = self._loop.time()
+        late = now >= min(self._last + self._idle_timeout, self._deadline)
+        if late and self._ready is not None and not self._ready.done():
             self._ready.set_exception(TimeoutError())
+        else:
+            self._set_timer()
 
 
 def _set(ready: asyncio.Future[None]) -> None:

@@ -1,112 +1,182 @@
-"""HttpTransport: requests over HTTP/1.1 and TLS, straight to the server.
+"""HttpTransport: requests over HTTP/1.1 and TLS, straight to the server or through a proxy.
 
 Requests share a few connections that stay warm; each watch has one of its own. Sockets are driven
-directly: of what a bind costs through a general library, this takes a third.
+directly, which takes a third of what a bind costs through a general library.
 """
 
 from __future__ import annotations
 
+import asyncio
+import math
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-from mooring.client.connection import Connection
-from mooring.client.failures import FAILURES, explain, no_answer
+from mooring.client.connection import Connection, is_secure
+from mooring.client.deadlines import Deadlines
+from mooring.client.dialer import Dialer, Proxy, parse_proxy
+from mooring.client.environment_proxy import environment_proxy
+from mooring.client.failures import FAILURES, failure
 from mooring.client.http1 import header_lines, request_bytes
 from mooring.client.http_pool import HttpPool
 from mooring.client.http_stream import HttpStream
 from mooring.client.identity import Identity
-from mooring.client.transport import Request, Response
-from mooring.errors import ConfigError, NoAnswerError
+from mooring.client.protocol import TooLargeError
+from mooring.client.tls_settings import TlsContexts
+from mooring.client.transport import BeforeSend, Request, Response, WithheldError, check_of
+from mooring.errors import ApiError, ConfigError
 from mooring.observe.clock import Clock, SystemClock
 
 _KEPT_LINES = 32
+_LATE = "no credentials within the time allowed"
 #: What the headers of a request depend on: its authorization, content type, whether its answer may
 #: be compressed, and how that is to be written.
 _Shape = tuple[str, str, bool, str]
 
 
 class HttpTransport:
-    """Carry requests to the server of a connection. Belongs to one event loop."""
+    """A transport to the server of a connection. Belongs to one event loop.
+
+    Without a proxy in the connection, the one that the environment names is used.
+    """
 
     def __init__(
-        self, connection: Connection, *, user_agent: str = "mooring", clock: Clock | None = None
+        self,
+        connection: Connection,
+        *,
+        user_agent: str = "mooring",
+        clock: Clock | None = None,
+        before_send: BeforeSend | None = None,
     ) -> None:
         self.server = connection.server
-        self._identity = Identity(connection, user_agent, clock or SystemClock())
+        clock = clock or SystemClock()
+        self._identity = Identity(connection, user_agent, clock)
+        self._before_send = before_send
         self._compression = connection.compression
         parts = urlsplit(connection.server)
         self._prefix = parts.path
-        self._host = parts.netloc.rpartition("@")[2]
+        host = parts.netloc.rpartition("@")[2]
+        self._own_headers = [("Host", host)]
         #: Whole heads but for their first line: all requests have one of a few.
         self._lines: dict[_Shape, bytes] = {}
         port = parts.port or (443 if parts.scheme == "https" else 80)
-        self._pool = HttpPool(parts.hostname or "", port, connection.tls.server_name)
+        named = connection.proxy or environment_proxy(connection.server)
+        proxy: Proxy | None = None
+        if named:
+            proxy = parse_proxy(named)
+            if not is_secure(connection.server):
+                # Without TLS to tunnel, the proxy is asked for the whole URL.
+                self._prefix = f"http://{host}{parts.path}"
+                if proxy.authorization:
+                    self._own_headers.append(("Proxy-Authorization", proxy.authorization))
+        self._dialer = Dialer(
+            parts.hostname or "",
+            port,
+            connection.tls.server_name,
+            proxy=proxy,
+            proxy_context=TlsContexts(connection.tls, clock).context,
+        )
+        self._pool = HttpPool(self._dialer)
         self._streams: set[HttpStream] = set()
+        self._deadlines = Deadlines()
 
     async def send(self, request: Request) -> Response:
         """Send a request and return the whole answer, whatever its status."""
+        deadline = _deadline(request)
         try:
-            shown = await self._identity.authorization()
-            response = await self._send(request, shown)
-            if response.status == 401 and await self._identity.renew(shown):
-                response = await self._send(request, await self._identity.authorization())
+            shown = self._identity.known()
+            if shown is None:
+                shown = await self._authorize(deadline)
+            response = await self._send(request, shown, deadline)
+            if response.status == 401 and (renewed := await self._renew(shown, deadline)):
+                response = await self._send(request, renewed[0], deadline)
             return response
+        except WithheldError as error:
+            raise error.cause from None
         except FAILURES as error:
-            raise self._no_answer(request, error) from None
+            raise failure(self.server, request, error) from None
 
-    async def _send(self, request: Request, authorization: str) -> Response:
+    async def _send(self, request: Request, authorization: str, deadline: float) -> Response:
         compressed = self._compression and request.method == "GET"
-        data = self._write(request, authorization, compressed)
-        context = self._identity.context()
-        again = request.method == "GET"
-        return await self._pool.send(data, context, request.timeout, again=again)
+        return await self._pool.send(
+            self._write(request, authorization, compressed),
+            self._identity.context(),
+            deadline,
+            again=request.method == "GET",
+            check=check_of(self._before_send, request),
+            max_bytes=request.max_bytes,
+        )
 
     @asynccontextmanager
     async def stream(
         self, request: Request, *, idle_timeout: float | None = None
     ) -> AsyncIterator[_Stream]:
         """Send a request and read its answer as it comes."""
+        deadline = _deadline(request)
         try:
-            shown = await self._identity.authorization()
-            opened = await self._open(request, shown, idle_timeout)
-            if opened.status == 401 and await self._identity.renew(shown):
-                self._close(opened)
-                shown = await self._identity.authorization()
-                opened = await self._open(request, shown, idle_timeout)
+            shown = self._identity.known()
+            if shown is None:
+                shown = await self._authorize(deadline)
+            opened = await self._open(request, shown, idle_timeout, deadline)
+            if opened.status == 401:
+                try:
+                    renewed = await self._renew(shown, deadline)
+                except BaseException:
+                    self._close(opened)
+                    raise
+                if renewed:
+                    self._close(opened)
+                    opened = await self._open(request, renewed[0], idle_timeout, deadline)
+        except WithheldError as error:
+            raise error.cause from None
         except FAILURES as error:
-            raise self._no_answer(request, error) from None
+            raise failure(self.server, request, error) from None
         try:
-            yield _Stream(self, request, opened)
+            yield _Stream(self.server, request, opened)
         finally:
             # What is left of the body is not waited for: the connection goes with it.
             self._close(opened)
 
-    async def _open(self, request: Request, authorization: str, idle: float | None) -> HttpStream:
+    async def _open(
+        self, request: Request, authorization: str, idle: float | None, deadline: float
+    ) -> HttpStream:
         data = self._write(request, authorization, compressed=False)
-        sock = await self._pool.dial(self._identity.context())
-        opened = HttpStream(sock, idle)
+        sock = await self._dialer.dial(self._identity.context(), deadline)
+        opened = HttpStream(sock, idle, deadline)
         self._streams.add(opened)
         try:
-            await opened.begin(data)
+            await opened.begin(data, check_of(self._before_send, request))
         except BaseException:
             self._close(opened)
             raise
         return opened
+
+    async def _authorize(self, deadline: float) -> str:
+        async with self._deadlines.until(deadline, _LATE):
+            return await self._identity.authorization()
+
+    async def _renew(self, refused: str, deadline: float) -> tuple[str] | None:
+        """Return better credentials than those the server refused, if there are any."""
+        async with self._deadlines.until(deadline, _LATE):
+            if await self._identity.renew(refused):
+                return (await self._identity.authorization(),)
+            return None
 
     def _close(self, stream: HttpStream) -> None:
         self._streams.discard(stream)
         stream.close()
 
     def refusal_hint(self) -> str:
-        """Say where the client certificate has expired, which the server does not."""
+        """Say if the client certificate has expired, which the server does not."""
         return self._identity.refusal_hint()
 
     async def close(self) -> None:
-        """End all connections."""
+        """End all connections, and fail the requests that are waiting or under way."""
+        self._deadlines.close()
         self._pool.close()
         for stream in tuple(self._streams):
             self._close(stream)
+        await self._identity.close()
 
     def _write(self, request: Request, authorization: str, compressed: bool) -> bytes:
         kind = request.content_type if request.body else ""
@@ -119,7 +189,7 @@ class HttpTransport:
     def _write_lines(self, shape: _Shape) -> bytes:
         headers = self._identity.headers(*shape)
         try:
-            lines = header_lines([("Host", self._host), *headers])
+            lines = header_lines([*self._own_headers, *headers])
         except ValueError as error:
             raise ConfigError(str(error)) from None
         if len(self._lines) >= _KEPT_LINES:
@@ -128,16 +198,19 @@ class HttpTransport:
         self._lines[shape] = lines
         return lines
 
-    def _no_answer(self, request: Request, error: BaseException) -> NoAnswerError:
-        message, sent = explain(error)
-        return no_answer(self.server, request, message, sent=sent)
+
+def _deadline(request: Request) -> float:
+    """Return when a request has taken too long, by the loop's clock."""
+    if request.timeout is None:
+        return math.inf
+    return asyncio.get_running_loop().time() + request.timeout
 
 
 class _Stream:
     """An answer under way."""
 
-    def __init__(self, transport: HttpTransport, request: Request, stream: HttpStream) -> None:
-        self._transport = transport
+    def __init__(self, server: str, request: Request, stream: HttpStream) -> None:
+        self._server = server
         self._request = request
         self._stream = stream
         self.status = stream.status
@@ -150,8 +223,18 @@ class _Stream:
             while chunk := await receive():
                 yield chunk
         except FAILURES as error:
-            raise self._transport._no_answer(self._request, error) from None
+            raise self._failure(error) from None
 
     async def read(self) -> bytes:
-        """Return the whole body."""
-        return b"".join([chunk async for chunk in self.chunks()])
+        """Return the whole body, if it is not larger than the request allows."""
+        parts: list[bytes] = []
+        size = 0
+        async for chunk in self.chunks():
+            size += len(chunk)
+            if size > self._request.max_bytes:
+                raise self._failure(TooLargeError(self._request.max_bytes))
+            parts.append(chunk)
+        return b"".join(parts)
+
+    def _failure(self, error: BaseException) -> ApiError:
+        return failure(self._server, self._request, error)

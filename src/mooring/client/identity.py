@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class Identity:
-    """Show a connection's credentials. Belongs to one event loop."""
+    """The credentials of a connection. Belongs to one event loop."""
 
     def __init__(self, connection: Connection, user_agent: str, clock: Clock) -> None:
         self._connection = connection
@@ -33,12 +33,20 @@ class Identity:
         """Return the context of a new connection; None where it is not secured."""
         return None if self._tls is None else self._tls.context(self._credentials.key_pair)
 
+    def known(self) -> str | None:
+        """Return the Authorization header if it is at hand; None if it has to be waited for."""
+        return self._credentials.known()
+
     async def authorization(self) -> str:
-        """Return the Authorization header, empty where there is none."""
+        """Return the Authorization header, empty if there is none."""
         return await self._credentials.authorization()
 
+    async def close(self) -> None:
+        """End what was started to get credentials."""
+        await self._credentials.close()
+
     async def renew(self, refused: str) -> bool:
-        """Look for better credentials than those the server refused; False where there are none."""
+        """Look for better credentials than those the server refused; False if there are none."""
         try:
             return await self._credentials.renew(refused)
         except ConfigError as error:

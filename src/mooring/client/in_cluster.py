@@ -12,7 +12,7 @@ from mooring.client.connection import Connection
 from mooring.client.credentials import TokenFile
 from mooring.client.tls_settings import Pem, TlsSettings
 from mooring.errors import ConfigError
-from mooring.observe.files import locate
+from mooring.observe.files import locate, read_file
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 NOT_IN_CLUSTER = (
@@ -33,7 +33,7 @@ def in_cluster_connection(
         raise ConfigError(NOT_IN_CLUSTER)
     token = folder / "token"
     try:
-        locate(token).read_bytes()
+        read_file(token)
     except OSError as error:
         raise ConfigError(f"failed to read token file {token}: {error.strerror}") from None
     authority = folder / "ca.crt"
@@ -50,6 +50,6 @@ def _namespace(environment: Mapping[str, str], folder: Path) -> str:
     if named := environment.get("POD_NAMESPACE"):
         return named
     try:
-        return locate(folder / "namespace").read_text(encoding="utf-8").strip() or "default"
-    except OSError:
+        return read_file(folder / "namespace").decode().strip() or "default"
+    except (OSError, UnicodeError):
         return "default"

@@ -17,6 +17,7 @@ from mooring.config.decode import Decoder, UnknownField
 from mooring.config.positions import parse
 from mooring.errors import ConfigError, ConfigErrors
 from mooring.observe.files import locate
+from mooring.observe.files import read_file as read_whole
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -144,7 +145,7 @@ def read_file(path: Path) -> KubeconfigFile:
     """Read one file; raise ConfigErrors with everything that is wrong with its form."""
     file = str(path)
     try:
-        text = locate(path).read_text(encoding="utf-8")
+        text = read_whole(path).decode()
     except OSError as error:
         raise ConfigError(f"cannot read the kubeconfig: {error.strerror}", file=file) from None
     except UnicodeError:

@@ -19,6 +19,11 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=KubeObject)
 
+#: Seconds waited at most because a server asks for patience; kube-apiserver asks for 1.
+MAX_RETRY_AFTER = 60.0
+#: How many objects of one list that cannot be read are logged.
+_LOGGED = 10
+
 
 class StatusAnswer(msgspec.Struct, frozen=True):
     """Be a `Status`: what the server says where there is no object to give."""
@@ -96,9 +101,11 @@ def _retry_after(headers: Mapping[str, str], details: dict[str, Any] | None) -> 
     # client-go reads the header alone, as whole seconds; on the wire of a watch there is none.
     text = headers.get("Retry-After", "")
     if text.isdecimal():
-        return float(text)
+        return min(float(text), MAX_RETRY_AFTER)
     seconds = (details or {}).get("retryAfterSeconds")
-    return float(seconds) if isinstance(seconds, int) and seconds > 0 and not headers else None
+    if not isinstance(seconds, int) or seconds <= 0 or headers:
+        return None
+    return float(min(seconds, MAX_RETRY_AFTER))
 
 
 @lru_cache(maxsize=256)
@@ -118,7 +125,7 @@ def decode_object(body: bytes, struct: type[T]) -> T:
 def decode_list(body: bytes, struct: type[T]) -> ObjectList[T]:
     """Make objects of a list.
 
-    One that cannot be read is left out and logged: it shall not hide the others.
+    One that cannot be read is left out and logged, so that it does not hide the others.
     """
     if struct is not CustomResource:
         try:
@@ -134,11 +141,16 @@ def decode_list(body: bytes, struct: type[T]) -> ObjectList[T]:
         raise ObjectError(f"not a list of objects: {error}") from None
     kind = raw.kind.removesuffix("List")
     items: list[T] = []
+    broken = 0
     for item in raw.items or ():
         try:
             items.append(_decode_item(bytes(item), struct, raw.api_version, kind))
         except ObjectError as error:
-            log_error(log, error, "Cannot read an object of a list, going on without it")
+            broken += 1
+            if broken <= _LOGGED:
+                log_error(log, error, "Cannot read an object of a list, going on without it")
+    if broken > _LOGGED:
+        log_error(log, None, "Cannot read more objects of a list", count=broken - _LOGGED)
     return ObjectList(raw.metadata, items)
 
 

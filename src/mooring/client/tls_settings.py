@@ -12,7 +12,7 @@ import msgspec
 
 from mooring.errors import ConfigError
 from mooring.observe.clock import Clock
-from mooring.observe.files import locate
+from mooring.observe.files import read_file
 from mooring.observe.logs import log_error
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class Pem(msgspec.Struct, frozen=True):
         if self.data:
             return self.data
         try:
-            return locate(self.file).read_bytes()
+            return read_file(self.file)
         except OSError as error:
             raise ConfigError(f"cannot read {self.file}: {error.strerror}") from None
 
@@ -104,6 +104,11 @@ class TlsContexts:
             _show(context, shown, *pair)
         self._context, self._shown, self._read = context, shown, (authority, *pair)
         return context
+
+
+def check_key_pair(pair: KeyPair) -> None:
+    """Raise ConfigError if a certificate and its key cannot be used."""
+    _show(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), pair, pair.certificate.read(), pair.key.read())
 
 
 def expiry(certificate: Pem) -> datetime.datetime | None:

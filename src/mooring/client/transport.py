@@ -5,17 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 import msgspec
 
 JSON = "application/json"
+#: Bytes of one object, Status or watch event. An API server accepts objects up to 3 MiB.
+MAX_OBJECT = 2**24
+#: Bytes of one page of a list.
+MAX_LIST = 2**30
 
 
 class Request(msgspec.Struct, frozen=True):
-    """Ask a server for something.
+    """A question to a server.
 
     `target` is path and query, percent-encoded, from the server's root.
     """
@@ -24,10 +28,40 @@ class Request(msgspec.Struct, frozen=True):
     target: str
     body: bytes = b""
     content_type: str = JSON
-    #: Seconds until no answer counts as a failure; None waits forever.
+    #: Seconds from the call until the whole answer must be there (of a stream: its head); None
+    #: waits forever. Credentials, a free connection, dialling, TLS and retries all count.
     timeout: float | None = None
     #: How the answer is to be written.
     accept: str = JSON
+    #: The largest body accepted, after inflating; that of a stream counts only when read whole.
+    max_bytes: int = MAX_OBJECT
+
+
+#: Called with each request right before its first bytes are handed to the socket, and again before
+#: each retry. An exception keeps the request from being sent and reaches the caller unchanged.
+BeforeSend = Callable[[Request], None]
+
+
+class WithheldError(Exception):
+    """A request that was not sent because `before_send` raised `cause`."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+def check_of(before_send: BeforeSend | None, request: Request) -> Callable[[], None] | None:
+    """Return what checks a request before it is sent; it raises WithheldError."""
+    if before_send is None:
+        return None
+
+    def check() -> None:
+        try:
+            before_send(request)
+        except Exception as error:
+            raise WithheldError(error) from error
+
+    return check
 
 
 class Response(msgspec.Struct, frozen=True):
@@ -54,9 +88,10 @@ class Stream(Protocol):
 
 
 class Transport(Protocol):
-    """Carry requests to a server. Each call raises NoAnswerError where none came.
+    """A carrier of requests to a server. Belongs to one event loop.
 
-    Belongs to one event loop.
+    Each call raises NoAnswerError if no answer came, and ApiError with the reason ClientDecoding
+    if the answer was larger than the request allows.
     """
 
     #: The server as a person would name it: its URL.
@@ -80,5 +115,5 @@ class Transport(Protocol):
         ...
 
     async def close(self) -> None:
-        """End all connections."""
+        """End all connections, and fail the requests that are waiting or under way."""
         ...

@@ -11,7 +11,7 @@ import msgspec
 
 from mooring.api import CustomResource, KubeObject
 from mooring.client.responses import StatusAnswer, decode_object, error_of_status
-from mooring.client.transport import Stream
+from mooring.client.transport import MAX_OBJECT, Stream
 from mooring.errors import ApiError, ObjectError
 from mooring.observe.logs import log_error
 
@@ -43,10 +43,10 @@ def _event_decoder(struct: type[T]) -> msgspec.json.Decoder[WatchEvent[T]]:
 
 
 class Watch(Generic[T]):
-    """Read the changes of a stream, in batches: all that one read of the connection brought.
+    """The changes of a stream, in batches: all that one read of the connection brought.
 
-    It ends when the server ends it. A failure that the server reports, or a line that is no JSON,
-    raises ApiError; a connection that breaks raises NoAnswerError.
+    It ends when the server ends it. A failure that the server reports, or a line that is not JSON
+    or longer than `MAX_OBJECT`, raises ApiError; a connection that breaks raises NoAnswerError.
     """
 
     def __init__(self, stream: Stream, struct: type[T], url: str) -> None:
@@ -57,15 +57,20 @@ class Watch(Generic[T]):
     async def batches(self) -> AsyncIterator[list[WatchEvent[T]]]:
         """Yield batches of events, never empty ones."""
         rest: list[bytes] = []
+        size = 0
         async for chunk in self._stream.chunks():
             head, newline, tail = chunk.rpartition(b"\n")
             if not newline:
                 # A long line comes in many chunks; it is joined once.
                 rest.append(chunk)
+                size += len(chunk)
+                if size > MAX_OBJECT:
+                    raise self._garbage(f"an event is larger than {MAX_OBJECT} bytes")
                 continue
             rest.append(head)
             lines = b"".join(rest).split(b"\n")
             rest = [tail] if tail else []
+            size = len(tail)
             batch: list[WatchEvent[T]] = []
             try:
                 self._decode(lines, batch)
@@ -102,13 +107,14 @@ class Watch(Generic[T]):
                 said = msgspec.json.decode(body, type=StatusAnswer)
                 raise error_of_status(said, "GET", self._url)
         except (msgspec.MsgspecError, UnicodeError) as error:
-            message = f"unable to decode an event from the watch stream: {error}"
-            raise ApiError(
-                500, message, reason="ClientWatchDecoding", method="GET", url=self._url
-            ) from None
+            raise self._garbage(str(error)) from None
         try:
             return WatchEvent(raw.type, decode_object(body, self._struct))
         except ObjectError as error:
             # One object that cannot be read shall not hide the others.
             log_error(log, error, "Cannot read a watched object, going on without it")
             return None
+
+    def _garbage(self, problem: str) -> ApiError:
+        message = f"unable to decode an event from the watch stream: {problem}"
+        return ApiError(500, message, reason="ClientWatchDecoding", method="GET", url=self._url)

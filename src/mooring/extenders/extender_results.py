@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from mooring.errors import ExtenderError
+from mooring.errors import ExtenderError, cut_text
 from mooring.extenders.go_json import GoValue, read
 
 _FILTER_RESULT = "v1.ExtenderFilterResult"
@@ -72,7 +72,7 @@ def _node_name(node: GoValue) -> str:
 
 
 def _reasons(value: GoValue) -> dict[str, str]:
-    return {name: reason.text() for name, reason in value.entries("v1.FailedNodesMap")}
+    return {name: cut_text(reason.text()) for name, reason in value.entries("v1.FailedNodesMap")}
 
 
 def read_priorities(body: bytes) -> dict[str, int]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 import msgspec
 
@@ -15,11 +15,10 @@ from mooring.config.defaults import EXTENDER_TIMEOUT
 from mooring.config.types import Extender as ExtenderConfig
 from mooring.config.types import ProfileConfig
 from mooring.errors import ConfigError
+from mooring.extenders.http_extender import HttpExtender
+from mooring.extenders.webhook import MAX_RESPONSE, Webhook
 from mooring.observe.clock import Clock, SystemClock
 from mooring.plugins.args import NodeResourcesFitArgs
-
-if TYPE_CHECKING:
-    from mooring.extenders.http_extender import HttpExtender
 
 NO_FIT_ARGS = "couldn't build extenders: can't find NodeResourcesFitArgs in plugin config"
 
@@ -27,18 +26,23 @@ _FIT = "NodeResourcesFit"
 _replace = msgspec.structs.replace
 
 
-class Extenders(Sequence["HttpExtender"]):
+class Extenders(Sequence[HttpExtender]):
     """The extenders in the order in which they are asked: the ignorable ones last.
 
-    Owns their connections; close it at the end. Raises ConfigError where TLS files cannot be used.
+    Owns their connections; close it at the end. Raises ConfigError if TLS files cannot be used.
+    `max_response` is the largest response accepted from one, in bytes after inflating.
     """
 
     def __init__(
-        self, configs: Sequence[ExtenderConfig] = (), *, clock: Clock | None = None
+        self,
+        configs: Sequence[ExtenderConfig] = (),
+        *,
+        clock: Clock | None = None,
+        max_response: int = MAX_RESPONSE,
     ) -> None:
         clock = SystemClock() if clock is None else clock
         self._extenders = tuple(
-            _make_extender(config, clock)
+            _make_extender(config, clock, max_response)
             for config in sorted(configs, key=lambda config: config.ignorable)
         )
 
@@ -60,13 +64,9 @@ class Extenders(Sequence["HttpExtender"]):
             await extender.close()
 
 
-def _make_extender(config: ExtenderConfig, clock: Clock) -> HttpExtender:
-    # Imported late: what it asks with is dear, and few have extenders.
-    from mooring.extenders.http_extender import HttpExtender
-    from mooring.extenders.webhook import Webhook
-
+def _make_extender(config: ExtenderConfig, clock: Clock, max_response: int) -> HttpExtender:
     try:
-        return HttpExtender(config, Webhook(config, clock))
+        return HttpExtender(config, Webhook(config, clock, max_response=max_response))
     except ConfigError as error:
         text = f"couldn't build extenders: {config.url_prefix}: {error.message}"
         raise ConfigError(text) from None

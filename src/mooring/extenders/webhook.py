@@ -7,14 +7,22 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import math
 import re
+import socket
 import ssl
-from typing import Any
+from urllib.parse import SplitResult, urljoin, urlsplit
 
-import aiohttp
+import msgspec
 
+from mooring.client.deadlines import ConnectError
+from mooring.client.dialer import Dialer, parse_proxy
 from mooring.client.environment_proxy import environment_proxy
+from mooring.client.http1 import header_lines, request_bytes
+from mooring.client.http_pool import BodyTimeoutError, HttpPool
+from mooring.client.protocol import CLOSED, CUT, ProtocolError, TooLargeError
 from mooring.client.tls_settings import KeyPair, Pem, TlsContexts, TlsSettings
+from mooring.client.transport import Response
 from mooring.config.defaults import EXTENDER_TIMEOUT
 from mooring.config.types import Extender as ExtenderConfig
 from mooring.config.types import ExtenderTLSConfig
@@ -28,12 +36,16 @@ READING_BODY = (
     "context deadline exceeded (Client.Timeout or context cancellation while reading body)"
 )
 CA_AND_INSECURE = "specifying a root certificates file with the insecure flag is not allowed"
+#: The largest response of an extender, in bytes after inflating.
+MAX_RESPONSE = 10 * 2**20
 
-_HEADERS = {
-    "Content-Type": "application/json",
-    "Accept-Encoding": "gzip",
-    "User-Agent": "mooring",
-}
+_HEADERS = [
+    ("Accept-Encoding", "gzip"),
+    ("User-Agent", "mooring"),
+]
+_CONNECTIONS = 100
+# Go: net/http/client.go, defaultCheckRedirect
+_MAX_REDIRECTS = 10
 _WORDS = {
     errno.ECONNREFUSED: "connection refused",
     errno.EHOSTUNREACH: "no route to host",
@@ -52,25 +64,33 @@ _ALERTS = {
     "TLSV1_UNRECOGNIZED_NAME": "unrecognized name",
 }
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
-_SSL_REASON = re.compile(r"\[SSL: (\w+)\]")
 _ADDRESS = re.compile(r"\('([^']+)', (\d+)")
+#: What a lost connection raises.
+_LOST = (ConnectionError, ssl.SSLEOFError)
 
 
 class Webhook:
-    """Post to one extender. Belongs to one event loop; whoever made it closes it."""
+    """A poster to one extender. Belongs to one event loop; the maker closes it.
 
-    def __init__(self, config: ExtenderConfig, clock: Clock) -> None:
+    `max_response` is the largest response accepted, in bytes after inflating.
+    """
+
+    def __init__(
+        self, config: ExtenderConfig, clock: Clock, *, max_response: int = MAX_RESPONSE
+    ) -> None:
         self._url = config.url_prefix.rstrip("/")
         # A negative timeout is none, as in Go.
         timeout = config.http_timeout or EXTENDER_TIMEOUT
-        self._timeout = aiohttp.ClientTimeout(timeout.seconds if timeout > 0 else None)
+        self._timeout = timeout.seconds if timeout > 0 else math.inf
+        self._max_response = max_response
         settings = _tls_settings(config)
         self._server_name = settings.server_name
         self._tls = TlsContexts(settings, clock)
         if self._url.startswith("https:"):
             # Made now, so that a mistake shows at the start.
             self._tls.context()
-        self._session: aiohttp.ClientSession | None = None
+        #: By scheme and host with port: an extender may redirect.
+        self._routes: dict[tuple[str, str], _Route] = {}
 
     async def post(self, verb: str, body: bytes, *, repeatable: bool = True) -> bytes:
         """Post a question and return the body of its answer.
@@ -79,62 +99,105 @@ class Webhook:
         `repeatable` is then asked once more.
         """
         url = f"{self._url}/{verb}"
+        _check_scheme(url)
         try:
-            return await self._post(verb, url, body)
-        except (aiohttp.ServerDisconnectedError, ConnectionResetError) as error:
-            if not repeatable:
-                raise ExtenderError(f'Post "{url}": {_explain(error)}') from None
-        except (TimeoutError, aiohttp.ClientError, OSError, ConfigError) as error:
-            raise ExtenderError(f'Post "{url}": {_explain(error)}') from None
-        try:
-            return await self._post(verb, url, body)
-        except (TimeoutError, aiohttp.ClientError, OSError, ConfigError) as error:
-            raise ExtenderError(f'Post "{url}": {_explain(error)}') from None
+            response = await self._follow(url, body, repeatable)
+        except ProtocolError as error:
+            raise ExtenderError(_explain_protocol(url, error)) from None
+        except BodyTimeoutError:
+            raise ExtenderError(READING_BODY) from None
+        except (ConnectError, OSError, ConfigError) as error:
+            host = urlsplit(url).hostname or ""
+            raise ExtenderError(f'Post "{url}": {_explain(error, host)}') from None
+        if response.status != 200:
+            raise ExtenderError(f"failed {verb} with extender at URL {url}, code {response.status}")
+        return response.body
 
-    async def _post(self, verb: str, url: str, body: bytes) -> bytes:
-        found = _SCHEME.match(url)
-        scheme = found[1].lower() if found else ""
-        if not scheme and ":" in url.partition("/")[0]:
-            raise ExtenderError(f'parse "{url}": first path segment in URL cannot contain colon')
-        if scheme not in ("http", "https"):
-            raise ExtenderError(f'Post "{url}": unsupported protocol scheme "{scheme}"')
-        async with self._open().post(url, data=body, headers=_HEADERS, **self._options()) as answer:
-            if answer.status != 200:
-                raise ExtenderError(
-                    f"failed {verb} with extender at URL {url}, code {answer.status}"
-                )
+    async def _follow(self, url: str, body: bytes, repeatable: bool) -> Response:
+        """Post, and go where the extender redirects to, as Go does."""
+        deadline = asyncio.get_running_loop().time() + self._timeout
+        method, at = "POST", url
+        for _ in range(_MAX_REDIRECTS):
+            response = await self._ask(method, at, body, deadline, repeatable)
+            location = response.headers.get("Location", "")
+            if response.status not in (301, 302, 303, 307, 308) or not location:
+                return response
+            at = urljoin(at, location)
+            _check_scheme(at)
+            if response.status in (301, 302, 303):
+                method, body = "GET", b""
+        raise ExtenderError(f'Post "{at}": stopped after {_MAX_REDIRECTS} redirects')
+
+    async def _ask(
+        self, method: str, url: str, body: bytes, deadline: float, repeatable: bool
+    ) -> Response:
+        kind = [("Content-Type", "application/json")] if body else []
+        try:
+            parts = urlsplit(url)
+            route = self._route(parts)
+            target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+            lines = header_lines([*route.headers, *_HEADERS, *kind])
+            data = request_bytes(method, route.prefix + target, lines, body)
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
+        context = self._tls.context() if parts.scheme == "https" else None
+        for last in (not repeatable, True):
             try:
-                return await answer.read()
-            except TimeoutError:
-                raise ExtenderError(READING_BODY) from None
-            except aiohttp.ClientPayloadError:
-                raise ExtenderError("unexpected EOF") from None
+                return await route.pool.send(
+                    data, context, deadline, again=False, max_bytes=self._max_response
+                )
+            except (*_LOST, ProtocolError) as error:
+                lost = str(error) == CLOSED if isinstance(error, ProtocolError) else True
+                if last or not lost:
+                    raise
+        raise AssertionError
 
-    def _open(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                timeout=self._timeout,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                # Go sends none, and some extenders choose by it.
-                skip_auto_headers=("Accept",),
-            )
-        return self._session
-
-    def _options(self) -> dict[str, Any]:
-        options: dict[str, Any] = {}
-        if proxy := environment_proxy(self._url):
-            options["proxy"] = proxy
-        if self._url.startswith("https:"):
-            options["ssl"] = self._tls.context()
-            if self._server_name:
-                options["server_hostname"] = self._server_name
-        return options
+    def _route(self, parts: SplitResult) -> _Route:
+        route = self._routes.get((parts.scheme, parts.netloc))
+        if route is not None:
+            return route
+        secured = parts.scheme == "https"
+        named = environment_proxy(f"{parts.scheme}://{parts.netloc}")
+        proxy = parse_proxy(named) if named else None
+        dialer = Dialer(
+            parts.hostname or "",
+            parts.port or (443 if secured else 80),
+            self._server_name,
+            proxy=proxy,
+            proxy_context=self._tls.context,
+        )
+        host = parts.netloc.rpartition("@")[2]
+        route = _Route(HttpPool(dialer, _CONNECTIONS), [("Host", host)])
+        if proxy is not None and not secured:
+            # Without TLS to tunnel, the proxy is asked for the whole URL.
+            route.prefix = f"http://{host}"
+            if proxy.authorization:
+                route.headers.append(("Proxy-Authorization", proxy.authorization))
+        self._routes[parts.scheme, parts.netloc] = route
+        return route
 
     async def close(self) -> None:
         """End all connections."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        for route in self._routes.values():
+            route.pool.close()
+
+
+class _Route(msgspec.Struct):
+    """The way to a host: its connections, and what each request on them needs."""
+
+    pool: HttpPool
+    headers: list[tuple[str, str]]
+    #: What goes before the path, for a proxy that reads the request.
+    prefix: str = ""
+
+
+def _check_scheme(url: str) -> None:
+    found = _SCHEME.match(url)
+    scheme = found[1].lower() if found else ""
+    if not scheme and ":" in url.partition("/")[0]:
+        raise ExtenderError(f'parse "{url}": first path segment in URL cannot contain colon')
+    if scheme not in ("http", "https"):
+        raise ExtenderError(f'Post "{url}": unsupported protocol scheme "{scheme}"')
 
 
 def _tls_settings(config: ExtenderConfig) -> TlsSettings:
@@ -158,36 +221,49 @@ def _tls_settings(config: ExtenderConfig) -> TlsSettings:
     )
 
 
-def _explain(error: BaseException) -> str:
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        reason = error.certificate_error
-        words = getattr(reason, "verify_message", "") or str(reason)
-        return f"tls: failed to verify certificate: x509: {words}"
-    if isinstance(error, aiohttp.ClientConnectorSSLError | ssl.SSLError):
-        cause = getattr(error, "os_error", error)
-        return _explain_tls(getattr(cause, "reason", None) or str(cause))
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return f"dial tcp: lookup {error.host}: no such host"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        cause = error.os_error
-        words = _WORDS.get(cause.errno or 0) or (cause.strerror or str(cause)).lower()
-        found = _ADDRESS.search(str(cause))
-        address = f"{found[1]}:{found[2]}" if found else f"{error.host}:{error.port}"
-        return f"dial tcp {address}: connect: {words}"
+def _explain_protocol(url: str, error: ProtocolError) -> str:
+    if isinstance(error, TooLargeError):
+        return str(error)
+    if str(error) == CUT:
+        return "unexpected EOF"
+    if str(error) == CLOSED:
+        return f'Post "{url}": EOF'
+    return f'Post "{url}": net/http: HTTP/1.x transport connection broken: {error}'
+
+
+def _explain(error: BaseException, host: str = "") -> str:
+    if isinstance(error, ConnectError):
+        return _explain_dialling(error.cause, host)
+    if isinstance(error, ssl.SSLError):
+        return _explain_tls(error)
     if isinstance(error, asyncio.TimeoutError):
         return AWAITING_HEADERS
-    if isinstance(error, aiohttp.ServerDisconnectedError):
-        return "EOF"
     if isinstance(error, OSError) and error.errno == errno.ECONNRESET:
         return "read: connection reset by peer"
     if isinstance(error, ConnectionResetError):
         return "connection reset by peer"
-    if told := _SSL_REASON.search(str(error)):
-        return _explain_tls(told[1])
     return str(error) or type(error).__name__
 
 
-def _explain_tls(reason: str) -> str:
+def _explain_dialling(cause: Exception, host: str) -> str:
+    if isinstance(cause, ssl.SSLError):
+        return _explain_tls(cause)
+    if isinstance(cause, asyncio.TimeoutError) and not cause.errno:
+        return AWAITING_HEADERS
+    if isinstance(cause, socket.gaierror):
+        return f"dial tcp: lookup {host}: no such host"
+    if isinstance(cause, OSError) and cause.errno:
+        words = _WORDS.get(cause.errno) or (cause.strerror or str(cause)).lower()
+        found = _ADDRESS.search(str(cause))
+        address = f" {found[1]}:{found[2]}" if found else ""
+        return f"dial tcp{address}: connect: {words}"
+    return str(cause) or type(cause).__name__
+
+
+def _explain_tls(error: ssl.SSLError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"tls: failed to verify certificate: x509: {error.verify_message or error}"
+    reason = error.reason or str(error)
     if reason in _ALERTS:
         return f"remote error: tls: {_ALERTS[reason]}"
     return f"tls: {reason.lower().replace('_', ' ')}"

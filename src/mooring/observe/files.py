@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
+
+#: Bytes that a file may have which is read whole: a kubeconfig, a token, certificates.
+MAX_FILE = 2**24
 
 #: The environment variable that names the folder. The local cluster sets it for the schedulers
 #: that it runs as pods: it cannot give a process a file system of its own.
@@ -22,3 +26,15 @@ def locate(path: str | os.PathLike[str]) -> Path:
         return found
     inside = os.path.normpath(found).lstrip("/")
     return Path(root, inside)
+
+
+def read_file(path: str | os.PathLike[str], limit: int = MAX_FILE) -> bytes:
+    """Return what a file holds, found as `locate` does.
+
+    Raises OSError if it cannot be read, also if it is larger than `limit` or has no end.
+    """
+    with locate(path).open("rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), os.fspath(path))
+    return data

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mooring.cycle.message import refused_on_node
+from mooring.errors import cut_text
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.status import Code, Status
 
@@ -24,7 +25,8 @@ class Failure:
         pending: Iterable[str] = (),
         nominated: str | None = "",
     ) -> None:
-        self.message = message
+        #: Cut: an API server refuses a condition of megabytes, and the pod would show none.
+        self.message = cut_text(message)
         #: A refusal, not a fault.
         self.rejected = rejected
         #: No node was found, or it was lost again before binding began.

@@ -9,6 +9,7 @@ from mooring.binding.broadcaster import EventBroadcaster
 from mooring.client.client import Client
 from mooring.config import LoadResult
 from mooring.extenders.extenders import Extenders
+from mooring.extenders.webhook import MAX_RESPONSE
 from mooring.framework.features import FeatureGates
 from mooring.informers.factory import InformerFactory
 from mooring.observe.clock import Clock
@@ -38,11 +39,14 @@ class RunningScheduler:
         max_in_unschedulable: float = DEFAULT_MAX_IN_UNSCHEDULABLE,
         random: random_module.Random | None = None,
         host: str | None = None,
+        extender_max_response: int = MAX_RESPONSE,
     ) -> None:
         random = random_module.Random() if random is None else random
         host = hostname() if host is None else host
         self._broadcaster = EventBroadcaster(event_client, clock, random=random, hostname=host)
-        self._extenders = Extenders(config.config.extenders, clock=clock)
+        self._extenders = Extenders(
+            config.config.extenders, clock=clock, max_response=extender_max_response
+        )
         self.informers = InformerFactory(client, clock=clock, random=random)
         self.scheduler = Scheduler(
             config,

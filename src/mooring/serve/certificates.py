@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from mooring.errors import ConfigError
-from mooring.observe.files import locate
+from mooring.observe.files import locate, read_file
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ class Authorities:
 def read_authorities(file: str) -> Authorities:
     """Read authorities from a file; raise ConfigError in Go's words where there are none."""
     try:
-        pem = locate(file).read_bytes()
+        pem = read_file(file)
     except OSError as error:
         raise ConfigError(f"open {file}: {(error.strerror or str(error)).lower()}") from None
     return parse_authorities(pem, file)

@@ -19,7 +19,7 @@ from typing import Any
 from cryptography import x509
 
 from mooring.errors import ConfigError
-from mooring.observe.files import locate
+from mooring.observe.files import read_file
 from mooring.serve.certificates import (
     PemPair,
     common_name,
@@ -202,7 +202,7 @@ def _ciphers(names: tuple[str, ...]) -> str:
 
 def _read(file: str) -> bytes:
     try:
-        return locate(file).read_bytes()
+        return read_file(file)
     except OSError as error:
         raise ConfigError(f"open {file}: {(error.strerror or str(error)).lower()}") from None
 

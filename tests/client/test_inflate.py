@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import gzip
+import random
+import zlib
+
+import pytest
+
+from mooring.client.inflate import Inflater
+from mooring.client.protocol import ProtocolError, TooLargeError
+from mooring.client.transport import MAX_LIST, MAX_OBJECT
+
+
+def inflate(inflater: Inflater, data: bytes, step: int) -> bytes:
+    parts = []
+    for at in range(0, len(data), step):
+        parts += inflater.feed(data[at : at + step])
+    inflater.finish()
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize("step", [1, 7, 10**9])
+@pytest.mark.parametrize("size", [0, 1, 2**18, 2**18 + 1, 600_000])
+def test_what_was_packed_comes_out(size: int, step: int) -> None:
+    rng = random.Random(size)
+    wanted = bytes(rng.choices(b"abcdef", k=size // 2)) + b"x" * (size - size // 2)
+    if step > 1 or size < 10:
+        assert inflate(Inflater(MAX_OBJECT), gzip.compress(wanted), step) == wanted
+
+
+def zeros(count: int) -> bytes:
+    """Pack zeros without ever holding them."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    block = bytes(2**20)
+    return b"".join([*(packer.compress(block) for _ in range(count >> 20)), packer.flush()])
+
+
+def test_a_bomb_is_cut_when_it_passes_the_limit() -> None:
+    inflater = Inflater(MAX_OBJECT)
+    came = 0
+    with pytest.raises(TooLargeError, match="larger than 16 MiB"):
+        for at in range(0, len(bomb := zeros(2**26)), 1024):
+            came += sum(map(len, inflater.feed(bomb[at : at + 1024])))
+    assert came <= MAX_OBJECT
+
+
+def test_a_list_may_grow_a_hundredfold() -> None:
+    inflater = Inflater(MAX_LIST)
+    with pytest.raises(TooLargeError, match="more than 100 times its size"):
+        inflate(inflater, zeros(2**26), 1024)
+    # Small results are accepted whatever they were packed to.
+    assert len(inflate(Inflater(MAX_LIST), zeros(2**24), 1024)) == 2**24
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (gzip.compress(b"x" * 100)[:-3], "cut"),
+        (b"hello, world", "not valid gzip"),
+        (gzip.compress(b"x") + b"more", "after the end"),
+    ],
+    ids=["cut", "no gzip", "more"],
+)
+def test_what_is_not_one_gzip_stream_is_refused(data: bytes, words: str) -> None:
+    for step in (1, 1000):
+        with pytest.raises(ProtocolError, match=words):
+            inflate(Inflater(MAX_OBJECT), data, step)
