@@ -14,6 +14,7 @@ import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
+from mooring.client.checked_request import CheckedRequest, before_send
 from mooring.client.connection import Connection
 from mooring.client.environment_proxy import environment_proxy
 from mooring.client.failures import CLOSED, CUT, explain, no_answer, tls_failure, words
@@ -24,7 +25,7 @@ from mooring.client.http_pool import (
     make_socket,
 )
 from mooring.client.identity import Identity
-from mooring.client.transport import Request, Response
+from mooring.client.transport import BeforeSend, Request, Response, WithheldError, check_of
 from mooring.errors import ConfigError, NoAnswerError
 from mooring.observe.clock import Clock, SystemClock
 
@@ -35,10 +36,16 @@ class AiohttpTransport:
     """Carry requests to the server of a connection. Belongs to one event loop."""
 
     def __init__(
-        self, connection: Connection, *, user_agent: str = "mooring", clock: Clock | None = None
+        self,
+        connection: Connection,
+        *,
+        user_agent: str = "mooring",
+        clock: Clock | None = None,
+        before_send: BeforeSend | None = None,
     ) -> None:
         self.server = connection.server
         self._identity = Identity(connection, user_agent, clock or SystemClock())
+        self._before_send = before_send
         self._compression = connection.compression
         self._server_name = connection.tls.server_name
         self._proxy = connection.proxy or environment_proxy(connection.server)
@@ -52,11 +59,14 @@ class AiohttpTransport:
             if response.status == 401 and await self._identity.renew(shown):
                 response = await self._send(request, await self._identity.authorization())
             return response
+        except WithheldError as error:
+            raise error.cause from None
         except _FAILURES as error:
             raise self._no_answer(request, error) from None
 
     async def _send(self, request: Request, authorization: str) -> Response:
         compressed = self._compression and request.method == "GET"
+        before_send.set(check_of(self._before_send, request))
         async with self._session(streaming=False).request(
             request.method,
             URL(self.server + request.target, encoded=True),
@@ -79,6 +89,8 @@ class AiohttpTransport:
                 response.close()
                 shown = await self._identity.authorization()
                 response = await self._open(request, shown, idle_timeout)
+        except WithheldError as error:
+            raise error.cause from None
         except _FAILURES as error:
             raise self._no_answer(request, error) from None
         try:
@@ -90,6 +102,7 @@ class AiohttpTransport:
     async def _open(
         self, request: Request, authorization: str, idle: float | None
     ) -> aiohttp.ClientResponse:
+        before_send.set(check_of(self._before_send, request))
         return await self._session(streaming=True).request(
             request.method,
             URL(self.server + request.target, encoded=True),
@@ -138,6 +151,7 @@ class AiohttpTransport:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 skip_auto_headers=("Accept-Encoding", "User-Agent"),
                 read_bufsize=2**18,
+                request_class=CheckedRequest,
             )
         return session
 

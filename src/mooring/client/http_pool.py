@@ -77,8 +77,14 @@ class HttpConnection:
         self._pending: Callable[[], int] | None = getattr(sock, "pending", None)
         loop.add_reader(sock.fileno(), self._readable)
 
-    async def exchange(self, data: bytes) -> Response:
-        """Send a request and return its answer. After a failure the connection is closed."""
+    async def exchange(self, data: bytes, check: Callable[[], None] | None = None) -> Response:
+        """Send a request and return its answer. After a failure the connection is closed.
+
+        `check` is called right before the first bytes are sent; if it raises, nothing is sent and
+        the connection stays open.
+        """
+        if check is not None:
+            check()
         answer = self._answer = self._loop.create_future()
         reader = self._reader = ResponseReader()
         try:
@@ -169,11 +175,18 @@ class HttpPool:
         self._timer: asyncio.TimerHandle | None = None
 
     async def send(
-        self, data: bytes, context: ssl.SSLContext | None, timeout: float | None, *, again: bool
+        self,
+        data: bytes,
+        context: ssl.SSLContext | None,
+        timeout: float | None,
+        *,
+        again: bool,
+        check: Callable[[], None] | None = None,
     ) -> Response:
         """Send a request and return its answer.
 
-        With `again`, one that a warm connection lost is sent once more on a fresh one.
+        With `again`, one that a warm connection lost is sent once more on a fresh one. `check` is
+        called right before the first bytes are sent, each time.
         """
         loop = asyncio.get_running_loop()
         while self._open >= REQUEST_CONNECTIONS and not self._idle:
@@ -183,12 +196,12 @@ class HttpPool:
         if connection is None:
             connection = await self._connect(loop, context)
         try:
-            return await self._exchange(loop, connection, data, timeout)
+            return await self._exchange(loop, connection, data, timeout, check)
         except (ConnectionError, ProtocolError) as error:
             if not (again and warm and _is_closed(error)):
                 raise
         connection = await self._connect(loop, context)
-        return await self._exchange(loop, connection, data, timeout)
+        return await self._exchange(loop, connection, data, timeout, check)
 
     def close(self) -> None:
         """End all connections."""
@@ -206,6 +219,7 @@ class HttpPool:
         connection: HttpConnection,
         data: bytes,
         timeout: float | None,
+        check: Callable[[], None] | None,
     ) -> Response:
         self._busy.add(connection)
         connection.deadline = math.inf if timeout is None else loop.time() + timeout
@@ -213,7 +227,7 @@ class HttpPool:
         if timer is None or connection.deadline < timer.when():
             self._set_timer(loop, connection.deadline)
         try:
-            return await connection.exchange(data)
+            return await connection.exchange(data, check)
         finally:
             self._busy.discard(connection)
             if connection.closed:

@@ -49,8 +49,13 @@ class HttpStream:
         """Return the headers of the answer."""
         return self._reader.headers
 
-    async def begin(self, data: bytes) -> None:
-        """Send the request and read the head of its answer."""
+    async def begin(self, data: bytes, check: Callable[[], None] | None = None) -> None:
+        """Send the request and read the head of its answer.
+
+        `check` is called right before the first bytes are sent; if it raises, nothing is sent.
+        """
+        if check is not None:
+            check()
         if self._idle_timeout is not None:
             self._timer = self._loop.call_later(self._idle_timeout, self._check_idle)
         await self._send(memoryview(data))

@@ -16,7 +16,7 @@ from mooring.client.http1 import header_lines, request_bytes
 from mooring.client.http_pool import HttpPool
 from mooring.client.http_stream import HttpStream
 from mooring.client.identity import Identity
-from mooring.client.transport import Request, Response
+from mooring.client.transport import BeforeSend, Request, Response, WithheldError, check_of
 from mooring.errors import ConfigError, NoAnswerError
 from mooring.observe.clock import Clock, SystemClock
 
@@ -30,10 +30,16 @@ class HttpTransport:
     """Carry requests to the server of a connection. Belongs to one event loop."""
 
     def __init__(
-        self, connection: Connection, *, user_agent: str = "mooring", clock: Clock | None = None
+        self,
+        connection: Connection,
+        *,
+        user_agent: str = "mooring",
+        clock: Clock | None = None,
+        before_send: BeforeSend | None = None,
     ) -> None:
         self.server = connection.server
         self._identity = Identity(connection, user_agent, clock or SystemClock())
+        self._before_send = before_send
         self._compression = connection.compression
         parts = urlsplit(connection.server)
         self._prefix = parts.path
@@ -52,6 +58,8 @@ class HttpTransport:
             if response.status == 401 and await self._identity.renew(shown):
                 response = await self._send(request, await self._identity.authorization())
             return response
+        except WithheldError as error:
+            raise error.cause from None
         except FAILURES as error:
             raise self._no_answer(request, error) from None
 
@@ -60,7 +68,8 @@ class HttpTransport:
         data = self._write(request, authorization, compressed)
         context = self._identity.context()
         again = request.method == "GET"
-        return await self._pool.send(data, context, request.timeout, again=again)
+        check = check_of(self._before_send, request)
+        return await self._pool.send(data, context, request.timeout, again=again, check=check)
 
     @asynccontextmanager
     async def stream(
@@ -74,6 +83,8 @@ class HttpTransport:
                 self._close(opened)
                 shown = await self._identity.authorization()
                 opened = await self._open(request, shown, idle_timeout)
+        except WithheldError as error:
+            raise error.cause from None
         except FAILURES as error:
             raise self._no_answer(request, error) from None
         try:
@@ -88,7 +99,7 @@ class HttpTransport:
         opened = HttpStream(sock, idle)
         self._streams.add(opened)
         try:
-            await opened.begin(data)
+            await opened.begin(data, check_of(self._before_send, request))
         except BaseException:
             self._close(opened)
             raise

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -28,6 +28,33 @@ class Request(msgspec.Struct, frozen=True):
     timeout: float | None = None
     #: How the answer is to be written.
     accept: str = JSON
+
+
+#: Called with each request right before its first bytes are handed to the socket, and again before
+#: each retry. An exception keeps the request from being sent and reaches the caller unchanged.
+BeforeSend = Callable[[Request], None]
+
+
+class WithheldError(Exception):
+    """A request that was not sent because `before_send` raised `cause`."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+def check_of(before_send: BeforeSend | None, request: Request) -> Callable[[], None] | None:
+    """Return what checks a request before it is sent; it raises WithheldError."""
+    if before_send is None:
+        return None
+
+    def check() -> None:
+        try:
+            before_send(request)
+        except Exception as error:
+            raise WithheldError(error) from error
+
+    return check
 
 
 class Response(msgspec.Struct, frozen=True):

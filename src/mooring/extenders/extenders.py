@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, overload
 
 import msgspec
@@ -31,14 +31,20 @@ class Extenders(Sequence["HttpExtender"]):
     """The extenders in the order in which they are asked: the ignorable ones last.
 
     Owns their connections; close it at the end. Raises ConfigError where TLS files cannot be used.
+    `before_write` is called right before an extender is asked to bind; the other verbs are
+    questions, whose answers change nothing until the scheduler writes.
     """
 
     def __init__(
-        self, configs: Sequence[ExtenderConfig] = (), *, clock: Clock | None = None
+        self,
+        configs: Sequence[ExtenderConfig] = (),
+        *,
+        clock: Clock | None = None,
+        before_write: Callable[[], None] | None = None,
     ) -> None:
         clock = SystemClock() if clock is None else clock
         self._extenders = tuple(
-            _make_extender(config, clock)
+            _make_extender(config, clock, before_write)
             for config in sorted(configs, key=lambda config: config.ignorable)
         )
 
@@ -60,13 +66,15 @@ class Extenders(Sequence["HttpExtender"]):
             await extender.close()
 
 
-def _make_extender(config: ExtenderConfig, clock: Clock) -> HttpExtender:
-    # Imported late: what it asks with is dear, and few have extenders.
+def _make_extender(
+    config: ExtenderConfig, clock: Clock, before_write: Callable[[], None] | None
+) -> HttpExtender:
+    # Imported late: what it asks with is slow to import, and few have extenders.
     from mooring.extenders.http_extender import HttpExtender
     from mooring.extenders.webhook import Webhook
 
     try:
-        return HttpExtender(config, Webhook(config, clock))
+        return HttpExtender(config, Webhook(config, clock, before_write))
     except ConfigError as error:
         text = f"couldn't build extenders: {config.url_prefix}: {error.message}"
         raise ConfigError(text) from None

@@ -9,10 +9,12 @@ import errno
 import logging
 import re
 import ssl
+from collections.abc import Callable
 from typing import Any
 
 import aiohttp
 
+from mooring.client.checked_request import CheckedRequest, before_send
 from mooring.client.environment_proxy import environment_proxy
 from mooring.client.tls_settings import KeyPair, Pem, TlsContexts, TlsSettings
 from mooring.config.defaults import EXTENDER_TIMEOUT
@@ -57,9 +59,18 @@ _ADDRESS = re.compile(r"\('([^']+)', (\d+)")
 
 
 class Webhook:
-    """Post to one extender. Belongs to one event loop; whoever made it closes it."""
+    """The way to one extender. Belongs to one event loop; its maker closes it.
 
-    def __init__(self, config: ExtenderConfig, clock: Clock) -> None:
+    `before_write` is called right before a request is sent that changes something.
+    """
+
+    def __init__(
+        self,
+        config: ExtenderConfig,
+        clock: Clock,
+        before_write: Callable[[], None] | None = None,
+    ) -> None:
+        self._before_write = before_write
         self._url = config.url_prefix.rstrip("/")
         # A negative timeout is none, as in Go.
         timeout = config.http_timeout or EXTENDER_TIMEOUT
@@ -76,9 +87,10 @@ class Webhook:
         """Post a question and return the body of its answer.
 
         A connection that the extender closed while it idled shows only when it is used: what is
-        `repeatable` is then asked once more.
+        `repeatable` is then asked once more. What is not changes something.
         """
         url = f"{self._url}/{verb}"
+        before_send.set(None if repeatable else self._before_write)
         try:
             return await self._post(verb, url, body)
         except (aiohttp.ServerDisconnectedError, ConnectionResetError) as error:
@@ -117,6 +129,7 @@ class Webhook:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 # Go sends none, and some extenders choose by it.
                 skip_auto_headers=("Accept",),
+                request_class=CheckedRequest,
             )
         return self._session
 
