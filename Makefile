@@ -18,7 +18,7 @@ API       ?= real
 API_local := export KUBE_APISERVER=$(abspath tests/support)/local-kube-apiserver ETCD=$(abspath tests/support)/local-etcd;
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up test soak testenv helm older-kubectl testenv-env behave kubectl-judge lint format bench bench-live bench-local clean
+.PHONY: help venv up test soak frozen-leader testenv helm older-kubectl testenv-env behave kubectl-judge lint format bench bench-live bench-local clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -56,6 +56,14 @@ SEEDS ?= 5000
 FIRST ?= 0
 soak: venv ## run SEEDS=N seeds of the fault simulation, from FIRST=N on
 	@$(BIN)/python -m tests.soak.soak --first $(FIRST) --seeds $(SEEDS) --jobs $(JOBS)
+
+# The test suite runs 3; SCHEDULER=reference counts what kube-scheduler does.
+ROUNDS ?= 20
+SEED ?= 1
+frozen-leader: venv ## stop and continue the leader of two replicas, ROUNDS=N times, from SEED=N
+	@$(TESTENV)
+	MOORING_FROZEN_ROUNDS=$(ROUNDS) MOORING_FROZEN_SEED=$(SEED) MOORING_FROZEN_SCHEDULER=$(SCHEDULER) \
+	$(BIN)/python -m pytest -s tests/faults/test_frozen_leader.py $(ARGS)
 
 testenv: ## build kube-apiserver, kube-scheduler, kubectl and etcd into a cache folder (needs Go)
 	@$(TESTENV)

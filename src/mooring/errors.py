@@ -5,6 +5,7 @@
     ├── ObjectError   a Kubernetes object, quantity, selector or manifest is malformed
     ├── ApiError      the API server answered with a failure
     │   └── NoAnswerError   the API server did not answer
+    │       └── LeaseExpiredError   a write was not sent, because the lease may be another's
     ├── ExtenderError an extender failed, or answered with something else than it was asked for
     └── PluginError   a plugin broke its contract
 
@@ -211,6 +212,13 @@ class NoAnswerError(ApiError):
     def maybe_applied(self) -> bool:
         """Tell whether the server may have carried a write out all the same: read to find out."""
         return self.sent
+
+
+class LeaseExpiredError(NoAnswerError):
+    """A write that was not sent, because another scheduler may hold the lease by now."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, sent=False)
 
 
 class ExtenderError(MooringError):

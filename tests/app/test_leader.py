@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from mooring.api.events import Lease, LeaseSpec
 from mooring.api.meta import parse_time
-from mooring.app.leader import LeaderElector, check_timing
+from mooring.app.leader import LeaderElector, check_timing, make_fence
 from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
 from mooring.config.types import LeaderElection
 from mooring.errors import ApiError, ConfigError, NoAnswerError
@@ -136,9 +136,12 @@ class Candidate:
             timeout=5.0,
             clock=LoopClock(skew=skew),
         )
+        settings = LeaderElection()
+        self.fence = make_fence(settings, lambda: asyncio.get_running_loop().time())
         self.elector = LeaderElector(
-            LeaderElection(),
+            settings,
             lock,
+            fence=self.fence,
             metrics=self.metrics,
             on_new_leader=self.leaders.append,
             rng=random.Random(1),
@@ -340,21 +343,135 @@ def test_a_request_that_hangs_is_cut_and_tried_again() -> None:
     assert me.metrics.slow == 1
 
 
-def test_a_lease_that_somebody_else_took_is_given_up() -> None:
+@pytest.mark.parametrize("holder", ["thief", ""], ids=["by another", "and given up again"])
+def test_a_leader_that_reads_another_holder_stops_leading_at_once(
+    holder: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     server = Server()
     me = Candidate(server)
 
     async def scenario() -> bool:
         running = me.begin()
         await asyncio.sleep(5)
-        server.hold("thief")
+        server.hold(holder)
+        server.calls.clear()
         return await running
 
     assert run(scenario()) is False
-    assert me.lost == [pytest.approx(16.0, abs=0.01)]
-    # Not released: it is no longer ours.
-    assert server.writes[-1].holder_identity == "thief"
-    assert me.leaders == ["me", "thief"]
+    # At the next renewal, not at the renew deadline after 16 seconds.
+    assert me.lost == [pytest.approx(6.0, abs=0.01)]
+    # The lease is neither written nor released: it is no longer ours, or not all the time.
+    assert server.calls == ["update", "get"]
+    assert server.writes[-1].holder_identity == holder
+    assert me.leaders == ["me", holder]
+    assert me.metrics.seen == [False, True, False]
+    assert caplog.records[-1].getMessage() == "Failed to renew lease"
+    assert caplog.records[-1].kv["err"] == f"the lease is held by {holder or 'nobody'}"
+
+
+def test_writes_pass_for_the_duration_of_the_lease_after_the_last_renewal_was_sent() -> None:
+    server = Server()
+    me = Candidate(server)
+
+    async def scenario() -> None:
+        assert not me.fence.is_open
+        running = me.begin()
+        await asyncio.sleep(5)
+        assert me.fence.is_open
+        # The renewal that is sent after 6 seconds is answered after 9.
+        slow = [asyncio.sleep(3)]
+        server.trouble = lambda verb: slow.pop() if slow else asyncio.sleep(3600)
+        await asyncio.sleep(4.5)
+        assert server.calls[-2:] == ["update", "update"]
+        # No other succeeds; what counts is when the last that did was sent.
+        me.elector._renew_seconds = 3600.0
+        await asyncio.sleep(11.4)
+        assert asyncio.get_running_loop().time() == pytest.approx(20.9)
+        assert me.fence.is_open
+        await asyncio.sleep(0.2)
+        assert not me.fence.is_open
+        assert me.lost == []
+        running.cancel()
+
+    run(scenario())
+
+
+def test_a_renewal_that_was_answered_after_its_lease_ended_is_followed_by_another() -> None:
+    server = Server()
+    me = Candidate(server)
+
+    async def scenario() -> None:
+        running = me.begin()
+        await asyncio.sleep(5)
+        # As if the process had been stopped between sending and receiving: no timeout helps.
+        me.elector._lock._timeout = me.elector._renew_seconds = 3600.0
+        stopped = [asyncio.sleep(20)]
+        server.trouble = lambda verb: stopped.pop() if stopped else None
+        await asyncio.sleep(21.0001)
+        # Sent after 6 seconds, answered after 26: it says nothing about now, and the next does.
+        assert server.calls[-2:] == ["update", "update"]
+        assert me.fence.is_open
+        me.elector.stop()
+        assert await running is True
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("stops", [True, False], ids=["stopping", "after a loss"])
+def test_no_write_passes_from_before_the_release_on(stops: bool) -> None:
+    server = Server()
+    me = Candidate(server)
+    open_at_release: list[bool] = []
+
+    def trouble(verb: str) -> None:
+        if not (stops or me.lost):
+            raise NoAnswerError("connection refused", sent=False)
+        open_at_release.append(me.fence.is_open)
+
+    async def scenario() -> None:
+        running = me.begin()
+        await asyncio.sleep(5)
+        assert me.fence.is_open
+        server.trouble = trouble
+        if stops:
+            me.elector.stop()
+        assert await running is stops
+
+    run(scenario())
+    assert server.writes[-1].holder_identity == ""
+    assert open_at_release == [False, False]
+
+
+def test_an_election_that_breaks_leaves_no_permission_to_write() -> None:
+    server = Server()
+    me = Candidate(server)
+
+    async def scenario() -> None:
+        running = me.begin()
+        await asyncio.sleep(5)
+        assert me.fence.is_open
+
+        def break_it(verb: str) -> None:
+            raise RuntimeError("a bug")
+
+        server.trouble = break_it
+        with pytest.raises(RuntimeError, match="a bug"):
+            await running
+        assert not me.fence.is_open
+
+    run(scenario())
+
+
+def test_the_fence_lasts_for_the_whole_seconds_that_are_written_into_the_lease() -> None:
+    settings = LeaderElection(lease_duration=Duration.parse("15900ms"))
+    now = 0.0
+    fence = make_fence(settings, lambda: now)
+    fence.renew(0.0)
+    now = 14.9
+    assert fence.is_open
+    now = 15.0
+    assert not fence.is_open
 
 
 def test_a_conflict_is_resolved_by_reading() -> None:

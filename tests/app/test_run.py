@@ -4,12 +4,18 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mooring.app import run as run_module
 from mooring.app.command import Command, run_command
 from mooring.app.leader import LeaderElector
 from mooring.app.run import _Process, run_scheduler
+from mooring.client import transports
+from mooring.client.transport import BeforeSend, Request
+from mooring.errors import LeaseExpiredError
+from mooring.scheduler.running_scheduler import RunningScheduler
 from tests.support.processes import LOOPBACK, free_port
 
 # Nobody listens there.
@@ -73,6 +79,42 @@ def test_a_scheduler_that_never_saw_its_server_ends_when_it_is_asked_to(
 def test_a_lost_lease_is_an_error(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(lambda process: process._duty.lose_lease(), "--leader-elect=true") == 1
     assert "Leaderelection lost" in capfd.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("elects", [True, False], ids=["with election", "without"])
+def test_all_but_the_client_of_the_lease_write_with_a_lease_only(
+    elects: bool, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checks: list[BeforeSend | None] = []
+    before_write: list[Callable[[], None] | None] = []
+
+    def make_transport(*args: Any, before_send: BeforeSend | None = None, **more: Any) -> Any:
+        checks.append(before_send)
+        return transports.make_transport(*args, before_send=before_send, **more)
+
+    class Running(RunningScheduler):
+        def __init__(self, *args: Any, **more: Any) -> None:
+            before_write.append(more["before_write"])
+            super().__init__(*args, **more)
+
+    monkeypatch.setattr(run_module, "make_transport", make_transport)
+    monkeypatch.setattr(run_module, "RunningScheduler", Running)
+    run(lambda process: process._duty.stop(), f"--leader-elect={str(elects).lower()}")
+    if not elects:
+        assert checks == [None, None]
+        assert before_write == [None]
+        return
+    binds, events, lease = checks
+    assert lease is None
+    assert binds is not None and events is not None
+    for check in (binds, events):
+        check(Request("GET", "/api/v1/pods"))
+        with pytest.raises(LeaseExpiredError):
+            check(Request("POST", "/api/v1/pods"))
+    (write,) = before_write
+    assert write is not None
+    with pytest.raises(LeaseExpiredError):
+        write()
 
 
 def test_an_election_that_breaks_is_a_lost_lease(

@@ -23,7 +23,7 @@ from mooring.binding.broadcaster import (
     EventBroadcaster,
 )
 from mooring.binding.event_recorder import EventRecorder
-from mooring.errors import ApiError, NoAnswerError
+from mooring.errors import ApiError, LeaseExpiredError, NoAnswerError
 from tests.app.virtual_loop import LoopClock, run
 from tests.cycle.scheduling import make_pod
 
@@ -256,6 +256,21 @@ def test_without_an_answer_an_event_is_tried_again_later(caplog: pytest.LogCaptu
 
     scene(story)
     assert [entry.message for entry in caplog.records] == [MAY_RETRY] * 2
+
+
+def test_an_event_that_the_lease_forbids_is_tried_again_later_without_an_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.ERROR)
+
+    async def story(it: Scene) -> None:
+        it.client.failures = [LeaseExpiredError("not sent: the lease is not held")]
+        it.fail(make_pod())
+        await asyncio.sleep(15)
+        assert [verb for verb, *_ in it.written] == ["create 0", "create"]
+
+    scene(story)
+    assert caplog.records == []
 
 
 def test_after_twelve_tries_an_event_is_given_up(caplog: pytest.LogCaptureFixture) -> None:

@@ -17,14 +17,14 @@ import msgspec
 
 from mooring.client.deadlines import ConnectError
 from mooring.client.failures import explain, no_answer
-from mooring.client.transport import Request, Response
+from mooring.client.transport import BeforeSend, Request, Response
 from mooring.errors import NoAnswerError
 from mooring.observe.clock import Clock
 from mooring.offline.memory_client import merge
 from tests.soak.faults import FaultPlan, RequestFault
 from tests.soak.object_store import PODS, Json, ObjectStore, Refusal
 from tests.soak.target import Target, matcher
-from tests.soak.virtual_loop import Process, current_process
+from tests.soak.virtual_loop import Process, current_process, start_outside
 from tests.soak.watch_stream import WatchStream, error_line, status_body
 
 SERVER = "https://simulated"
@@ -69,9 +69,11 @@ class ApiServer:
         self._warm_at = 0.0
         self._pages: dict[str, tuple[str, list[Json]]] = {}
 
-    def transport(self, process: Process) -> SimulatedTransport:
+    def transport(
+        self, process: Process, *, before_send: BeforeSend | None = None
+    ) -> SimulatedTransport:
         """Return the connections of a process."""
-        return SimulatedTransport(self, process)
+        return SimulatedTransport(self, process, before_send)
 
     def go_down(self) -> None:
         """Cut every connection, and refuse new ones."""
@@ -289,15 +291,20 @@ class SimulatedTransport:
 
     server = SERVER
 
-    def __init__(self, server: ApiServer, process: Process) -> None:
+    def __init__(
+        self, server: ApiServer, process: Process, before_send: BeforeSend | None = None
+    ) -> None:
         self._server = server
         self._process = process
+        self._before_send = before_send
 
     async def send(self, request: Request) -> Response:
         """Send a request and return the whole answer, whatever its status."""
         self._check_alive()
+        if self._before_send is not None:
+            self._before_send(request)
         self._server.on_send(self._process, request)
-        return await self._server.answer(request)
+        return await start_outside(self._server.answer(request))
 
     @asynccontextmanager
     async def stream(

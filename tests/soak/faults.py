@@ -108,6 +108,8 @@ class Weather(msgspec.Struct, frozen=True, kw_only=True):
     partitions: tuple[float, ...]
     #: The ways in which connections break.
     breakages: tuple[Breakage, ...]
+    #: Moments from which on the process of a scheduler is suspended for a while.
+    suspensions: tuple[float, ...]
 
 
 def draw_weather(random: random_module.Random, seconds: float) -> Weather:
@@ -135,6 +137,7 @@ def draw_weather(random: random_module.Random, seconds: float) -> Weather:
         warming=random.choice((0.0, 3.0, 20.0)),
         partitions=moments(3),
         breakages=tuple(random.sample(list(Breakage), random.randint(1, 3))),
+        suspensions=moments(3),
     )
 
 

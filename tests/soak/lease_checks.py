@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 from mooring.client.transport import Request
 from mooring.config.types import LeaderElection
@@ -11,6 +12,8 @@ from tests.soak.object_store import Json
 from tests.soak.virtual_loop import Process
 
 LEASES = "/apis/coordination.k8s.io/v1/leases"
+#: What leader election itself writes: leases, and Events of the core API about them.
+_ELECTION = re.compile(r"/apis/coordination\.k8s\.io/|/api/v1/namespaces/[^/]+/events$")
 #: Less than any step of a simulation.
 _EPSILON = 1e-6
 
@@ -21,24 +24,19 @@ def request_seconds(settings: LeaderElection) -> float:
 
 
 class LeaseJudge:
-    """Check every change of leases, and that nobody binds pods without one.
+    """A check of every change of leases, and of every write of those who want one.
 
     A lease passes to another only when it was given up, or was not renewed for its whole duration.
-    Who holds it binds pods for no longer than a failure to renew it can go unnoticed: its last
-    renewal's answer may take the time of one request, the next attempt begins after the retry
-    period and lasts until the deadline. That may be longer than the lease, as client-go says of
-    itself: it does not fence.
+    Only its holder writes, and no longer than for that duration after its last renewal. (client-go
+    says of itself that it does not fence.)
     """
 
     # client-go: tools/leaderelection/leaderelection.go
 
     def __init__(self, server: ApiServer, settings: LeaderElection) -> None:
         self._store = server.store
-        self._grace = (
-            request_seconds(settings)
-            + settings.retry_period.seconds
-            + settings.renew_deadline.seconds
-        )
+        self._seconds = int(settings.lease_duration.seconds)
+        self._holder = ""
         #: When each holder last wrote itself into the lease.
         self._renewed: dict[str, float] = {}
         self.violations: list[str] = []
@@ -59,18 +57,23 @@ class LeaseJudge:
                 left = self._renewed[old] + before["leaseDurationSeconds"] - now
                 if left > _EPSILON:
                     self.violations.append(f"{new} took the lease {left:.3f} s before {old}'s end")
+            self._holder = new or ""
             if new:
                 self._renewed[new] = now
 
     def _sending(self, process: Process, request: Request) -> None:
-        if not request.target.endswith("/binding"):
+        if request.method == "GET" or _ELECTION.match(request.target):
             return
         now, name = asyncio.get_running_loop().time(), process.name
+        what = f"{name} sends {request.method} {request.target}"
         if name not in self._renewed:
-            self.violations.append(f"{name} binds a pod, and never had the lease")
-        elif now > self._renewed[name] + self._grace + _EPSILON:
+            self.violations.append(f"{what}, and never had the lease")
+        elif self._holder != name:
+            holder = self._holder or "nobody"
+            self.violations.append(f"{what}, and the lease is held by {holder}")
+        elif now > self._renewed[name] + self._seconds + _EPSILON:
             late = now - self._renewed[name]
-            self.violations.append(f"{name} binds a pod {late:.3f} s after its last renewal")
+            self.violations.append(f"{what} {late:.3f} s after its last renewal")
 
 
 def _spec(lease: Json | None) -> Json:

@@ -1,4 +1,4 @@
-"""Replica: a scheduler process of a soak, which is killed and started again.
+"""Replica: a scheduler process of a soak, which is killed, suspended and started again.
 
 Put together as `mooring.app.run` does, but for threads, signals and what is served.
 """
@@ -9,11 +9,13 @@ import asyncio
 from random import Random
 from typing import Any
 
-from mooring.app.leader import LeaderElector
+from mooring.app.leader import LeaderElector, make_fence
+from mooring.app.lease_fence import LeaseFence
 from mooring.app.lease_lock import LeaseLock
 from mooring.app.lifecycle import Lifecycle
 from mooring.client.client import Client
 from mooring.client.rate_limit import RateLimit, rate_limit
+from mooring.client.transport import BeforeSend
 from mooring.config.types import LeaderElection
 from mooring.observe.metrics import Metrics
 from mooring.scheduler.running_scheduler import RunningScheduler
@@ -83,10 +85,14 @@ class Replica:
 
     async def _live(self, process: Process) -> None:
         settings, election = self._settings, self._settings.config.config.leader_election
+        fence = None
+        if election.leader_elect:
+            fence = make_fence(election, asyncio.get_running_loop().time)
+        check = None if fence is None else fence.check_request
         running = RunningScheduler(
             settings.config,
-            client=self._client(process, rate_limit(50.0, 100, self._clock)),
-            event_client=self._client(process, rate_limit(50.0, 100, self._clock)),
+            client=self._client(process, rate_limit(50.0, 100, self._clock), check),
+            event_client=self._client(process, rate_limit(50.0, 100, self._clock), check),
             registry=settings.registry,
             features=settings.features,
             clock=self._clock,
@@ -95,8 +101,9 @@ class Replica:
             max_in_unschedulable=1e9,
             random=Random(f"{self._seed}/{process.name}"),
             host="simulated",
+            before_write=None if fence is None else fence.check,
         )
-        elector = self._make_elector(process, election) if election.leader_elect else None
+        elector = None if fence is None else self._make_elector(process, election, fence)
         electing: asyncio.Task[bool] | None = None
 
         def elect() -> None:
@@ -119,7 +126,9 @@ class Replica:
             pause = self._random.uniform(0.1, RESTART_SECONDS)
             asyncio.get_running_loop().call_later(pause, self.start_again, process)
 
-    def _make_elector(self, process: Process, settings: LeaderElection) -> LeaderElector:
+    def _make_elector(
+        self, process: Process, settings: LeaderElection, fence: LeaseFence
+    ) -> LeaderElector:
         lock = LeaseLock(
             self._client(process, None),
             settings.resource_namespace,
@@ -129,7 +138,11 @@ class Replica:
             timeout=request_seconds(settings),
             clock=self._clock,
         )
-        return LeaderElector(settings, lock, rng=Random(f"{self._seed}/{process.name}/lease"))
+        random = Random(f"{self._seed}/{process.name}/lease")
+        return LeaderElector(settings, lock, fence=fence, rng=random)
 
-    def _client(self, process: Process, limit: RateLimit | None) -> Client:
-        return Client(self._server.transport(process), limit=limit, clock=self._clock)
+    def _client(
+        self, process: Process, limit: RateLimit | None, before_send: BeforeSend | None = None
+    ) -> Client:
+        transport = self._server.transport(process, before_send=before_send)
+        return Client(transport, limit=limit, clock=self._clock)

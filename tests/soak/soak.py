@@ -11,8 +11,8 @@ What must hold:
 
 - every bind goes to a node that had room at that moment, and no pod is bound twice (`Ledger`);
   where several schedulers share the nodes, as far as each had been told of the others' binds;
-- a lease passes on only when it has ended or was given up, and nobody binds pods without it
-  (`LeaseJudge`);
+- a lease passes on only when it has ended or was given up, and no scheduler writes without it, not
+  even one that was suspended and resumed (`LeaseJudge`);
 - in the end every pod is bound that a scheduler which sees everything would place, or make room
   for;
 - no pod is assumed or in flight for ever, the queue holds exactly the pending pods, nobody keeps a
@@ -41,7 +41,7 @@ from tests.soak.approver import CALM_FROM
 from tests.soak.bind_checks import Ledger
 from tests.soak.faults import FaultPlan, Weather, draw_weather
 from tests.soak.invariants import check_inside, check_statuses, reckon
-from tests.soak.lease_checks import LeaseJudge
+from tests.soak.lease_checks import LEASES, LeaseJudge
 from tests.soak.object_store import Json, ObjectStore
 from tests.soak.replica import Replica
 from tests.soak.scenarios import Workload
@@ -140,6 +140,7 @@ class _Soak:
             self._server.late_writes = True
         self._digest = hashlib.sha256()
         self._at_bind: list[Callable[[], None]] = []
+        self._at_renewal: list[Callable[[], None]] = []
         self._violations: list[str] = []
 
     def report(self, bugs: Iterable[str]) -> Report:
@@ -173,6 +174,7 @@ class _Soak:
                 workload.run(STORM_SECONDS),
                 self._kill_at(self._weather.kills),
                 self._part_at(self._weather.partitions or self._lonely_moments()),
+                self._suspend_at(self._weather.suspensions or self._lonely_moments()),
                 self._restart_at(self._weather.restarts),
                 self._compact_at(self._weather.compactions),
                 self._look_inside(),
@@ -214,6 +216,8 @@ class _Soak:
         for change in self._store.since(collection, self._store.version - 1):
             self._digest.update(f"{loop.time():.9f} {change.type} ".encode())
             self._digest.update(msgspec.json.encode(change.object))
+        if collection == LEASES:
+            _do(self._at_renewal)
 
     async def _look_inside(self) -> None:
         """Check cache and queue now and then, between two cycles."""
@@ -266,31 +270,48 @@ class _Soak:
             await asyncio.sleep(self._random.choice((2.0, self._random.uniform(5.0, 40.0))))
             process.link.set()
 
+    async def _suspend_at(self, moments: Sequence[float]) -> None:
+        """Suspend the process of a scheduler for a while, as SIGSTOP and SIGCONT do."""
+        for moment in moments:
+            await self._until(moment)
+            process = self._some_replica().process
+            chance = self._random.random()
+            if chance < 0.3:
+                await self._at_next_bind(process.suspend)
+            elif chance < 0.6:
+                # The response to the renewal waits until the process is resumed.
+                await self._when(self._at_renewal, process.suspend)
+            process.suspend()
+            await asyncio.sleep(self._random.choice((2.0, self._random.uniform(5.0, 40.0))))
+            process.resume()
+
     def _hook_binds(self) -> None:
         check = self._server.before_bind
 
         def bound(pod: Json, node_name: str) -> None:
             check(pod, node_name)
-            acts, self._at_bind = self._at_bind, []
-            for act in acts:
-                act()
+            _do(self._at_bind)
 
         self._server.before_bind = bound
 
     async def _at_next_bind(self, act: Callable[[], None]) -> None:
         """Do something as the next bind is carried out, if there is one soon."""
+        await self._when(self._at_bind, act)
+
+    async def _when(self, acts: list[Callable[[], None]], act: Callable[[], None]) -> None:
+        """Do something together with other acts, if that is soon."""
         done = asyncio.Event()
 
         def both() -> None:
             act()
             done.set()
 
-        self._at_bind.append(both)
+        acts.append(both)
         try:
             async with asyncio.timeout(10.0):
                 await done.wait()
         except TimeoutError:
-            self._at_bind.remove(both)
+            acts.remove(both)
 
     async def _restart_at(self, moments: Sequence[float]) -> None:
         for moment in moments:
@@ -348,6 +369,12 @@ class _Bugs(logging.Handler):
         if self._v is not None:
             now = asyncio.get_running_loop().time()
             print(f"{now:10.4f} {record.module}: {message}: {text}{error}")
+
+
+def _do(acts: list[Callable[[], None]]) -> None:
+    """Do all that waits to be done."""
+    while acts:
+        acts.pop(0)()
 
 
 def _name(value: object) -> str:

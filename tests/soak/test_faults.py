@@ -26,6 +26,7 @@ def test_some_seeds_have_each_fault_and_some_have_none() -> None:
         "restarts",
         "warming",
         "partitions",
+        "suspensions",
     ):
         values = [bool(getattr(weather, part)) for weather in WEATHERS]
         assert any(values) and not all(values), part
@@ -33,8 +34,13 @@ def test_some_seeds_have_each_fault_and_some_have_none() -> None:
 
 def test_all_faults_end_with_the_storm() -> None:
     for weather in WEATHERS:
-        disasters = (weather.kills, weather.restarts, weather.compactions, weather.partitions)
-        for moments in disasters:
+        for moments in (
+            weather.kills,
+            weather.restarts,
+            weather.compactions,
+            weather.partitions,
+            weather.suspensions,
+        ):
             assert all(0 < moment <= 90.0 for moment in moments)
         plan = FaultPlan(weather, Random(0))
         plan.active = False

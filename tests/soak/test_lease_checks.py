@@ -14,6 +14,8 @@ from tests.soak.lease_checks import LEASES, LeaseJudge
 from tests.soak.object_store import ObjectStore
 from tests.soak.virtual_loop import LoopClock, Process, run_virtually
 
+BINDING = "/api/v1/namespaces/default/pods/a/binding"
+
 
 class Scene:
     """A lease of 15 s, and who writes into it."""
@@ -38,9 +40,8 @@ class Scene:
         else:
             self._store.replace(LEASES, lease)
 
-    def bind(self, who: str) -> None:
-        target = "/api/v1/namespaces/default/pods/a/binding"
-        self._server.on_send(Process(who), Request("POST", target))
+    def send(self, who: str, method: str, target: str) -> None:
+        self._server.on_send(Process(who), Request(method, target))
 
 
 Step = Callable[[Scene], None]
@@ -50,8 +51,12 @@ def hold(who: str) -> Step:
     return lambda scene: scene.hold(who)
 
 
+def write(who: str, method: str, target: str) -> Step:
+    return lambda scene: scene.send(who, method, target)
+
+
 def bind(who: str) -> Step:
-    return lambda scene: scene.bind(who)
+    return write(who, "POST", BINDING)
 
 
 @pytest.mark.parametrize(
@@ -70,16 +75,40 @@ def bind(who: str) -> Step:
             id="a late write of who held it before",
         ),
         pytest.param([(0, hold("a")), (1, hold("")), (1, hold("b"))], "", id="one given up"),
-        pytest.param([(0, hold("a")), (17, bind("a"))], "", id="a bind before a loss must show"),
+        pytest.param([(0, hold("a")), (15, bind("a"))], "", id="a bind while the lease lasts"),
         pytest.param(
-            [(0, hold("a")), (18, bind("a"))],
-            "a binds a pod 18.000 s after its last renewal",
-            id="a bind long after the last renewal",
+            [(0, hold("a")), (15.5, bind("a"))],
+            f"a sends POST {BINDING} 15.500 s after its last renewal",
+            id="a bind after the lease's end",
+        ),
+        pytest.param(
+            [(0, hold("a")), (15, hold("b")), (0, bind("a"))],
+            f"a sends POST {BINDING}, and the lease is held by b",
+            id="a bind by who held it before",
+        ),
+        pytest.param(
+            [(0, hold("a")), (1, hold("")), (0, bind("a"))],
+            f"a sends POST {BINDING}, and the lease is held by nobody",
+            id="a bind by who gave it up",
         ),
         pytest.param(
             [(0, hold("a")), (1, bind("b"))],
-            "b binds a pod, and never had the lease",
+            f"b sends POST {BINDING}, and never had the lease",
             id="a bind by another",
+        ),
+        pytest.param(
+            [(0, hold("a")), (1, write("b", "PATCH", "/api/v1/namespaces/default/pods/a/status"))],
+            "b sends PATCH /api/v1/namespaces/default/pods/a/status, and never had the lease",
+            id="any other write by another",
+        ),
+        pytest.param(
+            [
+                (0, write("b", "GET", "/api/v1/pods")),
+                (0, write("b", "PUT", f"{LEASES}/lease")),
+                (0, write("b", "POST", "/api/v1/namespaces/kube-system/events")),
+            ],
+            "",
+            id="reads, and what election itself writes",
         ),
     ],
 )

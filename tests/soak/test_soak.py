@@ -18,6 +18,7 @@ import pytest
 from msgspec.structs import replace as struct_replace
 
 from mooring.app.leader import LeaderElector
+from mooring.app.lease_fence import LeaseFence
 from mooring.app.lease_lock import LeaseLock
 from mooring.app.lifecycle import Lifecycle
 from mooring.binding.binding_pods import PermitWait
@@ -337,6 +338,16 @@ def break_lease_versions(patch: pytest.MonkeyPatch) -> None:
     replace(patch, LeaseLock, "update", make)
 
 
+def break_fence(patch: pytest.MonkeyPatch) -> None:
+    """Send every write, whatever has become of the lease."""
+    patch.setattr(LeaseFence, "check", lambda self: None)
+
+
+def break_fence_on_release(patch: pytest.MonkeyPatch) -> None:
+    """Write on while the lease is given up."""
+    patch.setattr(LeaseFence, "close", lambda self: None)
+
+
 def break_followers(patch: pytest.MonkeyPatch) -> None:
     """Hear nothing while another leads."""
 
@@ -406,6 +417,8 @@ def test_a_deliberate_bug_is_caught(
         pytest.param(break_renew_deadline, Company.REPLICAS, id="renewing has no deadline"),
         pytest.param(break_lease_times, Company.REPLICAS, id="the clocks of others are believed"),
         pytest.param(break_lease_versions, Company.REPLICAS, id="a lease is written blindly"),
+        pytest.param(break_fence, Company.REPLICAS, id="the fence is missing"),
+        pytest.param(break_fence_on_release, Company.REPLICAS, id="the fence outlasts the lease"),
         pytest.param(break_followers, Company.REPLICAS, id="who waits for the lease is deaf"),
         pytest.param(break_strangers, Company.SIDE_BY_SIDE, id="others' pods take no room"),
     ],

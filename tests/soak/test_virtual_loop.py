@@ -13,6 +13,7 @@ from tests.soak.virtual_loop import (
     StandstillError,
     VirtualLoop,
     run_virtually,
+    start_outside,
 )
 
 
@@ -135,3 +136,65 @@ def test_exceptions_that_nobody_caught_are_kept() -> None:
 
     (failure,) = run(fail())
     assert isinstance(failure["exception"], ZeroDivisionError)
+
+
+async def note_times(heard: list[float]) -> None:
+    while True:
+        heard.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(1.0)
+
+
+def test_the_tasks_of_a_suspended_process_go_on_where_they_were_when_it_is_resumed() -> None:
+    async def suspend() -> tuple[list[float], list[float]]:
+        within: list[float] = []
+        beside: list[float] = []
+        process, other = Process("one"), Process("other")
+        process.start(note_times(within))
+        other.start(note_times(beside))
+        await asyncio.sleep(1.5)
+        process.suspend()
+        await asyncio.sleep(3.0)
+        process.resume()
+        await asyncio.sleep(1.2)
+        return within, beside
+
+    assert run(suspend()) == ([0.0, 1.0, 4.5, 5.5], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+
+
+def test_what_a_process_has_sent_is_on_its_way_while_it_is_suspended() -> None:
+    async def suspend() -> list[str]:
+        heard: list[str] = []
+
+        async def travel() -> None:
+            await asyncio.sleep(2.0)
+            heard.append("arrived")
+
+        async def send() -> None:
+            await start_outside(travel())
+            heard.append("answered")
+
+        process = Process("one")
+        process.start(send())
+        await asyncio.sleep(1.0)
+        process.suspend()
+        await asyncio.sleep(2.0)
+        assert heard == ["arrived"]
+        process.resume()
+        await asyncio.sleep(1.0)
+        return heard
+
+    assert run(suspend()) == ["arrived", "answered"]
+
+
+def test_a_suspended_process_can_be_killed() -> None:
+    async def kill() -> tuple[bool, bool]:
+        process = Process("one")
+        task = process.start(note_times([]))
+        await asyncio.sleep(1.5)
+        process.suspend()
+        process.kill()
+        await asyncio.sleep(0.1)
+        process.suspend()
+        return task.cancelled(), process.suspended
+
+    assert run(kill()) == (True, False)

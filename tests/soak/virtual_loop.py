@@ -5,7 +5,9 @@ hours pass in milliseconds. Tasks that are ready at the same moment go on in an 
 chooses: what depends on that order by accident shows. Other callbacks keep the order that asyncio
 promises.
 
-A `Process` is what a simulation kills: the tasks that were started within it, and their tasks.
+A `Process` is what a simulation kills: the tasks that were started within it, and their tasks. One
+that is suspended, as by SIGSTOP, keeps its tasks as they are until it is resumed; its timers go on,
+and so does what was started by `start_outside`.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ import asyncio
 import contextvars
 import random as random_module
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 _process: contextvars.ContextVar[Process | None] = contextvars.ContextVar("process", default=None)
+#: Whether a task goes on while its process is suspended.
+_outside: contextvars.ContextVar[bool] = contextvars.ContextVar("outside", default=False)
 
 
 #: Turns of the loop within one moment after which nothing but spinning can be going on.
@@ -41,7 +45,10 @@ class Process:
         self.link.set()
         #: What a simulation remembers of it.
         self.notes: dict[Any, Any] = {}
+        self.suspended = False
         self._tasks: dict[asyncio.Task[Any], None] = {}
+        #: What its tasks would have done while it was suspended.
+        self._held: list[asyncio.Handle] = []
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run a coroutine, and every task that it starts, within this process."""
@@ -52,8 +59,30 @@ class Process:
     def kill(self) -> None:
         """End every task where it waits; what they still do as they end reaches nobody."""
         self.dead = True
+        self.resume()
         for task in list(self._tasks):
             task.cancel()
+
+    def suspend(self) -> None:
+        """Keep every task from going on; a dead process has none."""
+        if not self.dead:
+            self.suspended = True
+            _running_loop().suspended[self] = None
+
+    def resume(self) -> None:
+        """Let the tasks go on as they are, whatever has happened meanwhile."""
+        if self.suspended:
+            self.suspended = False
+            _running_loop().resume(self, self._held)
+            self._held = []
+
+    def hold(self, handle: asyncio.Handle) -> bool:
+        """Keep a step of a task for later, if it is one of this process; return whether it is."""
+        context: contextvars.Context = handle._context  # type: ignore[attr-defined]
+        held = context.get(_process) is self and not context.get(_outside)
+        if held:
+            self._held.append(handle)
+        return held
 
     def adopt(self, task: asyncio.Task[Any]) -> None:
         """Count a task in until it ends."""
@@ -64,6 +93,22 @@ class Process:
 def current_process() -> Process | None:
     """Return the process within which this runs, or which set a timer that this is the end of."""
     return _process.get()
+
+
+def start_outside(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    """Run a coroutine that dies with its process, and goes on while that is suspended.
+
+    A message that was sent is on its way whatever becomes of its sender.
+    """
+    context = contextvars.copy_context()
+    context.run(_outside.set, True)
+    return asyncio.get_running_loop().create_task(work, context=context)
+
+
+def _running_loop() -> VirtualLoop:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    return loop
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
@@ -78,6 +123,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._passed = 0.0
         self._turns = 0
         self._selector = self
+        self.suspended: dict[Process, None] = {}
         #: What the loop was told of exceptions that nobody caught.
         self.failures: list[dict[str, Any]] = []
         self.set_exception_handler(lambda _, context: self.failures.append(context))
@@ -97,9 +143,26 @@ class VirtualLoop(asyncio.BaseEventLoop):
             raise StandstillError(f"something spins at {self._passed:.3f} s")
         self._passed += timeout
         ready = self._ready
+        if self.suspended and ready:
+            self._hold(ready)
         if len(ready) > 1:
             self._shuffle(ready)
         return []
+
+    def resume(self, process: Process, held: Sequence[asyncio.Handle]) -> None:
+        """Go on with what was held back of a process."""
+        del self.suspended[process]
+        self._ready.extend(held)
+
+    def _hold(self, ready: deque[asyncio.Handle]) -> None:
+        """Take what suspended processes would do out of what is done next."""
+        handles = list(ready)
+        ready.clear()
+        ready.extend(
+            handle
+            for handle in handles
+            if not any(process.hold(handle) for process in self.suspended)
+        )
 
     def _shuffle(self, ready: deque[asyncio.Handle]) -> None:
         """Change places among tasks that are ready; each has one step at most."""

@@ -34,8 +34,12 @@ class ControlPlane:
 
     owned = True
 
-    def __init__(self, folder: Path, etcd: Path, kube_apiserver: Path) -> None:
+    def __init__(
+        self, folder: Path, etcd: Path, kube_apiserver: Path, *, flags: tuple[str, ...] = ()
+    ) -> None:
         self._folder = folder
+        #: More flags of kube-apiserver.
+        self._flags = flags
         self._etcd_program = etcd
         self._apiserver_program = kube_apiserver
         self._authority = Authority(folder / "pki")
@@ -131,6 +135,7 @@ class ControlPlane:
             "--allow-privileged=true",
             f"--disable-admission-plugins={','.join(ADMISSION_OFF)}",
             "--delete-collection-workers=8",
+            *self._flags,
         ]
         log = self._folder / "kube-apiserver.log"
         self.kube_apiserver = Process(self._apiserver_program, arguments, log)

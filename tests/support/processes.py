@@ -59,6 +59,11 @@ class Process:
         """Return the id of the process."""
         return self._process.pid
 
+    @property
+    def has_left(self) -> bool:
+        """Return whether the program has ended."""
+        return self._process.poll() is not None
+
     def wait_until(self, ready: Callable[[], bool], seconds: float) -> None:
         """Ask again and again until the program is ready; fail with its log when it is not."""
         deadline = time.monotonic() + seconds

@@ -3,6 +3,10 @@
 Only changes of the record are believed, and timed by the clock of this process: what other clocks
 wrote into it does not count, so clocks may differ as much as they like. They must run about
 equally fast: by the ratio of lease duration to renew deadline at most.
+
+client-go lets a leader that reads another's name in the record try on until the renew deadline, and
+act meanwhile. Here that ends leadership at once, and a `LeaseFence` ends it even before: no write
+of the scheduler passes once the last renewal is older than the lease.
 """
 
 # client-go: tools/leaderelection/leaderelection.go
@@ -17,6 +21,7 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
+from mooring.app.lease_fence import LeaseFence, boot_time
 from mooring.app.lease_lock import LeaseLock, Record
 from mooring.config.types import LeaderElection
 from mooring.errors import ApiError, ConfigError
@@ -63,11 +68,16 @@ def check_timing(settings: LeaderElection) -> None:
             raise ConfigError(_WRONG + message)
 
 
+def make_fence(settings: LeaderElection, clock: Callable[[], float] = boot_time) -> LeaseFence:
+    """Return the fence of a lease; others believe the whole seconds that are written into it."""
+    return LeaseFence(int(settings.lease_duration.seconds), clock)
+
+
 class LeaderElector:
     """Acquire a lease, renew it, and release it when asked to stop.
 
     Belongs to the loop on which `run` runs; `stop` may be called on any thread. `on_new_leader`
-    is told who leads whenever that changes.
+    is told who leads whenever that changes. `fence` is open while the lease is held for certain.
     """
 
     def __init__(
@@ -75,6 +85,7 @@ class LeaderElector:
         settings: LeaderElection,
         lock: LeaseLock,
         *,
+        fence: LeaseFence,
         metrics: LeaderMetrics | None = None,
         on_new_leader: Callable[[str], None] | None = None,
         rng: random.Random | None = None,
@@ -84,6 +95,7 @@ class LeaderElector:
         self._renew_seconds = settings.renew_deadline.seconds
         self._retry_seconds = settings.retry_period.seconds
         self._lock = lock
+        self._fence = fence
         self._metrics = metrics
         self._on_new_leader = on_new_leader
         self._random = rng or random.Random()
@@ -96,6 +108,8 @@ class LeaderElector:
         self._reported = ""
         #: Whether stopping has cut an attempt short, of which nobody knows what became.
         self._cut_short = False
+        #: Whether another's name was read in the record while this process led.
+        self._overtaken = False
         self._show(leads=False)
 
     @property
@@ -115,7 +129,7 @@ class LeaderElector:
 
         `on_started_leading` is called when this process begins to lead, `on_lost` at once when it
         must not go on. By the time this returns, the lease is released if it still was this
-        process'.
+        process'. No write passes the fence from before the release on.
         """
         self._loop = asyncio.get_running_loop()
         if not await self._acquire():
@@ -124,11 +138,15 @@ class LeaderElector:
                 await self._release()
             return True
         on_started_leading()
-        await self._renew()
+        try:
+            await self._renew()
+        finally:
+            self._fence.close()
         stopped = self._stopping.is_set()
         if not stopped:
             on_lost()
-        await self._release()
+        if not self._overtaken:
+            await self._release()
         return stopped
 
     def stop(self) -> None:
@@ -167,7 +185,8 @@ class LeaderElector:
                 log.info("Failed to renew lease", extra=kv(lock=lock, err=problem))
                 return
             vlog(log, 5, "Successfully renewed lease", lock=lock)
-            await self._pause(self._retry_seconds)
+            # A response that came when the lease had ended says nothing about now.
+            await self._pause(self._retry_seconds if self._fence.is_open else 0.0)
 
     async def _renew_once(self) -> str:
         """Renew, trying again until the deadline; return what went wrong, if it did."""
@@ -178,6 +197,8 @@ class LeaderElector:
                 while not self._stopping.is_set():
                     if await self._until_stopped(self._try()):
                         return ""
+                    if self._overtaken:
+                        return f"the lease is held by {self._observed.holder or 'nobody'}"
                     next_try = max(next_try + self._retry_seconds, self._loop.time())
                     await self._pause(next_try - self._loop.time())
         except TimeoutError:
@@ -214,8 +235,9 @@ class LeaderElector:
             self._log_failure(error, "Failed to release lease")
 
     async def _try(self) -> bool:
-        """Acquire the lease, or renew it; tell whether it is this process'."""
+        """Acquire the lease, or renew it; return whether it is this process'."""
         assert self._loop is not None
+        sent = self._fence.clock()
         now = self._lock.now()
         record = Record(
             holder=self._lock.identity,
@@ -242,6 +264,7 @@ class LeaderElector:
                 )
             else:
                 self._observe(mine)
+                self._fence.renew(sent)
                 return True
         # 2. Read the record, or write the first one.
         try:
@@ -251,7 +274,12 @@ class LeaderElector:
                 self._log_failure(error, "Error retrieving lease lock")
                 return False
             return await self._create(record)
-        # 3. Somebody else may hold it.
+        # 3. Another process may hold it, or may have held it.
+        if self.is_leader and old.holder != self._lock.identity:
+            self._fence.close()
+            self._observe(old)
+            self._overtaken = True
+            return False
         self._observe_read(old)
         if old.holder and self._is_valid() and not self.is_leader:
             vlog(
@@ -262,9 +290,10 @@ class LeaderElector:
                 holder=old.holder,
             )
             return False
-        # 4. Write it, as a renewal or as a takeover. The time is taken anew: where the first write
-        # was carried out and its answer lost, the same again would change nothing, and to others
+        # 4. Write it, as a renewal or as a takeover. The time is taken again: if the first write
+        # was carried out and its response lost, the same again would change nothing, and to others
         # the lease would end. (client-go writes the same again.)
+        sent = self._fence.clock()
         now = self._lock.now()
         record = replace(record, acquire_time=now, renew_time=now)
         if self.is_leader:
@@ -279,15 +308,18 @@ class LeaderElector:
             self._log_failure(error, "Failed to update lease")
             return False
         self._observe(record)
+        self._fence.renew(sent)
         return True
 
     async def _create(self, record: Record) -> bool:
+        sent = self._fence.clock()
         try:
             await self._lock.create(record)
         except ApiError as error:
             self._log_failure(error, "Error initially creating lease lock")
             return False
         self._observe(record)
+        self._fence.renew(sent)
         return True
 
     def _observe(self, record: Record) -> None:

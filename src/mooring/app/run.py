@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from mooring.api import Pod
 from mooring.app.command import Command
-from mooring.app.leader import LeaderElector
+from mooring.app.leader import LeaderElector, make_fence
 from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
 from mooring.app.lifecycle import Lifecycle
 from mooring.app.metric_labels import allow_lists
@@ -29,6 +29,7 @@ from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.kubeconfig import connection_from_flags
 from mooring.client.rate_limit import rate_limit
+from mooring.client.transport import BeforeSend
 from mooring.client.transports import make_transport
 from mooring.config import to_v1
 from mooring.extenders import longest_wait
@@ -89,9 +90,12 @@ class _Process:
         self._connection: Connection = connection_from_flags(
             connection.kubeconfig, command.options.master
         )
-        self._client = self._make_client(connection.qps, connection.burst)
-        # As many requests again: Events do not take those of binding.
-        self._event_client = self._make_client(connection.qps, connection.burst)
+        election = self._settings.leader_election
+        self._fence = make_fence(election) if election.leader_elect else None
+        check = None if self._fence is None else self._fence.check_request
+        self._client = self._make_client(connection.qps, connection.burst, check)
+        # A separate rate limit, so that Events cannot starve binds.
+        self._event_client = self._make_client(connection.qps, connection.burst, check)
         self._lease_client: Client | None = None
         self._elector = self._make_elector()
         leader = None if self._elector is None else self._elector.check
@@ -109,9 +113,11 @@ class _Process:
             late=self._settings.delay_cache_until_active,
         )
 
-    def _make_client(self, qps: float, burst: int) -> Client:
+    def _make_client(self, qps: float, burst: int, before_send: BeforeSend | None = None) -> Client:
         clock = self._clock
-        transport = make_transport(self._connection, user_agent=_COMPONENT, clock=clock)
+        transport = make_transport(
+            self._connection, user_agent=_COMPONENT, clock=clock, before_send=before_send
+        )
         return Client(
             transport,
             limit=rate_limit(qps, burst, clock),
@@ -121,10 +127,11 @@ class _Process:
 
     def _make_elector(self) -> LeaderElector | None:
         settings = self._settings.leader_election
-        if not settings.leader_elect:
+        if self._fence is None:
             return None
         check_lock_kind(settings.resource_lock)
-        # A client of its own: neither the loop nor the rate limit of the scheduler may delay it.
+        # A client of its own: neither the loop nor the rate limit of the scheduler may delay it,
+        # and the fence does not stop what renews it.
         self._lease_client = self._make_client(0.0, 0)
         lock = LeaseLock(
             self._lease_client,
@@ -136,7 +143,7 @@ class _Process:
             timeout=max(1.0, settings.renew_deadline.seconds / 2),
             clock=self._clock,
         )
-        return LeaderElector(settings, lock, metrics=self._process_metrics)
+        return LeaderElector(settings, lock, fence=self._fence, metrics=self._process_metrics)
 
     async def run(self) -> int:
         """Run until a signal or the loss of the lease; return the exit status."""
@@ -154,6 +161,7 @@ class _Process:
             metrics=self._metrics,
             max_in_unschedulable=self._command.options.pod_max_in_unschedulable_pods.seconds,
             extender_max_response=self._command.options.extender_max_response,
+            before_write=None if self._fence is None else self._fence.check,
         )
         serving = self._make_serving(running.informers)
         if serving is not None:

@@ -29,7 +29,7 @@ import msgspec
 
 from mooring.api import Event, EventSeries
 from mooring.binding.event_recorder import EventRecorder, micro_time
-from mooring.errors import ApiError, NoAnswerError
+from mooring.errors import ApiError, LeaseExpiredError, NoAnswerError
 from mooring.framework.handle import ApiClient
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, vlog
@@ -225,6 +225,10 @@ class EventBroadcaster:
                 await self._patch(known)
             else:
                 await self._client.create(known.event)
+        except LeaseExpiredError as error:
+            # The same for every Event; leader election logs why.
+            vlog(log, 4, MAY_RETRY, err=error)
+            return True
         except NoAnswerError as error:
             log_error(log, error, MAY_RETRY)
             return True

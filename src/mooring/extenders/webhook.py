@@ -11,6 +11,7 @@ import math
 import re
 import socket
 import ssl
+from collections.abc import Callable
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 import msgspec
@@ -72,12 +73,19 @@ _LOST = (ConnectionError, ssl.SSLEOFError)
 class Webhook:
     """A poster to one extender. Belongs to one event loop; the maker closes it.
 
-    `max_response` is the largest response accepted, in bytes after inflating.
+    `max_response` is the largest response accepted, in bytes after inflating. `before_write` is
+    called right before a request is sent that changes something.
     """
 
     def __init__(
-        self, config: ExtenderConfig, clock: Clock, *, max_response: int = MAX_RESPONSE
+        self,
+        config: ExtenderConfig,
+        clock: Clock,
+        *,
+        max_response: int = MAX_RESPONSE,
+        before_write: Callable[[], None] | None = None,
     ) -> None:
+        self._before_write = before_write
         self._url = config.url_prefix.rstrip("/")
         # A negative timeout is none, as in Go.
         timeout = config.http_timeout or EXTENDER_TIMEOUT
@@ -96,7 +104,7 @@ class Webhook:
         """Post a question and return the body of its answer.
 
         A connection that the extender closed while it idled shows only when it is used: what is
-        `repeatable` is then asked once more.
+        `repeatable` is then asked once more. What is not repeatable changes something.
         """
         url = f"{self._url}/{verb}"
         _check_scheme(url)
@@ -141,10 +149,16 @@ class Webhook:
         except ValueError as error:
             raise ConfigError(str(error)) from None
         context = self._tls.context() if parts.scheme == "https" else None
+        check = None if repeatable else self._before_write
         for last in (not repeatable, True):
             try:
                 return await route.pool.send(
-                    data, context, deadline, again=False, max_bytes=self._max_response
+                    data,
+                    context,
+                    deadline,
+                    again=False,
+                    check=check,
+                    max_bytes=self._max_response,
                 )
             except (*_LOST, ProtocolError) as error:
                 lost = str(error) == CLOSED if isinstance(error, ProtocolError) else True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random as random_module
+from collections.abc import Callable
 from functools import cache
 
 from mooring.binding.broadcaster import EventBroadcaster
@@ -23,7 +24,8 @@ from mooring.scheduler.scheduler import GRACE, Scheduler
 class RunningScheduler:
     """Put a scheduler together, bring it up and end it. The clients are the caller's.
 
-    Making one makes and starts the plugins, and raises where they cannot be.
+    Making one makes and starts the plugins, and raises if they cannot be made. `before_write` is
+    called right before an extender is asked to bind; the clients check their writes themselves.
     """
 
     def __init__(
@@ -40,12 +42,16 @@ class RunningScheduler:
         random: random_module.Random | None = None,
         host: str | None = None,
         extender_max_response: int = MAX_RESPONSE,
+        before_write: Callable[[], None] | None = None,
     ) -> None:
         random = random_module.Random() if random is None else random
         host = hostname() if host is None else host
         self._broadcaster = EventBroadcaster(event_client, clock, random=random, hostname=host)
         self._extenders = Extenders(
-            config.config.extenders, clock=clock, max_response=extender_max_response
+            config.config.extenders,
+            clock=clock,
+            max_response=extender_max_response,
+            before_write=before_write,
         )
         self.informers = InformerFactory(client, clock=clock, random=random)
         self.scheduler = Scheduler(

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from mooring.api import Pod
-from mooring.errors import ApiError
+from mooring.errors import ApiError, LeaseExpiredError
 from mooring.informers.store import Store
 from mooring.observe.clock import VirtualClock
 from mooring.observe.metrics import Metrics
-from mooring.plugins.preemption.executor import Executor
+from mooring.plugins.preemption.executor import LEASE_WAIT, Executor
 from tests.plugins.cluster import make_pod
 
 VICTIMS = [make_pod("first", "node", uid="1"), make_pod("last", "node", uid="2")]
@@ -106,6 +106,17 @@ def test_a_preemptor_is_never_left_waiting_for_nothing(
     handle.left = left
     preempt(handle)
     assert handle.activated == [PREEMPTOR] * activated
+
+
+def test_a_preemption_that_the_lease_forbids_is_tried_again_after_a_pause(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    handle = FakeHandle(patch_first=LeaseExpiredError("not sent: the lease is not held"))
+    times: list[float] = []
+    handle.activate = lambda pods: times.append(handle.clock.now())  # type: ignore[method-assign]
+    preempt(handle)
+    assert times == [LEASE_WAIT]
+    assert caplog.records == []
 
 
 def test_writes_are_for_one_pod_and_not_for_the_next_of_its_name() -> None:

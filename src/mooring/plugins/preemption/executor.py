@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from mooring.api import Condition, Pod
 from mooring.api.pod_conditions import condition_patch
-from mooring.errors import ApiError
+from mooring.errors import ApiError, LeaseExpiredError
 from mooring.framework.handle import Handle
 from mooring.observe.logs import vlog
 from mooring.observe.metrics import ERROR, SUCCESS
@@ -26,6 +26,10 @@ _NOT_FOUND = 404
 
 GONE = "Victim Pod is already deleted"
 PREEMPTED = "Preemptor Pod preempted victim Pod"
+FAILED = "Error occurred during async preemption"
+
+#: Seconds until a preemption is tried again that the lease did not allow.
+LEASE_WAIT = 1.0
 
 
 class Executor:
@@ -80,9 +84,14 @@ class Executor:
                 # else brings it back. kube-scheduler leaves that to the flush after 5 minutes.
                 self._preempting.pop(uid, None)
                 self._handle.activate((preemptor,))
-        except ApiError:
-            log.exception("Error occurred during async preemption")
+        except ApiError as error:
             result = ERROR
+            if isinstance(error, LeaseExpiredError):
+                # Refused without a round trip to the server: to try again at once would spin.
+                vlog(log, 2, FAILED, preemptor=preemptor, err=error)
+                await self._handle.clock.sleep(LEASE_WAIT)
+            else:
+                log.exception(FAILED)
             self._preempting.pop(uid, None)
             self._handle.activate((preemptor,))
         finally:

@@ -1,0 +1,73 @@
+"""LeaseFence: no write of a scheduler is sent once its lease may be another's.
+
+Leader election alone leaves a gap: a process that is stopped (SIGSTOP, a frozen cgroup, a suspended
+machine) and continued does not know how long it stood still, and writes for as long as it takes to
+notice that another has the lease. So every write is checked right before its first byte is sent.
+A lease ends for others at the earliest its duration after they saw it renewed, which is after the
+renewal was sent: until then, counted from the moment before sending, writing is safe. What
+remains is a stop between the check and the write: one request.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+from mooring.client.transport import Request
+from mooring.errors import LeaseExpiredError
+
+READS = frozenset(("GET", "HEAD"))
+
+EXPIRED = "not sent: the lease was last renewed {:.1f} s ago, and lasts {:g} s"
+NOT_HELD = "not sent: the lease is not held"
+
+
+def boot_time() -> float:
+    """Return seconds of a clock that also runs while the machine is suspended, if it has one."""
+    return time.clock_gettime(_CLOCK)
+
+
+# CLOCK_MONOTONIC stands still while the machine is suspended, and the leases of others do not.
+_CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+class LeaseFence:
+    """The permission to write that a lease of some `seconds` gives.
+
+    Leader election renews and closes it on its own thread, the scheduling loop asks it on another:
+    they share one float.
+    """
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = boot_time) -> None:
+        #: Leader election takes the time of its renewals by this clock.
+        self.clock = clock
+        self._seconds = seconds
+        #: When the last successful renewal was sent.
+        self._renewed = -math.inf
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether writes may be sent."""
+        return self.clock() - self._renewed < self._seconds
+
+    def renew(self, sent: float) -> None:
+        """Let writes pass for the duration of a lease whose renewal was sent at this moment."""
+        self._renewed = sent
+
+    def close(self) -> None:
+        """Let no write pass: the lease is lost, or is about to be given up."""
+        self._renewed = -math.inf
+
+    def check(self) -> None:
+        """Raise LeaseExpiredError unless writes may be sent."""
+        renewed = self._renewed
+        passed = self.clock() - renewed
+        if passed >= self._seconds:
+            held = renewed != -math.inf
+            raise LeaseExpiredError(EXPIRED.format(passed, self._seconds) if held else NOT_HELD)
+
+    def check_request(self, request: Request) -> None:
+        """Raise LeaseExpiredError if a request is a write and may not be sent."""
+        if request.method not in READS:
+            self.check()
