@@ -137,3 +137,37 @@ async def test_changes_are_noticed_and_trouble_changes_nothing(
     file.write_bytes(other.read_bytes())
     assert await authorities.refresh() is True
     assert authorities.pem == other.read_bytes()
+
+
+async def test_what_cannot_be_read_keeps_nothing_else_from_being_read(
+    tmp_path: Path, pem: Path, other: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    clients, proxies = tmp_path / "clients.crt", tmp_path / "proxies.crt"
+    for file in (clients, proxies):
+        file.write_bytes(pem.read_bytes())
+    headers = RequestHeaders(client_ca_file=str(proxies))
+    settings = Authentication(client_ca_file=str(clients), request_headers=headers)
+    authorities = ClientAuthorities(settings)
+    await authorities.load()
+    caplog.clear()
+    clients.unlink()
+    proxies.write_bytes(other.read_bytes())
+    assert await authorities.refresh() is True
+    assert await authorities.refresh() is False
+    assert authorities.clients.pem == pem.read_bytes()
+    assert authorities.proxies.pem == other.read_bytes()
+    assert len(caplog.records) == 1, "a problem that lasts is logged once"
+
+
+async def test_the_cluster_is_asked_while_a_file_cannot_be_read(
+    tmp_path: Path, pem: Path, other: Path
+) -> None:
+    clients = tmp_path / "clients.crt"
+    clients.write_bytes(pem.read_bytes())
+    api = FakeApi()
+    api.answers = [config_map(pem, pem), config_map(pem, other)]
+    authorities = ClientAuthorities(Authentication(client_ca_file=str(clients)), api)
+    await authorities.load()
+    clients.write_text("half-written")
+    assert await authorities.refresh() is True
+    assert authorities.proxies.pem == other.read_bytes()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ssl
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -99,6 +100,103 @@ def test_renewed_files_serve_the_next_connection(tmp_path: Path) -> None:
     Path(files.key).write_bytes(renewed.key)
     assert tls.renew(b"") is True
     assert greet(tls)[0] == "new"
+
+
+def replace_pair(files: CertKey, host: str) -> None:
+    pair = self_signed_pair(host)
+    Path(files.certificate).write_bytes(pair.certificate)
+    Path(files.key).write_bytes(pair.key)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda file: file.write_bytes(b""),
+        lambda file: file.write_bytes(file.read_bytes()[:100]),
+        lambda file: file.write_bytes(self_signed_pair("other").certificate),
+        lambda file: file.unlink(),
+        lambda file: (file.unlink(), file.mkdir()),
+        lambda file: (file.unlink(), file.symlink_to(file)),
+    ],
+    ids=["empty", "half-written", "another's", "deleted", "a folder", "a link to itself"],
+)
+@pytest.mark.parametrize("what", ["certificate", "key"])
+def test_a_file_that_cannot_be_used_changes_nothing_and_is_logged_once(
+    tmp_path: Path, spoil: Any, what: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = pair_for(tmp_path, "old")
+    tls = serving_tls(certificate_file=files.certificate, key_file=files.key)
+    spoil(Path(getattr(files, what)))
+    for _ in range(3):
+        assert tls.renew(b"") is False
+        assert greet(tls)[0] == "old"
+    assert len(caplog.records) == 1
+    file = Path(getattr(files, what))
+    if file.is_dir():
+        file.rmdir()
+    file.unlink(missing_ok=True)
+    replace_pair(files, "new")
+    assert tls.renew(b"") is True
+    assert greet(tls)[0] == "new"
+
+
+def mounted(folder: Path) -> CertKey:
+    return CertKey(str(folder / "tls.crt"), str(folder / "tls.key"))
+
+
+def test_a_swapped_link_renews_both_files(tmp_path: Path) -> None:
+    """As the kubelet updates a mounted Secret: the files are links into `..data`, a link itself."""
+    for host in ("old", "new"):
+        (tmp_path / host).mkdir()
+        pair_for(tmp_path / host, "tls")
+        replace_pair(
+            CertKey(*(str(tmp_path / host / f"tls.{end}") for end in ("crt", "key"))), host
+        )
+    data = tmp_path / "..data"
+    data.symlink_to("old")
+    for end in ("crt", "key"):
+        (tmp_path / f"tls.{end}").symlink_to(f"..data/tls.{end}")
+    tls = serving_tls(
+        certificate_file=str(tmp_path / "tls.crt"), key_file=str(tmp_path / "tls.key")
+    )
+    assert greet(tls)[0] == "old"
+    (tmp_path / "..data_tmp").symlink_to("new")
+    (tmp_path / "..data_tmp").rename(data)
+    assert tls.renew(b"") is True
+    assert greet(tls)[0] == "new"
+
+
+def test_pairs_are_renewed_each_by_itself(tmp_path: Path) -> None:
+    default, other = pair_for(tmp_path, "default"), pair_for(tmp_path, "a.foo.com")
+    tls = serving_tls(certificate_file=default.certificate, key_file=default.key, sni=(other,))
+    Path(other.key).unlink()
+    replace_pair(default, "renewed")
+    assert tls.renew(b"") is True
+    assert greet(tls)[0] == "renewed"
+    assert greet(tls, "a.foo.com")[0] == "a.foo.com"
+
+
+def test_authorities_are_taken_over_while_a_file_cannot_be_read(tmp_path: Path) -> None:
+    one, two = Authority(tmp_path / "one"), Authority(tmp_path / "two")
+    files = pair_for(tmp_path, "old")
+    tls = serving_tls(
+        ask=True,
+        authorities=one.certificate.read_bytes(),
+        certificate_file=files.certificate,
+        key_file=files.key,
+    )
+    Path(files.key).unlink()
+    assert tls.renew(two.certificate.read_bytes()) is True
+    greet(tls, shown=two.client("jane"))
+    with pytest.raises(ssl.SSLError):
+        greet(tls, shown=one.client("jane"))
+
+
+def test_authorities_that_cannot_be_used_leave_the_old_ones(tmp_path: Path) -> None:
+    one = Authority(tmp_path / "one")
+    tls = serving_tls(ask=True, authorities=one.certificate.read_bytes())
+    assert tls.renew(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n") is False
+    greet(tls, shown=one.client("jane"))
 
 
 def test_callers_show_a_certificate_if_they_have_one(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from mooring.apiserver.auth.access_reviews import Reviews
 from mooring.apiserver.auth.authentication import Authenticator
 from mooring.apiserver.auth.authorization import Attributes, Authorizer
 from mooring.apiserver.auth.tokens import TokenSigner
-from mooring.apiserver.http import ApiRequest, ApiResponse, answer, refuse, text
+from mooring.apiserver.http import ApiRequest, ApiResponse, BodyReader, answer, refuse, text
 from mooring.apiserver.openapi_documents import Documents
 from mooring.apiserver.refusals import Refusal
 from mooring.apiserver.request_paths import RequestInfo, read
@@ -80,10 +80,19 @@ class Api:
         self._documents = Documents(cluster.catalogue)
         metrics_api.serve(cluster.catalogue)
 
-    async def handle(self, request: ApiRequest) -> ApiResponse:
-        """Answer one request; whatever goes wrong becomes a Status."""
+    async def handle(self, request: ApiRequest, read_body: BodyReader | None = None) -> ApiResponse:
+        """Answer one request; whatever goes wrong becomes a Status.
+
+        `read_body` returns a body that is still to come. It is called if the user may make the
+        request, so a stranger cannot make the server hold bodies.
+        """
         try:
-            response = self._handle(request)
+            request.user = self.authenticator.identify(request)
+            info = read(request)
+            self._authorize(request, info)
+            if read_body is not None:
+                request.body = await read_body()
+            response = self._answer(request, info)
             if response.later is None:
                 return response
             found = await response.later
@@ -95,10 +104,7 @@ class Api:
             log.exception("A request failed")
             return refuse(refusals.internal(str(error) or type(error).__name__))
 
-    def _handle(self, request: ApiRequest) -> ApiResponse:
-        request.user = self.authenticator.identify(request)
-        info = read(request)
-        self._authorize(request, info)
+    def _answer(self, request: ApiRequest, info: RequestInfo) -> ApiResponse:
         if info.is_resource:
             return self._warned(request, info)
         return self._path(request, info)

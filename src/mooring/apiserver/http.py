@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,9 @@ class RequestUser:
 
 
 ANONYMOUS = RequestUser("system:anonymous", ("system:unauthenticated",))
+
+#: Returns the body of a request, or raises a Refusal.
+BodyReader = Callable[[], Awaitable[bytes]]
 
 
 @dataclass(slots=True)

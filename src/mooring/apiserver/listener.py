@@ -1,38 +1,42 @@
-"""The socket: TLS on loopback, HTTP/1.1 with aiohttp, gzip where asked, bodies up to a limit."""
+"""The socket: TLS on loopback, HTTP/1.1, gzip where asked, bodies up to a limit."""
 
 from __future__ import annotations
 
 import asyncio
 import gzip
 import logging
+import socket
 import ssl
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs
 
 from aiohttp import web
-from aiohttp.http import HttpProcessingError
 
 from mooring.apiserver import refusals
 from mooring.apiserver.auth.certificate_authority import Authority
-from mooring.apiserver.http import BODY_LIMIT, ApiRequest, ApiResponse, RequestUser, refuse
+from mooring.apiserver.http import (
+    ANONYMOUS,
+    BODY_LIMIT,
+    ApiRequest,
+    ApiResponse,
+    BodyReader,
+    RequestUser,
+)
+from mooring.serve.acceptor import BACKLOG
+from mooring.serve.http_server import BodyError, HttpServer, authenticated, read_body, readable
 
 log = logging.getLogger(__name__)
-# What is no HTTP is the sender's fault: it is answered with 400, and no traceback is printed.
-log.addFilter(lambda record: not _is_malformed(record))
 
-Handler = Callable[[ApiRequest], Awaitable[ApiResponse]]
+Handler = Callable[[ApiRequest, BodyReader], Awaitable[ApiResponse]]
 
 _WORTH_PACKING = 128 * 1024
 """apiserver: pkg/endpoints/handlers/responsewriters/writers.go, defaultGzipThresholdBytes"""
 _PIECE = 2**18
 """How much of a body is encrypted in one go; a list of pods may have many megabytes."""
-_HEAD_LIMIT = 2**20
-"""Go: net/http, DefaultMaxHeaderBytes; a selector may be long."""
-_KEEP_ALIVE_SECONDS = 120.0
-"""Longer than client-go keeps a connection that idles, 90 s: the client ends it, not we."""
+_SHUTDOWN_SECONDS = 1.0
+_BODY_REFUSALS = {413: refusals.too_large, 504: refusals.timed_out}
 
 
 def tls(authority: Authority, host: str) -> ssl.SSLContext:
@@ -55,40 +59,29 @@ def tls_from_files(certificate: Path, key: Path | None, authority: str) -> ssl.S
     return context
 
 
-def _is_malformed(record: logging.LogRecord) -> bool:
-    return record.exc_info is not None and isinstance(record.exc_info[1], HttpProcessingError)
-
-
 class ApiListener:
-    """Serve a handler on one address. `start` returns the port."""
+    """A server of one handler on one address. `start` returns the port."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
-        self._stop: Callable[[], Awaitable[None]] | None = None
+        self._server: HttpServer | None = None
+        self._listeners: list[socket.socket] = []
 
     async def start(self, host: str, port: int, context: ssl.SSLContext) -> int:
         """Listen; port 0 takes a free one."""
-        server = web.Server(
-            self._serve,
-            handler_cancellation=True,
-            access_log=None,
-            logger=log,
-            keepalive_timeout=_KEEP_ALIVE_SECONDS,
-            max_line_size=_HEAD_LIMIT,
-            max_field_size=_HEAD_LIMIT,
+        self._listeners = await _listen(host, port)
+        self._server = HttpServer(
+            self._serve, shutdown_seconds=_SHUTDOWN_SECONDS, handler_cancellation=True
         )
-        runner = web.ServerRunner(server, shutdown_timeout=1.0)
-        await runner.setup()
-        site = web.TCPSite(runner, host, port, ssl_context=context, reuse_address=True)
-        await site.start()
-        self._stop = runner.cleanup
-        address: Any = runner.addresses[0]
-        return int(address[1])
+        self._server.start(self._listeners, lambda: context)
+        return int(self._listeners[0].getsockname()[1])
 
     async def stop(self) -> None:
         """Listen no more, and end what is under way."""
-        if self._stop is not None:
-            await self._stop()
+        if self._server is not None:
+            await self._server.stop()
+        for listener in self._listeners:
+            listener.close()
 
     async def _serve(self, raw: web.BaseRequest) -> web.StreamResponse:
         request = ApiRequest(
@@ -98,11 +91,13 @@ class ApiListener:
             headers=_joined(raw),
             certificate=_certificate(raw),
         )
-        try:
-            request.body = await _body(raw)
-        except refusals.Refusal as refusal:
-            return _plain(refuse(refusal))
-        response = await self._handler(request)
+
+        async def take_body() -> bytes:
+            if request.user is not ANONYMOUS:
+                authenticated(raw)
+            return await _body(raw)
+
+        response = await self._handler(request, take_body)
         if response.stream is not None:
             return await _stream(raw, response)
         packs = "gzip" in request.headers.get("accept-encoding", "")
@@ -113,28 +108,35 @@ class ApiListener:
         return _plain(response)
 
 
+async def _listen(host: str, port: int) -> list[socket.socket]:
+    """Listen on every address of a host; raise OSError if one cannot be taken."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    listeners: list[socket.socket] = []
+    try:
+        for family, address in dict.fromkeys((one[0], one[4]) for one in found):
+            listeners.append(socket.create_server(address, family=family, backlog=BACKLOG))
+    except OSError:
+        for listener in listeners:
+            listener.close()
+        raise
+    return listeners
+
+
 def _joined(raw: web.BaseRequest) -> dict[str, str]:
     """Return the headers by name in lower case; several values of one are joined by newlines."""
     headers: dict[str, str] = {}
     for name, value in raw.headers.items():
-        key = name.lower()
+        key, value = name.lower(), readable(value)
         headers[key] = f"{headers[key]}\n{value}" if key in headers else value
     return headers
 
 
 async def _body(raw: web.BaseRequest) -> bytes:
-    if not raw.can_read_body:
-        return b""
-    if raw.content_length is not None and raw.content_length > BODY_LIMIT:
-        raise refusals.too_large()
-    parts: list[bytes] = []
-    size = 0
-    async for chunk in raw.content.iter_any():
-        size += len(chunk)
-        if size > BODY_LIMIT:
-            raise refusals.too_large()
-        parts.append(chunk)
-    return b"".join(parts)
+    try:
+        return await read_body(raw, BODY_LIMIT)
+    except BodyError as error:
+        raise _BODY_REFUSALS.get(error.status, refusals.bad_request)(str(error)) from None
 
 
 def _headers(response: ApiResponse) -> list[tuple[str, str]]:

@@ -162,10 +162,14 @@ def not_acceptable(supported: Iterable[str]) -> Refusal:
     return Refusal(406, "NotAcceptable", text)
 
 
-def too_large() -> Refusal:
+def too_large(why: str) -> Refusal:
     """Refuse a body that is too large."""
-    text = "Request entity too large: limit is 3145728"
-    return Refusal(413, "RequestEntityTooLarge", text)
+    return Refusal(413, "RequestEntityTooLarge", f"Request entity too large: {why}")
+
+
+def timed_out(why: str) -> Refusal:
+    """Refuse a request that took too long to arrive."""
+    return Refusal(504, "Timeout", f"Timeout: {why}", {})
 
 
 def expired(message: str, continue_token: str = "") -> Refusal:

@@ -246,7 +246,9 @@ class _Up:
 
     def __init__(self, args: argparse.Namespace, settings: LocalClusterSettings) -> None:
         from mooring.local.local_cluster import LocalCluster
+        from mooring.serve.acceptor import raise_open_files_limit
 
+        raise_open_files_limit()
         self._args = args
         self._settings = settings
         self._cluster = LocalCluster(settings)

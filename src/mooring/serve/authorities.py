@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from mooring.errors import ApiError, ConfigError, MooringError
 from mooring.serve.certificates import Authorities, parse_authorities, read_authorities
+from mooring.serve.reload_problems import ReloadProblems
 from mooring.serve.review_client import REQUEST_SECONDS, ReviewClient
 from mooring.serve.serving_options import Authentication
 
@@ -19,8 +20,6 @@ log = logging.getLogger(__name__)
 
 NAMESPACE = "kube-system"
 CONFIG_MAP = "extension-apiserver-authentication"
-#: How often files and the ConfigMap are looked at again, in seconds.
-REFRESH_SECONDS = 60.0
 
 _PATH = f"/api/v1/namespaces/{NAMESPACE}/configmaps/{CONFIG_MAP}"
 _PLACE = f"configmap/{CONFIG_MAP} in {NAMESPACE}"
@@ -42,6 +41,7 @@ class ClientAuthorities:
         self.clients = Authorities()
         self.proxies = Authorities()
         self.headers = settings.request_headers
+        self._problems = ReloadProblems("Cannot reload client authorities, keeping the old ones")
 
     @property
     def wanted(self) -> bool:
@@ -91,19 +91,44 @@ class ClientAuthorities:
             )
 
     async def refresh(self) -> bool:
-        """Look again, keeping what cannot be read; tell whether anything changed."""
+        """Read files and ConfigMap again, keeping what cannot be read; return whether any changed.
+
+        Each of them is read whether or not another can be.
+        """
         before = (self.clients.pem, self.proxies.pem)
-        settings = self._settings
-        try:
-            if settings.client_ca_file:
-                self.clients = read_authorities(settings.client_ca_file)
-            if settings.request_headers.client_ca_file:
-                self.proxies = read_authorities(settings.request_headers.client_ca_file)
-            if self._asks_cluster:
-                await self._look_up()
-        except MooringError as error:
-            log.warning("Cannot reload client authorities, keeping the old ones: %s", error)
+        self.reload_files()
+        await self.look_up()
         return before != (self.clients.pem, self.proxies.pem)
+
+    def reload_files(self) -> None:
+        """Read the files again, keeping what cannot be read. May be called on any thread."""
+        settings = self._settings
+        if found := self._read_again(settings.client_ca_file, self.clients):
+            self.clients = found
+        if found := self._read_again(settings.request_headers.client_ca_file, self.proxies):
+            self.proxies = found
+
+    async def look_up(self) -> None:
+        """Read the ConfigMap again, keeping what was read if that fails."""
+        if not self._asks_cluster:
+            return
+        try:
+            await self._look_up()
+        except MooringError as error:
+            self._problems.report(_PLACE, error)
+        else:
+            self._problems.solved(_PLACE)
+
+    def _read_again(self, file: str, known: Authorities) -> Authorities | None:
+        if not file:
+            return None
+        try:
+            found = read_authorities(file)
+        except ConfigError as error:
+            self._problems.report(file, error)
+            return None
+        self._problems.solved(file)
+        return found if found.pem != known.pem else None
 
     @property
     def _asks_cluster(self) -> bool:

@@ -18,6 +18,7 @@ from mooring.config.printing import to_yaml
 from mooring.observe.clock import Clock
 from mooring.observe.exposition import CONTENT_TYPE
 from mooring.serve.health import Answer, Health, HealthMetrics, HealthPage
+from mooring.serve.http_server import BodyError, read_body
 from mooring.serve.process import process_start_time
 from mooring.serve.resource_metrics import expose_resources
 from mooring.serve.zpages import (
@@ -36,6 +37,7 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 CONFIGZ_KEY = "componentconfig"
 MAX_VERBOSITY = 2**31 - 1
+_VERBOSITY_LIMIT = 2**20
 NO_METHOD = "unsupported http method"
 
 _NOSNIFF = {"X-Content-Type-Options": "nosniff"}
@@ -183,11 +185,15 @@ class Endpoints:
     async def _set_verbosity(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.method != "PUT":
             return text(f"{NO_METHOD}\n", 406)
-        value = (await request.text()).strip()
+        try:
+            body = await read_body(request, _VERBOSITY_LIMIT)
+        except BodyError as error:
+            return text(f"{error}\n", error.status)
+        value = body.decode("utf-8", "backslashreplace").strip()
         problem = ""
         if not (value.isascii() and value.isdigit()):
             problem = "invalid syntax"
-        elif int(value) > MAX_VERBOSITY:
+        elif len(value.lstrip("0")) > len(str(MAX_VERBOSITY)) or int(value) > MAX_VERBOSITY:
             problem = "value out of range"
         if problem:
             return text(f"strconv.ParseUint: parsing {json.dumps(value)}: {problem}\n", 400)

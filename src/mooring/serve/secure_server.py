@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import os
 import socket
@@ -14,22 +15,31 @@ from typing import Any
 
 from aiohttp import web
 from cryptography import x509
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from mooring.errors import ApiError, ConfigError
 from mooring.framework.duration import Duration
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, verbose, vlog
-from mooring.serve.authorities import REFRESH_SECONDS, ClientAuthorities
+from mooring.serve.acceptor import BACKLOG
+from mooring.serve.authorities import ClientAuthorities
 from mooring.serve.delegated_authentication import DelegatingAuthenticator
 from mooring.serve.delegated_authorization import DelegatingAuthorizer
 from mooring.serve.endpoints import Endpoints, status_answer, text
+from mooring.serve.http_server import HttpServer, authenticated, readable
+from mooring.serve.reload_problems import ReloadProblems
 from mooring.serve.serving_options import InsecureServing, SecureServing
 from mooring.serve.serving_tls import ServingTls
+from mooring.serve.users import ANONYMOUS
 
 log = logging.getLogger(__name__)
 
 #: How long requests under way may take when the server stops, in seconds.
 SHUTDOWN_SECONDS = 5.0
+#: How often files of certificates are read again, in seconds.
+FILES_SECONDS = 1.0
+#: After how many of these the ConfigMap with client authorities is read again.
+LOOK_UP_TURNS = 60
 
 # Clients of people are answered in lines. # apiserver: endpoints/handlers/negotiation
 _PEOPLE = ("curl", "Wget", "Mozilla/5.0")
@@ -51,9 +61,11 @@ class Gate:
 
     async def answer(self, request: web.BaseRequest) -> _ANSWERED:
         """Answer a request as its sender deserves."""
-        user = await self._authenticator.user(request.headers, _certificate(request))
+        user = await self._authenticator.user(_headers(request), _certificate(request))
         if user is None:
             return _status(request, 401, "Unauthorized", "Unauthorized")
+        if user is not ANONYMOUS:
+            authenticated(request)
         verb, path = request.method.lower(), request.path
         try:
             access = await self._authorizer.access(user, verb, path)
@@ -77,8 +89,9 @@ class SecureServer:
     def __init__(self, endpoints: Endpoints, clock: Clock) -> None:
         self._endpoints = endpoints
         self._clock = clock
-        self._runners: list[web.ServerRunner] = []
+        self._servers: list[HttpServer] = []
         self._refreshing: asyncio.Task[None] | None = None
+        self._problems = ReloadProblems("Cannot look for renewed certificates")
 
     async def serve_securely(
         self,
@@ -88,45 +101,52 @@ class SecureServer:
         authorities: ClientAuthorities,
     ) -> None:
         """Serve HTTPS, and look for renewed certificates from time to time."""
-        await self._serve(listener, gate, tls)
+        self._serve(listener, gate, tls)
         log.info(f"Serving securely on {address_of(listener)}")
         self._refreshing = asyncio.create_task(self._refresh(tls, authorities))
 
     async def serve_insecurely(self, listener: socket.socket) -> None:
         """Serve plain HTTP to everybody."""
-        await self._serve(listener, self._endpoints, None)
+        self._serve(listener, self._endpoints, None)
         log.info(f"Serving insecurely on {address_of(listener)}")
 
     async def stop(self) -> None:
         """Stop listening, and give what is under way a few seconds."""
         if self._refreshing is not None:
             self._refreshing.cancel()
-        for runner in self._runners:
-            await runner.cleanup()
-        if self._runners:
+        for server in self._servers:
+            await server.stop()
+        if self._servers:
             log.info("[graceful-termination] secure server has stopped listening")
             log.info("[graceful-termination] secure server is exiting")
-        self._runners.clear()
+        self._servers.clear()
 
-    async def _serve(
+    def _serve(
         self, listener: socket.socket, source: Gate | Endpoints, tls: ServingTls | None
     ) -> None:
         async def handle(request: web.BaseRequest) -> _ANSWERED:
             return await _handle(request, source)
 
-        server = web.Server(handle, access_log=None)
-        runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_SECONDS)
-        await runner.setup()
-        context = None if tls is None else tls.context
-        await web.SockSite(runner, listener, ssl_context=context).start()
-        self._runners.append(runner)
+        server = HttpServer(handle, shutdown_seconds=SHUTDOWN_SECONDS)
+        server.start([listener], None if tls is None else lambda: tls.context)
+        self._servers.append(server)
 
     async def _refresh(self, tls: ServingTls, authorities: ClientAuthorities) -> None:
-        while True:
-            await self._clock.sleep(REFRESH_SECONDS)
-            await authorities.refresh()
-            if tls.renew(authorities.pem):
-                log.info("Loaded serving cert and client CA anew")
+        def reload() -> bool:
+            authorities.reload_files()
+            return tls.renew(authorities.pem)
+
+        for turn in itertools.count(1):
+            await self._clock.sleep(FILES_SECONDS)
+            try:
+                if turn % LOOK_UP_TURNS == 0:
+                    await authorities.look_up()
+                # On another thread: a file system may hang, and the lease is renewed on this one.
+                if await asyncio.to_thread(reload):
+                    log.info("Loaded a new serving cert or client CA")
+                self._problems.solved("")
+            except Exception as error:
+                self._problems.report("", error)
 
 
 def listen(serving: SecureServing) -> socket.socket | None:
@@ -155,7 +175,7 @@ def _listen(address: str, port: int, *, share: bool = False) -> socket.socket:
     host = "" if any_address else address
     try:
         return socket.create_server(
-            (host, port), family=family, dualstack_ipv6=both, reuse_port=share, backlog=128
+            (host, port), family=family, dualstack_ipv6=both, reuse_port=share, backlog=BACKLOG
         )
     except OSError as error:
         where = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
@@ -184,12 +204,20 @@ def _log_request(request: web.BaseRequest, response: _ANSWERED, seconds: float) 
         "verb": request.method,
         "URI": request.path_qs,
         "latency": str(Duration.from_seconds(seconds)),
-        "userAgent": request.headers.get("User-Agent", ""),
+        "userAgent": readable(request.headers.get("User-Agent", "")),
         "audit-ID": "",
         "srcIP": _peer(request),
         "resp": response.status,
     }
     vlog(log, 3, "HTTP", **pairs)
+
+
+def _headers(request: web.BaseRequest) -> CIMultiDictProxy[str]:
+    headers = request.headers
+    if all(value.isascii() for value in headers.values()):
+        return headers
+    pairs = [(name, readable(value)) for name, value in headers.items()]
+    return CIMultiDictProxy(CIMultiDict(pairs))
 
 
 def _peer(request: web.BaseRequest) -> str:

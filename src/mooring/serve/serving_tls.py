@@ -1,7 +1,7 @@
 """TLS for serving: certificates by name, renewed on disk, and whom to ask for a certificate.
 
-A connection gets the newest context when it greets: the context that listens never changes, and
-hands over to the one in force. What OpenSSL cannot verify ends the connection in the handshake.
+A connection gets the newest context when its handshake begins. What OpenSSL cannot verify ends the
+connection in the handshake.
 """
 
 # apiserver: pkg/server/secure_serving.go, pkg/server/options/serving.go, component-base
@@ -26,6 +26,7 @@ from mooring.serve.certificates import (
     find_or_make_pair,
     self_signed_pair,
 )
+from mooring.serve.reload_problems import ReloadProblems
 from mooring.serve.serving_options import CertKey, SecureServing
 
 log = logging.getLogger(__name__)
@@ -75,11 +76,15 @@ CIPHER_SUITES = {
 }
 
 
-class ServingTls:
-    """Give the SSLContext to listen with, and renew what is behind it.
+_Contexts = list[tuple[tuple[str, ...], ssl.SSLContext]]
 
-    `ask` tells whether callers are asked for a certificate; `authorities` are those that count,
-    as PEM text.
+
+class ServingTls:
+    """The TLS contexts to serve with, renewed when files or authorities change.
+
+    `ask` says whether clients are asked for a certificate; `authorities` are those that count, as
+    PEM text. Files that cannot be used, such as a new certificate whose key has not been written
+    yet, leave what was read before in force, each pair by itself.
     """
 
     def __init__(self, settings: SecureServing, *, ask: bool, authorities: bytes) -> None:
@@ -89,40 +94,49 @@ class ServingTls:
         if self._version is None:
             raise ConfigError(f'unknown tls version "{settings.min_version}"')
         self._ciphers = _ciphers(settings.cipher_suites)
-        self._sni = settings.sni
-        self._files: CertKey | None = None
-        self._made: PemPair | None = None
+        self._pairs: list[_Pair] = []
         if settings.certificate_file or settings.key_file:
             if not (settings.certificate_file and settings.key_file):
                 raise ConfigError(MISSING_FILE)
-            self._files = CertKey(settings.certificate_file, settings.key_file)
+            self._pairs.append(_Pair(CertKey(settings.certificate_file, settings.key_file)))
         else:
-            self._find_or_make(settings)
-        self._read = self._texts()
-        self._contexts = self._make()
-        self.context = self._contexts[0][1]
-        self.context.sni_callback = self._hand_over
+            self._pairs.append(self._find_or_make(settings))
+        self._pairs += [_Pair(files) for files in settings.sni]
+        #: By the names they are for, the default one first.
+        self._contexts = self._make(authorities)
+        self._problems = ReloadProblems("Cannot reload serving certificates, keeping the old ones")
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """Return the context for a new connection."""
+        return self._contexts[0][1]
 
     def renew(self, authorities: bytes) -> bool:
-        """Take changed files and authorities over for new connections; tell whether any did."""
-        try:
-            read = self._texts()
-            if read == self._read and authorities == self._authorities:
-                return False
-            before, self._authorities = self._authorities, authorities
+        """Take over changed files and authorities for new connections; return whether any changed.
+
+        May be called on any thread, one call at a time.
+        """
+        changed = authorities != self._authorities
+        for pair in self._pairs:
+            where = pair.files and pair.files.certificate
             try:
-                self._contexts = self._make()
-            except ConfigError:
-                self._authorities = before
-                raise
-        except ConfigError as error:
-            # Half-written files are whole the next time.
-            log.warning("Cannot reload serving certificates, keeping the old ones: %s", error)
+                changed = pair.renew() or changed
+            except ConfigError as error:
+                self._problems.report(where, error)
+            else:
+                self._problems.solved(where)
+        if not changed:
             return False
-        self._read = read
+        try:
+            self._contexts = self._make(authorities)
+        except ConfigError as error:
+            self._problems.report("", error)
+            return False
+        self._problems.solved("")
+        self._authorities = authorities
         return True
 
-    def _find_or_make(self, settings: SecureServing) -> None:
+    def _find_or_make(self, settings: SecureServing) -> _Pair:
         names: list[str] = []
         addresses = [LOCALHOST]
         if ipaddress.ip_address(settings.bind_address).is_unspecified:
@@ -130,30 +144,20 @@ class ServingTls:
         else:
             addresses.append(settings.bind_address)
         if settings.cert_dir:
-            pair = find_or_make_pair(settings.cert_dir, PAIR_NAME, names, addresses)
-            self._files = CertKey(*pair)
-        else:
-            self._made = self_signed_pair("localhost", names, addresses)
-            log.info("Generated self-signed cert in-memory")
+            found = find_or_make_pair(settings.cert_dir, PAIR_NAME, names, addresses)
+            return _Pair(CertKey(*found))
+        made = self_signed_pair("localhost", names, addresses)
+        log.info("Generated self-signed cert in-memory")
+        return _Pair(None, made)
 
-    def _texts(self) -> tuple[bytes, ...]:
-        pairs = [one for one in (self._files, *self._sni) if one is not None]
-        return tuple(_read(file) for pair in pairs for file in (pair.certificate, pair.key))
-
-    def _make(self) -> list[tuple[tuple[str, ...], ssl.SSLContext]]:
-        """Return the contexts by the names they are for, the default one first."""
-        contexts: list[tuple[tuple[str, ...], ssl.SSLContext]] = []
-        if self._made is not None:
-            contexts.append(((), self._context(self._made)))
-        else:
-            assert self._files is not None
-            contexts.append(((), self._context(_pair(self._files))))
-        for one in self._sni:
-            pair = _pair(one)
-            contexts.append((one.names or _names(pair, one), self._context(pair)))
+    def _make(self, authorities: bytes) -> _Contexts:
+        default, *others = self._pairs
+        contexts: _Contexts = [((), self._context(default.pem, authorities))]
+        contexts += [(one.names, self._context(one.pem, authorities)) for one in others]
+        contexts[0][1].sni_callback = self._hand_over
         return contexts
 
-    def _context(self, pair: PemPair) -> ssl.SSLContext:
+    def _context(self, pair: PemPair, authorities: bytes) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         assert self._version is not None
         context.minimum_version = self._version
@@ -169,8 +173,11 @@ class ServingTls:
             context.verify_mode = ssl.CERT_OPTIONAL
             # As Go verifies: an intermediate authority may be trusted by itself.
             context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-            if self._authorities:
-                context.load_verify_locations(cadata=self._authorities.decode("ascii", "ignore"))
+            if authorities:
+                try:
+                    context.load_verify_locations(cadata=authorities.decode("ascii", "ignore"))
+                except ssl.SSLError as error:
+                    raise ConfigError(f"cannot use client authorities: {error}") from None
         _load(context, pair)
         return context
 
@@ -183,6 +190,37 @@ class ServingTls:
                 if fit > best:
                     best, chosen = fit, context
         connection.context = chosen
+
+
+class _Pair:
+    """A certificate and its key, with the names it is for, as they were last read whole.
+
+    Without files it never changes.
+    """
+
+    def __init__(self, files: CertKey | None, made: PemPair | None = None) -> None:
+        self.files = files
+        self.names: tuple[str, ...] = ()
+        if made is not None:
+            self.pem = made
+        else:
+            assert files is not None
+            self.pem = PemPair(b"", b"")
+            self.renew()
+
+    def renew(self) -> bool:
+        """Read the files and return whether they changed; raise ConfigError if they are unfit."""
+        files = self.files
+        if files is None:
+            return False
+        pem = PemPair(_read(files.certificate), _read(files.key))
+        if pem == self.pem:
+            return False
+        # A context to throw away: a pair that does not belong together is refused.
+        _load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), pem)
+        self.names = files.names or _names(pem, files)
+        self.pem = pem
+        return True
 
 
 def _fit(pattern: str, name: str) -> int:
@@ -207,10 +245,6 @@ def _read(file: str) -> bytes:
         raise ConfigError(f"open {file}: {(error.strerror or str(error)).lower()}") from None
 
 
-def _pair(files: CertKey) -> PemPair:
-    return PemPair(_read(files.certificate), _read(files.key))
-
-
 def _names(pair: PemPair, files: CertKey) -> tuple[str, ...]:
     try:
         certificate = x509.load_pem_x509_certificate(pair.certificate)
@@ -219,7 +253,7 @@ def _names(pair: PemPair, files: CertKey) -> tuple[str, ...]:
     try:
         found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
         names = found.value.get_values_for_type(x509.DNSName)
-    except x509.ExtensionNotFound:
+    except (x509.ExtensionNotFound, ValueError):
         names = [common_name(certificate)]
     return tuple(names)
 
