@@ -10,7 +10,7 @@ from aiohttp import web
 
 from mooring.api import ObjectMeta, Pod
 from mooring.app.lease_fence import EXPIRED, NOT_HELD, LeaseFence, boot_time
-from mooring.client import aiohttp_transport, http_pool
+from mooring.client import http_pool
 from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.rate_limit import RateLimit
@@ -97,8 +97,7 @@ class Scene:
 @asynccontextmanager
 async def scene(kind: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Scene]:
     made = Scene()
-    for module in (http_pool, aiohttp_transport):
-        monkeypatch.setattr(module, "REQUEST_CONNECTIONS", 1, raising=False)
+    monkeypatch.setattr(http_pool, "REQUEST_CONNECTIONS", 1)
     async with serving(made.handle) as url:
         connection = Connection(server=url)
         if kind == "through a proxy":
