@@ -405,26 +405,49 @@ async def test_a_plugin_that_cancels_its_own_task_fails_its_pod(has_work: bool) 
     assert_nothing_is_held(world)
 
 
+@pytest.mark.parametrize("waits", [False, True], ids=["between two cycles", "within a cycle"])
 async def test_a_plugin_that_cancels_the_scheduling_loop_does_not_end_it(
-    caplog: pytest.LogCaptureFixture,
+    waits: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = []
 
-    def cancel(self: Plugin, *_: Any) -> None:
-        if not first:
-            first.append(1)
-            task = asyncio.current_task()
-            assert task is not None
-            task.cancel()
+    def cancel() -> None:
+        first.append(1)
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
 
-    world = make_world(make_plugin(pre_filter=cancel))
+    def pre_filter(self: Plugin, *_: Any) -> Status | None:
+        if waits:
+            return None if first else NO
+        if not first:
+            cancel()
+        return None
+
+    async def post_filter(self: Plugin, *_: Any) -> Status:
+        cancel()
+        await asyncio.sleep(0)
+        return NO
+
+    world = make_world(make_plugin(pre_filter=pre_filter, post_filter=post_filter))
     running = asyncio.create_task(world.scheduler.run())
+
+    async def turn() -> None:
+        for _ in range(80):
+            await asyncio.sleep(0)
+
     for name in ("p", "q"):
         world.pods.add(make_pod(name))
-        for _ in range(60):
-            await asyncio.sleep(0)
+        await turn()
+    world.clock.advance(2)
+    world.scheduler.inbox.wake()
+    await turn()
     assert not running.done()
-    assert {write[:2] for write in world.client.writes} == {("p", "bound"), ("q", "bound")}
+    writes = {write[:2] for write in world.client.writes}
+    assert {("p", "bound"), ("q", "bound")} <= writes
+    assert (("p", "SchedulerError") in writes) == waits
+    assert "A plugin cancelled the scheduling loop, which goes on" in caplog.messages
+    assert_nothing_is_held(world)
     await world.scheduler.stop()
     await running
 

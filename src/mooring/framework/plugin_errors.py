@@ -87,9 +87,3 @@ def error_message(error: BaseException) -> str:
     except BaseException as broken:
         raise_if_external(broken)
         return f"<{type(error).__name__} whose message cannot be read>"
-
-
-def uncancel(task: asyncio.Task[Any] | None) -> None:
-    """Take back all requests to cancel a task."""
-    while task is not None and task.cancelling():
-        task.uncancel()

@@ -32,7 +32,7 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.handle import ApiClient, EventWriter
 from mooring.framework.listers import Lister
 from mooring.framework.plugin import Plugin
-from mooring.framework.plugin_errors import error_text, raise_if_external, uncancel
+from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
@@ -70,8 +70,10 @@ _ROW = 8
 _ROW_SECONDS = 0.002
 #: Seconds that binding cycles under way get to end when the scheduler stops.
 GRACE = 5.0
-#: How a binding cycle ends that outlasts them.
-_CALLED_OFF = Status.error("the scheduler is shutting down")
+#: What is said of a pod whose task was cancelled: by the scheduler at its end, which says nothing
+#: of its pods, or by a plugin.
+_CANCELLED = Status.error("the task of the binding cycle was cancelled")
+_LOOP_CANCELLED = "a plugin cancelled the task of the scheduling loop"
 
 
 class Scheduler:
@@ -110,10 +112,8 @@ class Scheduler:
         self._events_of = events_of
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = False
-        #: Whether `run` was cancelled by its caller.
-        self._cancelled = False
-        #: Whether tasks that are left are being cancelled, because the grace period is over.
-        self._calling_off = False
+        #: The pod whose cycle ended because the task of the loop was cancelled.
+        self._interrupted: QueuedPodInfo | None = None
         self._pods: Lister[Pod] = informers.informer(Pod).store
         self.nominator = PodNominator(self.pod_infos, self._pods)
         self.status_writer = StatusWriter(client, clock, self._start)
@@ -214,9 +214,6 @@ class Scheduler:
         try:
             await work
         except BaseException as error:
-            if self._calling_off:
-                raise
-            uncancel(asyncio.current_task())
             raise_if_external(error)
             text = "Work beside the scheduling loop failed"
             log_error(log, error_text(error), text, pod=pod)
@@ -237,13 +234,16 @@ class Scheduler:
             try:
                 await asyncio.wait((turning,))
             except asyncio.CancelledError:
-                self._cancelled = True
                 turning.cancel()
                 await asyncio.wait((turning,), timeout=GRACE)
                 raise
             if not turning.cancelled():
                 return turning.result()
             log_error(log, None, "A plugin cancelled the scheduling loop, which goes on")
+            if (info := self._interrupted) is not None:
+                self._interrupted = None
+                failure = Failure(_LOOP_CANCELLED, rejected=False)
+                self._fail(info, info.pod, failure, self.clock.now())
 
     async def _run(self) -> None:
         while not self._stopping:
@@ -283,12 +283,12 @@ class Scheduler:
         try:
             await self._schedule_one(info)
         except BaseException as error:
-            if self._cancelled:
-                raise
+            self._interrupted = info
+            raise_if_external(error)
+            self._interrupted = None
             text = error_text(error)
             log_error(log, text, "Scheduling a pod failed", pod=info.pod)
             self._fail(info, info.pod, Failure(text, rejected=False), now)
-            raise_if_external(error)
         finally:
             self.trying = None
         return True
@@ -310,7 +310,6 @@ class Scheduler:
             waiting.reject("", "the scheduler is shutting down")
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=grace)
-        self._calling_off = True
         left = tuple(self._tasks)
         for task in left:
             task.cancel()
@@ -424,13 +423,10 @@ class Scheduler:
 
         gauge = self.metrics.goroutines["binding"]
         gauge.inc()
-        status: Status | None = _CALLED_OFF
+        status: Status | None = _CANCELLED
         try:
             status = await self._binding.run(placement, note_permission)
         except BaseException as error:
-            if self._calling_off:
-                raise
-            uncancel(asyncio.current_task())
             raise_if_external(error)
             text = error_text(error)
             log_error(log, text, "The binding cycle failed", pod=placement.pod)
