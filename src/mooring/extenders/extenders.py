@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import overload
 
 import msgspec
@@ -30,7 +30,9 @@ class Extenders(Sequence[HttpExtender]):
     """The extenders in the order in which they are asked: the ignorable ones last.
 
     Owns their connections; close it at the end. Raises ConfigError if TLS files cannot be used.
-    `max_response` is the largest response accepted from one, in bytes after inflating.
+    `before_write` is called right before an extender is asked to bind; the other verbs are
+    questions, whose answers change nothing until the scheduler writes. `max_response` is the
+    largest response accepted from one, in bytes after inflating.
     """
 
     def __init__(
@@ -38,11 +40,12 @@ class Extenders(Sequence[HttpExtender]):
         configs: Sequence[ExtenderConfig] = (),
         *,
         clock: Clock | None = None,
+        before_write: Callable[[], None] | None = None,
         max_response: int = MAX_RESPONSE,
     ) -> None:
         clock = SystemClock() if clock is None else clock
         self._extenders = tuple(
-            _make_extender(config, clock, max_response)
+            _make_extender(config, clock, before_write, max_response)
             for config in sorted(configs, key=lambda config: config.ignorable)
         )
 
@@ -64,9 +67,15 @@ class Extenders(Sequence[HttpExtender]):
             await extender.close()
 
 
-def _make_extender(config: ExtenderConfig, clock: Clock, max_response: int) -> HttpExtender:
+def _make_extender(
+    config: ExtenderConfig,
+    clock: Clock,
+    before_write: Callable[[], None] | None,
+    max_response: int,
+) -> HttpExtender:
     try:
-        return HttpExtender(config, Webhook(config, clock, max_response=max_response))
+        webhook = Webhook(config, clock, before_write, max_response=max_response)
+        return HttpExtender(config, webhook)
     except ConfigError as error:
         text = f"couldn't build extenders: {config.url_prefix}: {error.message}"
         raise ConfigError(text) from None
