@@ -322,6 +322,18 @@ async def test_refused_credentials_do_not_start_a_storm(program: Program) -> Non
     assert program.runs == 3
 
 
+async def test_a_program_that_fails_to_renew_does_not_start_a_storm(program: Program) -> None:
+    program.prints({"token": "t"})
+    plugin = program.plugin()
+    refused = await plugin.authorization()
+    program.prints(None)
+    with pytest.raises(ConfigError, match="status field"):
+        await plugin.renew(refused)
+    for _ in range(10):
+        assert not await plugin.renew(refused)
+    assert program.runs == 2
+
+
 async def test_a_request_that_gives_up_does_not_end_the_run_for_others(tmp_path: Path) -> None:
     go = tmp_path / "go"
     plugin = script(f"while [ ! -e {go} ]; do sleep 0.01; done; echo '{CREDENTIAL}'")

@@ -209,7 +209,7 @@ async def test_no_answer_in_time_ends_the_connection() -> None:
 
     async with talking(silent) as (server, pool):
         with pytest.raises(TimeoutError):
-            await ask(pool, timeout=0.05)
+            await ask(pool, timeout=0.5)
         assert (await ask(pool)).body == b"ok"
         assert server.connections == 2
 
@@ -330,10 +330,10 @@ async def test_each_request_has_a_time_of_its_own() -> None:
 
     async with talking(talk) as (_, pool):
         patient = asyncio.create_task(ask(pool, timeout=None))
-        longer = asyncio.create_task(ask(pool, timeout=0.1))
+        longer = asyncio.create_task(ask(pool, timeout=1.0))
         for _ in range(2):
             with pytest.raises(TimeoutError):
-                await ask(pool, timeout=0.02)
+                await ask(pool, timeout=0.3)
         async with asyncio.timeout(10):
             with pytest.raises(TimeoutError):
                 await longer
@@ -390,7 +390,7 @@ async def test_drops_do_not_prolong_the_time() -> None:
             await asyncio.sleep(0.005)
 
     async with talking(drip) as (_, pool):
-        (error,) = await settled([asyncio.create_task(ask(pool, timeout=0.1))])
+        (error,) = await settled([asyncio.create_task(ask(pool, timeout=0.5))])
     assert isinstance(error, TimeoutError)
 
 
@@ -445,3 +445,23 @@ async def test_a_check_that_refuses_later_ends_the_exchange() -> None:
     assert connection.closed
     assert far.recv(100) == b""
     far.close()
+
+
+async def test_a_response_that_comes_before_the_request_was_sent_ends_the_connection() -> None:
+    """The rest of a large request must not be taken for the beginning of the next."""
+    seen: list[bytes] = []
+
+    async def hasty(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, count: int) -> None:
+        if count > 1:
+            await polite(reader, writer, count)
+        await reader.readexactly(10)
+        writer.write(OK)
+        await writer.drain()
+        seen.append(await reader.read())
+
+    async with talking(hasty) as (server, pool):
+        large = b"POST / HTTP/1.1\r\nContent-Length: 50000000\r\n\r\n" + b"x" * 50_000_000
+        assert (await ask(pool, large)).body == b"ok"
+        assert (await ask(pool)).body == b"ok"
+        assert server.connections == 2
+    assert b"GET" not in b"".join(seen)

@@ -126,7 +126,7 @@ async def never(request: web.Request) -> web.StreamResponse:
 async def test_a_server_that_does_not_answer(transport_to: Opened, handle: Any, words: str) -> None:
     async with serving(handle) as server, transport_to(server) as transport:
         with pytest.raises(NoAnswerError, match=words) as raised:
-            await transport.send(Request("POST", "/api", b"{}", timeout=0.2))
+            await transport.send(Request("POST", "/api", b"{}", timeout=1.0))
     assert raised.value.sent
     assert str(raised.value).startswith(f"POST {server}/api: ")
 
@@ -581,7 +581,7 @@ async def test_the_wait_for_credentials_counts(transport_to: Opened, after: int)
     async def handle(request: web.Request) -> web.Response:
         return web.Response(status=401)
 
-    request = Request("GET", "/", timeout=0.2)
+    request = Request("GET", "/", timeout=1.0)
     made: list[Slow] = []
 
     def credentials(clock: Any) -> Slow:

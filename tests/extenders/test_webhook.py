@@ -190,6 +190,23 @@ async def test_a_write_whose_connection_was_closed_is_not_repeated() -> None:
         assert len(asked) == 1
 
 
+async def test_a_write_may_be_withheld_right_before_it_is_sent() -> None:
+    calls: list[str] = []
+
+    def refuse() -> None:
+        calls.append("asked")
+        raise OSError("not the leader")
+
+    async with raw_server(WHOLE) as (url, asked):
+        made = Webhook(make_config(urlPrefix=url), SystemClock(), refuse)
+        assert await made.post("filter", b"{}") == b"{}"
+        with pytest.raises(OSError, match="not the leader"):
+            await made.post("bind", b"{}", repeatable=False)
+        await made.close()
+    assert calls == ["asked"]
+    assert [one.split(b" ")[1] for one in asked if one] == [b"/filter"]
+
+
 def packed(size: int) -> bytes:
     body = gzip.compress(b'"' + b"x" * (size - 2) + b'"')
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n"

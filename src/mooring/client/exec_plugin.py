@@ -98,7 +98,7 @@ class ExecPlugin:
 
     def known(self) -> str | None:
         """Return the token's header if it still holds; None if the program has to run."""
-        if self._expires is not None and self._has_expired() and not self._is_recent(self._ran_at):
+        if self._has_expired() and not self._is_recent(self._ran_at):
             return None
         return self._header
 
@@ -119,8 +119,10 @@ class ExecPlugin:
         if self._header == refused and (
             self._running is not None or not self._is_recent(self._renewed_at)
         ):
-            await self._run_once()
-            self._renewed_at = self._clock.now()
+            try:
+                await self._run_once()
+            finally:
+                self._renewed_at = self._clock.now()
         return self._header != refused or self.key_pair != before
 
     async def close(self) -> None:

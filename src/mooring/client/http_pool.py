@@ -83,7 +83,8 @@ class HttpConnection:
             raise
         finally:
             self._answer = None
-        if not reader.keep_alive:
+        if not reader.keep_alive or self._unsent:
+            # What is left of a request must not be taken for the beginning of the next.
             self.close()
         return response
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -52,16 +53,19 @@ class WithheldError(Exception):
 
 def check_of(before_send: BeforeSend | None, request: Request) -> Callable[[], None] | None:
     """Return what checks a request before it is sent; it raises WithheldError."""
-    if before_send is None:
-        return None
+    return None if before_send is None else withholding(partial(before_send, request))
 
-    def check() -> None:
+
+def withholding(check: Callable[[], None]) -> Callable[[], None]:
+    """Return a check whose exceptions are wrapped in WithheldError, apart from those of sending."""
+
+    def run() -> None:
         try:
-            before_send(request)
+            check()
         except Exception as error:
             raise WithheldError(error) from error
 
-    return check
+    return run
 
 
 class Response(msgspec.Struct, frozen=True):

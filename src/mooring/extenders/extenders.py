@@ -30,9 +30,9 @@ class Extenders(Sequence[HttpExtender]):
     """The extenders in the order in which they are asked: the ignorable ones last.
 
     Owns their connections; close it at the end. Raises ConfigError if TLS files cannot be used.
-    `max_response` is the largest response accepted from one, in bytes after inflating.
     `before_write` is called right before an extender is asked to bind; the other verbs are
-    questions, whose answers change nothing until the scheduler writes.
+    questions, whose answers change nothing until the scheduler writes. `max_response` is the
+    largest response accepted from one, in bytes after inflating.
     """
 
     def __init__(
@@ -40,12 +40,12 @@ class Extenders(Sequence[HttpExtender]):
         configs: Sequence[ExtenderConfig] = (),
         *,
         clock: Clock | None = None,
-        max_response: int = MAX_RESPONSE,
         before_write: Callable[[], None] | None = None,
+        max_response: int = MAX_RESPONSE,
     ) -> None:
         clock = SystemClock() if clock is None else clock
         self._extenders = tuple(
-            _make_extender(config, clock, max_response, before_write)
+            _make_extender(config, clock, before_write, max_response)
             for config in sorted(configs, key=lambda config: config.ignorable)
         )
 
@@ -70,30 +70,15 @@ class Extenders(Sequence[HttpExtender]):
 def _make_extender(
     config: ExtenderConfig,
     clock: Clock,
-    max_response: int,
     before_write: Callable[[], None] | None,
+    max_response: int,
 ) -> HttpExtender:
     try:
-        webhook = Webhook(config, clock, max_response=max_response, before_write=before_write)
+        webhook = Webhook(config, clock, before_write, max_response=max_response)
         return HttpExtender(config, webhook)
     except ConfigError as error:
         text = f"couldn't build extenders: {config.url_prefix}: {error.message}"
         raise ConfigError(text) from None
-
-
-def longest_wait(configs: Sequence[ExtenderConfig]) -> float:
-    """Return how many seconds one scheduling cycle may wait for extenders until all time out.
-
-    Each is asked to filter twice at most, for the nominated node and for all nodes, and then to
-    prioritize or to preempt. An extender without a timeout adds nothing.
-    """
-    seconds = 0.0
-    for config in configs:
-        timeout = (config.http_timeout or EXTENDER_TIMEOUT).seconds
-        requests = 2 * bool(config.filter_verb)
-        requests += bool(config.prioritize_verb or config.preempt_verb)
-        seconds += max(0.0, timeout) * requests
-    return seconds
 
 
 def ignored_resources(configs: Sequence[ExtenderConfig]) -> tuple[str, ...]:

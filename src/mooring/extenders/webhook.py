@@ -23,7 +23,7 @@ from mooring.client.http1 import header_lines, request_bytes
 from mooring.client.http_pool import BodyTimeoutError, HttpPool
 from mooring.client.protocol import CLOSED, CUT, ProtocolError, TooLargeError
 from mooring.client.tls_settings import KeyPair, Pem, TlsContexts, TlsSettings
-from mooring.client.transport import Response
+from mooring.client.transport import Response, WithheldError, withholding
 from mooring.config.defaults import EXTENDER_TIMEOUT
 from mooring.config.types import Extender as ExtenderConfig
 from mooring.config.types import ExtenderTLSConfig
@@ -71,21 +71,22 @@ _LOST = (ConnectionError, ssl.SSLEOFError)
 
 
 class Webhook:
-    """A poster to one extender. Belongs to one event loop; the maker closes it.
+    """The way to one extender. Belongs to one event loop; its maker closes it.
 
-    `max_response` is the largest response accepted, in bytes after inflating. `before_write` is
-    called right before a request is sent that changes something.
+    `before_write` is called right before a request is sent that changes something; if it raises,
+    the request is not sent and the exception reaches the caller unchanged. `max_response` is the
+    largest response accepted, in bytes after inflating.
     """
 
     def __init__(
         self,
         config: ExtenderConfig,
         clock: Clock,
+        before_write: Callable[[], None] | None = None,
         *,
         max_response: int = MAX_RESPONSE,
-        before_write: Callable[[], None] | None = None,
     ) -> None:
-        self._before_write = before_write
+        self._before_write = None if before_write is None else withholding(before_write)
         self._url = config.url_prefix.rstrip("/")
         # A negative timeout is none, as in Go.
         timeout = config.http_timeout or EXTENDER_TIMEOUT
@@ -104,12 +105,14 @@ class Webhook:
         """Post a question and return the body of its answer.
 
         A connection that the extender closed while it idled shows only when it is used: what is
-        `repeatable` is then asked once more. What is not repeatable changes something.
+        `repeatable` is then asked once more. What is not changes something.
         """
         url = f"{self._url}/{verb}"
         _check_scheme(url)
         try:
             response = await self._follow(url, body, repeatable)
+        except WithheldError as error:
+            raise error.cause from None
         except ProtocolError as error:
             raise ExtenderError(_explain_protocol(url, error)) from None
         except BodyTimeoutError:
@@ -153,12 +156,7 @@ class Webhook:
         for last in (not repeatable, True):
             try:
                 return await route.pool.send(
-                    data,
-                    context,
-                    deadline,
-                    again=False,
-                    check=check,
-                    max_bytes=self._max_response,
+                    data, context, deadline, again=False, check=check, max_bytes=self._max_response
                 )
             except (*_LOST, ProtocolError) as error:
                 lost = str(error) == CLOSED if isinstance(error, ProtocolError) else True
