@@ -17,11 +17,16 @@ from aiohttp.http import HttpProcessingError
 
 from mooring.apiserver import refusals
 from mooring.apiserver.auth.certificate_authority import Authority
-from mooring.apiserver.http import BODY_LIMIT, ApiRequest, ApiResponse, RequestUser, refuse
+from mooring.apiserver.http import (
+    BODY_LIMIT,
+    ApiRequest,
+    ApiResponse,
+    RequestUser,
+    header_pairs,
+    refuse,
+)
 
 log = logging.getLogger(__name__)
-# What is no HTTP is the sender's fault: it is answered with 400, and no traceback is printed.
-log.addFilter(lambda record: not _is_malformed(record))
 
 Handler = Callable[[ApiRequest], Awaitable[ApiResponse]]
 
@@ -55,8 +60,25 @@ def tls_from_files(certificate: Path, key: Path | None, authority: str) -> ssl.S
     return context
 
 
-def _is_malformed(record: logging.LogRecord) -> bool:
-    return record.exc_info is not None and isinstance(record.exc_info[1], HttpProcessingError)
+class _ServerLog(logging.Logger):
+    """The log of aiohttp's server, without the tracebacks of input that is not HTTP.
+
+    Malformed input is the sender's mistake and is answered with 400. This logger is not registered
+    by its name, so it changes nothing for others.
+    """
+
+    def __init__(self, parent: logging.Logger) -> None:
+        super().__init__(parent.name)
+        self.parent: logging.Logger = parent
+
+    def isEnabledFor(self, level: int) -> bool:
+        """Return whether the parent takes records of a level, which may change at any time."""
+        return self.parent.isEnabledFor(level)
+
+    def handle(self, record: logging.LogRecord) -> None:
+        """Pass a record on, unless it reports malformed input."""
+        if record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError):
+            super().handle(record)
 
 
 class ApiListener:
@@ -72,7 +94,7 @@ class ApiListener:
             self._serve,
             handler_cancellation=True,
             access_log=None,
-            logger=log,
+            logger=_ServerLog(log),
             keepalive_timeout=_KEEP_ALIVE_SECONDS,
             max_line_size=_HEAD_LIMIT,
             max_field_size=_HEAD_LIMIT,
@@ -137,17 +159,6 @@ async def _body(raw: web.BaseRequest) -> bytes:
     return b"".join(parts)
 
 
-def _headers(response: ApiResponse) -> list[tuple[str, str]]:
-    pairs = [("Content-Type", response.content_type), ("Cache-Control", "no-cache, private")]
-    pairs += response.headers.items()
-    pairs += [("Warning", f'299 - "{_quoted(text)}"') for text in response.warnings]
-    return pairs
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-
-
 async def _pack(response: ApiResponse) -> None:
     # A list of ten thousand pods takes most of a second, which nobody else should wait for.
     body = response.body
@@ -158,14 +169,14 @@ async def _pack(response: ApiResponse) -> None:
 def _plain(response: ApiResponse) -> web.Response:
     answer = web.Response(status=response.code, body=response.body)
     answer.headers.popall("Content-Type", None)
-    answer.headers.extend(_headers(response))
+    answer.headers.extend(header_pairs(response))
     return answer
 
 
 async def _in_pieces(raw: web.BaseRequest, response: ApiResponse) -> web.StreamResponse:
     """Send a large body so that others have their turns meanwhile."""
     answer = web.StreamResponse(status=response.code)
-    answer.headers.extend(_headers(response))
+    answer.headers.extend(header_pairs(response))
     answer.content_length = len(response.body)
     await answer.prepare(raw)
     body = memoryview(response.body)
@@ -178,19 +189,17 @@ async def _in_pieces(raw: web.BaseRequest, response: ApiResponse) -> web.StreamR
 
 async def _stream(raw: web.BaseRequest, response: ApiResponse) -> web.StreamResponse:
     answer = web.StreamResponse(status=response.code)
-    answer.headers.extend(_headers(response))
+    answer.headers.extend(header_pairs(response))
     assert response.stream is not None
-    await answer.prepare(raw)
     try:
+        await answer.prepare(raw)
         async for chunk in response.stream:
             await answer.write(chunk)
         await answer.write_eof()
     except ConnectionError:
         log.debug("A client ended a stream")
     finally:
-        close = getattr(response.stream, "aclose", None)
-        if close is not None:
-            await close()
+        await response.stream.aclose()
     return answer
 
 
