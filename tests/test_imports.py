@@ -200,3 +200,19 @@ def test_the_contract_loads_no_server() -> None:
     loaded = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     assert "mooring.framework.plugin" in loaded
     assert {"aiohttp", "cryptography"}.isdisjoint(loaded)
+
+
+def test_importing_changes_no_logger() -> None:
+    program = """
+import importlib, logging, pkgutil, mooring
+for found in pkgutil.walk_packages(mooring.__path__, "mooring."):
+    if not found.name.endswith("__main__"):
+        importlib.import_module(found.name)
+loggers = [logging.getLogger(), *map(logging.getLogger, logging.root.manager.loggerDict)]
+for one in loggers:
+    ours = one is logging.root or one.name.startswith("mooring")
+    if ours and (one.filters or one.handlers or one.disabled or not one.propagate):
+        print(one.name)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr

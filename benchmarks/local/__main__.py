@@ -8,11 +8,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.local import fan_out, load, requests, scheduling
+from benchmarks.local import churn, fan_out, load, requests, scheduling
 from benchmarks.local.report import Figure, heading, lines
 from benchmarks.local.servers import LOCAL, REAL, Server, local, real
 
-_SECTIONS = ("requests", "watches", "scheduling", "load")
+_SECTIONS = ("requests", "watches", "scheduling", "load", "churn")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -24,6 +24,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--events", type=int, default=400)
     parser.add_argument("--nodes", type=int, default=1000, help="nodes of the load")
     parser.add_argument("--pods", type=int, default=10_000, help="pods of the load")
+    parser.add_argument("--churn", type=int, default=5000, help="pods that come and go")
     args = parser.parse_args(argv)
     unknown = sorted(set(args.sections) - set(_SECTIONS))
     if unknown:
@@ -31,11 +32,15 @@ def main(argv: list[str] | None = None) -> int:
     chosen = set(args.sections or _SECTIONS)
     with tempfile.TemporaryDirectory(prefix="mooring-bench-") as name:
         folder = Path(name)
-        if chosen - {"load"}:
+        if chosen - {"load", "churn"}:
             _compare(folder, chosen, args)
         if "load" in chosen:
             print(flush=True)
             for line in asyncio.run(load.measure(folder, args.nodes, args.pods)).lines():
+                print(line, flush=True)
+        if "churn" in chosen:
+            print(flush=True)
+            for line in asyncio.run(churn.measure(folder, args.churn)).lines():
                 print(line, flush=True)
     return 0
 

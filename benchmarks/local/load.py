@@ -17,7 +17,7 @@ from mooring.client.transport import Request
 _CLIENTS = 8
 _REPLICAS = 1500
 _PATIENCE = 600.0
-_RUNNING = "/api/v1/pods?watch=true&fieldSelector=status.phase%3DRunning"
+RUNNING = "/api/v1/pods?watch=true&fieldSelector=status.phase%3DRunning"
 _LISTS = {
     "in one piece": "/api/v1/pods",
     "of one node": "/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-1",
@@ -76,7 +76,7 @@ async def _fill(server: Server, load: Load, idle: float) -> None:
     wire = Wire(server.kubeconfig)
     prober = Wire(server.kubeconfig)
     changed = asyncio.Event()
-    running = await wire.watch(_RUNNING, ADDED, changed.set)
+    running = await wire.watch(RUNNING, ADDED, changed.set)
     probe = asyncio.create_task(_probe(prober, load.waits))
     replicas = min(_REPLICAS, load.pods // 4)
     deployments = load.pods // 2 // replicas
@@ -87,7 +87,7 @@ async def _fill(server: Server, load: Load, idle: float) -> None:
             await wire.send(create(DEPLOYMENTS, objects.deployment(f"deploy-{i}", replicas)))
         plain = (create(PODS, objects.pod(f"plain-{i}")) for i in range(load.plain))
         load.created = await wire.send_all(plain, _CLIENTS)
-        await _wait(running, changed, load.pods)
+        await wait_for(running, changed, load.pods)
         load.running, load.cpu = time.perf_counter() - begin, server.cpu_seconds() - cpu
         for name, target in _LISTS.items():
             begin = time.perf_counter()
@@ -105,7 +105,8 @@ async def _fill(server: Server, load: Load, idle: float) -> None:
         await wire.close()
 
 
-async def _wait(running: Watch, changed: asyncio.Event, pods: int) -> None:
+async def wait_for(running: Watch, changed: asyncio.Event, pods: int) -> None:
+    """Wait until a watch has seen so many pods."""
     async with asyncio.timeout(_PATIENCE):
         while running.count < pods:
             if running.ended:

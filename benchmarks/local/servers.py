@@ -40,10 +40,17 @@ class Server:
 
     def peak_megabytes(self) -> float:
         """Return the most memory that its processes have held."""
+        return self._memory("VmHWM")
+
+    def megabytes(self) -> float:
+        """Return the memory that its processes hold."""
+        return self._memory("VmRSS")
+
+    def _memory(self, name: str) -> float:
         total = 0
         for process in self.processes:
             status = Path(f"/proc/{process}/status").read_text()
-            line = next(one for one in status.splitlines() if one.startswith("VmHWM"))
+            line = next(one for one in status.splitlines() if one.startswith(name))
             total += int(line.split()[1])
         return total / 1024
 

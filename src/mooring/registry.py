@@ -128,6 +128,12 @@ def load_plugin(reference: str) -> type[Plugin]:
     return _as_plugin(found, f"--plugin {reference}")
 
 
+def plugin_files(references: Iterable[str]) -> list[str]:
+    """Return the files among the references of `load_plugin`, without the names of classes."""
+    named = (one if one.endswith(".py") else one.rpartition(":")[0] for one in references)
+    return [one for one in named if one.endswith(".py")]
+
+
 def _plugin_names(module: Any) -> list[str]:
     return sorted(
         name

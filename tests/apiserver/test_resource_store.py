@@ -116,3 +116,19 @@ def test_a_resource_that_changes_much_does_not_cost_others_their_past(
     for i in range(9):
         store.put("leases", "x", thing("x", i))
     assert [event.stored.key for event in store.since("things", at)] == ["b"]
+
+
+def test_large_objects_shorten_the_past(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "RING_BYTES", 10_000)
+    store = ResourceStore()
+    large = "x" * 3000
+    versions = [
+        store.put("things", "a", thing("a") | {"text": large, "value": i}).version
+        for i in range(50)
+    ]
+    ring = store._shelf("things").ring
+    assert len(ring) == 3
+    assert store._shelf("things").ring_bytes == sum(len(one.stored.data) for one in ring)
+    assert len(store.since("things", versions[-4])) == 3
+    with pytest.raises(Gone, match="too old resource version"):
+        store.since("things", versions[-5])

@@ -361,6 +361,8 @@ class Rights:
             "pods/binding": ("create", ""),
             "pods/status": ("patch", ""),
             "events": ("create", "events.k8s.io"),
+            "tokenreviews": ("create", "authentication.k8s.io"),
+            "subjectaccessreviews": ("create", "authorization.k8s.io"),
         }[resource]
         name, _, subresource = resource.partition("/")
         attributes = {"verb": verb, "group": group, "resource": name, "subresource": subresource}
@@ -454,3 +456,22 @@ def test_without_the_right_to_events_pods_are_bound_all_the_same(limited: Limite
     limited.cluster.wait_for("Pod", "r", is_bound)
     limited.mooring.wait_logged("events.events.k8s.io is forbidden")
     limited.rights.without()
+
+
+def test_without_the_right_to_reviews_health_is_open_and_pods_are_bound(
+    limited: Limited, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    limited.rights.without("tokenreviews", "subjectaccessreviews")
+    access = control_plane.kubeconfig(limited.rights.user)
+    config = configuration(access, profiles=[{"schedulerName": "reviewed"}])
+    flags = [f"--{name}-kubeconfig={access}" for name in ("authentication", "authorization")]
+    mooring = Mooring(tmp_path, config, *flags)
+    try:
+        mooring.wait_ready()
+        assert [mooring.get(path) for path in ("/healthz", "/livez")] == [200, 200]
+        assert mooring.get("/metrics") in (401, 403, 500)
+        limited.cluster.create(pod("s", spec={"schedulerName": "reviewed"}))
+        limited.cluster.wait_for("Pod", "s", is_bound)
+    finally:
+        mooring.process.stop()
+        limited.rights.without()

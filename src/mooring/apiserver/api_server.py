@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from mooring.apiserver import kubeconfig_writer as kubeconfig
 from mooring.apiserver.api import Api
 from mooring.apiserver.auth.certificate_authority import Authority, load_key, new_key
 from mooring.apiserver.auth.tokens import TokenSigner
-from mooring.apiserver.expiry import EventExpiry
+from mooring.apiserver.expiry import TTL, EventExpiry
 from mooring.apiserver.journal import SqliteJournal
 from mooring.apiserver.listener import ApiListener, tls
 from mooring.apiserver.namespaces import NamespaceLifecycle
@@ -31,6 +32,8 @@ class ServerSettings:
     data_dir: Path | None = None
     enabled: tuple[str, ...] = ()
     """Group versions to serve beyond the default ones, `scheduling.k8s.io/v1alpha2`."""
+    event_ttl: float = TTL.total_seconds()
+    """Seconds for which an Event is kept after its last change."""
 
 
 class ApiServer:
@@ -52,7 +55,7 @@ class ApiServer:
         key = load_key(folder / "sa.key") if folder is not None else new_key()
         self.api = Api(self.cluster, TokenSigner(key))
         self._namespaces = NamespaceLifecycle(self.cluster)
-        self._expiry = EventExpiry(self.cluster)
+        self._expiry = EventExpiry(self.cluster, datetime.timedelta(seconds=settings.event_ttl))
         self._server = ApiListener(self.api.handle)
         self.url = ""
 

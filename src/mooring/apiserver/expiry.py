@@ -1,59 +1,77 @@
-"""Events do not stay: an hour after its last change an event is gone."""
+"""Events do not stay: some time after its last change an Event is gone."""
 
 from __future__ import annotations
 
 import asyncio
 import datetime
+from collections.abc import Iterator
+from itertools import islice
 
 from mooring.apiserver.resource_store import DELETED, StoreEvent
 from mooring.apiserver.server_state import ServerState
 
 TTL = datetime.timedelta(hours=1)
 """kube-apiserver: --event-ttl"""
-_EVERY = 60.0
+MOST = 50_000
+"""How many Events are kept. kube-apiserver keeps all of the last hour; here they are in memory."""
+_EVERY = 10.0
+_SLICE = 100
+"""How many Events are deleted before other tasks have their turn."""
 _PLACE = "/events"
 
 
 class EventExpiry:
-    """Forget events that nobody changed for an hour."""
+    """Deletes the Events that nobody changed for some time, and the oldest if there are too many.
 
-    def __init__(self, cluster: ServerState) -> None:
+    Owned by the event loop of the API server.
+    """
+
+    def __init__(self, cluster: ServerState, ttl: datetime.timedelta = TTL) -> None:
         self._cluster = cluster
+        self._ttl = ttl
+        #: When each Event was changed last; the newest come last.
         self._changed: dict[str, datetime.datetime] = {}
         self._task: asyncio.Task[None] | None = None
         self._stop = cluster.store.listen(_PLACE, self._seen)
 
     def start(self) -> None:
-        """Look every minute; what is there already counts from now."""
+        """Begin to look from time to time; what is there already counts from now."""
         now = self._cluster.now()
         for stored in self._cluster.store.items(_PLACE):
             self._changed.setdefault(stored.key, now)
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def stop(self) -> None:
-        """Forget no more."""
+        """Delete no more."""
         self._stop()
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
     def _seen(self, event: StoreEvent) -> None:
-        if event.type == DELETED:
-            self._changed.pop(event.stored.key, None)
-        else:
-            # The newest come last, so that the oldest are found first.
-            self._changed.pop(event.stored.key, None)
+        self._changed.pop(event.stored.key, None)
+        if event.type != DELETED:
             self._changed[event.stored.key] = self._cluster.now()
 
-    def expire(self) -> None:
-        """Delete what is too old."""
-        oldest = self._cluster.now() - TTL
-        for key, changed in list(self._changed.items()):
-            if changed > oldest:
-                return
+    def expire(self, most: int | None = None) -> bool:
+        """Delete up to `most` Events that are too old or too many; return whether more may be."""
+        due = list(islice(self._due(), most))
+        for key in due:
             self._cluster.store.delete(_PLACE, key)
+        return len(due) == most
+
+    def _due(self) -> Iterator[str]:
+        """Yield the keys of Events to delete, the oldest first."""
+        oldest = self._cluster.now() - self._ttl
+        surplus = len(self._changed) - MOST
+        for at, (key, changed) in enumerate(self._changed.items()):
+            if changed > oldest and at >= surplus:
+                return
+            yield key
 
     async def _run(self) -> None:
+        every = min(_EVERY, max(1.0, self._ttl.total_seconds() / 10))
         while True:
-            await asyncio.sleep(_EVERY)
-            self.expire()
+            await asyncio.sleep(every)
+            while self.expire(_SLICE):
+                await asyncio.sleep(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from mooring.apiserver.refusals import Refusal
 from mooring.apiserver.resource_store import encode
@@ -52,15 +52,36 @@ class ApiRequest:
         return name in self.query and self.parameter(name).lower() not in ("false", "0")
 
 
+class ByteStream(Protocol):
+    """A body that comes in chunks.
+
+    Whoever gets a response with a stream calls `aclose` when done with it, even if no chunk was
+    read: that frees what the stream holds. An async generator frees nothing before its first
+    chunk, so a stream that holds something from the start is a class.
+    """
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """Return the chunks."""
+        ...
+
+    def __anext__(self) -> Awaitable[bytes]:
+        """Return the next chunk."""
+        ...
+
+    async def aclose(self) -> None:
+        """Free what the stream holds."""
+        ...
+
+
 @dataclass(slots=True)
 class ApiResponse:
-    """Hold one answer: a body, a stream of chunks, or `later`: what takes turns with others."""
+    """One response: a body, a stream of chunks, or `later`, which yields to other requests."""
 
     code: int
     body: bytes = b""
     content_type: str = JSON
     headers: dict[str, str] = field(default_factory=dict)
-    stream: AsyncIterator[bytes] | None = None
+    stream: ByteStream | None = None
     warnings: list[str] = field(default_factory=list)
     later: Awaitable[ApiResponse] | None = None
 
@@ -80,6 +101,18 @@ def refuse(refusal: Refusal) -> ApiResponse:
     response = ApiResponse(refusal.code, encode(refusal.status), headers=dict(refusal.headers))
     response.warnings = list(refusal.warnings)
     return response
+
+
+def header_pairs(response: ApiResponse) -> list[tuple[str, str]]:
+    """Return the headers of a response as they are sent, one Warning for each warning."""
+    pairs = [("Content-Type", response.content_type), ("Cache-Control", "no-cache, private")]
+    pairs += response.headers.items()
+    pairs += [("Warning", f'299 - "{_quoted(text)}"') for text in response.warnings]
+    return pairs
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
 
 
 @dataclass(frozen=True, slots=True)

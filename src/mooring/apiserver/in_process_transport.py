@@ -1,106 +1,193 @@
-"""A transport to the API server in this process: no socket, no encryption, the same answers."""
+"""A transport to the API server in this process: no socket, no encryption, the same responses."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
+from typing import Protocol
 from urllib.parse import parse_qs
 
-from mooring.apiserver.api import Api
-from mooring.apiserver.http import ApiRequest, ApiResponse, RequestUser
+from mooring.apiserver import refusals
+from mooring.apiserver.http import (
+    BODY_LIMIT,
+    ApiRequest,
+    ApiResponse,
+    BodyReader,
+    ByteStream,
+    RequestUser,
+    header_pairs,
+)
 from mooring.client import transport as wire
+from mooring.client.failures import CUT, explain, no_answer
+from mooring.client.http1 import Headers, check_target
 from mooring.errors import NoAnswerError
+
+log = logging.getLogger(__name__)
+
+
+class Handler(Protocol):
+    """What answers requests: the API."""
+
+    async def handle(self, request: ApiRequest, read_body: BodyReader | None = None) -> ApiResponse:
+        """Return the response to a request whose body `read_body` returns."""
+        ...
 
 
 class LocalTransport:
-    """Carry requests to an API as one user (`client.transport.Transport`)."""
+    """A transport that hands requests to an API as one user (`client.transport.Transport`)."""
 
-    def __init__(self, api: Api, user: RequestUser, *, user_agent: str = "mooring") -> None:
+    def __init__(self, api: Handler, user: RequestUser, *, user_agent: str = "mooring") -> None:
         self._api = api
         self._user = user
         self._agent = user_agent
+        self._streams: set[_LocalStream] = set()
         self.server = "local://cluster"
 
     async def send(self, request: wire.Request) -> wire.Response:
-        """Send a request and return the whole answer, whatever its status."""
-        response = await self._ask(request)
-        body = response.body
-        if response.stream is not None:
-            body = b"".join([chunk async for chunk in response.stream])
-        return wire.Response(response.code, _headers(response), body)
-
-    def stream(
-        self, request: wire.Request, *, idle_timeout: float | None = None
-    ) -> AbstractAsyncContextManager[wire.Stream]:
-        """Send a request and read its answer as it comes."""
-        return self._stream(request, idle_timeout)
+        """Send a request and return the whole response, whatever its status."""
+        try:
+            async with asyncio.timeout(request.timeout):
+                response = await self._ask(request)
+                if response.stream is None:
+                    return wire.Response(response.code, _headers(response), response.body)
+                async with self._opened(request, response, None) as stream:
+                    return wire.Response(response.code, stream.headers, await stream.read())
+        except TimeoutError as error:
+            raise self._no_answer(request, error) from None
 
     @asynccontextmanager
-    async def _stream(
-        self, request: wire.Request, idle_timeout: float | None
+    async def stream(
+        self, request: wire.Request, *, idle_timeout: float | None = None
     ) -> AsyncIterator[wire.Stream]:
-        response = await self._ask(request)
+        """Send a request and read its response as it comes."""
         try:
-            yield _LocalStream(response, idle_timeout)
+            async with asyncio.timeout(idle_timeout):
+                response = await self._ask(request)
+        except TimeoutError as error:
+            raise self._no_answer(request, error) from None
+        async with self._opened(request, response, idle_timeout) as stream:
+            yield stream
+
+    @asynccontextmanager
+    async def _opened(
+        self, request: wire.Request, response: ApiResponse, idle_timeout: float | None
+    ) -> AsyncIterator[_LocalStream]:
+        stream = _LocalStream(self, request, response, idle_timeout)
+        self._streams.add(stream)
+        try:
+            yield stream
         finally:
-            close = getattr(response.stream, "aclose", None)
-            if close is not None:
-                await close()
+            self._streams.discard(stream)
+            await stream.close()
 
     def refusal_hint(self) -> str:
-        """Say why the server may not know who asks: nothing is known."""
+        """Return why the server may not know the user: nothing is known."""
         return ""
 
     async def close(self) -> None:
-        """End; there are no connections."""
+        """End all streams; their readers get NoAnswerError."""
+        for stream in tuple(self._streams):
+            await stream.close()
 
     async def _ask(self, request: wire.Request) -> ApiResponse:
-        # Others get their turn between two requests, as they would while a socket is read.
+        check_target(request.target)
+        # Yield to other tasks between two requests, as reading a socket would.
         await asyncio.sleep(0)
         path, _, query = request.target.partition("?")
-        return await self._api.handle(
-            ApiRequest(
-                method=request.method,
-                path=path,
-                query=parse_qs(query, keep_blank_values=True),
-                headers={"content-type": request.content_type, "user-agent": self._agent},
-                body=request.body,
-                certificate=self._user,
-            )
+        headers = {"accept": request.accept, "user-agent": self._agent}
+        if request.body:
+            headers["content-type"] = request.content_type
+
+        async def read_body() -> bytes:
+            if len(request.body) > BODY_LIMIT:
+                raise refusals.too_large(f"limit is {BODY_LIMIT}")
+            return request.body
+
+        received = ApiRequest(
+            method=request.method,
+            path=path,
+            query=parse_qs(query, keep_blank_values=True),
+            headers=headers,
+            certificate=self._user,
         )
+        return await self._api.handle(received, read_body)
+
+    def _no_answer(self, request: wire.Request, error: BaseException) -> NoAnswerError:
+        message, sent = explain(error)
+        return no_answer(self.server, request, message, sent=sent)
 
 
 class _LocalStream:
-    """Hold an answer whose body comes bit by bit."""
+    """A response whose body comes bit by bit."""
 
-    def __init__(self, response: ApiResponse, idle_timeout: float | None) -> None:
-        self._response = response
+    def __init__(
+        self,
+        transport: LocalTransport,
+        request: wire.Request,
+        response: ApiResponse,
+        idle_timeout: float | None,
+    ) -> None:
+        self._transport = transport
+        self._request = request
+        self._body = response.body
+        self._stream = response.stream
         self._idle_timeout = idle_timeout
+        self._closed = False
+        #: The deadline of the read in progress.
+        self._reading: asyncio.Timeout | None = None
         self.status = response.code
         self.headers: Mapping[str, str] = _headers(response)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body as it comes."""
-        stream = self._response.stream
-        if stream is None:
-            yield self._response.body
+        if self._stream is None:
+            yield self._body
             return
-        while True:
-            try:
-                async with asyncio.timeout(self._idle_timeout):
-                    chunk = await anext(stream)
-            except StopAsyncIteration:
-                return
-            except TimeoutError:
-                raise NoAnswerError("nothing came for too long", sent=True) from None
-            if chunk:
-                yield chunk
+        while chunk := await self._next(self._stream):
+            yield chunk
+
+    async def _next(self, stream: ByteStream) -> bytes:
+        """Return the next chunk that holds something, b"" at the end of the stream."""
+        try:
+            if self._closed:
+                raise ConnectionAbortedError("the connection was closed")
+            async with asyncio.timeout(self._idle_timeout) as self._reading:
+                async for chunk in stream:
+                    if chunk:
+                        return chunk
+                return b""
+        except (TimeoutError, ConnectionAbortedError) as error:
+            cause = ConnectionAbortedError("the connection was closed") if self._closed else error
+            raise self._transport._no_answer(self._request, cause) from None
+        except Exception:
+            # Over a socket the client sees no more than the end of the connection.
+            log.exception("A response failed while it was sent")
+            raise no_answer(self._transport.server, self._request, CUT, sent=True) from None
+        finally:
+            self._reading = None
 
     async def read(self) -> bytes:
         """Return the whole body."""
         return b"".join([chunk async for chunk in self.chunks()])
 
+    async def close(self) -> None:
+        """End the stream; a reader that waits for more gets NoAnswerError."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._reading is not None:
+            # The reader runs the stream at this moment, so the reader has to leave it.
+            self._reading.reschedule(asyncio.get_running_loop().time())
+        elif self._stream is not None:
+            await self._stream.aclose()
 
-def _headers(response: ApiResponse) -> dict[str, str]:
-    return {"content-type": response.content_type, **response.headers}
+
+def _headers(response: ApiResponse) -> Headers:
+    """Return the headers as a client reads them from the wire; values of one name are joined."""
+    joined: dict[bytes, bytes] = {}
+    for name, value in header_pairs(response):
+        key, raw = name.lower().encode("latin-1"), value.encode("latin-1", "replace")
+        joined[key] = joined[key] + b", " + raw if key in joined else raw
+    return Headers(joined)

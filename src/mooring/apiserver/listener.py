@@ -23,6 +23,7 @@ from mooring.apiserver.http import (
     ApiResponse,
     BodyReader,
     RequestUser,
+    header_pairs,
 )
 from mooring.serve.acceptor import BACKLOG
 from mooring.serve.http_server import BodyError, HttpServer, authenticated, read_body, readable
@@ -139,17 +140,6 @@ async def _body(raw: web.BaseRequest) -> bytes:
         raise _BODY_REFUSALS.get(error.status, refusals.bad_request)(str(error)) from None
 
 
-def _headers(response: ApiResponse) -> list[tuple[str, str]]:
-    pairs = [("Content-Type", response.content_type), ("Cache-Control", "no-cache, private")]
-    pairs += response.headers.items()
-    pairs += [("Warning", f'299 - "{_quoted(text)}"') for text in response.warnings]
-    return pairs
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-
-
 async def _pack(response: ApiResponse) -> None:
     # A list of ten thousand pods takes most of a second, which nobody else should wait for.
     body = response.body
@@ -160,14 +150,14 @@ async def _pack(response: ApiResponse) -> None:
 def _plain(response: ApiResponse) -> web.Response:
     answer = web.Response(status=response.code, body=response.body)
     answer.headers.popall("Content-Type", None)
-    answer.headers.extend(_headers(response))
+    answer.headers.extend(header_pairs(response))
     return answer
 
 
 async def _in_pieces(raw: web.BaseRequest, response: ApiResponse) -> web.StreamResponse:
     """Send a large body so that others have their turns meanwhile."""
     answer = web.StreamResponse(status=response.code)
-    answer.headers.extend(_headers(response))
+    answer.headers.extend(header_pairs(response))
     answer.content_length = len(response.body)
     await answer.prepare(raw)
     body = memoryview(response.body)
@@ -180,19 +170,17 @@ async def _in_pieces(raw: web.BaseRequest, response: ApiResponse) -> web.StreamR
 
 async def _stream(raw: web.BaseRequest, response: ApiResponse) -> web.StreamResponse:
     answer = web.StreamResponse(status=response.code)
-    answer.headers.extend(_headers(response))
+    answer.headers.extend(header_pairs(response))
     assert response.stream is not None
-    await answer.prepare(raw)
     try:
+        await answer.prepare(raw)
         async for chunk in response.stream:
             await answer.write(chunk)
         await answer.write_eof()
     except ConnectionError:
         log.debug("A client ended a stream")
     finally:
-        close = getattr(response.stream, "aclose", None)
-        if close is not None:
-            await close()
+        await response.stream.aclose()
     return answer
 
 

@@ -9,6 +9,7 @@ dict takes several times the memory of its bytes, and the garbage collector visi
 from __future__ import annotations
 
 import bisect
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,12 +21,18 @@ Object = dict[str, Any]
 
 RING = 10_000
 """How many events of a resource watches can go back; kube-apiserver keeps up to 100 * 1024."""
+RING_BYTES = 64 * 2**20
+"""How much the objects of these events may take as JSON, so that large ones cannot fill the memory.
+Ten thousand events of pods stay below."""
 RECENT = 2_000
 """How many objects are kept decoded."""
 
 ADDED = "ADDED"
 MODIFIED = "MODIFIED"
 DELETED = "DELETED"
+
+_NO_LABELS: dict[str, str] = {}
+"""Shared by all objects without labels; nobody may change it."""
 
 encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
@@ -53,8 +60,9 @@ class Stored:
     def __init__(self, key: str, object: Object, version: int, data: bytes | None = None) -> None:
         self.key = key
         self.version = version
-        self.labels: dict[str, str] = object["metadata"].get("labels") or {}
-        self.api_version: str = object.get("apiVersion") or ""
+        self.labels: dict[str, str] = object["metadata"].get("labels") or _NO_LABELS
+        # Interned: hundreds of thousands of objects have one of a few versions.
+        self.api_version: str = sys.intern(object.get("apiVersion") or "")
         self.views: dict[str, bytes] | None = None
         self.fields: dict[str, str] | None = None
         self._object: Object | None = object
@@ -95,9 +103,10 @@ class Stored:
         keep(self)
 
     def fold(self) -> None:
-        """Keep the bytes alone, until somebody asks for the object."""
+        """Keep the bytes alone, until somebody asks for the object or for another version."""
         self._data = self.data
         self._object = None
+        self.views = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +158,14 @@ class Gone(Exception):
 class _Shelf:
     """Hold the objects of one resource, with their keys in order, and its last events."""
 
-    __slots__ = ("first", "keys", "listeners", "objects", "ring")
+    __slots__ = ("first", "keys", "listeners", "objects", "ring", "ring_bytes")
 
     def __init__(self, first: int) -> None:
         self.objects: dict[str, Stored] = {}
         self.keys: list[str] = []
         self.listeners: dict[Listener, None] = {}
         self.ring: deque[StoreEvent] = deque()
+        self.ring_bytes = 0
         self.first = first
         """The version after which all events are in the ring."""
 
@@ -171,6 +181,8 @@ class ResourceStore:
     def __init__(self, journal: Journal | None = None) -> None:
         self._shelves: dict[str, _Shelf] = {}
         self._recent: deque[Stored] = deque()
+        # One bound method for all objects: making one for each would take memory for each.
+        self._note = self._keep
         self._first = 1
         self._journal = journal
         self.version = 1
@@ -178,7 +190,7 @@ class ResourceStore:
             for resource, key, version, data in journal.load():
                 shelf = self._shelf(resource)
                 stored = Stored(key, _decode(data), version, data)
-                stored.keep_by(self._keep)
+                stored.keep_by(self._note)
                 shelf.objects[key] = stored
                 shelf.keys.append(key)
                 self.version = max(self.version, version)
@@ -255,7 +267,7 @@ class ResourceStore:
         self.version += 1
         object["metadata"]["resourceVersion"] = str(self.version)
         stored = Stored(key, object, self.version)
-        stored.keep_by(self._keep)
+        stored.keep_by(self._note)
         if self._journal is not None:
             self._journal.put(resource, key, self.version, stored.data)
         shelf.objects[key] = stored
@@ -278,7 +290,7 @@ class ResourceStore:
         seen = dict(last if last is not None else old.object)
         seen["metadata"] = seen["metadata"] | {"resourceVersion": str(self.version)}
         stored = Stored(key, seen, self.version)
-        stored.keep_by(self._keep)
+        stored.keep_by(self._note)
         if self._journal is not None:
             self._journal.delete(resource, key, self.version)
         self._announce(StoreEvent(DELETED, resource, stored, old))
@@ -287,8 +299,12 @@ class ResourceStore:
     def _announce(self, event: StoreEvent) -> None:
         shelf = self._shelf(event.resource)
         shelf.ring.append(event)
-        if len(shelf.ring) > RING:
-            shelf.first = shelf.ring.popleft().version
+        # Encoding costs nothing extra: the response and the watches send the same bytes.
+        shelf.ring_bytes += len(event.stored.data)
+        while len(shelf.ring) > RING or shelf.ring_bytes > RING_BYTES:
+            lost = shelf.ring.popleft()
+            shelf.ring_bytes -= len(lost.stored.data)
+            shelf.first = lost.version
         for listener in tuple(shelf.listeners):
             listener(event)
 

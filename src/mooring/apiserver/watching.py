@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 
 from mooring.apiserver import list_options, refusals, selecting
 from mooring.apiserver.http import ApiRequest, ApiResponse
@@ -133,13 +133,36 @@ def watch(
     except Gone as gone:
         watcher.close()
         return _lost(str(gone), form)
-    stream = _events(cluster, request, form, watcher, first, bool(initial), seconds)
+    events = _events(cluster, request, form, watcher, first, bool(initial), seconds)
+    stream = _WatchStream(watcher, events)
     content = f"{form.content_type};stream=watch" if ";" in form.content_type else form.content_type
     return ApiResponse(200, content_type=content, stream=stream)
 
 
+class _WatchStream:
+    """The events of a watcher, which collects no more once the stream is closed.
+
+    A generator alone would not do: closing one that has not begun runs none of its code.
+    """
+
+    def __init__(self, watcher: Watcher, events: AsyncGenerator[bytes, None]) -> None:
+        self._watcher = watcher
+        self._events = events
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    def __anext__(self) -> Awaitable[bytes]:
+        return anext(self._events)
+
+    async def aclose(self) -> None:
+        """End the watch."""
+        self._watcher.close()
+        await self._events.aclose()
+
+
 def _lost(message: str, form: ObjectForm) -> ApiResponse:
-    async def one() -> AsyncIterator[bytes]:
+    async def one() -> AsyncGenerator[bytes, None]:
         yield encode({"type": "ERROR", "object": refusals.expired(message).status}) + b"\n"
 
     return ApiResponse(200, content_type=form.content_type, stream=one())
@@ -162,7 +185,7 @@ async def _events(
     first: list[Stored],
     announce: bool,
     seconds: float,
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes, None]:
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds
     bookmarks = request.flag("allowWatchBookmarks")

@@ -30,8 +30,9 @@ from mooring.config import LoadResult, to_v1, to_yaml
 from mooring.errors import ConfigError, MooringError
 from mooring.extenders.extenders import with_extenders
 from mooring.framework.plugin import Plugin
+from mooring.observe.file_rights import warn_of_changeable
 from mooring.observe.logs import Verbosity, configure, kv, log_error, verbose, vlog
-from mooring.registry import Registry, default_registry, load_plugin
+from mooring.registry import Registry, default_registry, load_plugin, plugin_files
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +99,7 @@ def _prepare(
 ) -> Command:
     for warning in options.warnings:
         log.warning(warning)
+    warn_of_changeable((*plugin_files(options.plugins), *filter(None, (options.config_file,))))
     more = [*plugins, *(load_plugin(reference) for reference in options.plugins)]
     registry = default_registry(more)
     # Plugins bring loggers of their own.

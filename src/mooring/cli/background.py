@@ -35,7 +35,8 @@ def start(command_line: Sequence[str], log: Path, *, reads: bool) -> int:
     ready, says = os.pipe()
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+        file = os.open(log, flags, 0o600)
     except OSError as error:
         raise ConfigError(error.strerror or str(error), file=str(log)) from None
     process = subprocess.Popen(

@@ -43,9 +43,12 @@ def _run_command(
     # Loaded when needed: a server and a client are nothing to the other commands.
     from mooring.app.command import run_command
     from mooring.app.run import run_scheduler
+    from mooring.observe.output import steady_output
     from mooring.serve.acceptor import raise_open_files_limit
 
     raise_open_files_limit()
-    return run_command(
-        flags, run_scheduler, plugins=plugins, program=program, current_only=current_only
-    )
+    # A plugin may print as much as it likes to a pipe that nobody reads.
+    with steady_output():
+        return run_command(
+            flags, run_scheduler, plugins=plugins, program=program, current_only=current_only
+        )

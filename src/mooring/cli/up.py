@@ -82,6 +82,12 @@ def _add_contents(parser: argparse._ArgumentGroup) -> None:
         help="group versions to serve beyond the default ones, such as "
         "scheduling.k8s.io/v1alpha2=true, separated by commas",
     )
+    parser.add_argument(
+        "--event-ttl",
+        default="1h",
+        metavar="DURATION",
+        help="how long an Event is kept after its last change (default: %(default)s)",
+    )
 
 
 def _add_scheduling(parser: argparse._ArgumentGroup) -> None:
@@ -153,9 +159,18 @@ def _run(args: argparse.Namespace) -> int:
         log = beside(args.kubeconfig, ".log")
         return background.start(args.command_line, log, reads="-" in args.filename)
     # Imported here and below: the other commands do without the half second that these take.
+    from mooring.observe.output import steady_output
+
+    with steady_output(beside(args.kubeconfig, ".log") if args.detach else None):
+        return _run_cluster(args)
+
+
+def _run_cluster(args: argparse.Namespace) -> int:
+    from mooring.observe.file_rights import warn_of_changeable
     from mooring.observe.logs import configure
 
     verbosity = configure(v=args.v)
+    warn_of_changeable(map(str, _watched(args)))
     settings = _settings(args)
     # Plugins bring loggers of their own.
     verbosity.apply()
@@ -186,6 +201,7 @@ def _settings(args: argparse.Namespace) -> LocalClusterSettings:
         kubeconfig=args.kubeconfig,
         data_dir=args.data_dir,
         enabled=_enabled(args.runtime_config),
+        event_ttl=_event_ttl(args.event_ttl),
     )
     objects = [
         found
@@ -202,6 +218,19 @@ def _settings(args: argparse.Namespace) -> LocalClusterSettings:
         images=ImageContents(map(parse_image, args.image)),
         source=load_kubeconfig(source) if source is not None else None,
     )
+
+
+def _event_ttl(text: str) -> float:
+    """Return the seconds of `--event-ttl`."""
+    from mooring.framework.duration import Duration
+
+    try:
+        seconds = Duration.parse(text).seconds
+    except ValueError as error:
+        raise ConfigError(f"--event-ttl: {error}") from None
+    if seconds <= 0:
+        raise ConfigError(f"--event-ttl: must be more than 0, got {text}")
+    return seconds
 
 
 def _enabled(text: str) -> tuple[str, ...]:
@@ -232,8 +261,9 @@ def _plan(args: argparse.Namespace) -> Plan:
 
 
 def _plugin_files(args: argparse.Namespace) -> list[Path]:
-    places = (reference.rpartition(":")[0] for reference in args.plugin)
-    return [Path(place) for place in places if place.endswith(".py")]
+    from mooring.registry import plugin_files
+
+    return [Path(file) for file in plugin_files(args.plugin)]
 
 
 def _watched(args: argparse.Namespace) -> list[Path]:

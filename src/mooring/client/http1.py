@@ -74,8 +74,7 @@ _NO_HEADERS = Headers({})
 
 def request_bytes(method: str, target: str, headers: bytes, body: bytes) -> bytes:
     """Put a request together; `headers` are whole lines."""
-    if not (target.isascii() and target.isprintable()) or " " in target:
-        raise ValueError(f"the target of a request must be percent-encoded, got {target!r}")
+    check_target(target)
     if body or method not in ("GET", "DELETE"):
         return b"%s %s HTTP/1.1\r\n%sContent-Length: %d\r\n\r\n%s" % (
             method.encode(),
@@ -85,6 +84,12 @@ def request_bytes(method: str, target: str, headers: bytes, body: bytes) -> byte
             body,
         )
     return b"%s %s HTTP/1.1\r\n%s\r\n" % (method.encode(), target.encode(), headers)
+
+
+def check_target(target: str) -> None:
+    """Raise ValueError if the target of a request cannot be sent as it is."""
+    if not (target.isascii() and target.isprintable()) or " " in target:
+        raise ValueError(f"the target of a request must be percent-encoded, got {target!r}")
 
 
 def header_lines(headers: list[tuple[str, str]]) -> bytes:

@@ -12,7 +12,7 @@ from typing import Any
 from mooring.api import CustomResource, TypedObject
 from mooring.binding.event_recorder import cut_note, event_name
 from mooring.client.resources import raw_resource
-from mooring.controllers.correlation import Correlation, Group
+from mooring.controllers.correlation import Correlation, Group, keep
 from mooring.controllers.times import timestamp
 from mooring.controllers.writer import Object, Writer
 from mooring.errors import ApiError
@@ -26,16 +26,15 @@ _EVENTS = raw_resource("events.v1")
 
 
 class ComponentEvents:
-    """Record core/v1 Events in the name of one component; the same again counts up.
+    """A recorder of core/v1 Events in the name of one component; the same again counts up.
 
     A flood of them is combined and then cut off, as client-go does it.
 
     Recording never waits and never fails: an Event that the server refuses is lost.
     """
 
-    def __init__(self, component: str, writer: Writer, clock: Clock, host: str = "") -> None:
+    def __init__(self, component: str, writer: Writer, clock: Clock) -> None:
         self._component = component
-        self._host = host
         self._writer = writer
         self._clock = clock
         self._last = 0
@@ -44,18 +43,25 @@ class ComponentEvents:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def record(
-        self, about: TypedObject | CustomResource, type: str, reason: str, message: str
+        self,
+        about: TypedObject | CustomResource,
+        type: str,
+        reason: str,
+        message: str,
+        *,
+        host: str = "",
     ) -> None:
-        """Record one: `type` is NORMAL or WARNING."""
+        """Record one: `type` is NORMAL or WARNING, `host` the node on which the component runs."""
         metadata = about.metadata
         namespace = metadata.namespace or "default"
         now = self._clock.now()
         when = timestamp(now)
         same, message = self._correlation.combine(metadata.uid, type, reason, message, now)
         allowed = self._correlation.allows(metadata.uid, type, now)
-        if same in self._known:
-            name, count = self._known[same]
-            self._known[same] = (name, count + 1)
+        known = self._known.pop(same, None)
+        if known is not None:
+            name, count = known
+            keep(self._known, same, (name, count + 1))
             if not allowed:
                 return
             patch: Object = {
@@ -69,10 +75,8 @@ class ComponentEvents:
             return
         self._last = max(int(now * 1e9), self._last + 1)
         name = event_name(metadata.name, self._last)
-        if len(self._known) >= 4096:
-            self._known.clear()
-        self._known[same] = (name, 1)
-        source = {"component": self._component} | ({"host": self._host} if self._host else {})
+        keep(self._known, same, (name, 1))
+        source = {"component": self._component} | ({"host": host} if host else {})
         event: Object = {
             "apiVersion": "v1",
             "kind": "Event",
@@ -93,7 +97,7 @@ class ComponentEvents:
             "lastTimestamp": when,
             "count": 1,
             "reportingComponent": self._component,
-            "reportingInstance": self._host,
+            "reportingInstance": host,
         }
         self._spawn(self._writer.create, _EVENTS, event)
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 #: So many different messages within the time, and further ones are combined.
 DIFFERENT_MESSAGES = 10
@@ -13,9 +14,11 @@ COMBINED = "(combined from similar events): "
 #: So many Events about one object, then one more every five minutes.
 BURST = 25
 REFILL_SECONDS = 300.0
-_KEPT = 4096
+#: Above this many objects or groups, those that are used least recently are forgotten.
+KEPT = 4096
 
 Group = tuple[str, ...]
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -31,7 +34,10 @@ class _Allowance:
 
 
 class Correlation:
-    """Decide what becomes of the Events of one component."""
+    """What becomes of the Events of one component: how each is combined, and whether it is sent.
+
+    Objects are told apart by their uids, so one instance serves many nodes.
+    """
 
     def __init__(self) -> None:
         self._similar: dict[Group, _Similar] = {}
@@ -42,10 +48,10 @@ class Correlation:
     ) -> tuple[Group, str]:
         """Return what an Event counts as, and the message it is to have."""
         group = (uid, type, reason)
-        similar = self._similar.get(group)
+        similar = self._similar.pop(group, None)
         if similar is None or now - similar.last > INTERVAL_SECONDS:
-            _make_room(self._similar)
-            similar = self._similar[group] = _Similar()
+            similar = _Similar()
+        keep(self._similar, group, similar)
         similar.messages.add(message)
         similar.last = now
         if len(similar.messages) < DIFFERENT_MESSAGES:
@@ -54,12 +60,10 @@ class Correlation:
         return group, COMBINED + message
 
     def allows(self, uid: str, type: str, now: float) -> bool:
-        """Tell whether one more Event about an object may be sent, and count it."""
+        """Return whether one more Event about an object may be sent, and count it."""
         group = (uid, type)
-        allowance = self._allowances.get(group)
-        if allowance is None:
-            _make_room(self._allowances)
-            allowance = self._allowances[group] = _Allowance(last=now)
+        allowance = self._allowances.pop(group, None) or _Allowance(last=now)
+        keep(self._allowances, group, allowance)
         passed = max(0.0, now - allowance.last)
         allowance.left = min(BURST, allowance.left + passed / REFILL_SECONDS)
         allowance.last = now
@@ -69,6 +73,8 @@ class Correlation:
         return True
 
 
-def _make_room(table: dict[Group, _Similar] | dict[Group, _Allowance]) -> None:
-    if len(table) >= _KEPT:
+def keep(table: dict[Group, T], group: Group, value: T) -> None:
+    """Put a value, which is not there, at the end of a table; the first goes if it is full."""
+    if len(table) >= KEPT:
         del table[next(iter(table))]
+    table[group] = value

@@ -81,6 +81,21 @@ def _make_extender(
         raise ConfigError(text) from None
 
 
+def longest_wait(configs: Sequence[ExtenderConfig]) -> float:
+    """Return how many seconds one scheduling cycle may wait for extenders until all time out.
+
+    Each is asked to filter twice at most, for the nominated node and for all nodes, and then to
+    prioritize or to preempt. An extender without a timeout adds nothing.
+    """
+    seconds = 0.0
+    for config in configs:
+        timeout = (config.http_timeout or EXTENDER_TIMEOUT).seconds
+        requests = 2 * bool(config.filter_verb)
+        requests += bool(config.prioritize_verb or config.preempt_verb)
+        seconds += max(0.0, timeout) * requests
+    return seconds
+
+
 def ignored_resources(configs: Sequence[ExtenderConfig]) -> tuple[str, ...]:
     """Return the resources that extenders manage and NodeResourcesFit leaves to them."""
     return tuple(

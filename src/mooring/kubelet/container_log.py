@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from pathlib import Path
 
 from mooring.api import parse_time
@@ -90,7 +90,7 @@ class ContainerLog:
         found = deque((line.partition(b" ")[2] for line in self._lines()), maxlen=lines)
         return b"\n".join(found)[-most:].decode(errors="replace")
 
-    async def read(self, options: PodLogOptions) -> AsyncIterator[bytes]:
+    async def read(self, options: PodLogOptions) -> AsyncGenerator[bytes, None]:
         """Yield the log as `kubectl logs` asks for it."""
         left = options.limit_bytes
         async for line in self._chosen(options):

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address
 
 from mooring.api import Node, Pod, parse_time
 from mooring.client.client import STRATEGIC
-from mooring.controllers.component_events import NORMAL, ComponentEvents
+from mooring.controllers.component_events import NORMAL
 from mooring.controllers.controlled_kinds import PODS
 from mooring.controllers.controller import Controller, ControllerContext
 from mooring.controllers.owners import controller_of
@@ -43,7 +43,6 @@ class PodRunner(Controller):
         self._address_of: dict[str, str] = {}
         self._next = 0
         self._pods.add_handler(Handler(on_add=self._note_address, on_delete=self._free_address))
-        self._told: dict[str, ComponentEvents] = {}
 
     def _bound(self, pod: Pod) -> Iterable[Key]:
         if pod.spec.node_name:
@@ -78,7 +77,7 @@ class PodRunner(Controller):
         return await self._go_on(pod)
 
     async def _run_really(self, real: RealPods, pod: Pod, node: Node) -> float | None:
-        tell = partial(self._events_of(pod.spec.node_name).record, pod)
+        tell = partial(self.events.record, pod, host=pod.spec.node_name)
         status, again = await real.sync(pod, self._addresses_of(pod, node), tell)
         if status is not None:
             await self._patch(pod, status)
@@ -91,23 +90,16 @@ class PodRunner(Controller):
         if len(self._pods) <= TELL_UP_TO:
             self._tell(pod)
 
-    def _events_of(self, node: str) -> ComponentEvents:
-        events = self._told.get(node)
-        if events is None:
-            events = ComponentEvents(self.name, self.writer, self.context.clock, host=node)
-            self._told[node] = events
-        return events
-
     def _tell(self, pod: Pod) -> None:
-        events = self._events_of(pod.spec.node_name)
+        tell = partial(self.events.record, pod, NORMAL, host=pod.spec.node_name)
         for container in (*pod.spec.init_containers, *pod.spec.containers):
             text = (
                 f'Container image "{container.image}" already present on machine '
                 "and can be accessed by the pod"
             )
-            events.record(pod, NORMAL, "Pulled", text)
-            events.record(pod, NORMAL, "Created", "Container created")
-            events.record(pod, NORMAL, "Started", "Container started")
+            tell("Pulled", text)
+            tell("Created", "Container created")
+            tell("Started", "Container started")
 
     async def _go_on(self, pod: Pod) -> float | None:
         owner = controller_of(pod)
@@ -141,7 +133,7 @@ class PodRunner(Controller):
         left = ends - (grace or 0) + commands.stop_seconds(pod, grace) - self.context.clock.now()
         if self.real is not None and self.real.runs(pod):
             left = ends - self.context.clock.now()
-            tell = partial(self._events_of(pod.spec.node_name).record, pod)
+            tell = partial(self.events.record, pod, host=pod.spec.node_name)
             if self.real.stop(pod, left, tell):
                 left = 0.0
             elif left <= 0:
@@ -195,5 +187,3 @@ class PodRunner(Controller):
         await super().close()
         if self.real is not None:
             await self.real.close()
-        for events in self._told.values():
-            await events.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from mooring.api import Pod
 from mooring.apiserver import refusals
+from mooring.apiserver.http import ByteStream
 from mooring.apiserver.subresources.pod_logs import PodLogOptions, no_previous
 from mooring.controllers.controlled_kinds import PODS
 from mooring.controllers.controller import ControllerContext
@@ -108,9 +109,7 @@ class RealPods:
             del self._pods[key]
             await real.close(0.0)
 
-    def log(
-        self, pod: Object, container: str, options: PodLogOptions
-    ) -> AsyncIterator[bytes] | None:
+    def log(self, pod: Object, container: str, options: PodLogOptions) -> ByteStream | None:
         """Return a container's log, None where it is simulated."""
         metadata, spec = pod["metadata"], pod["spec"]
         named = next((one for one in spec["containers"] if one["name"] == container), None)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Protocol
 
 from mooring.api import parse_time
 from mooring.apiserver import refusals
-from mooring.apiserver.http import ApiRequest, ApiResponse, text
+from mooring.apiserver.http import ApiRequest, ApiResponse, ByteStream, text
 from mooring.apiserver.request_paths import RequestInfo
 from mooring.apiserver.resource_table import Served
 from mooring.apiserver.server_state import Object, ServerState
@@ -34,9 +33,7 @@ class PodLogOptions:
 class LogSource(Protocol):
     """Know the logs of the containers that really run."""
 
-    def log(
-        self, pod: Object, container: str, options: PodLogOptions
-    ) -> AsyncIterator[bytes] | None:
+    def log(self, pod: Object, container: str, options: PodLogOptions) -> ByteStream | None:
         """Return a container's log as chunks, None where the container is simulated.
 
         Raise a refusal where it has written none yet.

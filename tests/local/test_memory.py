@@ -1,0 +1,104 @@
+"""A local cluster forgets pods that came and went: what it keeps is limited in number.
+
+The limits are lowered, so that a hundred pods reach them. Every kind of object is counted, so that
+a table that grows with the pods shows whoever owns it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from mooring.apiserver import expiry, resource_store
+from mooring.binding import broadcaster
+from mooring.controllers import correlation
+from mooring.framework import pod_info
+from mooring.plugins.pod_topology_spread import default_selector
+from tests.apiserver.api_server import PODS, pod
+from tests.local.clusters import Reader, running
+
+FEW = 20
+WAVE = 40
+#: How often to look again while something seems to have grown.
+PATIENCE = 20
+LIMITS = (
+    (resource_store, "RING"),
+    (resource_store, "RECENT"),
+    (expiry, "MOST"),
+    (correlation, "KEPT"),
+    (broadcaster, "MAX_KNOWN"),
+    (pod_info, "_MEMO_LIMIT"),
+    (default_selector, "_MEMO_LIMIT"),
+)
+
+
+@pytest.fixture
+def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name in LIMITS:
+        monkeypatch.setattr(module, name, FEW)
+
+
+async def come_and_go(cluster: Reader, first: int, count: int) -> None:
+    """Have pods created, run and deleted."""
+    for begin in range(first, first + count, WAVE):
+        names = [f"p{i}" for i in range(begin, begin + WAVE)]
+        for name in names:
+            await cluster.post(PODS, pod(name))
+        await cluster.until(
+            PODS, lambda pods: all(one["status"]["phase"] == "Running" for one in pods["items"])
+        )
+        for name in names:
+            await cluster.client.request("DELETE", f"{PODS}/{name}", b'{"gracePeriodSeconds":0}')
+        await cluster.until(PODS, lambda pods: not pods["items"])
+
+
+def count_objects(cluster: Reader) -> Counter[str]:
+    """Count containers, functions and Mooring's objects by type."""
+    cluster.cluster.server._expiry.expire()
+    gc.collect()
+    types = Counter(type(one) for one in gc.get_objects())
+    rooms = ("builtins", "collections", "mooring")
+    return Counter(
+        {
+            f"{found.__module__}.{found.__qualname__}": count
+            for found, count in types.items()
+            if str(found.__module__).partition(".")[0] in rooms
+        }
+    )
+
+
+async def settled(cluster: Reader) -> Counter[str]:
+    """Count once nothing has been written for a moment."""
+    kept, seen = cluster.cluster.server.cluster.store, -1
+    while seen != kept.version:
+        seen = kept.version
+        await asyncio.sleep(0.1)
+    return count_objects(cluster)
+
+
+async def test_pods_that_came_and_went_leave_nothing_that_grows(
+    tmp_path: Path, low_limits: None
+) -> None:
+    pods = 3 * WAVE
+    async with running(tmp_path, nodes=12) as cluster:
+        await come_and_go(cluster, 0, pods)
+        before = await settled(cluster)
+        await come_and_go(cluster, pods, 2 * pods)
+        # A single object for every second pod would be as many as `pods`. What is merely in
+        # progress passes; what is kept stays.
+        grown: dict[str, int] = {}
+        for _ in range(PATIENCE):
+            after = await settled(cluster)
+            grown = {name: count for name, count in (after - before).items() if count > pods}
+            if not grown:
+                break
+        kept = cluster.cluster.server.cluster.store
+    assert not grown
+    assert all(len(shelf.ring) <= FEW for shelf in kept._shelves.values())
+    assert kept.count("/events") <= FEW
+    # One table for all nodes: tables for each would grow with their number.
+    assert after["mooring.controllers.correlation._Similar"] <= 2 * FEW
