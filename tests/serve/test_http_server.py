@@ -31,10 +31,10 @@ Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 class Site:
     """A server of plain HTTP whose handler a test chooses; time passes by `tick`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, cancels: bool = True) -> None:
         self.answer: Answer = ok
         self.listener = socket.create_server(("127.0.0.1", 0))
-        self.server = HttpServer(self._handle, shutdown_seconds=0.1, handler_cancellation=True)
+        self.server = HttpServer(self._handle, shutdown_seconds=0.1, handler_cancellation=cancels)
         self.server._timer.cancel()
         self.server.start([self.listener], None)
         self.connections = self.server.connections
@@ -226,6 +226,36 @@ async def test_bodies_are_read_up_to_a_limit_and_a_time(
     async with asyncio.timeout(PATIENCE):
         line = await reader.readline()
     assert line.split()[1] == str(status).encode()
+
+
+@pytest.mark.parametrize("cancels", [True, False], ids=["cancelled", "not cancelled"])
+@pytest.mark.parametrize("what", ["body", "answer"])
+async def test_a_client_that_leaves_in_the_middle_is_no_failure(
+    what: str, cancels: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    site = Site(cancels=cancels)
+    ended = asyncio.Event()
+
+    async def sending(request: web.BaseRequest) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        while True:
+            await response.write(b"x" * 2**16)
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            return await (reading if what == "body" else sending)(request)
+        finally:
+            ended.set()
+
+    site.answer = answer
+    _, writer = await site.connect(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n012")
+    await site.in_stage(Stage.SERVING)
+    writer.transport.abort()
+    async with asyncio.timeout(PATIENCE):
+        await ended.wait()
+    await site.close()
+    assert not caplog.records
 
 
 async def test_stopping_closes_everything(site: Site) -> None:

@@ -177,6 +177,9 @@ async def read_body(request: web.BaseRequest, limit: int) -> bytes:
         raise BodyError(504, "request did not complete within the allotted timeout") from None
     except RequestPayloadError as error:
         raise BodyError(400, str(error)) from None
+    except ConnectionError:
+        # Nobody reads the answer.
+        raise BodyError(400, "the client has closed the connection") from None
     return b"".join(parts)
 
 
@@ -263,7 +266,10 @@ class _Requests(RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer what is no HTTP; that is the client's fault, and none of the log's business."""
+        """Answer what is no HTTP, without a line in the log: it is the client's fault."""
+        if isinstance(exc, ConnectionError):
+            # The client has gone in the middle of its answer: aiohttp ends the connection.
+            raise exc
         if not isinstance(exc, HttpProcessingError):
             return super().handle_error(request, status, exc, message)
         response = web.Response(status=400, text="400 Bad Request")

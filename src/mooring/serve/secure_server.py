@@ -190,6 +190,8 @@ async def _handle(request: web.BaseRequest, source: Gate | Endpoints) -> _ANSWER
     started = time.perf_counter()
     try:
         response = await source.answer(request)
+    except ConnectionError:
+        raise
     except Exception as error:
         log.exception("Cannot answer %s %s", request.method, request.path_qs, exc_info=error)
         response = text(f'Internal Server Error: "{_harmless(request.path_qs)}"\n', 500)
