@@ -30,6 +30,7 @@ from mooring.apiserver.schema import canonical
 from mooring.apiserver.schema.structural import decode_custom
 from mooring.apiserver.server_state import ServerState
 from mooring.apiserver.validation.warnings import custom_warnings, warnings
+from mooring.apiserver.warning_texts import cut
 
 Object = dict[str, Any]
 
@@ -95,7 +96,7 @@ class Write:
     def respond(self, obj: Object, code: int) -> ApiResponse:
         """Answer with the object."""
         response = rendering.respond(self.cluster, self.request, self.served, obj, code)
-        response.warnings = self.options.warnings
+        response.warnings = cut(self.options.warnings)
         return response
 
 
@@ -182,7 +183,7 @@ def _warned(write: Write) -> Iterator[None]:
     try:
         yield
     except refusals.Refusal as refusal:
-        refusal.warnings = write.options.warnings
+        refusal.warnings = cut(write.options.warnings)
         raise
 
 
