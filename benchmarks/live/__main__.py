@@ -13,6 +13,8 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.live.cluster import LiveCluster
+from benchmarks.live.hostile import run_hostile
+from benchmarks.live.hostile_pods import HOSTILE_PODS
 from benchmarks.live.schedulers import (
     MOORING,
     REFERENCE,
@@ -26,6 +28,7 @@ from tests.support.control_plane import ControlPlane
 from tests.support.real_parts import locate
 
 _LARGE = 5000
+_HOSTILE = "hostile-pods"
 #: Most memory that Mooring may use, in kube-scheduler's.
 _MEMORY = 1.5
 #: Seconds for one run.
@@ -47,21 +50,37 @@ class Run(msgspec.Struct, frozen=True):
 def main(argv: list[str] | None = None) -> int:
     """Run what is asked for; return 1 where something to be reached was not."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.live", description=__doc__)
-    parser.add_argument("workloads", nargs="*", help="default: all")
+    parser.add_argument("workloads", nargs="*", help=f"default: all but {_HOSTILE}")
     parser.add_argument("--nodes", type=int, action="append", help="default: 500 and 5000")
     parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument(
+        "--entries",
+        type=int,
+        action="append",
+        help=f"entries of the lists of {_HOSTILE} (default: 10, 300 and 3000)",
+    )
+    parser.add_argument(
+        "--kind",
+        action="append",
+        choices=tuple(HOSTILE_PODS),
+        help=f"the lists of {_HOSTILE} (default: all)",
+    )
     args = parser.parse_args(argv)
-    unknown = sorted(set(args.workloads) - set(WORKLOADS))
+    known = (*WORKLOADS, _HOSTILE)
+    unknown = sorted(set(args.workloads) - set(known))
     if unknown:
-        parser.error(f"no workload {', '.join(unknown)}; there are {', '.join(WORKLOADS)}")
+        parser.error(f"no workload {', '.join(unknown)}; there are {', '.join(known)}")
     chosen = args.workloads or list(WORKLOADS)
+    hostile = (args.kind or list(HOSTILE_PODS), args.entries or [10, 300, 3000])
     missed: list[str] = []
     for nodes in args.nodes or [500, _LARGE]:
         with tempfile.TemporaryDirectory(prefix="mooring-bench-") as folder:
             plane = ControlPlane(Path(folder), locate("ETCD"), locate("KUBE_APISERVER"))
             plane.start()
             try:
-                missed += asyncio.run(_cluster(plane, Path(folder), nodes, chosen, args.pairs))
+                missed += asyncio.run(
+                    _cluster(plane, Path(folder), nodes, chosen, args.pairs, hostile)
+                )
             finally:
                 plane.stop()
     for line in missed:
@@ -70,7 +89,12 @@ def main(argv: list[str] | None = None) -> int:
 
 
 async def _cluster(
-    plane: ControlPlane, folder: Path, nodes: int, chosen: list[str], pairs: int
+    plane: ControlPlane,
+    folder: Path,
+    nodes: int,
+    chosen: list[str],
+    pairs: int,
+    hostile: tuple[list[str], list[int]],
 ) -> list[str]:
     cluster = LiveCluster(plane.admin_kubeconfig)
     await cluster.start()
@@ -84,6 +108,9 @@ async def _cluster(
     missed: list[str] = []
     try:
         for name in chosen:
+            if name == _HOSTILE:
+                missed += await run_hostile(plane, cluster, folder, *hostile)
+                continue
             missed += await _workload(cluster, plane, folder, name, made, pairs)
     finally:
         await cluster.close()

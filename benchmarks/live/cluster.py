@@ -8,9 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from mooring.api import KubeObject, Pod
+import msgspec
+
+from mooring.api import KubeObject, Pod, find_kind
 from mooring.client.client import Client
 from mooring.client.kubeconfig import load_kubeconfig
+from mooring.client.resources import find_resource
 from mooring.client.transports import make_transport
 from mooring.errors import ApiError
 from mooring.informers.factory import InformerFactory
@@ -56,6 +59,13 @@ class LiveCluster:
                 await self._client.create(obj)
 
         await asyncio.gather(*(work() for _ in range(_AT_ONCE)))
+
+    async def create_document(self, document: dict[str, Any]) -> None:
+        """Create an object as it is written, with fields that no type here knows."""
+        known = find_kind(document["apiVersion"], document["kind"])
+        assert known is not None, f"{document['kind']} is not in the table of kinds"
+        path = find_resource(known.struct).path(document["metadata"].get("namespace", ""))
+        await self._client.request("POST", path, msgspec.json.encode(document), timeout=300.0)
 
     async def wait_bound(self, names: set[str], seconds: float) -> set[str]:
         """Wait until pods are on nodes; return those that are not in time."""

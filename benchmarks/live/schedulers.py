@@ -7,7 +7,7 @@ import compileall
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -50,6 +50,7 @@ class SchedulerProcess:
         folder: Path,
         kubeconfig: Path,
         settings: Mapping[str, Any] = MappingProxyType({}),
+        serving: Sequence[str] = ("--secure-port=0",),
     ) -> None:
         config = folder / f"{name}.yaml"
         config.write_text(
@@ -69,7 +70,7 @@ class SchedulerProcess:
         )
         self._log = (folder / f"{name}.log").open("ab")
         self._process = subprocess.Popen(
-            [*program, f"--config={config}", "--secure-port=0"],
+            [*program, f"--config={config}", *serving],
             stdout=self._log,
             stderr=self._log,
         )

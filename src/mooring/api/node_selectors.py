@@ -113,7 +113,7 @@ def _parse_expression(
     if problems:
         errors.extend(problems)
     else:
-        into.append(Requirement(expression.key, expression.operator, expression.values))
+        into.append(Requirement.trusted(expression.key, expression.operator, expression.values))
 
 
 def _parse_field(

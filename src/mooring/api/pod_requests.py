@@ -149,10 +149,11 @@ def _aggregate(pod: Pod, amounts: Callable[[Container, bool], _Nanos]) -> _Nanos
             if container.is_sidecar:
                 _add(total, own)
                 _add(sidecars, own)
-                _raise_to(peak, sidecars)
+                own = {name: sidecars[name] for name in own}
             else:
-                _add(own, sidecars)
-                _raise_to(peak, own)
+                own = {name: amount + sidecars.get(name, 0) for name, amount in own.items()}
+            # What other sidecars hold of other resources is in the peak since they were added.
+            _raise_to(peak, own)
         _raise_to(total, peak)
     return total
 

@@ -48,10 +48,91 @@ def _decimal(text: str) -> int | None:
     return parse_int64(text) if _DECIMAL.fullmatch(text) else None
 
 
+#: More tolerations than this are looked up by key; fewer are cheaper to ask one by one.
+_FEW = 16
+
+
+class Tolerations:
+    """The tolerations of one pod, to be asked about many taints."""
+
+    __slots__ = ("_comparison_operators", "_index", "_tolerations")
+
+    def __init__(self, tolerations: Iterable[Toleration], comparison_operators: bool) -> None:
+        self._tolerations = tuple(tolerations)
+        self._comparison_operators = comparison_operators
+        #: By (key, effect); None where the tolerations are few, or before the first question.
+        self._index: dict[tuple[str, str], _Answers] | None = None
+
+    def tolerate(self, taint: Taint) -> bool:
+        """Return whether any of the tolerations answers a taint."""
+        tolerations, comparison = self._tolerations, self._comparison_operators
+        if len(tolerations) <= _FEW:
+            return any(tolerates(toleration, taint, comparison) for toleration in tolerations)
+        if self._index is None:
+            self._index = _index(tolerations)
+        for key in (taint.key, ""):
+            for effect in (taint.effect, ""):
+                answers = self._index.get((key, effect))
+                if answers is not None and answers.tolerate(taint, comparison):
+                    return True
+        return False
+
+    def find_untolerated(
+        self, taints: Iterable[Taint], effects: Iterable[str] = SCHEDULING_EFFECTS
+    ) -> Taint | None:
+        """Return the first taint with one of these effects that no toleration answers."""
+        for taint in taints:
+            if taint.effect in effects and not self.tolerate(taint):
+                return taint
+        return None
+
+
+class _Answers:
+    """What tolerations of one key and effect answer."""
+
+    __slots__ = ("above", "any", "below", "values")
+
+    def __init__(self) -> None:
+        #: Whether one of them answers every value.
+        self.any = False
+        self.values: set[str] = set()
+        #: Values below the one and above the other are answered, where the gate allows it.
+        self.below: int | None = None
+        self.above: int | None = None
+
+    def add(self, toleration: Toleration) -> None:
+        operator, value = toleration.operator, toleration.value
+        if operator in ("", "Equal"):
+            self.values.add(value)
+        elif operator == "Exists":
+            self.any = True
+        elif operator in ("Lt", "Gt") and (bound := _decimal(value)) is not None:
+            if operator == "Lt":
+                self.below = bound if self.below is None else max(bound, self.below)
+            else:
+                self.above = bound if self.above is None else min(bound, self.above)
+
+    def tolerate(self, taint: Taint, comparison_operators: bool) -> bool:
+        if self.any or taint.value in self.values:
+            return True
+        if not comparison_operators or (found := _decimal(taint.value)) is None:
+            return False
+        return (self.below is not None and found < self.below) or (
+            self.above is not None and found > self.above
+        )
+
+
+def _index(tolerations: Iterable[Toleration]) -> dict[tuple[str, str], _Answers]:
+    index: dict[tuple[str, str], _Answers] = {}
+    for toleration in tolerations:
+        index.setdefault((toleration.key, toleration.effect), _Answers()).add(toleration)
+    return index
+
+
 def tolerated(
     tolerations: Iterable[Toleration], taint: Taint, comparison_operators: bool = False
 ) -> bool:
-    """Tell whether any of the tolerations answers a taint."""
+    """Return whether any of the tolerations answers a taint."""
     return any(tolerates(toleration, taint, comparison_operators) for toleration in tolerations)
 
 
@@ -62,8 +143,4 @@ def find_untolerated(
     comparison_operators: bool = False,
 ) -> Taint | None:
     """Return the first taint with one of these effects that no toleration answers."""
-    tolerations = tuple(tolerations)
-    for taint in taints:
-        if taint.effect in effects and not tolerated(tolerations, taint, comparison_operators):
-            return taint
-    return None
+    return Tolerations(tolerations, comparison_operators).find_untolerated(taints, effects)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 import msgspec
 
@@ -38,6 +38,18 @@ def requested_nanos(claim: PersistentVolumeClaim) -> int:
 def capacity_nanos(volume: PersistentVolume) -> int:
     """Return the size of a volume, in billionths."""
     return parse_nanos(volume.spec.capacity.get(STORAGE, 0))
+
+
+def claim_shape(claim: PersistentVolumeClaim) -> Hashable:
+    """Return what decides, beside its name and class, which volumes suit a claim."""
+    spec = claim.spec
+    return (
+        requested_nanos(claim),
+        spec.volume_mode,
+        spec.volume_attributes_class_name,
+        None if spec.selector is None else msgspec.json.encode(spec.selector),
+        tuple(spec.access_modes),
+    )
 
 
 def find_candidates(

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from mooring.apiserver import refusals
 from mooring.apiserver.server_state import ServerState
+from mooring.apiserver.validation.field_problems import repeated
 from mooring.apiserver.validation.formats import VALID_IP, ip_problems
 
 Object = dict[str, Any]
@@ -143,12 +144,13 @@ def _families(service: Object, before: Object) -> None:
 def _family_problems(spec: Object, families: list[str], policy: str) -> list[Problem]:
     # kube-apiserver: pkg/apis/core/validation/validation.go, ValidateServiceClusterIPsRelatedFields
     problems: list[Problem] = []
+    again = set(repeated(families))
     for i, family in enumerate(families):
         where = f"spec.ipFamilies[{i}]"
         if family not in _FAMILIES:
             text = f'Unsupported value: "{family}": supported values: "IPv4", "IPv6"'
             problems.append(("FieldValueNotSupported", where, text))
-        if family in families[:i]:
+        if i in again:
             problems.append(("FieldValueDuplicate", where, f'Duplicate value: "{family}"'))
     if policy not in _POLICIES:
         listed = ", ".join(f'"{one}"' for one in _POLICIES)

@@ -28,6 +28,7 @@ from mooring.apiserver.schema import canonical
 from mooring.apiserver.schema.structural import decode_custom
 from mooring.apiserver.server_state import ServerState
 from mooring.apiserver.validation.warnings import custom_warnings, warnings
+from mooring.apiserver.warning_texts import cut
 from mooring.apiserver.write import Write
 
 Object = dict[str, Any]
@@ -126,7 +127,7 @@ def _warned(write: Write) -> Iterator[None]:
     try:
         yield
     except refusals.Refusal as refusal:
-        refusal.warnings = write.options.warnings
+        refusal.warnings = cut(write.options.warnings)
         raise
 
 
@@ -394,5 +395,5 @@ def _warn(write: Write, obj: Object, old: Object | None = None) -> None:
 def _respond(write: Write, obj: Object, code: int) -> ApiResponse:
     """Answer with the object."""
     response = rendering.respond(write.cluster, write.request, write.served, obj, code)
-    response.warnings = write.options.warnings
+    response.warnings = cut(write.options.warnings)
     return response

@@ -53,9 +53,14 @@ class PodIndex:
             return ()
         best: list[_Pods] = [everything]
         fewest = len(everything)
+        looked = 0
         for requirement in selector.requirements:
             if requirement.operator != IN:
                 continue
+            looked += len(requirement.values)
+            if looked > fewest:
+                # Asking these few pods costs no more than looking further.
+                break
             groups = [
                 group
                 for value in requirement.values

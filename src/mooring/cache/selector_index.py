@@ -16,6 +16,9 @@ from mooring.api.labels import IN, Selector
 
 E = TypeVar("E")
 
+#: More namespaces than this are not told apart where a label value is demanded.
+_MANY = 16
+
 #: (namespace, label key, label value); namespace None stands for every namespace, key "" for any
 #: label.
 _Key = tuple[str | None, str, str]
@@ -67,15 +70,17 @@ class SelectorIndex(Generic[E]):
         if selector.nothing:
             return ()
         spaces: tuple[str | None, ...] = (None,) if namespaces is None else tuple(namespaces)
-        best: tuple[_Key, ...] = tuple((space, "", "") for space in spaces)
-        fewest = -1
+        # Many namespaces times many values would be too many keys: the pair alone narrows enough.
+        narrow: tuple[str | None, ...] = spaces if len(spaces) <= _MANY else (None,)
+        best: tuple[_Key, ...] | None = None
+        fewest = 0
         for requirement in selector.requirements:
             if requirement.operator != IN:
                 continue
             keys = tuple(
-                (space, requirement.key, value) for space in spaces for value in requirement.values
+                (space, requirement.key, value) for space in narrow for value in requirement.values
             )
             filed = sum(len(self._buckets.get(key, ())) for key in keys)
-            if fewest < 0 or filed < fewest:
+            if best is None or filed < fewest:
                 best, fewest = keys, filed
-        return best
+        return tuple((space, "", "") for space in spaces) if best is None else best

@@ -19,7 +19,7 @@ import msgspec
 
 from mooring.config.positions import field_path
 from mooring.framework.duration import Duration
-from mooring.framework.fields import FieldError, show
+from mooring.framework.fields import FieldError, show, struct_fields
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -90,7 +90,7 @@ class Decoder:
             data = {}
         if not isinstance(data, dict):
             return self._expected(path, "a mapping", data)
-        fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+        fields = {field.encode_name: field for field in struct_fields(kind)}
         values: dict[str, Any] = {}
         for key, item in data.items():
             if key in ignore:

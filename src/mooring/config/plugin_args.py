@@ -11,7 +11,7 @@ import msgspec
 from mooring.config.decode import Decoder, describe
 from mooring.config.defaults import API_VERSION
 from mooring.config.types import KubeSchedulerConfiguration, PluginConfig
-from mooring.framework.fields import FieldError
+from mooring.framework.fields import FieldError, struct_fields
 from mooring.framework.plugin_errors import error_message, raise_if_external
 from mooring.plugins.args import ARGS_OF_PLUGIN, InTreeArgs
 from mooring.registry import Registry
@@ -60,7 +60,7 @@ def build_args(
     kind: type[msgspec.Struct], data: dict[str, Any], where: str, decoder: Decoder
 ) -> msgspec.Struct | None:
     """Build a plugin's arguments and run their own `check`; problems go to `decoder`."""
-    own = {field.encode_name for field in msgspec.structs.fields(kind)}
+    own = {field.encode_name for field in struct_fields(kind)}
     args = None
     try:
         args = decoder.struct(data, kind, where, ignore=_TYPE_META - own)

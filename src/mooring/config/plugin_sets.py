@@ -106,7 +106,7 @@ def _explicit(
     points_of: Mapping[str, frozenset[Point]],
     errors: list[FieldError],
 ) -> list[str]:
-    names: list[str] = []
+    names: dict[str, None] = {}
     kind = f"{point.label}Plugin"
     for plugin in plugin_set.enabled:
         place = f"{point.key}/{plugin.name}"
@@ -119,8 +119,8 @@ def _explicit(
             text = f'plugin "{plugin.name}" already registered as "{kind}"'
             errors.append(FieldError(place, text))
         else:
-            names.append(plugin.name)
-    return names
+            names[plugin.name] = None
+    return list(names)
 
 
 def _expand(
@@ -133,7 +133,8 @@ def _expand(
     disabled = {plugin.name for plugin in plugins.at(point.key).disabled}
     if _ALL in disabled:
         return here
-    multi: list[str] = []
+    explicit = frozenset(here)
+    multi: dict[str, None] = {}
     overridden = set()
     for plugin in plugins.multi_point.enabled:
         name = plugin.name
@@ -141,13 +142,13 @@ def _expand(
             errors.append(FieldError(f"multiPoint/{name}", f'Plugin "{name}" does not exist'))
         elif point not in points_of[name] or name in disabled:
             continue
-        elif name in here:
+        elif name in explicit:
             overridden.add(name)
         elif name in multi:
             text = f'plugin "{name}" already registered as "{point.label}Plugin"'
             errors.append(FieldError(f"multiPoint/{name}", text))
         else:
-            multi.append(name)
+            multi[name] = None
     return [
         *(name for name in here if name in overridden),
         *multi,

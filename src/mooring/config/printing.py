@@ -27,6 +27,7 @@ from mooring.config.types import (
     ProfileConfig,
 )
 from mooring.framework.duration import Duration
+from mooring.framework.fields import struct_fields
 from mooring.plugins.args import DynamicResourcesArgs, InTreeArgs
 
 _TEXT = "tag:yaml.org,2002:str"
@@ -135,7 +136,7 @@ def _extender(extender: Extender) -> dict[str, Any]:
 
 def _struct(value: msgspec.Struct, *, keep_empty: bool = False) -> dict[str, Any]:
     data = {}
-    for field in msgspec.structs.fields(value):
+    for field in struct_fields(type(value)):
         item = getattr(value, field.name)
         if keep_empty or not (item is None or item == () or item in ("", b"")):
             data[field.encode_name] = _value(item)

@@ -68,10 +68,9 @@ def resolve_profiles(
         given = written.profiles[index].plugins if index < len(written.profiles) else None
         problems.add(_unusable(path, given or Plugins(), profile, points_of))
         plan, errors = expand_profile(profile, points_of)
-        problems.add(
-            FieldError(_place(path, given or Plugins(), error.path), error.message)
-            for error in errors
-        )
+        if errors:
+            places = _Places(path, given or Plugins())
+            problems.add(FieldError(places.of(error.path), error.message) for error in errors)
         _warn_about_args(path, profile, points_of, problems)
         profiles.append(_resolved(path, profile, plan, registry, problems))
     problems.add(_different_queue_sort(profiles))
@@ -106,14 +105,22 @@ def _unusable(
     return errors
 
 
-def _place(path: str, given: Plugins, place: str) -> str:
-    """Return where the file names the plugin of an error, else the path of the set."""
-    key, _, name = place.partition("/")
-    plugin_set = given.at(key)
-    for index in reversed(range(len(plugin_set.enabled))):
-        if name and plugin_set.enabled[index].name == name:
-            return f"{path}.plugins.{key}.enabled[{index}].name"
-    return f"{path}.plugins.{key}"
+class _Places:
+    """Where a profile of the file names which plugin."""
+
+    def __init__(self, path: str, given: Plugins) -> None:
+        self._path = path
+        self._indexes = {
+            key: {plugin.name: index for index, plugin in enumerate(plugin_set.enabled)}
+            for key, plugin_set in given.sets()
+        }
+
+    def of(self, place: str) -> str:
+        """Return where the file names the plugin of an error, else the path of the set."""
+        key, _, name = place.partition("/")
+        index = self._indexes[key].get(name) if name else None
+        where = f"{self._path}.plugins.{key}"
+        return where if index is None else f"{where}.enabled[{index}].name"
 
 
 def _warn_about_args(

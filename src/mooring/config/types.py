@@ -12,6 +12,7 @@ import msgspec
 from mooring.config import defaults
 from mooring.config.decode import INT32, INT64
 from mooring.framework.duration import Duration
+from mooring.framework.fields import struct_fields
 
 
 class _Type(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -75,7 +76,7 @@ class Plugins(_Type, frozen=True, kw_only=True):
 
     def sets(self) -> Iterator[tuple[str, PluginSet]]:
         """Yield every (key of the file, set)."""
-        for field in msgspec.structs.fields(self):
+        for field in struct_fields(type(self)):
             yield field.encode_name, getattr(self, field.name)
 
     def at(self, key: str) -> PluginSet:

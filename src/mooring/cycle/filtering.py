@@ -199,26 +199,37 @@ def _distinct(hits: Hits) -> tuple[Mask, list[tuple[Status, Rows]]]:
     if not overlap:
         return refused, [(status, np.flatnonzero(mask)) for status, mask in hits]
     codes = np.full(len(refused), -1, dtype=np.int64)
-    statuses: list[Status] = []
+    #: By code: the status that was added last, and the code of those before it.
+    chains: list[tuple[Status, int]] = []
     for status, mask in hits:
         rows = np.flatnonzero(mask)
         before = codes[rows]
         for code in np.unique(before).tolist():
-            codes[rows[before == code]] = len(statuses)
-            statuses.append(status if code < 0 else _merge(statuses[code], status))
+            codes[rows[before == code]] = len(chains)
+            chains.append((status, code))
     return refused, [
-        (status, rows)
-        for code, status in enumerate(statuses)
-        if len(rows := np.flatnonzero(codes == code))
+        (_merge(chains, code), np.flatnonzero(codes == code))
+        for code in np.unique(codes[refused]).tolist()
     ]
 
 
-def _merge(first: Status, second: Status) -> Status:
-    if first.is_error or second.is_error:
-        return first if first.is_error else second
+def _merge(chains: Sequence[tuple[Status, int]], code: int) -> Status:
+    """Return the statuses of a chain as one: the first error, or all reasons in their order."""
+    found: list[Status] = []
+    while code >= 0:
+        status, code = chains[code]
+        found.append(status)
+    found.reverse()
+    first = found[0]
+    if len(found) == 1:
+        return first
+    error = next((status for status in found if status.is_error), None)
+    if error is not None:
+        return error
     unresolvable = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
-    code = unresolvable if unresolvable in (first.code, second.code) else first.code
-    return Status(code, first.reasons + second.reasons, plugin=first.plugin)
+    worst = unresolvable if any(status.code is unresolvable for status in found) else first.code
+    reasons = tuple(reason for status in found for reason in status.reasons)
+    return Status(worst, reasons, plugin=first.plugin)
 
 
 def filter_one(

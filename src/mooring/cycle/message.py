@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from mooring.framework.decision import NodeStatuses
 
 NO_NODES_AVAILABLE = "no nodes available to schedule pods"
@@ -31,7 +33,7 @@ def fit_error(
 
 def refused_on_node(reasons: tuple[str, ...]) -> str:
     """Say why the chosen node was lost again, at Reserve or Permit."""
-    counted = sorted(f"{reasons.count(reason)} {reason}" for reason in set(reasons))
+    counted = sorted(f"{count} {reason}" for reason, count in Counter(reasons).items())
     message = "0/1 nodes are available:"
     return f"{message} {', '.join(counted)}." if counted else message
 

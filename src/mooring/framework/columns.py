@@ -14,7 +14,7 @@ snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
@@ -36,6 +36,9 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
 
 _INITIAL_CAPACITY = 64
+#: Above this many label keys, those that no node has any more are dropped.
+_LABEL_KEYS = 4096
+_NO_PORTS: frozenset[HostPort] = frozenset()
 #: Answers remembered per column; the oldest half goes when the limit is reached.
 _ANSWER_LIMIT = 512
 
@@ -58,8 +61,8 @@ class ValueColumn(Generic[V]):
     Answers to questions about values are remembered until a row changes.
     """
 
-    def __init__(self, capacity: int) -> None:
-        self._codes: Codes = np.zeros(capacity, dtype=np.int32)
+    def __init__(self, capacity: int, codes: Codes | None = None) -> None:
+        self._codes: Codes = np.zeros(capacity, dtype=np.int32) if codes is None else codes
         #: Distinct values by code; the first stands for "no value".
         self.values: list[V | None] = [None]
         self._index: dict[V, int] = {}
@@ -171,6 +174,10 @@ class Columns:
         #: The generation that the kinds are up to date with.
         self._kinds_at = -1
         self._capacity = _INITIAL_CAPACITY
+        #: What pods ask for of resources that no node has offered: by resource, the amounts by node
+        #: name. Pods can name any resource, and a column of each would be too much memory.
+        self._odd: dict[str, dict[str, int]] = {}
+        self._odd_of: dict[str, tuple[str, ...]] = {}
         self._allocatable: dict[str, Ints] = {}
         self._requested: dict[str, Ints] = {}
         self._free: dict[str, Ints] = {}
@@ -185,6 +192,11 @@ class Columns:
         self.taints: ValueColumn[tuple[Taint, ...]] = ValueColumn(self._capacity)
         self.declared_features: ValueColumn[frozenset[str]] = ValueColumn(self._capacity)
         self._labels: dict[str, ValueColumn[str]] = {}
+        #: Every label key that a node has, and some that none has any more.
+        self._label_keys: set[str] = set()
+        self._label_keys_limit = _LABEL_KEYS
+        #: The codes of labels that no node has.
+        self._no_codes: Codes = np.zeros(self._capacity, dtype=np.int32)
         for resource in ("cpu", "memory", "ephemeral-storage", "pods"):
             self._add_resource(resource)
         #: Nodes that use a host port: by (protocol, port), the addresses by node name.
@@ -199,6 +211,10 @@ class Columns:
         self._requested[resource] = self._zeros()
         self._free[resource] = self._zeros()
         self._floats[resource, False] = np.zeros(self._capacity)
+        for name, amount in self._odd.pop(resource, {}).items():
+            row = self.rows[name]
+            self._requested[resource][row] = self._floats[resource, False][row] = amount
+            self._free[resource][row] = -amount
 
     # Reading. Slices are views: they follow later writes, so a caller never keeps one past its
     # cycle.
@@ -211,12 +227,12 @@ class Columns:
     def requested(self, resource: str) -> Ints:
         """Return what the pods of each node ask for."""
         column = self._requested.get(resource)
-        return self._no_resource() if column is None else _read_only(column[: self.size])
+        return self._odd_requests(resource) if column is None else _read_only(column[: self.size])
 
     def free(self, resource: str) -> Ints:
         """Return allocatable less requested."""
         column = self._free.get(resource)
-        return self._no_resource() if column is None else _read_only(column[: self.size])
+        return -self._odd_requests(resource) if column is None else _read_only(column[: self.size])
 
     def non_zero_requested(self, resource: str) -> Ints:
         """Return `requested` with defaults for containers that ask for no cpu or memory."""
@@ -225,7 +241,9 @@ class Columns:
     def floats(self, resource: str, non_zero: bool) -> Floats:
         """Return `requested` or `non_zero_requested` as floats."""
         column = self._floats.get((resource, non_zero))
-        return np.zeros(self.size) if column is None else _read_only(column[: self.size])
+        if column is None:
+            return self._odd_requests(resource).astype(np.float64)
+        return _read_only(column[: self.size])
 
     @property
     def pod_count(self) -> Ints:
@@ -245,11 +263,22 @@ class Columns:
     def _no_resource(self) -> Ints:
         return np.zeros(self.size, dtype=np.int64)
 
+    def _odd_requests(self, resource: str) -> Ints:
+        amounts = self._no_resource()
+        for name, amount in self._odd.get(resource, {}).items():
+            amounts[self.rows[name]] = amount
+        return amounts
+
     def label(self, key: str) -> ValueColumn[str]:
         """Return the column of a label key; it is made when first asked for, then kept up to
         date."""
         column = self._labels.get(key)
         if column is None:
+            if key not in self._label_keys:
+                # Pods can name any label: one that no node has is not kept.
+                column = ValueColumn(self._capacity, self._no_codes)
+                column.set_size(self.size)
+                return column
             column = self._labels[key] = ValueColumn(self._capacity)
             column.set_size(self.size)
             for row, info in enumerate(self.infos):
@@ -323,6 +352,7 @@ class Columns:
         itself)."""
         last = self.size - 1
         self._forget_ports(self.names[row])
+        self._forget_odd(self.names[row])
         del self.rows[self.names[row]]
         self.infos[row].row = -1
         if row != last:
@@ -358,26 +388,33 @@ class Columns:
         labels = info.node.metadata.labels
         for key, values in self._labels.items():
             values.write(row, labels.get(key))
+        self._label_keys.update(labels)
+        if len(self._label_keys) > self._label_keys_limit:
+            self._forget_labels()
+
+    def _forget_labels(self) -> None:
+        """Drop the labels that no node has any more."""
+        self._label_keys = {key for info in self.infos for key in info.node.metadata.labels}
+        self._label_keys_limit = max(_LABEL_KEYS, 2 * len(self._label_keys))
+        self._labels = {key: self._labels[key] for key in self._labels.keys() & self._label_keys}
 
     def write_pods(self, row: int) -> None:
         """Rewrite what comes from all pods of a row."""
         info = self.infos[row]
         self.touch(row)
-        for resource in info.requested:
-            if resource not in self._requested:
-                self._add_resource(resource)
+        self._forget_odd(info.name)
+        odd = tuple(info.requested.keys() - self._requested.keys())
+        if odd:
+            self._odd_of[info.name] = odd
+            for resource in odd:
+                self._odd.setdefault(resource, {})[info.name] = info.requested[resource]
         for resource, column in self._requested.items():
             amount = info.requested.get(resource, 0)
             column[row] = amount
             self._floats[resource, False][row] = amount
             self._free[resource][row] = self._allocatable[resource][row] - amount
         self._write_sums(row, info)
-        self._forget_ports(info.name)
-        if info.used_ports:
-            self._ports_of[info.name] = frozenset(info.used_ports)
-            for address, protocol, port in info.used_ports:
-                by_node = self.ports.setdefault((protocol, port), {})
-                by_node.setdefault(info.name, set()).add(address)
+        self._write_ports(info)
 
     def write_pod_change(self, row: int, resources: dict[str, int], ports: bool) -> None:
         """Rewrite what one pod's coming or going changed: its resources, and ports where it has
@@ -388,7 +425,7 @@ class Columns:
         info = self.infos[row]
         self.touch(row)
         for resource in resources:
-            amount = info.requested[resource]
+            amount = info.requested.get(resource, 0)
             self._requested[resource][row] = amount
             self._floats[resource, False][row] = amount
             self._free[resource][row] = self._allocatable[resource][row] - amount
@@ -400,12 +437,39 @@ class Columns:
             self._floats[resource, True][row] = amount
         self._pod_count[row] = len(info.pods)
 
+    def _write_ports(self, info: NodeInfo) -> None:
+        name, used = info.name, info.used_ports
+        before = self._ports_of.get(name, _NO_PORTS)
+        if used == before:
+            return
+        self._release_ports(name, before - used)
+        for address, protocol, port in used - before:
+            by_node = self.ports.setdefault((protocol, port), {})
+            by_node.setdefault(name, set()).add(address)
+        if used:
+            self._ports_of[name] = frozenset(used)
+        else:
+            del self._ports_of[name]
+
     def _forget_ports(self, name: str) -> None:
-        for _, protocol, port in self._ports_of.pop(name, ()):
-            by_node = self.ports.get((protocol, port), {})
-            by_node.pop(name, None)
-            if not by_node:
-                self.ports.pop((protocol, port), None)
+        self._release_ports(name, self._ports_of.pop(name, _NO_PORTS))
+
+    def _release_ports(self, name: str, ports: Iterable[HostPort]) -> None:
+        for address, protocol, port in ports:
+            by_node = self.ports[protocol, port]
+            by_node[name].remove(address)
+            if not by_node[name]:
+                del by_node[name]
+                if not by_node:
+                    del self.ports[protocol, port]
+
+    def _forget_odd(self, name: str) -> None:
+        for resource in self._odd_of.pop(name, ()):
+            amounts = self._odd.get(resource)
+            if amounts is not None:
+                amounts.pop(name, None)
+                if not amounts:
+                    del self._odd[resource]
 
     def touch(self, row: int) -> None:
         """Note that something about a row has changed."""
@@ -439,6 +503,7 @@ class Columns:
         self._pod_count = cast(Ints, grown(self._pod_count, capacity))
         self._changed_at = cast(Ints, grown(self._changed_at, capacity))
         self._unschedulable = cast(Mask, grown(self._unschedulable, capacity))
+        self._no_codes = np.zeros(capacity, dtype=np.int32)
         self.taints.resize(capacity)
         self.declared_features.resize(capacity)
         for values in self._labels.values():

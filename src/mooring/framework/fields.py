@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -46,6 +47,12 @@ class FieldError(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message
+
+
+@lru_cache(maxsize=1024)
+def struct_fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """Return the fields of a Struct; msgspec evaluates all annotations each time it is asked."""
+    return msgspec.structs.fields(kind)
 
 
 def child(path: str, *names: str) -> str:

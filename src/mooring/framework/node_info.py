@@ -37,6 +37,7 @@ class NodeInfo:
     """
 
     __slots__ = (
+        "_used_numbers",
         "allocatable",
         "node",
         "non_zero_requested",
@@ -58,6 +59,8 @@ class NodeInfo:
         #: Pods by uid, in the order they came.
         self.pods: dict[str, PodInfo] = {}
         self.used_ports: set[HostPort] = set()
+        #: (protocol, port) of the used ports; None until asked for after a change.
+        self._used_numbers: set[tuple[str, int]] | None = None
         #: Number of pods that use a claim, by "namespace/name".
         self.pvc_refs: dict[str, int] = {}
         for pod in pods:
@@ -104,11 +107,13 @@ class NodeInfo:
         self.pods[pod.uid] = pod
         requested = self.requested
         for name, amount in pod.requests.items():
-            requested[name] = requested.get(name, 0) + amount
+            if amount:
+                requested[name] = requested.get(name, 0) + amount
         self.non_zero_requested["cpu"] += pod.non_zero_cpu
         self.non_zero_requested["memory"] += pod.non_zero_memory
         if pod.host_ports:
             self.used_ports.update(pod.host_ports)
+            self._used_numbers = None
         for claim in pod.claim_keys:
             self.pvc_refs[claim] = self.pvc_refs.get(claim, 0) + 1
 
@@ -117,11 +122,18 @@ class NodeInfo:
         pod = self.pods.pop(uid)
         requested = self.requested
         for name, amount in pod.requests.items():
-            requested[name] -= amount
+            if amount:
+                left = requested[name] - amount
+                if left:
+                    requested[name] = left
+                else:
+                    # Names that pods make up must not stay after them.
+                    del requested[name]
         self.non_zero_requested["cpu"] -= pod.non_zero_cpu
         self.non_zero_requested["memory"] -= pod.non_zero_memory
         if pod.host_ports:
             self.used_ports.difference_update(pod.host_ports)
+            self._used_numbers = None
         for claim in pod.claim_keys:
             left = self.pvc_refs[claim] - 1
             if left:
@@ -137,6 +149,7 @@ class NodeInfo:
         dry run; the cache, whose answers must not depend on history, sets that right.
         """
         self.used_ports = {port for pod in self.pods.values() for port in pod.host_ports}
+        self._used_numbers = None
 
     def clone(self) -> NodeInfo:
         """Copy the node with its pods, so that pods can be added and removed on trial."""
@@ -148,6 +161,7 @@ class NodeInfo:
         other.non_zero_requested = self.non_zero_requested.copy()
         other.pods = self.pods.copy()
         other.used_ports = self.used_ports.copy()
+        other._used_numbers = self._used_numbers
         other.pvc_refs = self.pvc_refs.copy()
         return other
 
@@ -157,7 +171,9 @@ class NodeInfo:
             return False
         address, protocol, number = port
         if address == ANY_ADDRESS:
-            return any(used[1:] == (protocol, number) for used in self.used_ports)
+            if self._used_numbers is None:
+                self._used_numbers = {used[1:] for used in self.used_ports}
+            return (protocol, number) in self._used_numbers
         return port in self.used_ports or (ANY_ADDRESS, protocol, number) in self.used_ports
 
     def __repr__(self) -> str:

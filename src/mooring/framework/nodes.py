@@ -330,6 +330,9 @@ class Nodes:
     def matches(self, requirement: Requirement) -> Mask:
         """Return which nodes' labels satisfy a requirement."""
         column = self._columns.label(requirement.key)
+        if len(column.values) == 1:
+            # No node has the label.
+            return np.full(len(self), requirement.matches_value(None))
         answer = column.answer(requirement, lambda: requirement_table(column, requirement))
         return self.gather(answer)
 

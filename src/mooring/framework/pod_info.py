@@ -56,21 +56,31 @@ def _terms(namespace: str, section: PodAffinity | PodAntiAffinity | None) -> tup
     """Return the required and the preferred terms of a section."""
     if section is None:
         return (), ()
-    return _parse_section(namespace, msgspec.json.encode(section))
+    encoded = msgspec.json.encode(section)
+    if len(encoded) > _LONG_SECTION:
+        return _parse_terms(namespace, section)
+    return _parse_section(namespace, encoded)
+
+
+#: Longer sections, in bytes, are not remembered: 4,096 of them could fill the memory.
+_LONG_SECTION = 16384
 
 
 @lru_cache(maxsize=4096)
 def _parse_section(namespace: str, section: bytes) -> tuple[Terms, Terms]:
     """Parse a section, once for all pods that carry the same: they come by the thousand."""
-    parsed = msgspec.json.decode(section, type=PodAffinity)
+    return _parse_terms(namespace, msgspec.json.decode(section, type=PodAffinity))
+
+
+def _parse_terms(namespace: str, section: PodAffinity | PodAntiAffinity) -> tuple[Terms, Terms]:
     return (
         tuple(
             _parse_term(namespace, term)
-            for term in parsed.required_during_scheduling_ignored_during_execution
+            for term in section.required_during_scheduling_ignored_during_execution
         ),
         tuple(
             _parse_term(namespace, term.pod_affinity_term, term.weight)
-            for term in parsed.preferred_during_scheduling_ignored_during_execution
+            for term in section.preferred_during_scheduling_ignored_during_execution
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
@@ -112,8 +113,7 @@ class Store(Generic[T]):
 
     def add_handler(self, handler: Handler[T]) -> None:
         """Tell a handler of every change from now on, beginning with what is there already."""
-        # A new list, so that a handler added by another's call is not told of that change twice.
-        self._handlers = [*self._handlers, handler]
+        self._handlers.append(handler)
         if handler.on_add is not None:
             for obj in list(self._objects.values()):
                 handler.on_add(obj)
@@ -191,7 +191,8 @@ class Store(Generic[T]):
     def _tell(self, point: str, *objects: T) -> None:
         """Tell every handler, whether or not another fails; then raise the first error."""
         failure: Exception | None = None
-        for handler in self._handlers:
+        # A handler added by another's call has been told of this change already.
+        for handler in itertools.islice(self._handlers, len(self._handlers)):
             call = getattr(handler, point)
             if call is not None:
                 try:

@@ -34,10 +34,11 @@ class ImageLocality(Plugin):
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int | Status:
         """Score one node."""
         snapshot = self.handle.snapshot
+        present = {name for name, _ in node.images()}
         total = 0
         for name in _images(pod):
             image = snapshot.image(name)
-            if image is not None and any(name == present for present, _ in node.images()):
+            if image is not None and name in present:
                 total += _scaled_size(image, len(snapshot))
         return _score(total, _container_count(pod))
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
+
 import numpy as np
 
 from mooring.api import NodeTerms, PreferredTerms, RequiredNodeAffinity, Requirement, Term
@@ -9,14 +12,23 @@ from mooring.api.node_selectors import NAME_FIELD
 from mooring.framework.columns import Ints, Mask
 from mooring.framework.nodes import Nodes
 
+#: After so many requirements it is worth a look whether any node is left.
+_LOOK_EVERY = 8
+
 
 def nodes_matching_term(nodes: Nodes, term: Term) -> Mask:
     """Return which nodes satisfy every requirement of a term; a malformed one matches none."""
     if term.errors:
         return np.zeros(len(nodes), dtype=np.bool_)
-    masks = [nodes.matches(requirement) for requirement in term.labels]
-    masks += [_nodes_matching_field(nodes, requirement) for requirement in term.fields]
-    return _all_of(nodes, masks)
+    if len(term.labels) == 1 and not term.fields:
+        return nodes.matches(term.labels[0])
+    return _all_of(
+        nodes,
+        itertools.chain(
+            map(nodes.matches, term.labels),
+            (_nodes_matching_field(nodes, requirement) for requirement in term.fields),
+        ),
+    )
 
 
 def nodes_matching_terms(nodes: Nodes, selector: NodeTerms) -> Mask:
@@ -32,12 +44,14 @@ def nodes_matching_terms(nodes: Nodes, selector: NodeTerms) -> Mask:
 
 def nodes_matching_required(nodes: Nodes, required: RequiredNodeAffinity) -> Mask:
     """Return which nodes satisfy a pod's nodeSelector and required node affinity."""
-    masks = []
-    if required.selector is not None:
-        masks += [nodes.matches(requirement) for requirement in required.selector.requirements]
-    if required.terms is not None:
-        masks.append(nodes_matching_terms(nodes, required.terms))
-    return _all_of(nodes, masks)
+    selected = () if required.selector is None else required.selector.requirements
+    terms = () if required.terms is None else (required.terms,)
+    return _all_of(
+        nodes,
+        itertools.chain(
+            map(nodes.matches, selected), (nodes_matching_terms(nodes, one) for one in terms)
+        ),
+    )
 
 
 def weights_of_nodes(nodes: Nodes, preferred: PreferredTerms) -> Ints:
@@ -48,13 +62,14 @@ def weights_of_nodes(nodes: Nodes, preferred: PreferredTerms) -> Ints:
     return total
 
 
-def _all_of(nodes: Nodes, masks: list[Mask]) -> Mask:
-    if not masks:
-        return np.ones(len(nodes), dtype=np.bool_)
-    matching = masks[0]
-    for mask in masks[1:]:
-        matching = matching & mask
-    return matching
+def _all_of(nodes: Nodes, masks: Iterable[Mask]) -> Mask:
+    """Return the nodes that all masks keep; later masks are not worked out once none is left."""
+    matching: Mask | None = None
+    for count, mask in enumerate(masks, start=1):
+        matching = mask if matching is None else matching & mask
+        if count % _LOOK_EVERY == 0 and not matching.any():
+            break
+    return np.ones(len(nodes), dtype=np.bool_) if matching is None else matching
 
 
 def _nodes_matching_field(nodes: Nodes, requirement: Requirement) -> Mask:

@@ -15,7 +15,6 @@ from mooring.framework.columns import Mask
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import Plugin
-from mooring.framework.pod_info import HostPort
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 
@@ -70,14 +69,16 @@ class NodePorts(Plugin):
         return tuple(sorted(set(host_ports(pod))))
 
 
-def _conflict(a: HostPort, b: HostPort) -> bool:
-    return a[1:] == b[1:] and (a[0] == b[0] or ANY_ADDRESS in (a[0], b[0]))
-
-
 def _after_pod_deleted(pod: Pod, old: Pod, new: Pod | None) -> QueueingHint:
     if not old.spec.node_name and not old.status.nominated_node_name:
         return QueueingHint.SKIP
-    freed = host_ports(old)
-    if any(_conflict(wanted, port) for wanted in host_ports(pod) for port in freed):
-        return QueueingHint.QUEUE
+    freed: dict[tuple[str, int], set[str]] = {}
+    for address, protocol, number in host_ports(old):
+        freed.setdefault((protocol, number), set()).add(address)
+    for address, protocol, number in host_ports(pod):
+        addresses = freed.get((protocol, number))
+        if addresses and (
+            address == ANY_ADDRESS or address in addresses or ANY_ADDRESS in addresses
+        ):
+            return QueueingHint.QUEUE
     return QueueingHint.SKIP

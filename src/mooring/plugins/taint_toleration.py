@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from mooring.api import Node, Pod, Taint, Toleration, find_untolerated
-from mooring.api.taints import PREFER_NO_SCHEDULE, SCHEDULING_EFFECTS, tolerated
+from mooring.api import Node, Pod, Taint, Toleration
+from mooring.api.taints import PREFER_NO_SCHEDULE, Tolerations
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.columns import Ints, Mask
 from mooring.framework.handle import Handle
@@ -41,13 +41,13 @@ class TaintToleration(Plugin):
         super().__init__(args, handle)
         self._comparison = gates_of(handle).enabled("TaintTolerationComparisonOperators")
 
-    def _refuses(self, taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> bool:
-        found = find_untolerated(taints, tolerations, SCHEDULING_EFFECTS, self._comparison)
-        return found is not None
+    def _of(self, tolerations: Iterable[Toleration]) -> Tolerations:
+        return Tolerations(tolerations, self._comparison)
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         """Refuse a node with a taint that the pod does not tolerate."""
-        return UNTOLERATED if self._refuses(node.taints, pod.spec.tolerations) else None
+        refused = self._of(pod.spec.tolerations).find_untolerated(node.taints) is not None
+        return UNTOLERATED if refused else None
 
     def filter_nodes(
         self, state: CycleState, pod: Pod, nodes: Nodes
@@ -56,11 +56,12 @@ class TaintToleration(Plugin):
         tolerations = pod.spec.tolerations
         column = nodes.taints
         if len(column.values) > 1:
+            find = self._of(tolerations).find_untolerated
             yield (
                 UNTOLERATED,
                 column.map(
                     (_FILTER, self._comparison, tolerations),
-                    lambda taints: taints is not None and self._refuses(taints, tolerations),
+                    lambda taints: taints is not None and find(taints) is not None,
                 ),
             )
 
@@ -76,20 +77,13 @@ class TaintToleration(Plugin):
         )
         return None
 
-    def _count(self, taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> int:
-        return sum(
-            taint.effect == PREFER_NO_SCHEDULE
-            and not tolerated(tolerations, taint, self._comparison)
-            for taint in taints
-        )
-
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int | Status:
         """Count the untolerated PreferNoSchedule taints."""
         try:
             tolerations = state.read(_STATE)
         except StateNotFoundError:
             return Status.error(NOT_PRE_SCORED)
-        return self._count(node.taints, tolerations)
+        return _count(node.taints, self._of(tolerations))
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | int | Status:
         """Count the untolerated PreferNoSchedule taints, once per set of taints."""
@@ -99,9 +93,10 @@ class TaintToleration(Plugin):
             return Status.error(NOT_PRE_SCORED)
         if not nodes.taints.any:
             return 0
+        compiled = self._of(tolerations)
         counts = nodes.taints.map(
             (_SCORE, self._comparison, tolerations),
-            lambda taints: 0 if taints is None else self._count(taints, tolerations),
+            lambda taints: 0 if taints is None else _count(taints, compiled),
             np.int64,
         )
         return cast(Ints, counts)
@@ -124,15 +119,21 @@ class TaintToleration(Plugin):
         ]
 
     def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> QueueingHint:
-        tolerations = pod.spec.tolerations
-        refused_before = old is None or self._refuses(old.spec.taints, tolerations)
-        if refused_before and not self._refuses(new.spec.taints, tolerations):
+        find = self._of(pod.spec.tolerations).find_untolerated
+        refused_before = old is None or find(old.spec.taints) is not None
+        if refused_before and find(new.spec.taints) is None:
             return QueueingHint.QUEUE
         return QueueingHint.SKIP
 
     def sign_pod(self, pod: Pod) -> Hashable:
         """Sign by tolerations."""
         return sign_tolerations(pod)
+
+
+def _count(taints: Sequence[Taint], tolerations: Tolerations) -> int:
+    return sum(
+        taint.effect == PREFER_NO_SCHEDULE and not tolerations.tolerate(taint) for taint in taints
+    )
 
 
 def _after_toleration_change(pod: Pod, old: Pod | None, new: Pod) -> QueueingHint:

@@ -73,7 +73,7 @@ def test_included(
 ) -> None:
     nodes = Cluster(_NODES).snapshot
     asked = SpreadConstraint(1, ZONE, **constraint)
-    answer = Inclusion(False).of(nodes, make_pod("x", **spec), asked, (ZONE,))
+    answer = Inclusion(False).of_pod(nodes, make_pod("x", **spec), (ZONE,)).of(asked)
     assert answer.rows is not None
     names = zip(nodes.names, answer.rows.tolist(), strict=True)
     assert "".join(name for name, included in names if included) == rows
@@ -84,14 +84,14 @@ def test_a_comparison_of_taints_under_its_feature_gate() -> None:
     nodes = Cluster(_NODES).snapshot
     pod = make_pod("x", tolerations=[{"key": "size", "operator": "Gt", "value": "3"}])
     asked = SpreadConstraint(1, ZONE, honor_taints=True)
-    answer = Inclusion(True).of(nodes, pod, asked, (ZONE,))
+    answer = Inclusion(True).of_pod(nodes, pod, (ZONE,)).of(asked)
     assert answer.rows is not None
     assert answer.rows.tolist() == [True, True, True, False]
 
 
 def test_where_all_nodes_count_there_is_no_mask() -> None:
     nodes = Cluster(_NODES[:3]).snapshot
-    answer = Inclusion(False).of(nodes, make_pod("x"), SpreadConstraint(1, ZONE), (ZONE,))
+    answer = Inclusion(False).of_pod(nodes, make_pod("x"), (ZONE,)).of(SpreadConstraint(1, ZONE))
     assert (answer.rows, answer.number) == (None, 2)
 
 

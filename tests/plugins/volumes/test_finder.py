@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import zlib
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.api import CSINode, PersistentVolume
+from mooring.plugins.volumes import finder as finder_module
+from mooring.plugins.volumes import reachability
 from mooring.plugins.volumes.assumed import AssumedObjects
 from mooring.plugins.volumes.csi_nodes import CSINodes
 from mooring.plugins.volumes.finder import Found, VolumeFinder, volume_limit
@@ -150,8 +154,10 @@ def _fingerprint(solution: PodVolumes) -> int:
     return zlib.crc32(text.encode())
 
 
+@pytest.mark.parametrize("few", [8, 0])
 @given(volumes(), claims(), CAPACITIES)
 def test_all_nodes_at_once_as_one_by_one(
+    few: int,
     drawn: list[Any],
     wanted: tuple[list[Any], list[Any]],
     sizes: list[tuple[str | None, dict[str, str] | None, str | None]],
@@ -161,6 +167,12 @@ def test_all_nodes_at_once_as_one_by_one(
         for n, (size, labels, largest) in enumerate(sizes)
     ]
     cluster = Cluster(NODES, objects=[*FIXED, *drawn, *storage])
+    # Many claims take another way than few: with 0, any number is many.
+    with patch.object(finder_module, "_FEW", few), patch.object(reachability, "_FEW", few):
+        _compare(cluster, wanted)
+
+
+def _compare(cluster: Cluster, wanted: tuple[list[Any], list[Any]]) -> None:
     finder = _finder(cluster)
     pod_claims = PodVolumeClaims(*wanted)
     csi_nodes = CSINodes(cluster.lister(CSINode))

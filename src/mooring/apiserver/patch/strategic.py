@@ -8,6 +8,7 @@ the map itself, `$retainKeys`, the lists that `$setElementOrder/…` names, then
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from mooring.apiserver.go_text import go_text
@@ -118,12 +119,13 @@ def _retain_keys(original: Object, patch: Object) -> None:
     kept = patch.pop(RETAIN_KEYS)
     if not isinstance(kept, list):
         raise bad_request(BAD_RETAIN_KEYS)
+    names = {name for name in kept if isinstance(name, str)}
     for key, value in patch.items():
         if value is None or key.startswith((DELETE_FROM, SET_ORDER)):
             continue
-        if key not in kept:
+        if key not in names:
             raise bad_request(BAD_RETAIN_KEYS)
-    for key in [key for key in original if key not in kept]:
+    for key in [key for key in original if key not in names]:
         del original[key]
 
 
@@ -194,6 +196,16 @@ def _identity(item: Any, merge_key: str) -> tuple[str, Any]:
     return (key.__class__.__name__, key)
 
 
+def _comparable(key: Any) -> Hashable:
+    """Return a hashable value that is equal for equal merge keys."""
+    if isinstance(key, dict):
+        return frozenset((name, _comparable(value)) for name, value in key.items())
+    if isinstance(key, list):
+        return tuple(map(_comparable, key))
+    found: Hashable = key
+    return found
+
+
 def _element_kind(*lists: list[Any]) -> type | None:
     kind: type | None = None
     for items in lists:
@@ -232,6 +244,7 @@ def _merge_maps(
     live: list[Any], changes: list[Any], key: str, type: StructType | None
 ) -> list[Any]:
     plain_changes: list[Any] = []
+    gone: set[Hashable] = set()
     replace = False
     for item in changes:
         directive = item.get(DIRECTIVE) if DIRECTIVE in item else None
@@ -240,7 +253,7 @@ def _merge_maps(
         elif directive == _DELETE:
             if key not in item:
                 raise _no_merge_key(item, key)
-            live = [one for one in live if one.get(key) != item[key]]
+            gone.add(_comparable(item[key]))
         elif directive == _REPLACE:
             replace = True
         elif directive == _MERGE:
@@ -249,16 +262,20 @@ def _merge_maps(
             raise _bad_directive(directive, item)
     if replace:
         return plain_changes
+    if gone:
+        live = [one for one in live if _comparable(one.get(key)) not in gone]
     merged = list(live)
+    places: dict[Hashable, int] = {}
+    for i, one in enumerate(merged):
+        places.setdefault(_comparable(one.get(key)), i)
     for item in plain_changes:
         if key not in item:
             raise _no_merge_key(item, key)
-        for i, one in enumerate(merged):
-            if one.get(key) == item[key]:
-                merged[i] = _merge_map(one, item, type)
-                break
-        else:
+        place = places.setdefault(_comparable(item[key]), len(merged))
+        if place == len(merged):
             merged.append(item)
+        else:
+            merged[place] = _merge_map(merged[place], item, type)
     wanted = {_identity(item, key) for item in plain_changes}
     named = [item for item in merged if _identity(item, key) in wanted]
     others = [item for item in merged if _identity(item, key) not in wanted]

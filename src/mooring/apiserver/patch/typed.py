@@ -8,6 +8,7 @@ anything whose parts belong to one owner), a map, or a list whose items have key
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -228,9 +229,10 @@ def _collect(kind: TypeKind, value: Any, path: Path, result: FieldSet) -> None:
 
 def _collect_list(kind: TypeKind, value: list[Any], path: Path, result: FieldSet) -> None:
     elements = [element_of(kind, item) for item in value]
+    counts = Counter(elements)
     for element, item in zip(elements, value, strict=True):
         below = (*path, element)
-        if elements.count(element) == 1:
+        if counts[element] == 1:
             _collect(_item_kind(kind), item, below, result)
         result.insert(below)
 
@@ -412,10 +414,11 @@ def _merge_lists(kind: TypeKind, live: list[Any], config: list[Any]) -> list[Any
     left = [element_of(kind, item) for item in live]
     right = [element_of(kind, item) for item in config]
     old = {element: item for element, item in zip(left, live, strict=True)}
-    for element in {element for element in left if left.count(element) > 1}:
-        old[element] = None  # an item that is there twice is not merged with
+    for element, count in Counter(left).items():
+        if count > 1:
+            old[element] = None  # an item that is there twice is not merged with
     new = dict(zip(right, config, strict=True))
-    shared = [element for element in right if element in old]
+    shared = deque(element for element in right if element in old)
     inner = _item_kind(kind)
     merged: list[Any] = []
     done: set[str] = set()
@@ -425,7 +428,8 @@ def _merge_lists(kind: TypeKind, live: list[Any], config: list[Any]) -> list[Any
             if left[i] == right[j]:
                 _take(merged, _merge(inner, old[left[i]], new[right[j]]))
                 done.add(right[j])
-                shared = shared[1:]
+                if shared:
+                    shared.popleft()
                 i, j = i + 1, j + 1
                 continue
             if left[i] in new and shared and shared[0] != left[i]:
@@ -444,7 +448,7 @@ def _merge_lists(kind: TypeKind, live: list[Any], config: list[Any]) -> list[Any
             _take(merged, _merge(inner, old.get(element, MISSING), new[element]))
             j += 1
             if shared and shared[0] == element:
-                shared = shared[1:]
+                shared.popleft()
     return merged
 
 

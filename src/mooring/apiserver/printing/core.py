@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 from typing import Any
 
 from mooring.apiserver.printing.printer import (
@@ -20,6 +21,9 @@ from mooring.apiserver.printing.printer import (
     name,
     since,
 )
+
+#: How many of many words a table shows.
+_SHOWN = 3
 
 Object = dict[str, Any]
 
@@ -112,18 +116,26 @@ def _ports(ports: list[Object]) -> str:
 
 
 def _endpoints(obj: Object, now: datetime.datetime) -> list[Any]:
-    found = []
+    found: list[str] = []
+    count = 0
     for subset in obj.get("subsets") or ():
         addresses = [one.get("ip", "") for one in subset.get("addresses") or ()]
         ports = [f":{one.get('port')}" for one in subset.get("ports") or ()] or [""]
-        found += [f"{address}{port}" for port in ports for address in addresses]
-    return [name(obj), more(found) if obj.get("subsets") else NONE, age(obj, now)]
+        # The pairs are counted, not made: only the first few are shown.
+        count += len(addresses) * len(ports)
+        pairs = (f"{address}{port}" for port in ports for address in addresses)
+        found += itertools.islice(pairs, _SHOWN - len(found))
+    return [name(obj), _more(found, count) if obj.get("subsets") else NONE, age(obj, now)]
 
 
-def more(words: list[str], limit: int = 3) -> str:
+def more(words: list[str], limit: int = _SHOWN) -> str:
     """Return the first words, and how many there are besides."""
-    text = ",".join(words[:limit])
-    return f"{text} + {len(words) - limit} more..." if len(words) > limit else text
+    return _more(words[:limit], len(words))
+
+
+def _more(shown: list[str], count: int) -> str:
+    text = ",".join(shown)
+    return f"{text} + {count - len(shown)} more..." if count > len(shown) else text
 
 
 def _event(obj: Object, now: datetime.datetime) -> list[Any]:

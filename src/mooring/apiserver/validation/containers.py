@@ -54,10 +54,11 @@ def check_containers(
     if not containers:
         return [required(path)]
     problems: list[Problem] = []
+    claims = _claims(spec)
     seen: set[str] = set()
     for i, container in enumerate(containers):
         where = f"{path}[{i}]"
-        problems += _common(container, where, volumes, spec)
+        problems += _common(container, where, volumes, spec, claims)
         name = container["name"]
         if name in seen:
             problems.append(duplicate(f"{where}.name", name))
@@ -72,10 +73,11 @@ def check_init_containers(
 ) -> list[Problem]:
     """Check the containers that run before the others."""
     problems: list[Problem] = []
+    claims = _claims(spec)
     seen = {container["name"] for container in spec.get("containers") or ()}
     for i, container in enumerate(containers or ()):
         where = f"{path}[{i}]"
-        problems += _common(container, where, volumes, spec)
+        problems += _common(container, where, volumes, spec, claims)
         problems += _restart_policy(container, where)
         name = container["name"]
         if name in seen:
@@ -101,10 +103,11 @@ def check_ephemeral_containers(
     others = (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
     seen = {container["name"] for container in others}
     known = set(seen)
+    claims = _claims(spec)
     problems: list[Problem] = []
     for i, container in enumerate(containers or ()):
         where, name = f"{path}[{i}]", container["name"]
-        problems += _common(container, where, volumes, spec)
+        problems += _common(container, where, volumes, spec, claims)
         if name in seen:
             problems.append(duplicate(f"{where}.name", name))
         seen.add(name)
@@ -120,8 +123,16 @@ def check_ephemeral_containers(
     return problems
 
 
+def _claims(spec: Object) -> frozenset[str]:
+    return frozenset(one["name"] for one in spec.get("resourceClaims") or () if one["name"])
+
+
 def _common(
-    container: Object, path: str, volumes: Mapping[str, Object], spec: Object
+    container: Object,
+    path: str,
+    volumes: Mapping[str, Object],
+    spec: Object,
+    claims: frozenset[str],
 ) -> list[Problem]:
     problems: list[Problem] = []
     name = container["name"]
@@ -143,7 +154,6 @@ def _common(
     pull = container.get("imagePullPolicy")
     if pull not in _PULL_POLICIES:
         problems.append(not_supported(f"{path}.imagePullPolicy", pull, _PULL_POLICIES))
-    claims = frozenset(c["name"] for c in spec.get("resourceClaims") or () if c["name"])
     problems += check_requirements(container["resources"], f"{path}.resources", claims)
     problems += _resize_policies(container, f"{path}.resizePolicy", spec)
     problems += check_container_security(

@@ -18,6 +18,7 @@ from mooring.apiserver.validation.field_problems import (
     immutable,
     invalid,
     not_supported,
+    repeated,
     required,
     too_long,
     too_many,
@@ -204,6 +205,7 @@ def _constraint(constraint: Object, path: str, names: set[str]) -> list[Problem]
 
 def _references(given: Sequence[str], path: str, names: set[str]) -> list[Problem]:
     problems: list[Problem] = []
+    again = set(repeated(given))
     for i, name in enumerate(given):
         where, parts = f"{path}[{i}]", name.split("/")
         if len(parts) > 2:
@@ -212,7 +214,7 @@ def _references(given: Sequence[str], path: str, names: set[str]) -> list[Proble
             problems += each(where, part, label_problems(part))
         if name not in names:
             problems.append(invalid(where, name, NO_REQUEST))
-        if name in given[:i]:
+        if i in again:
             problems.append(duplicate(where, name))
     return problems
 

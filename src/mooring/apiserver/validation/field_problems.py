@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
 Problem = tuple[str, str, str]
@@ -34,6 +34,15 @@ def required(field: str, why: str = "") -> Problem:
 def duplicate(field: str, value: Any) -> Problem:
     """Refuse a value that is there twice."""
     return ("FieldValueDuplicate", field, f"Duplicate value: {shown(value)}")
+
+
+def repeated(values: Iterable[Hashable]) -> Iterator[int]:
+    """Yield the positions of values that are there before."""
+    seen: set[Hashable] = set()
+    for i, value in enumerate(values):
+        if value in seen:
+            yield i
+        seen.add(value)
 
 
 def not_supported(field: str, value: Any, supported: Iterable[str]) -> Problem:

@@ -15,6 +15,7 @@ from mooring.apiserver.validation.field_problems import (
     invalid,
     non_negative,
     not_supported,
+    repeated,
     required,
     too_long,
     too_many,
@@ -91,11 +92,12 @@ def _exit_codes(codes: Object, path: str, names: set[str]) -> list[Problem]:
         problems.append(invalid(f"{path}.values", codes.get("values"), _ONE_VALUE))
     elif len(values) > _EXIT_CODES:
         problems.append(too_many(f"{path}.values", len(values), _EXIT_CODES))
+    again = set(repeated(values))
     for i, value in enumerate(values):
         where = f"{path}.values[{i}]"
         if operator == "In" and value == 0:
             problems.append(invalid(where, value, "must not be 0 for the In operator"))
-        if value in values[:i]:
+        if i in again:
             problems.append(duplicate(where, value))
     if values != sorted(values):
         problems.append(invalid(f"{path}.values", values, "must be ordered"))

@@ -17,6 +17,7 @@ from mooring.apiserver.validation.field_problems import (
     immutable,
     invalid,
     not_supported,
+    repeated,
     required,
     too_long,
 )
@@ -324,9 +325,7 @@ def check_endpoint_slice(endpoint_slice: Object) -> list[Problem]:
         if (protocol := port.get("appProtocol")) is not None:
             problems += each(f"ports[{i}].appProtocol", protocol, label_key_problems(protocol))
     names = [port.get("name") or "" for port in endpoint_slice.get("ports") or ()]
-    problems += [
-        duplicate(f"ports[{i}].name", name) for i, name in enumerate(names) if name in names[:i]
-    ]
+    problems += [duplicate(f"ports[{i}].name", names[i]) for i in repeated(names)]
     for i, endpoint in enumerate(endpoint_slice.get("endpoints") or ()):
         problems += _endpoint(endpoint, kind, f"endpoints[{i}]")
     return problems

@@ -13,6 +13,7 @@ from mooring.apiserver.validation.field_problems import (
     each,
     forbidden,
     invalid,
+    repeated,
 )
 from mooring.apiserver.validation.formats import (
     VALID_CIDR,
@@ -76,11 +77,9 @@ def _resources(node: Object) -> list[Problem]:
 def check_node_update(node: Object, old: Object) -> list[Problem]:
     """Check the change of a node, or of its status."""
     problems = _resources(node)
-    seen: list[Object] = []
-    for i, address in enumerate(node["status"].get("addresses") or ()):
-        if address in seen:
-            problems.append(duplicate(f"status.addresses[{i}]", address))
-        seen.append(address)
+    addresses = node["status"].get("addresses") or ()
+    for i in repeated([frozenset(address.items()) for address in addresses]):
+        problems.append(duplicate(f"status.addresses[{i}]", addresses[i]))
     before = old["spec"].get("podCIDRs") or []
     if before and before != (node["spec"].get("podCIDRs") or []):
         problems.append(forbidden("spec.podCIDRs", _CIDR_CHANGE))

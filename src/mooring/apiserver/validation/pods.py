@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from typing import Any
 
 from mooring.apiserver.validation.containers import (
     check_containers,
@@ -292,7 +293,7 @@ def check_pod_update(pod: Object, old: Object) -> list[Problem]:
 
 
 def _added_tolerations(new: Object, old: Object) -> list[Problem]:
-    given = [_without_seconds(one) for one in new.get("tolerations") or ()]
+    given = {_without_seconds(one) for one in new.get("tolerations") or ()}
     for before in old.get("tolerations") or ():
         if _without_seconds(before) not in given:
             why = "existing toleration can not be modified except its tolerationSeconds"
@@ -300,8 +301,10 @@ def _added_tolerations(new: Object, old: Object) -> list[Problem]:
     return check_tolerations(new.get("tolerations"), "spec.tolerations")
 
 
-def _without_seconds(toleration: Object) -> Object:
-    return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
+def _without_seconds(toleration: Object) -> frozenset[tuple[str, Any]]:
+    return frozenset(
+        (key, value) for key, value in toleration.items() if key != "tolerationSeconds"
+    )
 
 
 def _deleted_gates(new: Object, old: Object) -> list[Problem]:

@@ -203,14 +203,16 @@ def _label_keys(term: Object, path: str) -> list[Problem]:
             problems += each(f"{path}.{name}[{i}]", key, label_key_problems(key))
     if selector is not None:
         seen = set(selector.get("matchLabels") or ())
+        first = {key: i for i, key in reversed(list(enumerate(match)))}
         for expression in selector.get("matchExpressions") or ():
             key = expression["key"]
-            if key in match and key in seen:
+            if key in first and key in seen:
                 why = "exists in both matchLabelKeys and labelSelector"
-                problems.append(invalid(f"{path}[{match.index(key)}]", key, why))
+                problems.append(invalid(f"{path}[{first[key]}]", key, why))
             seen.add(key)
+    mismatched = set(mismatch)
     for i, key in enumerate(match):
-        if key in mismatch:
+        if key in mismatched:
             why = "exists in both matchLabelKeys and mismatchLabelKeys"
             problems.append(invalid(f"{path}.matchLabelKeys[{i}]", key, why))
     return problems
@@ -219,19 +221,22 @@ def _label_keys(term: Object, path: str) -> list[Problem]:
 def check_spreading(constraints: Sequence[Object] | None, path: str) -> list[Problem]:
     """Check topology spread constraints."""
     problems: list[Problem] = []
+    last = {_spread_of(constraint): i for i, constraint in enumerate(constraints or ())}
     for i, constraint in enumerate(constraints or ()):
         where = f"{path}[{i}]"
         problems += _constraint(constraint, where)
-        mine = (constraint["topologyKey"], constraint["whenUnsatisfiable"])
-        for other in (constraints or ())[i + 1 :]:
-            if (other["topologyKey"], other["whenUnsatisfiable"]) == mine:
-                text = f"{{{mine[0]}, {mine[1]}}}"
-                problems.append(duplicate(f"{where}.{{topologyKey, whenUnsatisfiable}}", text))
-                break
+        mine = _spread_of(constraint)
+        if last[mine] > i:
+            text = f"{{{mine[0]}, {mine[1]}}}"
+            problems.append(duplicate(f"{where}.{{topologyKey, whenUnsatisfiable}}", text))
         problems += _domains(constraint, where)
         problems += _label_keys(constraint, where)
         problems += check_selector(constraint.get("labelSelector"), f"{where}.labelSelector")
     return problems
+
+
+def _spread_of(constraint: Object) -> tuple[str, str]:
+    return constraint["topologyKey"], constraint["whenUnsatisfiable"]
 
 
 def _constraint(constraint: Object, path: str) -> list[Problem]:

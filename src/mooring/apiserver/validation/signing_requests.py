@@ -15,6 +15,7 @@ from mooring.apiserver.validation.field_problems import (
     duplicate,
     invalid,
     not_supported,
+    repeated,
     required,
 )
 
@@ -54,10 +55,11 @@ def check_signing_request(request: Object) -> list[Problem]:
     usages = spec.get("usages") or []
     if not usages:
         problems.append(required("spec.usages"))
+    again = set(repeated(usages))
     for i, usage in enumerate(usages):
         if usage not in _USAGES:
             problems.append(not_supported(f"spec.usages[{i}]", usage, _USAGES))
-        if usage in usages[:i]:
+        if i in again:
             problems.append(duplicate(f"spec.usages[{i}]", usage))
     if not (signer := spec.get("signerName")):
         problems.append(required("spec.signerName"))

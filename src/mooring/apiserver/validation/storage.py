@@ -17,6 +17,7 @@ from mooring.apiserver.validation.field_problems import (
     invalid,
     non_negative,
     not_supported,
+    repeated,
     required,
 )
 from mooring.apiserver.validation.formats import label_key_problems, subdomain_problems
@@ -53,27 +54,24 @@ def _topologies(terms: Sequence[Object]) -> list[Problem]:
     """Check where volumes may be, each place named once."""
     # kubernetes: pkg/apis/core/validation/validation.go, ValidateTopologySelectorTerm
     problems: list[Problem] = []
-    places: list[dict[str, set[str]]] = []
+    places: set[frozenset[tuple[str, frozenset[str]]]] = set()
     for i, term in enumerate(terms):
         path = f"allowedTopologies[{i}].matchLabelExpressions"
-        place: dict[str, set[str]] = {}
+        place: dict[str, frozenset[str]] = {}
         for j, requirement in enumerate(term.get("matchLabelExpressions") or ()):
             where, key = f"{path}[{j}]", requirement["key"]
             values = requirement.get("values") or []
             if not values:
                 problems.append(required(f"{where}.values"))
-            problems += [
-                duplicate(f"{where}.values[{k}]", value)
-                for k, value in enumerate(values)
-                if value in values[:k]
-            ]
+            problems += [duplicate(f"{where}.values[{k}]", values[k]) for k in repeated(values)]
             problems += each(f"{where}.key", key, label_key_problems(key))
             if key in place:
                 problems.append(duplicate(f"{where}.key", key))
-            place[key] = set(values)
-        if not place or place in places:
+            place[key] = frozenset(values)
+        known = frozenset(place.items())
+        if not place or known in places:
             problems.append(duplicate(path, ""))
-        places.append(place)
+        places.add(known)
     return problems
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from mooring.api.quantity import milli_value
 from mooring.apiserver.validation.field_problems import Object, shown
 from mooring.apiserver.validation.formats import label_problems, label_value_problems
+from mooring.apiserver.warning_texts import cut
 
 _EXTERNAL_ID = "spec.externalID: this field is deprecated, and is unused by Kubernetes"
 _NEGATIVE_HISTORY = (
@@ -85,6 +86,8 @@ _DOMAIN = (
 )
 _PATH = " including a path (/)"
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+#: The path of a file in a volume, and where it comes from.
+_File = tuple[str, str]
 _WORKLOADS = ("Deployment", "ReplicaSet", "ReplicationController", "Job", "CronJob")
 
 
@@ -94,11 +97,14 @@ def kind_warning(group_version: str, kind: str) -> str | None:
 
 
 def warnings(group_version: str, kind: str, obj: Object, old: Object | None = None) -> list[str]:
-    """Return what to warn about in a valid object that is created, or changed from an old one."""
+    """Return what to warn about in a valid object that is created, or changed from an old one.
+
+    No more is worked out than is sent.
+    """
     found = [] if old is not None else list(_name(kind, obj["metadata"].get("name", "")))
     if (group_version, kind) == ("v1", "Pod"):
         # A pod that runs has been warned about.
-        return found + ([] if old is not None else list(_pod(obj, "")))
+        return found + ([] if old is not None else cut(_pod(obj, "")))
     if (group_version, kind) == ("v1", "Service"):
         return found + list(_service(obj["spec"]))
     if (group_version, kind) == ("v1", "Node"):
@@ -147,7 +153,7 @@ def _template(kind: str, obj: Object, old: Object | None) -> list[str]:
     template = inner["spec"].get("template")
     if template is None or (before and before["spec"].get("template") == template):
         return []
-    return list(_pod(template, f"{path}."))
+    return cut(_pod(template, f"{path}."))
 
 
 def _name(kind: str, name: str) -> Iterator[str]:
@@ -330,14 +336,36 @@ def _projected_files(source: Object) -> list[tuple[str, str]]:
 
 
 def _colliding(files: Iterable[tuple[str, str]]) -> Iterator[str]:
-    seen: list[tuple[str, str]] = []
-    for path, source in files:
-        path = path.rstrip("/")
-        for other, place in seen:
-            apart = not (f"{other}/".startswith(f"{path}/") or f"{path}/".startswith(f"{other}/"))
-            if path and other and not apart:
-                yield f"{_file(path, source)} with {_file(other, place)}"
-        seen.append((path, source))
+    listed = [(path.rstrip("/"), source) for path, source in files]
+    listed = [file for file in listed if file[0]]
+    nearby = _in_the_way(listed)
+    #: By file: those that came after it was last looked at and are in its way.
+    waiting: dict[_File, list[_File]] = {}
+    for file in listed:
+        others = waiting.pop(file, [])
+        if file in nearby:
+            # Its first time.
+            for other in nearby.pop(file):
+                waiting.setdefault(other, []).append(file)
+        else:
+            others.insert(0, file)
+        for other in others:
+            yield f"{_file(*file)} with {_file(*other)}"
+
+
+def _in_the_way(files: Iterable[_File]) -> dict[_File, list[_File]]:
+    """Return for each file the others that are above or below it."""
+    found: dict[_File, list[_File]] = {}
+    above: list[_File] = []
+    # Sorted like this, what is below a path follows it.
+    for file in sorted(set(files), key=lambda file: f"{file[0]}/"):
+        while above and not f"{file[0]}/".startswith(f"{above[-1][0]}/"):
+            above.pop()
+        found[file] = list(above)
+        for other in above:
+            found[other].append(file)
+        above.append(file)
+    return found
 
 
 def _file(path: str, source: str) -> str:
@@ -345,7 +373,7 @@ def _file(path: str, source: str) -> str:
 
 
 def _ports(containers: list[tuple[str, Object]]) -> Iterator[str]:
-    seen: dict[tuple[int, str], list[tuple[str, Object]]] = {}
+    seen: dict[tuple[int, str], _SamePort] = {}
     ports = [
         (f"{where}.ports[{i}]", port)
         for where, container in containers
@@ -354,17 +382,10 @@ def _ports(containers: list[tuple[str, Object]]) -> Iterator[str]:
     for where, port in ports:
         if port.get("hostIP") and not port.get("hostPort"):
             yield f"{where}: hostIP set without hostPort: {_port_shown(port)}"
-        others = seen.setdefault((port["containerPort"], port.get("protocol", "")), [])
-        for place, other in others:
-            mine = (port.get("hostIP", ""), port.get("hostPort", 0))
-            theirs = (other.get("hostIP", ""), other.get("hostPort", 0))
-            if mine == theirs:
-                yield f"{where}: duplicate port definition with {place}"
-            elif not mine[1] or not theirs[1]:
-                yield f"{where}: overlapping port definition with {place}"
-            elif mine[1] == theirs[1] and (not mine[0]) != (not theirs[0]):
-                yield f"{where}: dangerously ambiguous port definition with {place}"
-        others.append((where, port))
+        others = seen.setdefault((port["containerPort"], port.get("protocol", "")), _SamePort())
+        address, number = port.get("hostIP", ""), port.get("hostPort", 0)
+        for what, place in others.add(address, number, where):
+            yield f"{where}: {what} port definition with {place}"
     names: dict[str, str] = {}
     for where, port in ports:
         if not (name := port.get("name")):
@@ -377,6 +398,42 @@ def _ports(containers: list[tuple[str, Object]]) -> Iterator[str]:
             )
         else:
             names[name] = where
+
+
+class _SamePort:
+    """Definitions of one container port, by their host address and port."""
+
+    def __init__(self) -> None:
+        self._places: list[tuple[int, str]] = []
+        self._without_host: list[tuple[int, str]] = []
+        self._by_host: dict[tuple[str, int], list[tuple[int, str]]] = {}
+        #: By host port: the definitions with an address.
+        self._addressed: dict[int, list[tuple[int, str]]] = {}
+
+    def add(self, address: str, number: int, where: str) -> Iterator[tuple[str, str]]:
+        """Yield what is the matter with earlier definitions, and their places, and add one."""
+        same = self._by_host.setdefault((address, number), [])
+        if number:
+            found = [(*one, "duplicate") for one in same]
+            found += [(*one, "overlapping") for one in self._without_host]
+            if address:
+                ambiguous = self._by_host.get(("", number), [])
+            else:
+                ambiguous = self._addressed.get(number, [])
+            found += [(*one, "dangerously ambiguous") for one in ambiguous]
+        else:
+            known = {count for count, _ in same}
+            found = [
+                (*one, "duplicate" if one[0] in known else "overlapping") for one in self._places
+            ]
+        yield from ((what, place) for _, place, what in sorted(found))
+        entry = (len(self._places), where)
+        self._places.append(entry)
+        same.append(entry)
+        if not number:
+            self._without_host.append(entry)
+        elif address:
+            self._addressed.setdefault(number, []).append(entry)
 
 
 def _service(spec: Object) -> Iterator[str]:

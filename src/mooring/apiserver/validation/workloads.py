@@ -213,8 +213,9 @@ def _with_claims(spec: Object) -> Object:
     names = [(one.get("metadata") or {}).get("name", "") for one in _claims(spec)]
     volumes = [{"name": n, "persistentVolumeClaim": {"claimName": n}} for n in dict.fromkeys(names)]
     if volumes:
+        made = set(names)
         pod["volumes"] = volumes + [
-            one for one in pod.get("volumes") or () if one.get("name") not in names
+            one for one in pod.get("volumes") or () if one.get("name") not in made
         ]
     return spec | {"template": spec["template"] | {"spec": pod}}
 

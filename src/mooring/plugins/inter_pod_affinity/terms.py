@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from mooring.api import Namespace, Pod, Selector
+from mooring.api import Namespace, Pod, Requirement, Selector
 from mooring.framework.listers import Lister
 from mooring.framework.pod_info import AffinityTerm
 
@@ -84,12 +84,16 @@ def intersection(terms: Sequence[OwnTerm]) -> tuple[frozenset[str] | None, Selec
     """Return the namespaces and the selector of the pods that every one of some terms speaks of."""
     first, *others = terms
     namespaces, selector = first.namespaces, first.selector
-    for term in others:
-        if namespaces is None or term.namespaces is None:
-            namespaces = term.namespaces if namespaces is None else namespaces
-        else:
+    if not others:
+        return namespaces, selector
+    requirements: list[Requirement] = []
+    for term in terms:
+        if namespaces is None:
+            namespaces = term.namespaces
+        elif term.namespaces is not None and term.namespaces != namespaces:
             namespaces = namespaces & term.namespaces
-        selector = (
-            term.selector if term.selector.nothing else selector.add(*term.selector.requirements)
-        )
-    return namespaces, selector
+        if term.selector.nothing:
+            selector = term.selector
+        requirements += term.selector.requirements
+    # One selector at the end: adding to it term by term would sort all of them each time.
+    return namespaces, selector if selector.nothing else Selector(requirements)

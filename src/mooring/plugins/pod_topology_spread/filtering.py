@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from mooring.api import Pod
 from mooring.framework.columns import Mask
 from mooring.framework.node_info import NodeInfo
@@ -82,6 +84,7 @@ class FilterState:
     __slots__ = ("lacking", "spreads")
 
     def __init__(self, spreads: Sequence[Spread], lacking: Mask | None) -> None:
+        #: Empty if every node lacks a topology key: no node counts then, and each is refused.
         self.spreads = spreads
         #: Rows of the full snapshot that lack a topology key; None where none does.
         self.lacking = lacking
@@ -96,14 +99,18 @@ class FilterState:
     ) -> FilterState:
         """Count the pods of every domain."""
         keys = tuple(constraint.topology_key for constraint in constraints)
+        lacking = inclusion.lacking(nodes, keys)
+        if lacking is not None and lacking.all():
+            return cls((), lacking)
+        inclusions = inclusion.of_pod(nodes, pod, keys)
         labels = pod.metadata.labels
         spreads = []
         for constraint in constraints:
-            included = inclusion.of(nodes, pod, constraint, keys)
+            included = inclusions.of(constraint)
             matching = constraint.selector.matches(labels)
             domains = count_domains(constraint, included, pod, nodes)
             spreads.append(Spread(constraint, included, matching, domains))
-        return cls(spreads, inclusion.lacking(nodes, keys))
+        return cls(spreads, lacking)
 
     def change(self, pod: Pod, other: Pod, node: NodeInfo, nodes: Nodes, amount: int) -> None:
         """Count another pod in or out of its node.
@@ -126,6 +133,8 @@ class FilterState:
 
     def refuse(self, node: NodeInfo) -> Status | None:
         """Judge one node: the first constraint that fails speaks."""
+        if not self.spreads:
+            return LABEL_MISSING
         for spread in self.spreads:
             value = node.labels.get(spread.constraint.topology_key)
             if value is None:
@@ -136,20 +145,25 @@ class FilterState:
 
     def refuse_nodes(self, nodes: Nodes) -> Iterator[tuple[Status, Mask]]:
         """Judge many nodes: of each node the first constraint that fails speaks."""
-        open_rows: Mask | None = None
+        missing: Mask | None = None if self.spreads else np.ones(len(nodes), dtype=np.bool_)
+        skewed: Mask | None = None
         for spread in self.spreads:
             full = spread.domains.sums > spread.most
             full[0] = False
-            if self.lacking is None and not full.any():
+            lacking = self.lacking is not None
+            if not lacking and not full.any():
                 continue
             codes = nodes.label(spread.constraint.topology_key).codes
-            answers = [(TOO_SKEWED, full.take(codes))]
-            if self.lacking is not None:
-                answers.insert(0, (LABEL_MISSING, codes == 0))
-            for status, refused in answers:
-                if open_rows is None:
-                    open_rows = ~refused
-                else:
-                    refused &= open_rows
-                    open_rows &= ~refused
-                yield status, refused
+            if lacking:
+                here = codes == 0
+                if skewed is not None:
+                    here &= ~skewed
+                missing = here if missing is None else missing | here
+            here = full.take(codes)
+            if missing is not None:
+                here &= ~missing
+            skewed = here if skewed is None else skewed | here
+        if missing is not None:
+            yield LABEL_MISSING, missing
+        if skewed is not None:
+            yield TOO_SKEWED, skewed

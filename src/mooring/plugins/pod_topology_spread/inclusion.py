@@ -14,13 +14,14 @@ import msgspec
 import numpy as np
 
 from mooring.api import Pod, RequiredNodeAffinity, Toleration, required_node_affinity
-from mooring.api.taints import find_untolerated
+from mooring.api.taints import Tolerations
 from mooring.framework.columns import Mask
 from mooring.framework.nodes import Nodes
 from mooring.plugins.node_matching import nodes_matching_required
 from mooring.plugins.pod_topology_spread.spread_constraints import SpreadConstraint
 
-_MEMO_LIMIT = 1024
+#: Above this many remembered domains and keys the memo starts over.
+_MEMO_LIMIT = 16384
 
 
 class Included(msgspec.Struct, frozen=True):
@@ -34,76 +35,127 @@ class Included(msgspec.Struct, frozen=True):
     number: int
 
 
+class _Group(msgspec.Struct):
+    """The nodes that count for some constraints of a pod, and their domains by topology key."""
+
+    rows: Mask | None
+    by_key: dict[str, Included] = msgspec.field(default_factory=dict)
+
+
 class Inclusion:
-    """Answer which nodes count. Answers are valid until a node changes."""
+    """A memo of which nodes count. Answers are valid until a node changes."""
 
     def __init__(self, comparison_operators: bool) -> None:
         self._comparison_operators = comparison_operators
-        self._memo: dict[Hashable, Included] = {}
-        self._keys_memo: dict[tuple[str, ...], Mask | None] = {}
+        self._memo: dict[Hashable, _Group] = {}
+        #: How many keys and domains the memo holds.
+        self._remembered = 0
         self._node_generation = -1
 
-    def of(
-        self, nodes: Nodes, pod: Pod, constraint: SpreadConstraint, keys: tuple[str, ...]
-    ) -> Included:
-        """Return what counts for a constraint; nodes must have all `keys`."""
-        self._start_over_if_stale(nodes)
-        spec = pod.spec
-        affinity: RequiredNodeAffinity | None = None
-        if constraint.honor_affinity and (spec.node_selector or spec.affinity is not None):
-            affinity = required_node_affinity(pod)
-        tolerations = spec.tolerations if constraint.honor_taints else None
-        question = (constraint.topology_key, keys, affinity, tolerations)
-        answer = self._memo.get(question)
-        if answer is None:
-            if len(self._memo) >= _MEMO_LIMIT:
-                self._memo.clear()
-            answer = self._work_out(nodes.all, constraint.topology_key, keys, affinity, tolerations)
-            self._memo[question] = answer
-        return answer
+    def of_pod(self, nodes: Nodes, pod: Pod, keys: tuple[str, ...]) -> PodInclusion:
+        """Return what counts for a pod's constraints; nodes must have all `keys`."""
+        return PodInclusion(self, nodes.all, pod, keys)
 
     def lacking(self, nodes: Nodes, keys: tuple[str, ...]) -> Mask | None:
         """Return which rows of the full snapshot lack any of some labels; None where none does."""
-        self._start_over_if_stale(nodes)
-        if keys not in self._keys_memo:
-            having = _having(nodes.all, keys)
-            self._keys_memo[keys] = None if having is None else ~having
-        return self._keys_memo[keys]
+        having = self.group(nodes.all, keys, None, None).rows
+        return None if having is None else ~having
 
-    def _start_over_if_stale(self, nodes: Nodes) -> None:
-        if nodes.node_generation != self._node_generation:
-            self._node_generation = nodes.node_generation
-            self._memo.clear()
-            self._keys_memo.clear()
-
-    def _work_out(
+    def group(
         self,
         nodes: Nodes,
-        topology_key: str,
         keys: tuple[str, ...],
         affinity: RequiredNodeAffinity | None,
         tolerations: tuple[Toleration, ...] | None,
-    ) -> Included:
+    ) -> _Group:
+        """Return the nodes that have all keys, match an affinity and have only tolerated taints."""
+        if nodes.node_generation != self._node_generation:
+            self._node_generation = nodes.node_generation
+            self._start_over()
+        question = (keys, affinity, tolerations)
+        group = self._memo.get(question)
+        if group is None:
+            self.remember(len(keys) + 1)
+            rows = self._rows(nodes, keys, affinity, tolerations)
+            group = self._memo[question] = _Group(rows)
+        return group
+
+    def remember(self, amount: int) -> None:
+        """Note that the memo grows; it starts over where it is too large."""
+        if self._remembered >= _MEMO_LIMIT:
+            self._start_over()
+        self._remembered += amount
+
+    def _start_over(self) -> None:
+        self._memo.clear()
+        self._remembered = 0
+
+    def _rows(
+        self,
+        nodes: Nodes,
+        keys: tuple[str, ...],
+        affinity: RequiredNodeAffinity | None,
+        tolerations: tuple[Toleration, ...] | None,
+    ) -> Mask | None:
         rows = _having(nodes, keys)
         if affinity is not None:
             rows = _both(rows, nodes_matching_required(nodes, affinity))
         if tolerations is not None:
             operators = self._comparison_operators
+            find = Tolerations(tolerations, operators).find_untolerated
             tolerable = nodes.taints.map(
                 ("PodTopologySpread", tolerations, operators),
-                lambda taints: (
-                    find_untolerated(taints or (), tolerations, comparison_operators=operators)
-                    is None
-                ),
+                lambda taints: find(taints or ()) is None,
             )
             rows = _both(rows, tolerable)
-        if rows is not None and rows.all():
-            rows = None
-        column = nodes.label(topology_key)
-        domains = np.zeros(len(column.values), dtype=np.bool_)
-        domains[column.codes if rows is None else column.codes[rows]] = True
-        domains[0] = False
-        return Included(rows, domains, int(np.count_nonzero(domains)))
+        return None if rows is not None and rows.all() else rows
+
+
+class PodInclusion:
+    """Which nodes count for the constraints of one pod, in one cycle.
+
+    What all constraints share (the keys, the pod's affinity and tolerations) is looked up once:
+    each can be as long as the list of constraints.
+    """
+
+    __slots__ = ("_groups", "_keys", "_memo", "_nodes", "_pod")
+
+    def __init__(self, memo: Inclusion, nodes: Nodes, pod: Pod, keys: tuple[str, ...]) -> None:
+        self._memo = memo
+        self._nodes = nodes
+        self._pod = pod
+        self._keys = keys
+        #: By whether node affinity and taints are honoured.
+        self._groups: dict[tuple[bool, bool], _Group] = {}
+
+    def of(self, constraint: SpreadConstraint) -> Included:
+        """Return what counts for a constraint."""
+        policies = (constraint.honor_affinity, constraint.honor_taints)
+        group = self._groups.get(policies)
+        if group is None:
+            group = self._groups[policies] = self._group(*policies)
+        key = constraint.topology_key
+        included = group.by_key.get(key)
+        if included is None:
+            self._memo.remember(1)
+            included = group.by_key[key] = _domains(self._nodes, key, group.rows)
+        return included
+
+    def _group(self, honor_affinity: bool, honor_taints: bool) -> _Group:
+        spec = self._pod.spec
+        affinity: RequiredNodeAffinity | None = None
+        if honor_affinity and (spec.node_selector or spec.affinity is not None):
+            affinity = required_node_affinity(self._pod)
+        tolerations = spec.tolerations if honor_taints else None
+        return self._memo.group(self._nodes, self._keys, affinity, tolerations)
+
+
+def _domains(nodes: Nodes, topology_key: str, rows: Mask | None) -> Included:
+    column = nodes.label(topology_key)
+    domains = np.zeros(len(column.values), dtype=np.bool_)
+    domains[column.codes if rows is None else column.codes[rows]] = True
+    domains[0] = False
+    return Included(rows, domains, int(np.count_nonzero(domains)))
 
 
 def _both(rows: Mask | None, more: Mask) -> Mask:
@@ -113,7 +165,11 @@ def _both(rows: Mask | None, more: Mask) -> Mask:
 def _having(nodes: Nodes, keys: tuple[str, ...]) -> Mask | None:
     rows: Mask | None = None
     for key in keys:
+        if not nodes.label(key).any:
+            return np.zeros(len(nodes), dtype=np.bool_)
         present = nodes.has_label(key)
         if not present.all():
             rows = _both(rows, present)
+            if not rows.any():
+                break
     return rows

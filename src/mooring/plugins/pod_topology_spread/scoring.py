@@ -95,6 +95,7 @@ class ScoreState:
         lacking: Mask | None,
         ignored: Mask | None,
     ) -> None:
+        #: Empty if no feasible node is scored.
         self._parts = parts
         #: Labels that a node must have to be scored.
         self._keys = keys
@@ -127,13 +128,16 @@ class ScoreState:
                 ignored = None
         scored = len(feasible) - (0 if ignored is None else int(np.count_nonzero(ignored)))
         parts: list[HostPart | DomainPart] = []
+        if not scored:
+            return cls(parts, keys, lacking, ignored)
+        inclusions = inclusion.of_pod(feasible, pod, keys)
         for constraint in constraints:
             if constraint.topology_key == HOSTNAME:
                 counts = pods_per_row(constraint, pod, feasible)
                 nameless = inclusion.lacking(feasible, (HOSTNAME,))
                 parts.append(HostPart(constraint, counts, nameless, scored))
                 continue
-            included = inclusion.of(feasible, pod, constraint, keys)
+            included = inclusions.of(constraint)
             domains = count_domains(constraint, included, pod, feasible)
             size = _size(constraint, domains, feasible, ignored)
             parts.append(DomainPart(constraint, domains, size))
@@ -153,6 +157,8 @@ class ScoreState:
 
     def score_nodes(self, nodes: Nodes) -> Ints:
         """Score many nodes."""
+        if not self._parts:
+            return np.zeros(len(nodes), dtype=np.int64)
         first, *others = self._parts
         if not others and isinstance(first, DomainPart):
             column = nodes.label(first.constraint.topology_key)

@@ -18,6 +18,9 @@ ZONE = "topology.kubernetes.io/zone"
 
 _HONOR = "Honor"
 _MEMO_LIMIT = 4096
+#: Longer lists of constraints are remembered as a whole, for this many pods.
+_MANY = 16
+_LONG_LIMIT = 64
 
 #: Keep apart by host and, less, by zone. # kube-scheduler: plugins/podtopologyspread/plugin.go
 SYSTEM_DEFAULT_CONSTRAINTS = (
@@ -47,7 +50,7 @@ def parse(
 ) -> SpreadConstraint:
     """Parse one constraint of a pod with these labels; a malformed selector raises ObjectError."""
     selector = Selector.from_label_selector(constraint.label_selector)
-    if match_label_keys:
+    if match_label_keys and constraint.match_label_keys:
         selector = selector.add(
             *(
                 Requirement.trusted(key, IN, (labels[key],))
@@ -72,6 +75,11 @@ class ConstraintParser:
     def __init__(self, match_label_keys: bool) -> None:
         self._match_label_keys = match_label_keys
         self._memo: dict[Hashable, SpreadConstraint] = {}
+        #: By the id of a pod's long list and the action: the list, the pod's labels, the result.
+        self._long: dict[
+            tuple[int, str],
+            tuple[tuple[TopologySpreadConstraint, ...], Mapping[str, str], Constraints],
+        ] = {}
 
     def parse(
         self,
@@ -80,11 +88,36 @@ class ConstraintParser:
         when_unsatisfiable: str,
     ) -> Constraints:
         """Parse the constraints with one action, DoNotSchedule or ScheduleAnyway."""
+        constraints = tuple(constraints)
+        if len(constraints) > _MANY:
+            return self._parse_many(constraints, labels, when_unsatisfiable)
         return tuple(
             self._parse(constraint, labels)
             for constraint in constraints
             if constraint.when_unsatisfiable == when_unsatisfiable
         )
+
+    def _parse_many(
+        self,
+        constraints: tuple[TopologySpreadConstraint, ...],
+        labels: Mapping[str, str],
+        when_unsatisfiable: str,
+    ) -> Constraints:
+        """Parse a long list, and remember it as a whole: every event asks for it again."""
+        key = (id(constraints), when_unsatisfiable)
+        known = self._long.get(key)
+        # The memo holds the list alive, so that no other can have its id.
+        if known is not None and known[1] == labels:
+            return known[2]
+        if len(self._long) >= _LONG_LIMIT:
+            self._long.clear()
+        parsed = tuple(
+            parse(constraint, labels, self._match_label_keys)
+            for constraint in constraints
+            if constraint.when_unsatisfiable == when_unsatisfiable
+        )
+        self._long[key] = (constraints, labels, parsed)
+        return parsed
 
     def _parse(
         self, constraint: TopologySpreadConstraint, labels: Mapping[str, str]

@@ -10,7 +10,9 @@ node's choice. The work grows with the volumes and the nodes that reach each, no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections import deque
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -24,7 +26,7 @@ from mooring.api import (
 )
 from mooring.api import volume_claims as claims
 from mooring.api.quantity import value
-from mooring.api.volume_matching import find_candidates, requested_nanos
+from mooring.api.volume_matching import claim_shape, find_candidates, requested_nanos
 from mooring.errors import ObjectError
 from mooring.framework.columns import Ints, Mask
 from mooring.framework.handle import Handle
@@ -55,6 +57,8 @@ from mooring.plugins.volumes.reachability import (
 )
 
 BY_CLASS = "VolumeBinding/class"
+#: More claims than this are kept from comparing their choices with one another.
+_FEW = 8
 
 
 class Match(msgspec.Struct):
@@ -63,6 +67,8 @@ class Match(msgspec.Struct):
     claim: PersistentVolumeClaim
     #: Index into `Found.volumes`, or NONE.
     choice: Ids
+    #: Whether no node is left that could take one of these volumes.
+    gone: bool = False
 
 
 class Space(msgspec.Struct):
@@ -92,6 +98,8 @@ class Found(msgspec.Struct):
     volumes: list[PersistentVolume] = []
     #: Index of each volume by name.
     numbers: dict[str, int] = {}
+    #: Volumes that no node is left for, by their index.
+    gone: set[int] = set()
     #: Faults, and on which nodes they show.
     errors: list[tuple[str, Mask]] = []
 
@@ -136,6 +144,73 @@ class Found(msgspec.Struct):
         return scores
 
 
+class Shelf:
+    """The volumes that suit a claim."""
+
+    def __init__(
+        self, bound: Sequence[PersistentVolume], free: Iterable[tuple[int, Terms]]
+    ) -> None:
+        self.bound = bound
+        #: (index of the volume, from where it can be reached), in order of preference.
+        self.free = tuple(free)
+        self._groups: dict[Terms, deque[int]] | None = None
+
+    def first(self, count: int, gone: Container[int]) -> Sequence[tuple[int, Terms]]:
+        """Return the first so many of each reach that are not gone, in order of preference."""
+        if not gone and count >= len(self.free):
+            return self.free
+        if self._groups is None:
+            self._groups = {}
+            for place, (_, terms) in enumerate(self.free):
+                self._groups.setdefault(terms, deque()).append(place)
+        places: list[int] = []
+        for group in self._groups.values():
+            while group and self.free[group[0]][0] in gone:
+                group.popleft()
+            left = (place for place in group if self.free[place][0] not in gone)
+            places += itertools.islice(left, count)
+        return [self.free[place] for place in sorted(places)]
+
+
+class Shelves:
+    """The volumes that suit the claims of one pod; claims that ask the same share a shelf."""
+
+    def __init__(
+        self, volumes: AssumedObjects[PersistentVolume], affinities: Affinities, found: Found
+    ) -> None:
+        self._volumes = volumes
+        self._affinities = affinities
+        self._found = found
+        self._shared: dict[Hashable, Shelf] = {}
+        #: By class: the keys of the claims that volumes name.
+        self._named: dict[str, set[tuple[str, str]]] = {}
+
+    def of(self, claim: PersistentVolumeClaim) -> Shelf:
+        """Return the volumes that suit a claim; a malformed selector raises ObjectError."""
+        name = claims.claim_class(claim)
+        named = self._named.get(name)
+        if named is None:
+            named = self._named[name] = {
+                (reference.namespace, reference.name)
+                for volume in self._volumes.by_index(BY_CLASS, name)
+                if (reference := volume.spec.claim_ref) is not None
+            }
+        if (claim.metadata.namespace, claim.metadata.name) in named:
+            return self._make(claim, name)
+        shape = (name, claim_shape(claim))
+        shelf = self._shared.get(shape)
+        if shelf is None:
+            shelf = self._shared[shape] = self._make(claim, name)
+        return shelf
+
+    def _make(self, claim: PersistentVolumeClaim, name: str) -> Shelf:
+        candidates = find_candidates(claim, self._volumes.by_index(BY_CLASS, name))
+        number, reach = self._found.number, self._affinities.of
+        return Shelf(
+            candidates.bound, ((number(volume), reach(volume)) for volume in candidates.free)
+        )
+
+
 class VolumeFinder:
     """Find volumes for claims. Owned by one plugin."""
 
@@ -171,9 +246,12 @@ class VolumeFinder:
         if selected:
             found.bind_conflict |= ~here
         to_match.sort(key=requested_nanos)
+        shelves = Shelves(self._volumes, self._affinities, found)
         try:
             for claim in to_match:
-                found.matches.append(Match(claim, self._match(claim, here, places, found)))
+                choice = self._match(claim, shelves, here, places, found)
+                gone = len(to_match) > _FEW and self._use_up(choice, here, places, found)
+                found.matches.append(Match(claim, choice, gone))
         except ObjectError as error:
             text = f"error creating internal label selector for claim: {claim.key}: {error}"
             found.errors.append((text, here))
@@ -216,16 +294,23 @@ class VolumeFinder:
         return np.where(migrated, within(selector_terms(selector), places), plain)
 
     def _match(
-        self, claim: PersistentVolumeClaim, asked: Mask, places: NodePositions, found: Found
+        self,
+        claim: PersistentVolumeClaim,
+        shelves: Shelves,
+        asked: Mask,
+        places: NodePositions,
+        found: Found,
     ) -> Ids:
         """Choose the volume that each node would bind a claim to."""
-        candidates = find_candidates(
-            claim, self._volumes.by_index(BY_CLASS, claims.claim_class(claim))
-        )
-        taken = [match.choice for match in found.matches]
+        shelf = shelves.of(claim)
+        taken = [match.choice for match in found.matches if not match.gone]
         choice = np.full(places.size, NONE, dtype=np.int32)
         left = asked
-        for volume in candidates.bound:
+        for volume in shelf.bound:
+            if found.number(volume) in found.gone:
+                # Where it is in reach it is taken; elsewhere it would have been the only choice.
+                left = left & within(self._affinities.of(volume), places)
+                continue
             # A volume that is bound to the claim is the only choice, even where out of reach.
             number = found.number(volume)
             free = left.copy()
@@ -233,20 +318,27 @@ class VolumeFinder:
                 free &= earlier != number
             choice[free & within(self._affinities.of(volume), places)] = number
             left = left & ~free
-        if not candidates.free or not left.any():
+        if not shelf.free or not left.any():
             return choice
         # Of volumes with the same reach, one more than a node can have taken is enough.
-        enough = len(taken) + 1
-        seen: dict[Terms, int] = {}
-        choices: list[tuple[int, Terms]] = []
-        for volume in candidates.free:
-            terms = self._affinities.of(volume)
-            count = seen.get(terms, 0)
-            if count < enough:
-                seen[terms] = count + 1
-                choices.append((found.number(volume), terms))
+        choices = shelf.first(len(taken) + 1, found.gone)
         chosen = first_reached(choices, left, taken, places)
         return np.where(left, chosen, choice)
+
+    def _use_up(self, choice: Ids, asked: Mask, places: NodePositions, found: Found) -> bool:
+        """Note the volumes that all nodes which reach them have taken; False if some are left.
+
+        No other claim need be offered them, which keeps many claims from comparing with each
+        other.
+        """
+        numbers = np.unique(choice[choice != NONE]).tolist()
+        for number in numbers:
+            rows = places.reached(self._affinities.of(found.volumes[number]))
+            rows = rows[asked[rows]]
+            if not (choice[rows] == number).all():
+                return False
+        found.gone.update(numbers)
+        return True
 
     def _provision(
         self, wanted: list[PersistentVolumeClaim], nodes: Mask, places: NodePositions, found: Found

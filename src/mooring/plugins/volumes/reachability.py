@@ -6,7 +6,7 @@ form, over one node for the node form.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -36,6 +36,8 @@ NOWHERE: Terms = ()
 #: A number per node, NONE where there is none.
 Ids = npt.NDArray[np.int32]
 NONE = -1
+#: Up to this many earlier choices are compared one by one.
+_FEW = 8
 
 _NO_ROWS: Rows = np.zeros(0, dtype=np.intp)
 _FIRST_ROW: Rows = np.zeros(1, dtype=np.intp)
@@ -240,8 +242,21 @@ def within(terms: Terms, places: NodePositions) -> Mask:
     return mask
 
 
+def _pairs(rows: Rows, numbers: Ids) -> npt.NDArray[np.int64]:
+    """Return one number for each pair of a node and what it takes."""
+    return (rows.astype(np.int64) << 32) | numbers
+
+
+def _taken_pairs(taken: Sequence[Ids]) -> npt.NDArray[np.int64]:
+    pairs = []
+    for earlier in taken:
+        rows = np.flatnonzero(earlier != NONE)
+        pairs.append(_pairs(rows, earlier[rows]))
+    return np.concatenate(pairs)
+
+
 def first_reached(
-    choices: Iterable[tuple[int, Terms]], asked: Mask, taken: Iterable[Ids], places: NodePositions
+    choices: Iterable[tuple[int, Terms]], asked: Mask, taken: Sequence[Ids], places: NodePositions
 ) -> Ids:
     """Return for each node the first choice that can be reached from it, or NONE.
 
@@ -261,7 +276,10 @@ def first_reached(
     flat = np.concatenate(parts)[::-1]
     chosen = np.repeat(np.array(numbers, dtype=np.int32), [len(part) for part in parts])[::-1]
     usable = asked[flat]
-    for earlier in taken:
-        usable = usable & (earlier[flat] != chosen)
+    if len(taken) <= _FEW:
+        for earlier in taken:
+            usable = usable & (earlier[flat] != chosen)
+    else:
+        usable = usable & ~np.isin(_pairs(flat, chosen), _taken_pairs(taken))
     answer[flat[usable]] = chosen[usable]
     return answer

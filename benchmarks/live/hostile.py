@@ -1,0 +1,155 @@
+"""The attempt of a single pod with a very long list, by both schedulers on one API server."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+import time
+import urllib.request
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmarks.live.cluster import LiveCluster
+from benchmarks.live.hostile_pods import HOSTILE_PODS, Document, make_pod
+from benchmarks.live.schedulers import MOORING, REFERENCE, SchedulerProcess, programs
+from tests.support.control_plane import ControlPlane
+from tests.support.processes import LOOPBACK, free_port
+from tests.support.real_parts import locate
+
+#: Most time that an attempt may take, in kube-scheduler's.
+MOST = 5.0
+#: An attempt below this many seconds is not compared: the bind and the clock decide.
+_SHORT = 0.05
+#: Seconds for one attempt.
+_PATIENCE = 300.0
+#: A pod that is bound is measured by the algorithm alone, without the bind, which holds up no other
+#: pod; kube-scheduler counts the algorithm only for such pods.
+_SCHEDULED = "scheduler_scheduling_algorithm_duration_seconds"
+_REFUSED = "scheduler_scheduling_attempt_duration_seconds"
+_SAMPLE = re.compile(r"^(\w+)_(sum|count)(?:\{([^}]*)\})? (\S+)$", re.MULTILINE)
+
+#: Seconds of an attempt, by kind and size.
+Times = dict[tuple[str, int], float]
+
+
+class _Attempts:
+    """What a scheduler says of its attempts."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self._context = ssl.create_default_context()
+        self._context.check_hostname = False
+        self._context.verify_mode = ssl.CERT_NONE
+
+    @property
+    def flags(self) -> list[str]:
+        """Return the flags that let anybody on this machine read metrics."""
+        return [
+            f"--secure-port={self.port}",
+            f"--bind-address={LOOPBACK}",
+            "--authorization-always-allow-paths=/metrics",
+        ]
+
+    def read(self) -> dict[tuple[bool, str], float]:
+        """Return "sum" and "count" of the attempts, by whether a node was found."""
+        url = f"https://{LOOPBACK}:{self.port}/metrics"
+        with urllib.request.urlopen(url, context=self._context, timeout=60) as answer:
+            text = answer.read().decode()
+        totals: dict[tuple[bool, str], float] = defaultdict(float)
+        for metric, what, labels, value in _SAMPLE.findall(text):
+            bound = 'result="scheduled"' in labels
+            if metric == _REFUSED:
+                # Of bound pods the attempt is only counted.
+                if not bound or what == "count":
+                    totals[bound, what] += float(value)
+            elif metric == _SCHEDULED and what == "sum":
+                totals[True, what] += float(value)
+        return totals
+
+    async def wait_ready(self) -> None:
+        """Wait until the scheduler answers."""
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                await asyncio.to_thread(self.read)
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(0.1)
+            else:
+                return
+
+    async def next(self, before: dict[tuple[bool, str], float]) -> float:
+        """Wait for an attempt and return how long it took."""
+        deadline = time.monotonic() + _PATIENCE
+        while time.monotonic() < deadline:
+            totals = await asyncio.to_thread(self.read)
+            for bound in (True, False):
+                count = totals[bound, "count"] - before[bound, "count"]
+                if count:
+                    return (totals[bound, "sum"] - before[bound, "sum"]) / count
+            await asyncio.sleep(0.05)
+        return _PATIENCE
+
+
+async def run_hostile(
+    plane: ControlPlane, cluster: LiveCluster, folder: Path, kinds: list[str], sizes: list[int]
+) -> list[str]:
+    """Measure every kind at every size, and return what took too long."""
+    started = programs(locate("KUBE_SCHEDULER"))
+    times: dict[str, Times] = {}
+    for kind in kinds:
+        await _create_all(cluster, HOSTILE_PODS[kind].objects(max(sizes)))
+    for scheduler in (REFERENCE, MOORING):
+        attempts = _Attempts()
+        with SchedulerProcess(
+            scheduler,
+            started[scheduler],
+            folder,
+            plane.scheduler_kubeconfig,
+            serving=attempts.flags,
+        ):
+            await attempts.wait_ready()
+            times[scheduler] = await _measure(cluster, attempts, kinds, sizes)
+    return _report(times, kinds, sizes)
+
+
+async def _measure(
+    cluster: LiveCluster, attempts: _Attempts, kinds: list[str], sizes: list[int]
+) -> Times:
+    times: Times = {}
+    # The first attempt of a process pays for what later ones find made.
+    for kind, size in [(kinds[0], 1), *((kind, size) for kind in kinds for size in sizes)]:
+        before = await asyncio.to_thread(attempts.read)
+        pod = make_pod(f"hostile-{len(times)}", HOSTILE_PODS[kind].spec(size))
+        await cluster.create_document(pod)
+        times[kind, size] = await attempts.next(before)
+        await cluster.wipe_pods()
+    return times
+
+
+async def _create_all(cluster: LiveCluster, documents: Iterable[Document]) -> None:
+    pending = iter(documents)
+
+    async def work() -> None:
+        for document in pending:
+            await cluster.create_document(document)
+
+    await asyncio.gather(*(work() for _ in range(32)))
+
+
+def _report(times: dict[str, Times], kinds: list[str], sizes: list[int]) -> list[str]:
+    print(f"\n{'hostile pods, ms':<26}" + "".join(f"{f'{size} entries':>30}" for size in sizes))
+    missed: list[str] = []
+    for kind in kinds:
+        cells = ""
+        for size in sizes:
+            reference, mooring = (times[one][kind, size] for one in (REFERENCE, MOORING))
+            ratio = mooring / reference
+            cells += f"{reference * 1e3:>14.1f}{mooring * 1e3:>9.1f}{ratio:>7.2f}"
+            if mooring > _SHORT and ratio > MOST:
+                missed.append(f"{kind} with {size} entries: {ratio:.1f} times the time")
+        print(f"{kind:<26}{cells}", flush=True)
+    return missed
