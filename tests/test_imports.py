@@ -18,6 +18,7 @@ ORDER = (
     {"errors"},
     {"api"},
     {"observe"},
+    {"cel"},
     {"framework"},
     {"mooring"},
     {"plugins", "contrib"},
@@ -46,7 +47,7 @@ ORDER = (
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 
 # Built-in plugins stand on the modules of the contract, like a stranger's.
-CONTRACT = {"errors", "api", "observe", "framework"}
+CONTRACT = {"errors", "api", "observe", "cel", "framework"}
 
 
 def room_of(module: str) -> str:
