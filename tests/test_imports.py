@@ -19,6 +19,7 @@ ORDER = (
     {"typing"},
     {"api"},
     {"observe"},
+    {"cel"},
     {"framework"},
     {"mooring"},
     {"plugins", "contrib"},
@@ -48,7 +49,7 @@ RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 
 # Built-in plugins and those of contrib use the modules of the contract, as any other plugin does;
 # contrib also uses the public face.
-CONTRACT = {"errors", "typing", "api", "observe", "framework"}
+CONTRACT = {"errors", "typing", "api", "observe", "cel", "framework"}
 ALLOWED = {"plugins": CONTRACT, "contrib": CONTRACT | {"mooring"}}
 
 

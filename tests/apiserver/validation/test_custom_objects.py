@@ -116,5 +116,20 @@ def test_another_kind_is_refused() -> None:
     ]
 
 
-def test_a_pattern_that_python_does_not_know_is_not_checked() -> None:
-    assert problems({"type": "string", "pattern": r"\p{L}+"}, "x") == []
+def test_a_pattern_is_one_of_go() -> None:
+    letters = {"type": "string", "pattern": r"^\p{L}+$"}
+    assert problems(letters, "ä") == []
+    assert problems(letters, "1") == [
+        'spec.a: Invalid value: "1": spec.a in body should match ' r"'^\p{L}+$'"
+    ]
+
+
+def test_a_pattern_that_is_none_matches_nothing() -> None:
+    assert problems({"type": "string", "pattern": "("}, "x") == [
+        'spec.a: Invalid value: "x": spec.a in body should match '
+        "'(, but pattern is invalid: error parsing regexp: missing closing ): `(`'"
+    ]
+
+
+def test_a_pattern_is_matched_in_linear_time() -> None:
+    assert len(problems({"type": "string", "pattern": "^(a+)+$"}, "a" * 5000 + "!")) == 1

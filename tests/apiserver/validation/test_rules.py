@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from mooring.apiserver.schema.custom_schema import custom_kinds
+from mooring.apiserver.validation import rules
 from mooring.apiserver.validation.custom_objects import check_custom
-from mooring.apiserver.validation.rules import escape
+from mooring.apiserver.validation.rule_names import escape
+from mooring.apiserver.validation.rules import OUT_OF_BUDGET, check_rules
 
 SPEC: dict[str, Any] = {
     "type": "object",
@@ -33,16 +35,18 @@ SPEC: dict[str, Any] = {
         "namespace": {"type": "string"},
         "names": {
             "type": "array",
-            "items": {"type": "string"},
+            "maxItems": 10,
+            "items": {"type": "string", "maxLength": 20},
             "x-kubernetes-validations": [{"rule": "self.all(n, n.startsWith('n-'))"}],
         },
         "sizes": {
             "type": "object",
+            "maxProperties": 10,
             "additionalProperties": {"type": "integer"},
             "x-kubernetes-validations": [
                 {
                     "rule": "self.all(k, self[k] > 0)",
-                    "messageExpression": "'of ' + string(size(self))",
+                    "messageExpression": "'of ' + (size(self) > 1 ? 'many' : 'one')",
                     "fieldPath": ".a",
                 }
             ],
@@ -53,7 +57,7 @@ SPEC: dict[str, Any] = {
         },
         "strange": {
             "type": "string",
-            "x-kubernetes-validations": [{"rule": "self.notAFunctionThatIsThere()"}],
+            "x-kubernetes-validations": [{"rule": "ip(self).family() == 4"}],
         },
     },
 }
@@ -108,7 +112,7 @@ def said(new: dict[str, Any], old: dict[str, Any] | None = None) -> list[str]:
         ),
         pytest.param(
             {"sizes": {"a": 1, "b": 0}},
-            ["spec.sizes.[a]: Invalid value: of 2"],
+            ["spec.sizes.[a]: Invalid value: of many"],
             id="a message that is computed, for another field",
         ),
         pytest.param(
@@ -155,3 +159,65 @@ def test_names_are_escaped_as_rules_write_them() -> None:
         "__in__",
         "__underscores__a",
     ]
+
+
+CUBE = "self.all(a, self.all(b, self.all(c, a + b + c > 0)))"
+
+
+def _checked(schema: dict[str, Any], value: Any) -> list[str]:
+    root = {"type": "object", "properties": {"spec": schema}}
+    found = check_rules(root, {"metadata": {"name": "x"}, "spec": value}, None)
+    return [f"{field}: {message}" for _, field, message in found]
+
+
+def test_a_rule_that_costs_too_much_ends_the_check() -> None:
+    rules = [{"rule": CUBE}, {"rule": "false"}]
+    schema = {
+        "type": "array",
+        "items": {"type": "integer"},
+        "x-kubernetes-validations": rules,
+    }
+    assert _checked(schema, [1] * 100) == [
+        "spec: Invalid value: \"array\": 'operation cancelled: actual cost limit exceeded': no "
+        f"further validation rules will be run due to call cost exceeds limit for rule: {CUBE}"
+    ]
+
+
+def test_the_rules_of_an_object_have_a_budget_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert rules.BUDGET == 10_000_000
+    monkeypatch.setattr(rules, "BUDGET", 1_000)
+    items = {
+        "type": "array",
+        "items": {"type": "integer"},
+        "x-kubernetes-validations": [{"rule": "self.all(a, a > 0)"}],
+    }
+    # Each evaluation costs 52.
+    schema = {"type": "array", "items": items}
+    assert _checked(schema, [[1] * 10] * 19) == []
+    assert _checked(schema, [[1] * 10] * 21) == [
+        f'spec[19]: Invalid value: "array": {OUT_OF_BUDGET}'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        (
+            f"{CUBE} ? 'a' : 'b'",
+            "no further validation rules will be run due to call cost exceeds limit for "
+            f"messageExpression: \"{CUBE} ? 'a' : 'b'\"",
+        ),
+        ("'one' + string(self.size())", "one100"),
+        ("string(self[1000])", "failed rule: false"),
+        ("'two\\nlines'", "failed rule: false"),
+        ("'x'.replace('x', 'y'.replace('y', 'z'))", "z"),
+    ],
+)
+def test_a_message_has_a_limit_of_its_own(message: str, text: str) -> None:
+    schema = {
+        "type": "array",
+        "items": {"type": "integer"},
+        "x-kubernetes-validations": [{"rule": "false", "messageExpression": message}],
+    }
+    [found] = _checked(schema, [1] * 100)
+    assert found.removeprefix("spec: Invalid value: ").removeprefix('"array": ') == text

@@ -18,10 +18,10 @@ from mooring.plugins.dynamic_resources.allocator import (
     AllocatorFeatures,
     NodeAllocationError,
 )
-from mooring.plugins.dynamic_resources.cel import SelectorCache
 from mooring.plugins.dynamic_resources.device_requests import AllocationError
 from mooring.plugins.dynamic_resources.pools import PoolError, SlicePools
 from mooring.plugins.dynamic_resources.results import allocation_of
+from mooring.plugins.dynamic_resources.selectors import SelectorCache
 from mooring.plugins.dynamic_resources.tracker import ClaimTracker
 from tests.plugins.clusters import make, make_node
 
@@ -226,7 +226,7 @@ def test_a_search_ends_in_time() -> None:
             {"exactly": {"deviceClassName": "c", "selectors": [{"cel": {"expression": "a b"}}]}},
             {},
             "claim ns/claim: selector #0: CEL compile error: compilation failed: ERROR: "
-            "<input>:1:3: Syntax error: unexpected 'b'",
+            "<input>:1:3: Syntax error: extraneous input 'b' expecting <EOF>\n | a b\n | ..^",
             id="a selector that cannot be read",
         ),
     ],

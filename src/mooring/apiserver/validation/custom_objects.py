@@ -10,7 +10,6 @@ import binascii
 import ipaddress
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,6 +32,7 @@ from mooring.apiserver.validation.metadata import (
     check_metadata_update,
 )
 from mooring.apiserver.validation.rules import check_rules
+from mooring.cel import patterns
 
 Schema = Mapping[str, Any]
 
@@ -205,9 +205,13 @@ def _check_form(schema: Schema, value: str, path: str) -> list[Problem]:
         return [too_long(path, longest)]
     if shortest is not None and len(value) < shortest:
         return [_fails(path, value, f"should be at least {shortest} chars long")]
-    compiled = _pattern(pattern) if (pattern := schema.get("pattern")) else None
-    if compiled is not None and compiled.search(value) is None:
-        return [_fails(path, value, f"should match '{pattern}'")]
+    if pattern := schema.get("pattern"):
+        try:
+            if not patterns.compile(pattern).matches(value):
+                return [_fails(path, value, f"should match '{pattern}'")]
+        except patterns.PatternError as error:
+            why = f"{pattern}, but pattern is invalid: {error}"
+            return [_fails(path, value, f"should match '{why}'")]
     return []
 
 
@@ -218,15 +222,6 @@ def _check_text(schema: Schema, value: str, path: str) -> list[Problem]:
         text = f"Invalid value: {shown(value)}: {path} in body must be of type {form}"
         problems.append(("FieldValueTypeInvalid", path, f"{text}: {shown(value)}"))
     return problems
-
-
-@lru_cache(maxsize=1024)
-def _pattern(text: str) -> re.Pattern[str] | None:
-    """Compile a pattern of Go's; one that Python does not know is not checked."""
-    try:
-        return re.compile(text, re.ASCII)
-    except re.error:
-        return None
 
 
 def _has_format(form: str, value: str) -> bool:

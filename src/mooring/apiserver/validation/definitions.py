@@ -20,6 +20,8 @@ from mooring.apiserver.validation.field_problems import (
     required,
 )
 from mooring.apiserver.validation.formats import label_1035_problems, subdomain_problems
+from mooring.apiserver.validation.rule_costs import check_rule_costs
+from mooring.cel import patterns
 
 _SCOPES = ("Cluster", "Namespaced")
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
@@ -67,7 +69,9 @@ def _stored_versions(definition: Object) -> list[Problem]:
     ]
 
 
-def _spec(spec: Object, nothing: list[Object] | None = None) -> list[Problem]:
+def _spec(
+    spec: Object, nothing: list[Object] | None = None, before: Object | None = None
+) -> list[Problem]:
     problems: list[Problem] = []
     group = spec["group"]
     if not group:
@@ -81,8 +85,12 @@ def _spec(spec: Object, nothing: list[Object] | None = None) -> list[Problem]:
     elif spec["scope"] not in _SCOPES:
         problems.append(not_supported("spec.scope", spec["scope"], _SCOPES))
     versions = spec.get("versions") or []
+    stored = {one["name"]: one.get("schema") for one in (before or {}).get("versions") or ()}
     for i, version in enumerate(versions):
-        problems += _version(version, f"spec.versions[{i}]", single=len(versions) == 1)
+        unchanged = before is not None and stored.get(version["name"]) == version.get("schema")
+        problems += _version(
+            version, f"spec.versions[{i}]", single=len(versions) == 1, unchanged=unchanged
+        )
     if len({version["name"] for version in versions}) != len(versions):
         why = "must contain unique version names"
         problems.append(invalid("spec.versions", versions, why))
@@ -128,7 +136,7 @@ def _conversion(conversion: Object | None) -> list[Problem]:
     return problems
 
 
-def _version(version: Object, path: str, *, single: bool) -> list[Problem]:
+def _version(version: Object, path: str, *, single: bool, unchanged: bool) -> list[Problem]:
     name = version["name"]
     problems = each(f"{path}.name", name, label_1035_problems(name))
     schema = (version.get("schema") or {}).get("openAPIV3Schema")
@@ -147,7 +155,8 @@ def _version(version: Object, path: str, *, single: bool) -> list[Problem]:
                 problems.append(required(f"{place}.type", "must not be empty at the root"))
         found = _schema(schema, place, root=True)
         # Defaults are looked at where the schema is structural.
-        problems += found or _defaults(schema, place)
+        found = found or _defaults(schema, place)
+        problems += found or check_rule_costs(schema, place, unchanged=unchanged)
         served_status = (version.get("subresources") or {}).get("status") is not None
         if served_status and schema.get("type") not in (None, "", "object"):
             why = (
@@ -172,6 +181,7 @@ def _schema(schema: Mapping[str, Any], path: str, *, root: bool = False) -> list
         if path.endswith(".items"):
             why = "must not be empty for specified array items"
         problems.append(required(f"{path}.type", why))
+    problems += _pattern(schema.get("pattern") or "", f"{path}.pattern")
     items = schema.get("items")
     if kind == "array" and items is None:
         problems.append(required(f"{path}.items", "must be specified"))
@@ -194,6 +204,15 @@ def _schema(schema: Mapping[str, Any], path: str, *, root: bool = False) -> list
     return problems
 
 
+def _pattern(pattern: str, path: str) -> list[Problem]:
+    try:
+        patterns.compile(pattern)
+    except patterns.PatternError as error:
+        why = f"must be a valid regular expression, but isn't: {error}"
+        return [invalid(path, pattern, why)]
+    return []
+
+
 def _defaults(schema: Mapping[str, Any], path: str) -> list[Problem]:
     """Check that defaults fit the schema that they are part of."""
     problems: list[Problem] = []
@@ -211,7 +230,7 @@ def _defaults(schema: Mapping[str, Any], path: str) -> list[Problem]:
 
 
 def _rule(rule: Object, path: str) -> list[Problem]:
-    """Check what is around a rule; whether it is CEL shows when it is used."""
+    """Check what is around a rule; whether it is CEL is checked if the schema is right."""
     problems: list[Problem] = []
     text, message = (rule.get("rule") or "").strip(), rule.get("message") or ""
     if not text:
@@ -251,7 +270,7 @@ def _names(names: Object, path: str) -> list[Problem]:
 
 def check_definition_update(definition: Object, old: Object) -> list[Problem]:
     """Check the change of a definition: group, scope and names stay once it is established."""
-    problems = _spec(definition["spec"], []) + _stored_versions(definition)
+    problems = _spec(definition["spec"], [], old["spec"]) + _stored_versions(definition)
     new, before = definition["spec"], old["spec"]
     conditions = old["status"].get("conditions") or ()
     established = any(

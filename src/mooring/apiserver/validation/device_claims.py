@@ -1,6 +1,6 @@
 """Claims to devices, templates of them, and classes of devices."""
 
-# kubernetes: pkg/apis/resource/validation/validation.go; expressions are not compiled
+# kubernetes: pkg/apis/resource/validation/validation.go
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mooring.api.names import is_extended_resource
+from mooring.apiserver.validation.device_selectors import check_selector
 from mooring.apiserver.validation.field_problems import (
     Object,
     Problem,
@@ -185,11 +186,16 @@ def check_taint(taint: Object, path: str) -> list[Problem]:
 
 
 def _selectors(selectors: Sequence[Object], path: str) -> list[Problem]:
-    return [
-        required(f"{path}[{i}].cel")
-        for i, selector in enumerate(selectors)
-        if selector.get("cel") is None
-    ]
+    if len(selectors) > _MOST:
+        return [too_many(path, len(selectors), _MOST)]
+    problems: list[Problem] = []
+    for i, selector in enumerate(selectors):
+        if (cel := selector.get("cel")) is None:
+            problems.append(required(f"{path}[{i}].cel"))
+        else:
+            expression = cel.get("expression") or ""
+            problems += check_selector(expression, f"{path}[{i}].cel.expression")
+    return problems
 
 
 def _constraint(constraint: Object, path: str, names: set[str]) -> list[Problem]:

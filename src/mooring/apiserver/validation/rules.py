@@ -1,16 +1,15 @@
 """The rules that custom resource definitions write in CEL (x-kubernetes-validations).
 
-A rule that the CEL we have does not understand is not checked: the real server would have refused
-a definition with a rule that is none.
+A rule that the CEL here does not understand is not checked.
 """
 
 # apiextensions-apiserver: pkg/apiserver/schema/cel/{validation,values}.go
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Mapping
-from functools import lru_cache
+from contextlib import suppress
 from typing import Any
 
 from mooring.apiserver.validation.field_problems import (
@@ -21,28 +20,37 @@ from mooring.apiserver.validation.field_problems import (
     invalid,
     required,
 )
-from mooring.plugins.dynamic_resources.cel.evaluator import Program, build
-from mooring.plugins.dynamic_resources.cel.parser import parse
-from mooring.plugins.dynamic_resources.cel.values import CompileError, EvaluationError, Optional
+from mooring.apiserver.validation.rule_names import escape
+from mooring.apiserver.validation.rule_programs import Rule, RuleNode, rules_of
+from mooring.apiserver.validation.rule_types import Schema
+from mooring.cel.meter import CostExceeded
+from mooring.cel.values import NO_OVERLOAD, EvaluationError, Optional
 
-Schema = Mapping[str, Any]
-
-_NAMES = frozenset({"self", "oldSelf"})
-_OLD = re.compile(r"\boldSelf\b")
-_ROOT = ("apiVersion", "kind", "metadata")
-_RESERVED = frozenset(
-    {
-        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for"),
-        *("function", "if", "import", "let", "loop", "package", "namespace", "return", "var"),
-        *("void", "while"),
-    }
+#: What the rules may cost together for one object.
+BUDGET = 10_000_000
+OUT_OF_BUDGET = (
+    "validation failed due to running out of cost budget, no further validation rules will be run"
 )
-_NO_OVERLOAD = "no such overload"
+_MESSAGE_OUT_OF_BUDGET = (
+    "messageExpression evaluation failed due to running out of cost budget, no further validation "
+    "rules will be run"
+)
+_MESSAGE_TOO_EXPENSIVE = (
+    "no further validation rules will be run due to call cost exceeds limit for messageExpression: "
+)
+_MAX_MESSAGE = 5 * 1024
+_ROOT = ("apiVersion", "kind", "metadata")
 
 
 def check_rules(schema: Schema, obj: Object, old: Object | None) -> list[Problem]:
-    """Say which rules an object, or a change of one, does not keep."""
-    return _check(schema, _root(obj), _root(old) if old is not None else None, "")
+    """Return the problems of an object, or of a change of one, that rules find."""
+    node = rules_of(schema)
+    if node is None:
+        return []
+    check = _Check()
+    with suppress(_Over):
+        check.node(node, _root(obj), _root(old) if old is not None else None, "")
+    return check.problems
 
 
 def _root(obj: Object) -> Object:
@@ -52,78 +60,148 @@ def _root(obj: Object) -> Object:
     return obj | {"metadata": kept}
 
 
-def _check(schema: Schema, value: Any, old: Any, path: str) -> list[Problem]:
-    problems: list[Problem] = []
-    if schema.get("x-kubernetes-validations") and value is not None:
-        given = to_cel(schema, value, root=not path)
-        before = to_cel(schema, old, root=not path) if old is not None else None
-        for rule in schema["x-kubernetes-validations"]:
-            problems += _check_rule(schema, rule, value, old, (given, before), path)
-    if isinstance(value, list):
-        items = schema.get("items")
-        if isinstance(items, Mapping):
-            for i, item in enumerate(value):
-                was = _correlated(schema, item, old)
-                problems += _check(items, item, was, f"{path}[{i}]")
-    elif isinstance(value, dict):
-        problems += _check_fields(schema, value, old, path)
-    return problems
+class _Over(Exception):
+    """The end of a check: no further rules are evaluated."""
 
 
-def _check_fields(schema: Schema, value: Object, old: Any, path: str) -> list[Problem]:
-    problems: list[Problem] = []
-    atomic = schema.get("x-kubernetes-map-type") == "atomic"
-    before = old if isinstance(old, dict) and not atomic else {}
-    properties = schema.get("properties") or {}
-    additional = schema.get("additionalProperties")
-    for name, item in value.items():
-        if name in properties:
-            where = f"{path}.{name}" if path else name
-            problems += _check(properties[name], item, before.get(name), where)
-        elif isinstance(additional, Mapping):
-            problems += _check(additional, item, before.get(name), f"{path}[{name}]")
-    return problems
+class _Check:
+    """The check of one object: the problems found, and what is left of the budget."""
 
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self._budget = BUDGET
 
-def _correlated(schema: Schema, item: Any, old: Any) -> Any:
-    """Return the item of an old list that has the same keys, None where lists have none."""
-    keys = schema.get("x-kubernetes-list-map-keys") or ()
-    if schema.get("x-kubernetes-list-type") != "map" or not isinstance(item, dict):
-        return None
-    for one in old if isinstance(old, list) else ():
-        if isinstance(one, dict) and all(one.get(key) == item.get(key) for key in keys):
-            return one
-    return None
+    def node(self, node: RuleNode, value: Any, old: Any, path: str) -> None:
+        """Check a value and all that is below it."""
+        if value is None:
+            return
+        if node.rules:
+            self._rules(node, value, old, path)
+        if isinstance(value, list):
+            self._items(node, value, old, path)
+        elif isinstance(value, dict):
+            self._fields(node, value, old, path)
 
+    def _items(self, node: RuleNode, value: list[Any], old: Any, path: str) -> None:
+        if node.items is None:
+            return
+        correlated = _Correlated(node.schema, old)
+        for i, item in enumerate(value):
+            self.node(node.items, item, correlated.find(item), f"{path}[{i}]")
 
-def _check_rule(
-    schema: Schema, rule: Object, value: Any, old: Any, seen: tuple[Any, Any], path: str
-) -> list[Problem]:
-    text = rule.get("rule") or ""
-    program = _program(text)
-    if program is None:
-        return []
-    transition, (given, before) = bool(_OLD.search(text)), seen
-    if rule.get("optionalOldSelf"):
-        before = Optional(old is not None, before)
-    elif transition and old is None:
-        return []
-    variables = {"self": given, "oldSelf": before}
-    said = str(rule.get("message") or text).strip()
-    kind = schema.get("type") or ""
-    try:
-        if program(variables) is True:
-            return []
-    except EvaluationError as error:
-        if str(error).startswith(_NO_OVERLOAD):
+    def _fields(self, node: RuleNode, value: Object, old: Any, path: str) -> None:
+        atomic = node.schema.get("x-kubernetes-map-type") == "atomic"
+        before = old if isinstance(old, dict) and not atomic else {}
+        for name, item in value.items():
+            if name in node.properties:
+                where = f"{path}.{name}" if path else name
+                self.node(node.properties[name], item, before.get(name), where)
+            elif node.additional is not None:
+                self.node(node.additional, item, before.get(name), f"{path}[{name}]")
+
+    def _rules(self, node: RuleNode, value: Any, old: Any, path: str) -> None:
+        kind = node.schema.get("type") or ""
+        if self._budget <= 0:
+            self._end(invalid(path, kind, OUT_OF_BUDGET))
+        root = node.root or not path
+        given = to_cel(node.schema, value, root=root)
+        before = to_cel(node.schema, old, root=root) if old is not None else None
+        for rule in node.rules:
+            self._rule(node, rule, value, old, (given, before), path)
+
+    def _end(self, problem: Problem) -> None:
+        self.problems.append(problem)
+        raise _Over
+
+    def _rule(
+        self, node: RuleNode, rule: Rule, value: Any, old: Any, seen: tuple[Any, Any], path: str
+    ) -> None:
+        program, (given, before) = rule.program, seen
+        if program is None:
+            return
+        if rule.given.get("optionalOldSelf"):
+            before = Optional(old is not None, before)
+        elif rule.uses_old and old is None:
+            return
+        variables = {"self": given, "oldSelf": before}
+        said = str(rule.given.get("message") or rule.given["rule"]).strip()
+        kind = node.schema.get("type") or ""
+        try:
+            found, cost = program.evaluate(variables)
+            failed = None
+        except EvaluationError as error:
+            found, cost, failed = None, error.cost, error
+        if cost > self._budget:
+            self._end(invalid(path, kind, OUT_OF_BUDGET))
+        self._budget -= cost
+        if failed is not None:
+            self._failed(failed, kind, said, path)
+            return
+        if found is True:
+            return
+        where = f"{path}{_place(node.schema, rule.given.get('fieldPath') or '')}"
+        message, over = self._message(rule, variables)
+        # What was wrong before and has not changed is not refused.
+        if rule.uses_old or old is None or old != value:
+            if over:
+                self.problems.append(invalid(where, kind, message))
+            else:
+                default = said if rule.given.get("message") else f"failed rule: {said}"
+                self.problems.append(_problem(rule.given, kind, value, where, message or default))
+        if over:
+            raise _Over
+
+    def _failed(self, error: EvaluationError, kind: str, said: str, path: str) -> None:
+        if isinstance(error, CostExceeded):
+            why = "no further validation rules will be run due to call cost exceeds limit for rule"
+            self._end(invalid(path, kind, f"'{error}': {why}: {said}"))
+        if str(error).startswith(NO_OVERLOAD):
             why = "call arguments did not match a supported operator, function or macro signature"
-            return [invalid(path, kind, f"'{error}': {why} for rule: {said}")]
-        return [invalid(path, kind, f"{error} evaluating rule: {said}")]
-    if not transition and old is not None and old == value:
-        return []  # what was wrong before and has not changed is let be
-    message = _message(rule, variables) or (said if rule.get("message") else f"failed rule: {said}")
-    where = _place(schema, rule.get("fieldPath") or "")
-    return [_problem(rule, kind, value, f"{path}{where}", message)]
+            self.problems.append(invalid(path, kind, f"'{error}': {why} for rule: {said}"))
+        else:
+            self.problems.append(invalid(path, kind, f"{error} evaluating rule: {said}"))
+
+    def _message(self, rule: Rule, variables: Mapping[str, Any]) -> tuple[str, bool]:
+        """Return the message that a rule computes, and whether that ended the check."""
+        if rule.message_program is None:
+            return "", False
+        try:
+            found, cost = rule.message_program.evaluate(variables)
+        except EvaluationError as error:
+            if error.cost > self._budget:
+                return _MESSAGE_OUT_OF_BUDGET, True
+            if isinstance(error, CostExceeded):
+                source = json.dumps(rule.given["messageExpression"], ensure_ascii=False)
+                return f"{_MESSAGE_TOO_EXPENSIVE}{source}", True
+            self._budget -= error.cost
+            return "", False
+        if cost > self._budget:
+            return _MESSAGE_OUT_OF_BUDGET, True
+        self._budget -= cost
+        text = found.strip() if isinstance(found, str) else ""
+        usable = "\n" not in text and len(text.encode()) <= _MAX_MESSAGE
+        return text if usable else "", False
+
+
+class _Correlated:
+    """The items of an old list by their keys, if lists of their schema have any."""
+
+    def __init__(self, schema: Schema, old: Any) -> None:
+        self._keys = schema.get("x-kubernetes-list-map-keys") or ()
+        self._old: dict[str, Any] = {}
+        if schema.get("x-kubernetes-list-type") == "map" and isinstance(old, list):
+            for one in reversed(old):
+                if isinstance(one, dict):
+                    self._old[self._key(one)] = one
+
+    def _key(self, item: Object) -> str:
+        return json.dumps([item.get(key) for key in self._keys], sort_keys=True)
+
+    def find(self, item: Any) -> Any:
+        """Return the old item with the same keys, None if there is none."""
+        if not self._old or not isinstance(item, dict):
+            return None
+        return self._old.get(self._key(item))
 
 
 def _problem(rule: Object, kind: str, value: Any, path: str, message: str) -> Problem:
@@ -151,35 +229,6 @@ def _place(schema: Schema, path: str) -> str:
     return found
 
 
-def _message(rule: Object, variables: Mapping[str, Any]) -> str:
-    program = _program(rule.get("messageExpression") or "")
-    if program is None:
-        return ""
-    try:
-        found = program(variables)
-    except EvaluationError:
-        return ""
-    text = found.strip() if isinstance(found, str) else ""
-    return "" if "\n" in text else text
-
-
-@lru_cache(maxsize=1024)
-def _program(text: str) -> Program | None:
-    try:
-        return build(parse(text), _NAMES) if text.strip() else None
-    except CompileError:
-        return None
-
-
-def escape(name: str) -> str:
-    """Return a property's name as rules write it."""
-    if name in _RESERVED:
-        return f"__{name}__"
-    for mark, word in (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__")):
-        name = name.replace(mark, word)
-    return name.replace("/", "__slash__")
-
-
 def to_cel(schema: Schema, value: Any, *, root: bool = False) -> Any:
     """Return a value as rules see it, by its schema."""
     if value is None or schema.get("x-kubernetes-int-or-string"):
@@ -198,7 +247,9 @@ def to_cel(schema: Schema, value: Any, *, root: bool = False) -> Any:
     found: Object = {}
     for name, item in value.items():
         if name in properties and not (named and name in _ROOT):
-            found[escape(name)] = to_cel(properties[name], item)
+            written = escape(name)
+            if written is not None:
+                found[written] = to_cel(properties[name], item)
         elif named and name in _ROOT:
             found[name] = item
         elif isinstance(additional, Mapping):

@@ -17,13 +17,8 @@ from msgspec.structs import replace
 from mooring.api import DeviceClass, Node, ResourceClaim
 from mooring.api.quantity import parse_nanos
 from mooring.api.resource import Counter, Device, DeviceRequest, ExactDeviceRequest
+from mooring.cel.values import CompileError, EvaluationError
 from mooring.framework.listers import Lister
-from mooring.plugins.dynamic_resources.cel import (
-    CompileError,
-    EvaluationError,
-    SelectorCache,
-    device_variables,
-)
 from mooring.plugins.dynamic_resources.device_requests import (
     MAX_RESULTS,
     AllocationError,
@@ -33,6 +28,7 @@ from mooring.plugins.dynamic_resources.device_requests import (
 from mooring.plugins.dynamic_resources.device_search import DeviceSearch
 from mooring.plugins.dynamic_resources.pools import CandidateDevice, NodePools, SlicePools
 from mooring.plugins.dynamic_resources.results import ClaimDevices
+from mooring.plugins.dynamic_resources.selectors import SelectorCache, device_variables
 from mooring.plugins.dynamic_resources.tracker import AllocatedDevices, Amounts
 
 #: Answers of selectors about the devices of a pool.

@@ -28,7 +28,6 @@ from mooring.plugins.dynamic_resources.allocator import (
     NodeAllocationError,
 )
 from mooring.plugins.dynamic_resources.binding_conditions import Preparation, has_binding_conditions
-from mooring.plugins.dynamic_resources.cel import SelectorCache
 from mooring.plugins.dynamic_resources.claim_binder import BindError, ClaimBinder
 from mooring.plugins.dynamic_resources.device_requests import AllocationError
 from mooring.plugins.dynamic_resources.extended import (
@@ -47,6 +46,7 @@ from mooring.plugins.dynamic_resources.resource_claims import (
     missing_class,
 )
 from mooring.plugins.dynamic_resources.results import allocation_of
+from mooring.plugins.dynamic_resources.selectors import SelectorCache
 from mooring.plugins.dynamic_resources.tracker import ClaimTracker
 from mooring.plugins.node_resources.device_classes import (
     BackedResources,
@@ -103,7 +103,7 @@ class DynamicResources(Plugin):
         self._pools = SlicePools(
             handle.lister(ResourceSlice), partitions=self._features.partitionable_devices
         )
-        self._selectors = SelectorCache()
+        self._selectors = SelectorCache(lists=self._features.list_attributes)
         #: What a pod without claims leaves in the state.
         self._no_claims = PodResourceClaims()
         seconds = (args.binding_timeout or BINDING_TIMEOUT).seconds

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 from mooring.api.quantity import NANOS, Quantity
-from mooring.errors import ObjectError
-from mooring.plugins.dynamic_resources.cel.values import (
+from mooring.cel import patterns
+from mooring.cel.meter import Frame
+from mooring.cel.patterns import Pattern, PatternError
+from mooring.cel.values import (
     NO_OVERLOAD,
     NONE,
     EvaluationError,
@@ -26,8 +28,11 @@ from mooring.plugins.dynamic_resources.cel.values import (
     text_of,
     type_name,
 )
+from mooring.errors import ObjectError
 
 _INT64 = range(-(2**63), 2**63)
+#: Values of a list attribute of a device.
+_MAX_INCLUDES = 48
 
 
 def _demand(condition: bool) -> None:
@@ -47,12 +52,11 @@ def _on_strings(work: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-@lru_cache(maxsize=256)
-def _pattern(text: str) -> re.Pattern[str]:
+def _pattern(text: str) -> Pattern:
     try:
-        return re.compile(text)
-    except re.error as error:
-        raise EvaluationError(f"error parsing regexp: {error}") from None
+        return patterns.compile(text)
+    except PatternError as error:
+        raise EvaluationError(str(error)) from None
 
 
 def _size(value: Any) -> int:
@@ -65,10 +69,10 @@ def _int(value: Any) -> int:
         try:
             value = int(value)
         except ValueError:
-            raise EvaluationError(
-                f"type conversion error from 'string' to 'int': {value}"
-            ) from None
+            raise EvaluationError("type conversion error from 'string' to 'int'") from None
     _demand(is_number(value))
+    if isinstance(value, float) and not isfinite(value):
+        raise EvaluationError("integer overflow")
     found = int(value)
     if found not in _INT64:
         raise EvaluationError("integer overflow")
@@ -175,18 +179,17 @@ def _contains(holder: Any, value: Any) -> bool:
 
 def _matches(text: Any, pattern: Any) -> bool:
     _strings(text, pattern)
-    return _pattern(pattern).search(text) is not None
+    return _pattern(pattern).matches(text)
 
 
 def _find(text: Any, pattern: Any) -> str:
     _strings(text, pattern)
-    found = _pattern(pattern).search(text)
-    return "" if found is None else found[0]
+    return _pattern(pattern).find(text)
 
 
-def _find_all(text: Any, pattern: Any) -> list[str]:
+def _find_all(text: Any, pattern: Any, limit: Any = -1) -> list[str]:
     _strings(text, pattern)
-    return [found[0] for found in _pattern(pattern).finditer(text)]
+    return _pattern(pattern).find_all(text, limit)
 
 
 def _substring(text: Any, start: Any, end: Any = None) -> str:
@@ -208,15 +211,19 @@ def _split(text: Any, separator: Any, limit: Any = -1) -> list[str]:
     return found
 
 
-def _replace(text: Any, old: Any, new: Any, limit: Any = -1) -> str:
+def _replace(frame: Frame, text: Any, old: Any, new: Any, limit: Any = -1) -> str:
     _strings(text, old, new)
+    count = text.count(old) if limit < 0 else min(text.count(old), limit)
+    frame.labour(len(text) + count * len(new))
     found: str = text.replace(old, new, limit)
     return found
 
 
-def _join(values: Any, separator: Any = "") -> str:
+def _join(frame: Frame, values: Any, separator: Any = "") -> str:
     _demand(isinstance(values, list))
+    frame.labour(len(values) * (1 + len(separator)))
     _strings(separator, *values)
+    frame.labour(sum(map(len, values)))
     found: str = separator.join(values)
     return found
 
@@ -248,11 +255,24 @@ def _least(values: Any, sign: int) -> Any:
     return best
 
 
-def _index_of(text: Any, value: Any) -> int:
+def _index_of(frame: Frame, text: Any, value: Any, start: Any = 0) -> int:
     if isinstance(text, list):
-        return next((i for i, element in enumerate(text) if equal(element, value)), -1)
+        found = (i for i, one in enumerate(text) if equal(one, value, frame.labour))
+        return next(found, -1)
     _strings(text, value)
-    return int(text.find(value))
+    return int(text.find(value, start))
+
+
+def _last_index_of(frame: Frame, text: Any, value: Any, start: Any = None) -> int:
+    if isinstance(text, list):
+        places = range(len(text) - 1, -1, -1)
+        return next((i for i in places if equal(text[i], value, frame.labour)), -1)
+    _strings(text, value)
+    if start is not None:
+        text = text[: start + len(value)]
+    # Python searches from the left in linear time, but not from the right.
+    found = text[::-1].find(value[::-1])
+    return -1 if found < 0 else len(text) - found - len(value)
 
 
 def _optional(value: Any) -> Optional:
@@ -267,12 +287,22 @@ def _value(optional: Any) -> Any:
     return optional.value
 
 
-def _includes(target: Any, value: Any) -> bool:
-    return contains(target, value) if isinstance(target, list) else equal(target, value)
+def _includes(frame: Frame, target: Any, value: Any) -> bool:
+    if not isinstance(target, list):
+        return equal(target, value, frame.labour)
+    if len(target) > _MAX_INCLUDES:
+        raise EvaluationError(
+            f"'includes' function cannot be applied to lists longer than {_MAX_INCLUDES} values"
+        )
+    return contains(target, value, frame.labour)
 
 
-def _all_in(some: Any, of: Any) -> bool:
-    return all(contains(_listed(of), value) for value in _listed(some))
+def _all_in(frame: Frame, some: Any, of: Any) -> bool:
+    return all(contains(_listed(of), value, frame.labour) for value in _listed(some))
+
+
+def _some_in(frame: Frame, some: Any, of: Any) -> bool:
+    return any(contains(_listed(of), value, frame.labour) for value in _listed(some))
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -289,15 +319,20 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sign": _sign,
     "semver": _semver,
     "isSemver": _succeeds(_semver),
+    "optional.of": lambda value: Optional(True, value),
+    "optional.none": lambda: NONE,
 }
 
-#: Functions of a namespace, such as `sets.contains(a, b)`.
-QUALIFIED: dict[tuple[str, str], Callable[..., Any]] = {
-    ("sets", "contains"): lambda a, b: _all_in(b, a),
-    ("sets", "intersects"): lambda a, b: any(contains(_listed(b), value) for value in _listed(a)),
-    ("sets", "equivalent"): lambda a, b: _all_in(a, b) and _all_in(b, a),
-    ("optional", "of"): lambda value: Optional(True, value),
-    ("optional", "none"): lambda: NONE,
+#: Functions whose work is not in proportion to what they cost; they count it.
+METERED: dict[str, Callable[..., Any]] = {
+    "sets.contains": lambda frame, a, b: _all_in(frame, b, a),
+    "sets.intersects": _some_in,
+    "sets.equivalent": lambda frame, a, b: _all_in(frame, a, b) and _all_in(frame, b, a),
+    "replace": _replace,
+    "join": _join,
+    "indexOf": _index_of,
+    "lastIndexOf": _last_index_of,
+    "includes": _includes,
 }
 
 METHODS: dict[str, Callable[..., Any]] = {
@@ -310,14 +345,10 @@ METHODS: dict[str, Callable[..., Any]] = {
     "upperAscii": _on_strings(lambda text: re.sub("[a-z]+", lambda m: m[0].upper(), text)),
     "trim": _on_strings(str.strip),
     "charAt": _char_at,
-    "indexOf": _index_of,
-    "lastIndexOf": _on_strings(str.rfind),
     "find": _find,
     "findAll": _find_all,
     "substring": _substring,
     "split": _split,
-    "replace": _replace,
-    "join": _join,
     "sum": lambda values: sum(_listed(values)),
     "min": lambda values: _least(values, 1),
     "max": lambda values: _least(values, -1),
@@ -334,7 +365,4 @@ METHODS: dict[str, Callable[..., Any]] = {
     "patch": _part("patch"),
     "hasValue": lambda optional: _optional(optional).present,
     "value": _value,
-    "or": lambda a, b: a if _optional(a).present else _optional(b),
-    "orValue": lambda a, b: a.value if _optional(a).present else b,
-    "includes": _includes,
 }

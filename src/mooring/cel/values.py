@@ -9,6 +9,7 @@ although Python says so.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import total_ordering
 from typing import Any
 
@@ -16,14 +17,21 @@ from mooring.api.quantity import Quantity
 
 
 class CompileError(Exception):
-    """Say that an expression cannot be understood."""
+    """An expression that cannot be understood."""
 
 
 class EvaluationError(Exception):
-    """Say that an expression has no value for this device."""
+    """An expression that has no value for these variables."""
+
+    #: What the evaluation cost until it failed.
+    cost = 0
 
 
 NO_OVERLOAD = "no such overload"
+#: Comparing two elements is as much work as copying that many.
+_COMPARING = 8
+#: Told how many elements or characters a function is about to go through; it may raise.
+Labour = Callable[[int], None]
 
 _SEMVER = re.compile(
     r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)"
@@ -46,11 +54,11 @@ class Semver:
                 raise EvaluationError("No Major.Minor.Patch elements found")
             raise EvaluationError(f'invalid semantic version "{text}"')
         self.text = text
-        self.major, self.minor, self.patch = int(found[1]), int(found[2]), int(found[3])
+        self.major, self.minor, self.patch = (_version_number(found[i]) for i in (1, 2, 3))
         # A version without a pre-release part is later than one with it; numbers sort by amount
         # and come before words.
         pre = tuple(
-            (0, int(part), "") if part.isdigit() else (1, 0, part)
+            (0, _version_number(part), "") if part.isdigit() else (1, 0, part)
             for part in (found[4].split(".") if found[4] else ())
         )
         self.order = (self.major, self.minor, self.patch, not pre, pre)
@@ -63,6 +71,13 @@ class Semver:
 
     def __hash__(self) -> int:
         return hash(self.order)
+
+
+def _version_number(text: str) -> int:
+    # blang/semver: numbers of a version have 64 bits
+    if len(text) > 20 or int(text) >= 2**64:
+        raise EvaluationError(f'strconv.ParseUint: parsing "{text}": value out of range')
+    return int(text)
 
 
 def normalize_semver(text: str) -> str:
@@ -139,26 +154,60 @@ _NAMES: tuple[tuple[type, str], ...] = (
 )
 
 
+_SCALARS = frozenset({bool, int, float, str})
+
+
 def is_number(value: Any) -> bool:
     """Tell whether a value is an int or a double."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def equal(a: Any, b: Any) -> bool:
-    """Compare two values; those of different types differ, but numbers compare by amount."""
-    if isinstance(a, bool) or isinstance(b, bool):
-        return a is b
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(equal, a, b))
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(equal(a[key], b[key]) for key in a)
-    if isinstance(a, Optional) and isinstance(b, Optional):
-        return a.present == b.present and equal(a.value, b.value)
-    return bool(a == b)
+def _free(_: int) -> None:
+    """Count nothing."""
+
+
+def equal(a: Any, b: Any, labour: Labour = _free) -> bool:
+    """Return whether two values are equal: of the same type, but numbers compare by amount.
+
+    `labour` is told how many parts are compared.
+    """
+    if type(a) is type(b) and type(a) in _SCALARS:
+        return bool(a == b)
+    waiting = [(a, b)]
+    # Values can share their parts, over and over; two parts are compared once.
+    compared: set[tuple[int, int]] = set()
+    while waiting:
+        a, b = waiting.pop()
+        if isinstance(a, list | dict):
+            if (id(a), id(b)) in compared:
+                continue
+            compared.add((id(a), id(b)))
+        if isinstance(a, list) and isinstance(b, list):
+            if len(a) != len(b):
+                return False
+            labour(_COMPARING * len(a))
+            waiting += zip(a, b, strict=True)
+        elif isinstance(a, dict) and isinstance(b, dict):
+            if a.keys() != b.keys():
+                return False
+            labour(_COMPARING * len(a))
+            waiting += [(a[key], b[key]) for key in a]
+        elif isinstance(a, Optional) and isinstance(b, Optional):
+            if a.present != b.present:
+                return False
+            waiting.append((a.value, b.value))
+        elif isinstance(a, bool) or isinstance(b, bool):
+            if a is not b:
+                return False
+        elif isinstance(a, list | dict) or isinstance(b, list | dict) or a != b:
+            return False
+    return True
 
 
 def ordered(a: Any, b: Any) -> bool:
     """Tell whether one value is less than another; values without an order are an error."""
+    if type(a) is type(b) and type(a) in _SCALARS:
+        return bool(a < b)
     if (is_number(a) and is_number(b)) or (isinstance(a, str) and isinstance(b, str)):
         return bool(a < b)
     if isinstance(a, bool) and isinstance(b, bool):
@@ -197,14 +246,15 @@ def find_optional(holder: Any, key: Any) -> Optional:
     return NONE
 
 
-def contains(holder: Any, value: Any, *, keys: bool = False) -> bool:
-    """Tell whether a list has an element, or a map a key; with `keys`, a list's place."""
+def contains(holder: Any, value: Any, labour: Labour = _free, *, keys: bool = False) -> bool:
+    """Return whether a list has an element, or a map a key; with `keys`, a list's place."""
     if isinstance(holder, dict):
         return not isinstance(value, bool | list | dict) and value in holder
     if isinstance(holder, list):
         if keys:
             return isinstance(value, int) and 0 <= value < len(holder)
-        return any(equal(value, element) for element in holder)
+        labour(len(holder))
+        return any(equal(value, element, labour) for element in holder)
     raise EvaluationError(NO_OVERLOAD)
 
 

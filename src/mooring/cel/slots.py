@@ -1,0 +1,56 @@
+"""Local variables whose value is not there yet, or could not be computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mooring.cel.meter import CostExceeded, Frame
+from mooring.cel.values import EvaluationError
+
+#: Evaluates a part of an expression.
+Run = Callable[[Frame], Any]
+
+
+class Unready:
+    """What stands in the place of a value that is not there."""
+
+    __slots__ = ()
+
+
+class Pending(Unready):
+    """A value that is computed when it is first read."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+
+class Failed(Unready):
+    """A value that could not be computed."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: EvaluationError) -> None:
+        self.error = error
+
+
+def attempt(run: Run, frame: Frame) -> Any:
+    """Return a value, or Failed if there is none; costs that are too high are not hidden."""
+    try:
+        return run(frame)
+    except CostExceeded:
+        raise
+    except EvaluationError as error:
+        return Failed(error)
+
+
+def ready(frame: Frame, place: int, value: Unready) -> Any:
+    """Return the value of a local variable that is not there yet, or raise why it is not."""
+    found: Any = value
+    if isinstance(value, Pending):
+        found = frame.locals[place] = attempt(value.run, frame)
+    if isinstance(found, Failed):
+        raise found.error
+    return found

@@ -1,0 +1,166 @@
+"""Compile device selectors, and ask them about devices."""
+
+# dynamic-resource-allocation: cel/compile.go, cel/cache.go; api: resource/v1/types.go (limits)
+
+from __future__ import annotations
+
+from typing import Any
+
+from mooring.api.quantity import Quantity
+from mooring.api.resource import Device, DeviceAttribute
+from mooring.cel import types
+from mooring.cel.declared import Declared, declared_map, declared_object, sizes_below
+from mooring.cel.environment import Environment, Expression, Program
+from mooring.cel.meter import PER_CALL_LIMIT
+from mooring.cel.values import CompileError, Domains, EvaluationError, Semver, type_name
+
+#: What a selector may cost, estimated and in fact, and how long it may be.
+MAX_COST = PER_CALL_LIMIT
+MAX_LENGTH = 10 * 1024
+
+#: Programs that are kept, and the characters of their expressions: a program takes up to 200 bytes
+#: for each.
+_CACHED = 256
+_CACHED_CHARACTERS = 256 * 1024
+_MAX_DOMAIN, _MAX_ID, _MAX_DRIVER, _MAX_VALUE = 63, 32, 63, 64
+_MAX_ATTRIBUTES = 32
+_INCLUDES = "includes dra_includes_dyn_dyn dyn.(dyn) -> bool"
+
+
+class DeviceEnvironment:
+    """What selectors may speak of: the variable `device`.
+
+    With `lists`, attributes may be lists, and there is a function `includes`.
+    """
+
+    def __init__(self, *, lists: bool = False) -> None:
+        key = Declared(types.STRING, _MAX_ID)
+        domain = Declared(types.STRING, _MAX_DOMAIN)
+        attribute = Declared(types.DYN if lists else types.ANY, _MAX_VALUE)
+        attributes = declared_map(key, attribute, _MAX_ATTRIBUTES)
+        capacities = declared_map(key, Declared(types.QUANTITY), _MAX_ATTRIBUTES)
+        device = declared_object(
+            "kubernetes.DRADevice",
+            {
+                "driver": Declared(types.STRING, _MAX_DRIVER),
+                "attributes": declared_map(domain, attributes, _MAX_ATTRIBUTES),
+                "capacity": declared_map(domain, capacities, _MAX_ATTRIBUTES),
+                "allowMultipleAllocations": Declared(types.BOOL, 1),
+            },
+        )
+        more = (_INCLUDES,) if lists else ()
+        self._lists = lists
+        self._environment = Environment({"device": device.type}, device, *more)
+        self._sizes = sizes_below(device, "device", attribute)
+
+    def compile(self, source: str) -> Expression:
+        """Parse and check a selector, or raise CompileError."""
+        try:
+            expression = self._environment.compile(source)
+        except CompileError as error:
+            raise CompileError(f"compilation failed: {error}") from None
+        kinds = ("bool", "any", "dyn") if self._lists else ("bool", "any")
+        if expression.type.kind not in kinds:
+            raise CompileError(
+                f"must evaluate to bool or the unknown type, not {expression.type.text}"
+            )
+        return expression
+
+    def max_cost(self, expression: Expression) -> int:
+        """Return what a selector can cost at most."""
+        return expression.max_cost(self._sizes)
+
+
+class SelectorCache:
+    """Programs of selectors, each compiled once. Owned by the scheduling loop."""
+
+    def __init__(self, *, lists: bool = False) -> None:
+        self._environment = DeviceEnvironment(lists=lists)
+        self._programs: dict[str, Program | CompileError] = {}
+        self._characters = 0
+
+    def compile(self, expression: str) -> Program:
+        """Return what evaluates an expression, or raise CompileError."""
+        found = self._programs.get(expression)
+        if found is None:
+            try:
+                found = self._environment.compile(expression).program()
+            except CompileError as error:
+                found = error
+            self._characters += len(expression)
+            if len(self._programs) >= _CACHED or self._characters > _CACHED_CHARACTERS:
+                self._programs.clear()
+                self._characters = len(expression)
+            self._programs[expression] = found
+        if isinstance(found, CompileError):
+            raise CompileError(*found.args)
+        return found
+
+    def evaluate(self, program: Program, variables: dict[str, Any]) -> bool:
+        """Return whether a device is selected, or raise EvaluationError."""
+        value, _ = program.evaluate(variables, MAX_COST)
+        if value is True or value is False:
+            return bool(value)
+        kind = type_name(value)
+        why = f"unsupported native conversion from {kind} to 'bool'"
+        if kind == "int":
+            why = "unsupported type conversion from 'int' to bool"
+        elif kind.startswith("kubernetes."):
+            why = f"type conversion error from '{kind.removeprefix('kubernetes.')}' to 'bool'"
+        raise EvaluationError(f"CEL result of type {kind} could not be converted to bool: {why}")
+
+
+def device_variables(driver: str, device: Device, *, lists: bool = False) -> dict[str, Any]:
+    """Return what a selector sees of a device; names without a domain are the driver's.
+
+    Attributes that are lists are an error unless `lists` allows them.
+    """
+    attributes, capacity = Domains(), Domains()
+    for name, attribute in device.attributes.items():
+        domain, key = _split(name, driver)
+        try:
+            value = _attribute(attribute, lists)
+        except EvaluationError as error:
+            raise EvaluationError(f"attribute {name}: {error}") from None
+        attributes.setdefault(domain, {})[key] = value
+    for name, offered in device.capacity.items():
+        domain, key = _split(name, driver)
+        capacity.setdefault(domain, {})[key] = Quantity(offered.value)
+    return {
+        "device": {
+            "driver": driver,
+            "allowMultipleAllocations": bool(device.allow_multiple_allocations),
+            "attributes": attributes,
+            "capacity": capacity,
+        }
+    }
+
+
+def _split(name: str, driver: str) -> tuple[str, str]:
+    domain, slash, key = name.partition("/")
+    return (domain, key) if slash else (driver, name)
+
+
+def _attribute(attribute: DeviceAttribute, lists: bool) -> Any:
+    if attribute.int_value is not None:
+        return attribute.int_value
+    if attribute.bool_value is not None:
+        return attribute.bool_value
+    if attribute.string_value is not None:
+        return attribute.string_value
+    if attribute.version_value is not None:
+        return _version(attribute.version_value)
+    if lists:
+        if attribute.version_values:
+            return [_version(text) for text in attribute.version_values]
+        for values in (attribute.int_values, attribute.bool_values, attribute.string_values):
+            if values:
+                return list(values)
+    raise EvaluationError("unsupported attribute value")
+
+
+def _version(text: str) -> Semver:
+    try:
+        return Semver(text)
+    except EvaluationError as error:
+        raise EvaluationError(f"parse semantic version: {error}") from None

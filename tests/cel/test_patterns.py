@@ -1,0 +1,82 @@
+"""Patterns of others: Go's syntax and words, and no pattern that takes long."""
+
+from __future__ import annotations
+
+import pytest
+
+from mooring.cel import patterns
+from mooring.cel.patterns import PatternError
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "matches"),
+    [
+        ("b", "abc", True),
+        ("^b", "abc", False),
+        ("^$", "", True),
+        (r"^\pL+$", "äöü", True),
+        (r"^\d+$", "٣", False),
+        ("(?i)ABC", "xabcx", True),
+        (r"a\z", "a\n", False),
+        ("a$", "a\n", False),
+        (".", "\n", False),
+        ("(?s).", "\n", True),
+        ("^(a+)+$", "a" * 10_000 + "!", False),
+        ("(a?){1000}" + "a{1000}", "a" * 1000, True),
+    ],
+)
+def test_a_pattern_matches_as_in_go(pattern: str, text: str, matches: bool) -> None:
+    assert patterns.compile(pattern).matches(text) is matches
+
+
+def test_parts_of_a_text_are_found() -> None:
+    letters = patterns.compile("[a-z]+")
+    assert letters.find("1ab2c") == "ab"
+    assert letters.find("12") == ""
+    assert letters.find_all("1ab2c") == ["ab", "c"]
+    assert letters.find_all("1ab2c", 1) == ["ab"]
+    assert letters.find_all("1ab2c", 0) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("(a", "missing closing ): `(a`"),
+        ("a)", "unexpected ): `a)`"),
+        ("[a", "missing closing ]: `[a`"),
+        ("*a", "missing argument to repetition operator: `*`"),
+        ("a**", "invalid nested repetition operator: `**`"),
+        ("a{1001}", "invalid repeat count: `{1001}`"),
+        ("x{2,1}", "invalid repeat count: `{2,1}`"),
+        ("[z-a]", "invalid character class range: `z-a`"),
+        ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+        ("(?<!a)b", "invalid named capture: `(?<!a)b`"),
+        ("(?P<n", "invalid named capture: `(?P<n`"),
+        (r"\1", r"invalid escape sequence: `\1`"),
+        (r"\C", r"invalid escape sequence: `\C`"),
+        ("\\", "trailing backslash at end of expression: ``"),
+        ("(" * 1000 + ")" * 1000, f"expression nests too deeply: `{'(' * 1000 + ')' * 1000}`"),
+    ],
+)
+def test_what_is_no_pattern_is_said_in_the_words_of_go(pattern: str, text: str) -> None:
+    # Go 1.26: regexp.Compile
+    with pytest.raises(PatternError) as refused:
+        patterns.compile(pattern)
+    assert str(refused.value) == f"error parsing regexp: {text}"
+
+
+@pytest.mark.parametrize("pattern", ["a" * 100_001, r"(\pL{1,100}){1,10}\pL{1000}\pL{1000}"])
+def test_a_pattern_that_takes_much_memory_is_refused(pattern: str) -> None:
+    with pytest.raises(PatternError, match="expression too large"):
+        patterns.compile(pattern)
+
+
+def test_a_quoted_backslash_is_not_a_byte() -> None:
+    assert patterns.compile(r"\\C").matches(r"\C")
+    assert patterns.compile(r"\Q\C\E").matches(r"\C")
+
+
+def test_nothing_is_written_to_the_log(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(PatternError):
+        patterns.compile("(never seen")
+    assert capfd.readouterr() == ("", "")
