@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-import mooring.local
+import mooring.apiserver
 from mooring.apiserver.http import RequestUser
 from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.client import transport as wire
@@ -54,7 +54,7 @@ class Right(NamedTuple):
 
 def rules() -> list[Object]:
     """Return the rules of kube-scheduler's roles, one verb set for each resource."""
-    objects = json.loads(Path(mooring.local.__file__).with_name("roles.json").read_text())
+    objects = json.loads(Path(mooring.apiserver.__file__).with_name("roles.json").read_text())
     roles = [one for one in objects if one["kind"] == "ClusterRole"]
     found = [rule for one in roles if one["metadata"]["name"] in ROLES for rule in one["rules"]]
     return [
