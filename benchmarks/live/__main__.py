@@ -109,7 +109,7 @@ async def _cluster(
     try:
         for name in chosen:
             if name == _HOSTILE:
-                missed += await run_hostile(plane, cluster, folder, *hostile)
+                missed += await run_hostile(plane, cluster, folder, *hostile, pairs)
                 continue
             missed += await _workload(cluster, plane, folder, name, made, pairs)
     finally:

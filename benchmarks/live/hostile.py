@@ -95,7 +95,12 @@ class _Attempts:
 
 
 async def run_hostile(
-    plane: ControlPlane, cluster: LiveCluster, folder: Path, kinds: list[str], sizes: list[int]
+    plane: ControlPlane,
+    cluster: LiveCluster,
+    folder: Path,
+    kinds: list[str],
+    sizes: list[int],
+    tries: int,
 ) -> list[str]:
     """Measure every kind at every size, and return what took too long."""
     started = programs(locate("KUBE_SCHEDULER"))
@@ -112,20 +117,23 @@ async def run_hostile(
             serving=attempts.flags,
         ):
             await attempts.wait_ready()
-            times[scheduler] = await _measure(cluster, attempts, kinds, sizes)
+            times[scheduler] = await _measure(cluster, attempts, kinds, sizes, tries)
     return _report(times, kinds, sizes)
 
 
 async def _measure(
-    cluster: LiveCluster, attempts: _Attempts, kinds: list[str], sizes: list[int]
+    cluster: LiveCluster, attempts: _Attempts, kinds: list[str], sizes: list[int], tries: int
 ) -> Times:
+    """Return the shortest of some attempts of every kind and size."""
     times: Times = {}
     # The first attempt of a process pays for what later ones find made.
-    for kind, size in [(kinds[0], 1), *((kind, size) for kind in kinds for size in sizes)]:
+    wanted = [(kind, size) for kind in kinds for size in sizes for _ in range(tries)]
+    for number, (kind, size) in enumerate([(kinds[0], 1), *wanted]):
         before = await asyncio.to_thread(attempts.read)
-        pod = make_pod(f"hostile-{len(times)}", HOSTILE_PODS[kind].spec(size))
+        pod = make_pod(f"hostile-{number}", HOSTILE_PODS[kind].spec(size))
         await cluster.create_document(pod)
-        times[kind, size] = await attempts.next(before)
+        taken = await attempts.next(before)
+        times[kind, size] = min(taken, times.get((kind, size), taken))
         await cluster.wipe_pods()
     return times
 
