@@ -18,7 +18,7 @@ API       ?= real
 API_local := export KUBE_APISERVER=$(abspath tests/support)/local-kube-apiserver ETCD=$(abspath tests/support)/local-etcd;
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up test soak testenv helm older-kubectl testenv-env behave kubectl-judge lint format bench bench-live bench-local clean
+.PHONY: help venv up test soak mutants testenv helm older-kubectl testenv-env behave kubectl-judge lint format bench bench-live bench-local clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -56,6 +56,12 @@ SEEDS ?= 5000
 FIRST ?= 0
 soak: venv ## run SEEDS=N seeds of the fault simulation, from FIRST=N on
 	@$(BIN)/python -m tests.soak.soak --first $(FIRST) --seeds $(SEEDS) --jobs $(JOBS)
+
+# Not part of any check: it takes minutes, and some mutants behave as the code does.
+SEED  ?= 1
+COUNT ?= 400
+mutants: venv ## change the code in COUNT=N places drawn from SEED=N; print what no test notices
+	@$(BIN)/python -m tools.mutants --seed $(SEED) --count $(COUNT) $(ARGS)
 
 testenv: ## build kube-apiserver, kube-scheduler, kubectl and etcd into a cache folder (needs Go)
 	@$(TESTENV)
