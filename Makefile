@@ -18,7 +18,7 @@ API       ?= real
 API_local := export KUBE_APISERVER=$(abspath tests/support)/local-kube-apiserver ETCD=$(abspath tests/support)/local-etcd;
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up test soak frozen-leader testenv helm older-kubectl testenv-env behave kubectl-judge lint format bench bench-live bench-local clean
+.PHONY: help venv up test soak frozen-leader mutants testenv helm older-kubectl testenv-env behave kubectl-judge lint format bench bench-live bench-local clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -64,6 +64,11 @@ frozen-leader: venv ## stop and continue the leader of two replicas, ROUNDS=N ti
 	@$(TESTENV)
 	MOORING_FROZEN_ROUNDS=$(ROUNDS) MOORING_FROZEN_SEED=$(SEED) MOORING_FROZEN_SCHEDULER=$(SCHEDULER) \
 	$(BIN)/python -m pytest -s tests/faults/test_frozen_leader.py $(ARGS)
+
+# Not part of any check: it takes minutes, and some mutants behave as the code does.
+COUNT ?= 400
+mutants: venv ## change the code in COUNT=N places drawn from SEED=N; print what no test notices
+	@$(BIN)/python -m tools.mutants --seed $(SEED) --count $(COUNT) $(ARGS)
 
 testenv: ## build kube-apiserver, kube-scheduler, kubectl and etcd into a cache folder (needs Go)
 	@$(TESTENV)

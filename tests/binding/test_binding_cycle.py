@@ -91,9 +91,11 @@ class Setting:
         self.wait = PermitWait(self.pod, {"Gang": 30.0}, 0.0) if wait else None
         if self.wait is not None:
             self.on_the_way.add_waiting(self.wait)
-        self.placement = AssumedPod(self.pod, "n", CycleState(), profile, self.wait)
+        self.placement = AssumedPod(self.pod, "n", CycleState(), profile, self.wait, 1, 1)
         self.nominates = nominates
         self.extenders: list[Any] = []
+        self.clock = VirtualClock(100.0)
+        self.metrics = Metrics(lambda gate: True)
 
     async def run(self) -> Status | None:
         cycles = BindingCycles(
@@ -101,8 +103,8 @@ class Setting:
             status_writer=self.journal,  # type: ignore[arg-type]
             extenders=self.extenders,
             events_of=lambda profile: self.journal,  # type: ignore[arg-type,return-value]
-            clock=VirtualClock(),
-            metrics=Metrics(lambda gate: True),
+            clock=self.clock,
+            metrics=self.metrics,
             nominates=self.nominates,
         )
         return await cycles.run(self.placement, lambda: self.journal.lines.append("permitted"))
@@ -143,8 +145,10 @@ async def test_a_pod_that_waits_is_nominated_first_and_goes_on_when_allowed() ->
         await asyncio.sleep(0)
     assert one.journal.lines == ["nominated to n"]
     assert one.wait is not None
+    one.clock.advance(7.0)
     one.wait.allow("Gang")
     assert await running is None
+    assert one.metrics.permit_wait_duration["Success"].sum == 7.0
     assert one.journal.lines == ["nominated to n", "permitted", "bind", SAID]
     assert one.on_the_way.get(one.pod.metadata.uid) is None
 
@@ -167,6 +171,7 @@ async def test_a_wait_that_ends_badly_ends_the_cycle(end: Any, status: Any) -> N
     assert found is not None
     assert (found.code, found.message, found.plugin) == status
     assert "permitted" not in one.journal.lines
+    assert sum(one.metrics.permit_wait_duration[found.code.label].counts) == 1
     assert one.on_the_way.get(one.pod.metadata.uid) is None
 
 
@@ -199,6 +204,14 @@ async def test_a_cycle_that_is_cancelled_ends_its_pre_bind() -> None:
         await running
     assert one.on_the_way.pre_binding(one.pod.metadata.uid) is None
     assert "bind" not in one.journal.lines
+
+
+async def test_a_pre_flight_that_fails_ends_the_cycle() -> None:
+    one = Setting(has_work=Status.error("broken"))
+    found = await one.run()
+    assert found is not None
+    assert found.message == 'running PreBindPreFlight "Binds": broken'
+    assert one.journal.lines == []
 
 
 async def test_a_failed_bind_is_no_event() -> None:

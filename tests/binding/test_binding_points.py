@@ -13,9 +13,12 @@ import pytest
 from mooring.binding.binding_points import (
     run_bind,
     run_permit,
+    run_post_bind,
     run_pre_bind,
     run_pre_bind_pre_flights,
     run_pre_enqueue,
+    run_reserve,
+    run_unreserve,
 )
 from mooring.framework.plugin import Plugin, PreFlight
 from mooring.framework.state import CycleState
@@ -81,6 +84,200 @@ def test_a_refusal_at_permit_ends_the_waits_of_others() -> None:
         plugin("B", permit=lambda *_: Status.unschedulable("no")),
     )
     assert run_permit(made, CycleState(), POD, "n1") == ({}, Status.unschedulable("no").by("B"))
+
+
+def answering(answer: Any) -> Any:
+    """Return a method that answers so, or raises."""
+
+    def method(*_: Any) -> Any:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return method
+
+
+#: What a plugin may answer at any point, and the status that it comes to.
+REFUSALS = [
+    pytest.param(Status.unschedulable("no"), Status.unschedulable("no").by("B"), id="refuses"),
+    pytest.param(Status.unresolvable("no"), Status.unresolvable("no").by("B"), id="for good"),
+]
+FAILURES = [
+    pytest.param(Status.error("bad"), "bad", id="fails"),
+    pytest.param(ValueError("boom"), "plugin B, point {}, node n1: ValueError: boom", id="raises"),
+    pytest.param(True, "plugin B, point {}, node n1: {} must return a Status or None", id="type"),
+]
+
+
+def three(point: str, answer: Any, ran: list[str]) -> Any:
+    """Return a profile of three plugins at a point, of which the second gives an answer."""
+
+    def note(name: str, then: Any) -> Any:
+        return lambda *_: ran.append(name) or then()
+
+    return profile(
+        plugin("A", **{point: note("A", answering(None))}),
+        plugin("B", **{point: note("B", answering(answer))}),
+        plugin("C", **{point: note("C", answering(None))}),
+        binder=point != "bind",
+    )
+
+
+def run_point(point: str, made: Any) -> Any:
+    state = CycleState()
+    if point == "reserve":
+        return run_reserve(made, state, POD, "n1")
+    if point == "permit":
+        waits, status = run_permit(made, state, POD, "n1")
+        assert waits == {}
+        return status
+    return drive({"pre_bind": run_pre_bind, "bind": run_bind}[point](made, state, POD, "n1"))
+
+
+LABELS = {"reserve": "Reserve", "permit": "Permit", "pre_bind": "PreBind", "bind": "Bind"}
+
+
+@pytest.mark.parametrize("point", LABELS)
+@pytest.mark.parametrize(("answer", "expected"), REFUSALS)
+def test_a_refusal_ends_a_point_and_is_signed(point: str, answer: Any, expected: Status) -> None:
+    ran: list[str] = []
+    made = three(point, answer, ran)
+    if point == "bind":
+        made.bind = made.bind[1:]
+    assert run_point(point, made) == expected
+    assert "C" not in ran
+
+
+@pytest.mark.parametrize("point", LABELS)
+@pytest.mark.parametrize(("answer", "text"), FAILURES)
+def test_a_failure_ends_a_point_and_names_it(point: str, answer: Any, text: str) -> None:
+    ran: list[str] = []
+    made = three(point, answer, ran)
+    if point == "bind":
+        made.bind = made.bind[1:]
+    found = run_point(point, made)
+    label = LABELS[point]
+    assert found.is_error and found.plugin == "B"
+    said = text.format(label, "<lambda>")
+    assert found.message.startswith(f'running {label} plugin "B": {said}')
+    assert bool(found.traceback) == isinstance(answer, Exception)
+    assert "C" not in ran
+
+
+@pytest.mark.parametrize("point", ["reserve", "permit", "pre_bind"])
+@pytest.mark.parametrize("answer", [None, Status.success()], ids=["nothing", "success"])
+def test_every_plugin_is_asked_while_all_agree(point: str, answer: Any) -> None:
+    ran: list[str] = []
+    assert run_point(point, three(point, answer, ran)) is None
+    assert ran == ["A", "B", "C"]
+
+
+def test_unreserve_runs_them_all_backwards_and_returns_the_faults() -> None:
+    ran: list[str] = []
+    faults = run_unreserve(three("unreserve", ValueError("boom"), ran), CycleState(), POD, "n1")
+    assert ran == ["C", "B", "A"]
+    assert [fault.message for fault in faults] == [
+        "plugin B, point Reserve, node n1: ValueError: boom"
+    ]
+
+
+def test_post_bind_runs_them_all_and_returns_the_faults() -> None:
+    ran: list[str] = []
+    made = three("post_bind", ValueError("boom"), ran)
+    faults = drive(run_post_bind(made, CycleState(), POD, "n1"))
+    assert ran == ["A", "B", "C"]
+    assert [fault.message for fault in faults] == [
+        "plugin B, point PostBind, node n1: ValueError: boom"
+    ]
+
+
+def test_the_first_plugin_that_does_not_step_aside_binds() -> None:
+    ran: list[str] = []
+    aside = profile(
+        plugin("A", bind=lambda *_: ran.append("A") or Status.skip()),
+        plugin("B", bind=lambda *_: ran.append("B")),
+        plugin("C", bind=lambda *_: ran.append("C")),
+        binder=False,
+    )
+    assert drive(run_bind(aside, CycleState(), POD, "n1")) is None
+    assert ran == ["A", "B"]
+
+
+def flight(called: str, answer: Any, ran: list[str] | None = None) -> type[Plugin]:
+    """Return a plugin that says so before PreBind."""
+    noting = [] if ran is None else ran
+    return plugin(
+        called,
+        pre_bind=lambda *_: noting.append(called),
+        pre_bind_pre_flight=answering(answer),
+    )
+
+
+@pytest.mark.parametrize(
+    ("answers", "result", "work"),
+    [
+        pytest.param([Status.skip()] * 3, Status.skip(), "", id="nobody"),
+        pytest.param([Status.skip(), None, Status.skip()], None, "B", id="one"),
+        pytest.param([PreFlight(), Status.skip(), Status.success()], None, "AC", id="two"),
+        pytest.param(
+            [PreFlight(allow_parallel=True), Status.skip(), PreFlight(allow_parallel=True)],
+            None,
+            "AC",
+            id="two side by side",
+        ),
+        pytest.param([None, None, Status.skip()], None, "AB", id="all but the last"),
+    ],
+)
+def test_only_those_with_work_are_asked_to_pre_bind(
+    answers: list[Any], result: Status | None, work: str
+) -> None:
+    ran: list[str] = []
+    made = profile(*(flight(name, one, ran) for name, one in zip("ABC", answers, strict=True)))
+    state = CycleState()
+    assert run_pre_bind_pre_flights(made, state, POD, "n1") == result
+    assert drive(run_pre_bind(made, state, POD, "n1")) is None
+    assert ran == list(work)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (Status.error("bad"), 'running PreBindPreFlight "B": bad'),
+        (
+            ValueError("boom"),
+            'running PreBindPreFlight "B": plugin B, point PreBind, node n1: ValueError: boom',
+        ),
+        (
+            Status.unschedulable("no"),
+            'PreBindPreFlight B returned "Unschedulable", which is unsupported. '
+            "It is supposed to return Success, Skip, or Error status",
+        ),
+    ],
+    ids=["an error", "an exception", "a refusal"],
+)
+def test_pre_flights_that_fail_end_the_attempt(answer: Any, message: str) -> None:
+    made = profile(flight("A", None), flight("B", answer), flight("C", None))
+    found = run_pre_bind_pre_flights(made, CycleState(), POD, "n1")
+    assert found is not None and found.is_error
+    assert found.message == message
+
+
+def test_without_an_event_loop_the_first_failure_ends_a_group() -> None:
+    ran: list[str] = []
+
+    async def fails(*_: Any) -> Status:
+        ran.append("B")
+        return Status.error("bad")
+
+    async def passes(*_: Any) -> None:
+        ran.append("other")
+
+    made = profile(parallel("A", passes), parallel("B", fails), parallel("C", passes))
+    state = CycleState()
+    run_pre_bind_pre_flights(made, state, POD, "n1")
+    found = drive(run_pre_bind(made, state, POD, "n1"))
+    assert found is not None and found.message == 'running PreBind plugin "B": bad'
+    assert ran == ["other", "B"]
 
 
 def test_pre_flights_skip_where_nobody_has_work() -> None:

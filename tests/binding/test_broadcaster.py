@@ -15,7 +15,6 @@ from mooring.api import Event, Pod
 from mooring.binding import broadcaster
 from mooring.binding.broadcaster import (
     DROPPED,
-    MAX_TRIES,
     MAY_RETRY,
     REJECTED,
     RETRY_LIMIT,
@@ -188,6 +187,49 @@ def test_a_series_ends_with_its_last_count() -> None:
     scene(story)
 
 
+@pytest.mark.parametrize(
+    ("quiet", "ended"), [(359.0, False), (360.0, False), (360.5, True)], ids=str
+)
+def test_a_series_has_ended_after_more_than_six_minutes(quiet: float, ended: bool) -> None:
+    async def story(it: Scene) -> None:
+        for _ in range(3):
+            it.fail(make_pod())
+            await settle()
+        await asyncio.sleep(quiet - 0.001)
+        it.broadcaster.finish_series()
+        await settle()
+        assert it.written[2:] == [("patch", "web", 3)] * ended
+
+    scene(story)
+
+
+def test_series_are_looked_at_every_six_minutes_and_refreshed_every_thirty() -> None:
+    async def story(it: Scene) -> None:
+        looked: list[tuple[str, float]] = []
+        now = asyncio.get_running_loop().time
+        it.broadcaster.finish_series = lambda: looked.append(("finish", now()))  # type: ignore
+        it.broadcaster.refresh_series = lambda: looked.append(("refresh", now()))  # type: ignore
+        begin = now()
+        it.broadcaster.start()
+        await asyncio.sleep(61 * MINUTE)
+        times = [round(time - begin) for what, time in looked if what == "finish"]
+        assert times == [360 * number for number in range(1, 11)]
+        assert [round(time - begin) for what, time in looked if what == "refresh"] == [1800, 3600]
+
+    scene(story)
+
+
+def test_a_single_event_is_not_refreshed() -> None:
+    async def story(it: Scene) -> None:
+        it.fail(make_pod())
+        await settle()
+        it.broadcaster.refresh_series()
+        await settle()
+        assert it.written == [("create", "web", None)]
+
+    scene(story)
+
+
 def test_a_single_event_is_forgotten_without_a_word() -> None:
     async def story(it: Scene) -> None:
         it.broadcaster.start()
@@ -280,7 +322,7 @@ def test_after_twelve_tries_an_event_is_given_up(caplog: pytest.LogCaptureFixtur
         it.client.failures = [NO_ANSWER] * 50
         it.fail(make_pod())
         await asyncio.sleep(5 * MINUTE)
-        assert len(it.written) == MAX_TRIES
+        assert len(it.written) == 12
         it.client.failures = []
         it.fail(make_pod("api"))
         await settle()
@@ -319,7 +361,7 @@ def test_a_bug_in_the_client_costs_one_event(caplog: pytest.LogCaptureFixture) -
         it.client.before = explode
         it.fail(make_pod())
         it.fail(make_pod("api"))
-        await settle()
+        await asyncio.sleep(MINUTE)
         assert it.written == [("create", "api", None)]
 
     scene(story)
@@ -384,6 +426,57 @@ def test_events_beyond_measure_are_dropped(
     assert [entry.message for entry in caplog.records] == [DROPPED]
 
 
+def test_events_that_wait_to_be_tried_again_count_as_pending(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(broadcaster, "MAX_PENDING", 3)
+
+    async def story(it: Scene) -> None:
+        it.client.failures = [NO_ANSWER] * 3
+        for number in range(3):
+            it.fail(make_pod(f"pod-{number}"))
+            await settle()
+        it.fail(make_pod("dropped"))
+        await asyncio.sleep(13)
+        it.fail(make_pod("kept"))
+        await settle()
+        assert [name for verb, name, _ in it.written if verb == "create"][-1] == "kept"
+        assert "dropped" not in [name for _, name, _ in it.written]
+
+    scene(story)
+
+
+def test_dropping_is_told_again_when_it_begins_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(broadcaster, "MAX_PENDING", 2)
+
+    async def story(it: Scene) -> None:
+        for batch in range(2):
+            for number in range(9):
+                it.fail(make_pod(f"pod-{batch}-{number}"))
+            await settle()
+        assert len(it.written) == 4
+
+    scene(story)
+    assert [entry.message for entry in caplog.records] == [DROPPED] * 2
+
+
+def test_a_write_that_fails_at_first_has_twelve_tries_the_next_time_too() -> None:
+    async def story(it: Scene) -> None:
+        it.client.failures = [NO_ANSWER] * 11
+        it.fail(make_pod())
+        await asyncio.sleep(5 * MINUTE)
+        assert len(it.written) == 12
+        it.client.failures = [NO_ANSWER] * 11
+        it.fail(make_pod())
+        await asyncio.sleep(5 * MINUTE)
+        assert len(it.written) == 24
+        assert it.written[-1] == ("patch", "web", 2)
+
+    scene(story)
+
+
 def test_the_oldest_are_forgotten_when_too_many_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broadcaster, "MAX_KNOWN", 2)
 
@@ -412,6 +505,7 @@ def test_closing_writes_what_is_queued_and_takes_no_more() -> None:
             it.fail(make_pod(f"pod-{number}"))
         await it.broadcaster.close()
         assert len(it.written) == 30
+        it.client.before = None
         it.fail(make_pod())
         await settle()
         assert len(it.written) == 30
@@ -426,6 +520,7 @@ def test_closing_does_not_wait_for_a_server_that_does_not_answer() -> None:
         await settle()
         begin = asyncio.get_running_loop().time()
         await it.broadcaster.close()
-        assert asyncio.get_running_loop().time() - begin < 6
+        assert asyncio.get_running_loop().time() - begin == 5
+        assert asyncio.all_tasks() == {asyncio.current_task()}
 
     assert scene(story).written == []

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from random import Random
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from mooring.api import Condition, Pod, decode_as
+from mooring.binding import status_writer
 from mooring.binding.status_writer import StatusChange, StatusWriter
 from mooring.errors import ApiError, NoAnswerError
 from mooring.observe.clock import VirtualClock
@@ -123,6 +126,123 @@ def test_a_change_is_compared_with_the_servers_answer_where_the_informer_is_behi
     assert play(clear_soon) == ["a", None]
 
 
+def shown(version: str, nominated: str = "") -> Pod:
+    """Return the pod as the informer shows it."""
+    pod = make_pod("p", uid="1")
+    metadata = replace(pod.metadata, resource_version=version)
+    return replace(
+        pod, metadata=metadata, status=replace(pod.status, nominated_node_name=nominated)
+    )
+
+
+def test_what_the_informer_shows_counts_once_it_has_caught_up() -> None:
+    """The server answers with version 9."""
+
+    async def go_on(writer: StatusWriter) -> None:
+        writer.write(shown("8"), StatusChange(nominated_node_name="a"))
+        await asyncio.sleep(1.0)
+        # Somebody has cleared it since.
+        writer.write(shown("10"), StatusChange(nominated_node_name="a"))
+        await asyncio.sleep(1.0)
+        writer.write(shown("11", "b"), StatusChange(nominated_node_name="b"))
+        await asyncio.sleep(1.0)
+        assert writer._answers == {}
+
+    assert play(go_on) == ["a", "a"]
+
+
+def test_after_a_lost_response_everything_is_written() -> None:
+    async def lose_one(writer: StatusWriter) -> None:
+        pod = shown("8")
+        writer.write(pod, StatusChange(nominated_node_name="a"))
+        await asyncio.sleep(1.0)
+        writer.write(pod, StatusChange(nominated_node_name="b"))
+        await writer.settle("1")
+        await asyncio.sleep(10.0)
+        # The server may have "b" by now.
+        writer.write(pod, StatusChange(nominated_node_name="a"))
+
+    lost = NoAnswerError("cut", sent=True)
+    assert play(lose_one, None, lost) == ["a", "b", "a"]
+
+
+def test_only_so_many_answers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status_writer, "MAX_ANSWERS", 2)
+
+    async def nominate_three(writer: StatusWriter) -> None:
+        for uid in ("1", "2", "1", "3"):
+            nominated = StatusChange(nominated_node_name="a" if uid != "1" else "b")
+            writer.write(make_pod("p", uid=uid), nominated)
+            writer.write(make_pod("p", uid=uid), StatusChange(nominated_node_name="a"))
+            await asyncio.sleep(1.0)
+        assert list(writer._answers) == ["1", "3"]
+
+    play(nominate_three)
+
+
+def test_the_pauses_between_attempts_double_up_to_half_a_minute() -> None:
+    times: list[float] = []
+
+    class Timed(PatchingClient):
+        async def patch(self, *args: Any, **options: Any) -> Any:
+            times.append(asyncio.get_running_loop().time())
+            return await super().patch(*args, **options)
+
+    client = Timed(*[FAULT] * 8)
+
+    async def run() -> None:
+        spawn = asyncio.get_running_loop().create_task
+        writer = StatusWriter(client, LoopClock(), spawn)
+        await writer.write_first(make_pod("p", uid="1"), StatusChange(nominated_node_name="a"))
+        await asyncio.sleep(300.0)
+
+    run_virtually(run(), Random(0))
+    pauses = [round(after - before) for before, after in itertools.pairwise(times)]
+    assert pauses == [1, 2, 4, 8, 16, 30, 30, 30]
+
+
+@pytest.mark.parametrize(
+    ("status", "again"),
+    [(0, True), (400, False), (409, True), (422, False), (429, True), (499, False), (500, True)],
+)
+def test_which_failures_may_pass(status: int, again: bool) -> None:
+    client = PatchingClient(ApiError(status, ""))
+    write(StatusChange(nominated_node_name="a"), client=client)
+    assert len(client.patches) == 1 + again
+
+
+@pytest.mark.parametrize(
+    ("change", "pairs"),
+    [
+        (
+            StatusChange(REFUSED),
+            {
+                "conditionType": "PodScheduled",
+                "conditionStatus": "False",
+                "conditionReason": "Unschedulable",
+                "nominatedNodeName": "",
+                "nominatingMode": 0,
+            },
+        ),
+        (
+            StatusChange(nominated_node_name="a"),
+            {"nominatedNodeName": "a", "nominatingMode": 1},
+        ),
+        (StatusChange(nominated_node_name=""), {"nominatedNodeName": "", "nominatingMode": 1}),
+    ],
+    ids=["a condition", "a nomination", "its end"],
+)
+def test_a_change_is_logged_as_kube_scheduler_does(
+    change: StatusChange, pairs: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(1)
+    write(change)
+    (record,) = (entry for entry in caplog.records if entry.message == status_writer.UPDATING)
+    logged = dict(record.kv)  # type: ignore[attr-defined]
+    assert logged.pop("pod").name == "p"
+    assert logged == pairs
+
+
 def test_a_pod_that_is_being_bound_is_no_longer_told_what_failed() -> None:
     async def bind_soon(writer: StatusWriter) -> None:
         pod = make_pod("p", uid="1")
@@ -151,6 +271,7 @@ def test_who_waits_for_a_write_goes_on_when_it_was_tried() -> None:
         before = loop.time()
         await writer.write_first(pod, StatusChange(nominated_node_name="a"))
         assert loop.time() == before, "what failed is tried again beside"
+        assert writer._client.patches, "it was tried"
         await writer.settle("1")
 
     assert play(nominate_first, FAULT) == ["a"]

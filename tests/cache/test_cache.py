@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -334,3 +336,61 @@ def test_the_node_order_takes_zones_in_turn() -> None:
 def test_an_unknown_node_cannot_be_removed() -> None:
     with pytest.raises(CacheError, match="node n9 is not in the cache"):
         new_cache().remove_node("n9")
+
+
+def zoned(name: str, zone: str) -> Node:
+    labels = {"topology.kubernetes.io/zone": zone}
+    return decode(
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+    )
+
+
+def test_the_node_order_follows_every_change_of_nodes() -> None:
+    cache = new_cache()
+
+    def order() -> list[str]:
+        return [cache.nodes.names[row] for row in cache.node_order()]
+
+    for name, zone in [("n0", "a"), ("n1", "a"), ("n2", "b")]:
+        cache.add_node(zoned(name, zone))
+    assert order() == ["n0", "n2", "n1"]
+    cache.update_node(zoned("n0", "c"))
+    assert order() == ["n1", "n2", "n0"]
+    cache.remove_node("n1")
+    assert order() == ["n2", "n0"]
+    cache.add_node(zoned("n3", "d"))
+    assert order() == ["n2", "n0", "n3"]
+
+
+@pytest.mark.parametrize("change", [Cache.add_node, Cache.update_node])
+def test_adding_and_updating_do_for_each_other(change: Callable[[Cache, Node], None]) -> None:
+    cache = new_cache()
+    for cpu in ("4", "8"):
+        change(cache, node("n0", cpu=cpu))
+        assert list(cache.nodes.names) == ["n0"]
+        assert cache.nodes.allocatable("cpu").tolist() == [int(cpu) * 1000]
+    cache.validate()
+
+
+def test_assuming_returns_the_pod_with_the_name_of_its_node() -> None:
+    cache = filled()
+    assumed = cache.assume_pod(pod("p2"), "n1")
+    assert assumed == pod("p2", "n1")
+    assert set(cache.assumed) == {"p2"}
+    assert {info.uid for info in cache.pods} == {"p0", "p1", "p2"}
+
+
+def test_a_pod_without_a_node_cannot_be_added() -> None:
+    with pytest.raises(CacheError, match="pod red/p9 has no node"):
+        new_cache().add_pod(pod("p9"))
+
+
+def test_pods_of_a_removed_node_count_again_when_it_comes_back() -> None:
+    cache = filled()
+    cache.remove_node("n1")
+    assert cache.pod("p1") is not None
+    cache.remove_pod("p0")
+    cache.add_pod(pod("p2", "n1"))
+    cache.add_node(node("n1"))
+    assert cache.nodes.pod_count.tolist() == [0, 2]
+    cache.validate()

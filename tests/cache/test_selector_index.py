@@ -1,10 +1,85 @@
-"""Which selectors could match a pod."""
+"""Selectors by what they demand."""
 
 from __future__ import annotations
 
-from mooring.api.labels import Requirement, Selector
+import pytest
+
+from mooring.api.labels import NOTHING, Requirement, Selector
 from mooring.cache.selector_index import SelectorIndex
 from tests.support.growth import assert_linear
+
+RED = frozenset({"red"})
+
+
+def candidates(index: SelectorIndex[str], namespace: str, **labels: str) -> list[str]:
+    found = list(index.candidates(namespace, labels))
+    assert len(found) == len(set(found)), "an entry comes once"
+    return sorted(found)
+
+
+def filed(*entries: tuple[str, frozenset[str] | None, str]) -> SelectorIndex[str]:
+    index: SelectorIndex[str] = SelectorIndex()
+    for name, namespaces, selector in entries:
+        index.add(name, namespaces, Selector.from_text(selector))
+    return index
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "selector", "could_match"),
+    [
+        (RED, "app=web", True),
+        (None, "app=web", True),
+        (RED, "app in (web,db)", True),
+        (RED, "app!=db", True),
+        (RED, "app", True),
+        (RED, "", True),
+        (None, "", True),
+        (RED, "app!=db,app=web", True),
+        (RED, "app=web,tier=front", True),
+        (RED, "app=db", False),
+        (frozenset({"blue"}), "app=web", False),
+        (frozenset({"blue"}), "", False),
+        (frozenset(), "", False),
+    ],
+)
+def test_what_could_match_a_pod_is_found(
+    namespaces: frozenset[str] | None, selector: str, could_match: bool
+) -> None:
+    index = filed(("one", namespaces, selector))
+    assert candidates(index, "red", app="web", tier="front") == ["one"] * could_match
+
+
+def test_what_matches_nothing_is_never_found() -> None:
+    index: SelectorIndex[str] = SelectorIndex()
+    index.add("one", None, NOTHING)
+    assert candidates(index, "red", app="web") == []
+    index.remove("one")
+    assert len(index) == 0
+
+
+def test_a_removed_entry_is_found_no_more() -> None:
+    index = filed(("one", RED, "app in (web,db)"), ("two", RED, "app=web"), ("three", None, ""))
+    index.remove("one")
+    assert len(index) == 2
+    assert candidates(index, "red", app="web") == ["three", "two"]
+    assert candidates(index, "red", app="db") == ["three"]
+    index.remove("two")
+    index.remove("three")
+    assert candidates(index, "red", app="web") == []
+
+
+def test_an_entry_is_filed_under_its_rarest_demand() -> None:
+    """Thousands of selectors share one label; a pod meets only those that share all."""
+    index = filed(*((f"s{number}", RED, f"tier=front,app=a{number}") for number in range(20)))
+    # The first of equals is the first demand of the selector, so one is filed under its tier.
+    assert len(candidates(index, "red", tier="front", app="a7")) <= 2
+    assert "s7" in candidates(index, "red", tier="front", app="a7")
+
+
+def test_selectors_without_a_value_do_not_hide_those_behind_them() -> None:
+    index = filed(("one", RED, "tier,app=web"))
+    assert candidates(index, "red", app="db", tier="front") == []
+    assert candidates(index, "red", app="web", tier="front") == ["one"]
 
 
 def _values(count: int) -> Selector:

@@ -278,6 +278,45 @@ async def test_sizes_are_counted() -> None:
     assert sized == [("sized", "POST", len(transport.asked[0].body), 2)]
 
 
+async def test_a_request_without_an_answer_is_counted() -> None:
+    metrics = Recorder()
+    client, _, clock = make(LOST, REFUSED, metrics=metrics)
+    with pytest.raises(NoAnswerError):
+        await client.get(Pod, "p")
+    assert clock.slept == [1.0]
+    assert metrics.lines == [
+        ("requested", "GET", "server:6443", "<error>"),
+        ("retried", "GET", "server:6443", "<error>"),
+        ("requested", "GET", "server:6443", "<error>"),
+    ]
+
+
+async def test_the_time_of_a_request_is_taken_and_never_negative() -> None:
+    took: list[float] = []
+
+    class Timing(Recorder):
+        def requested(self, method: str, host: str, code: str, seconds: float) -> None:
+            took.append(seconds)
+
+    class Slow(FakeTransport):
+        async def send(self, request: Any) -> Any:
+            clock.time += 0.25 if len(self.asked) == 0 else -5.0
+            return await super().send(request)
+
+    class Jumping(RecordingClock):
+        time = 100.0
+
+        def now(self) -> float:
+            return self.time
+
+    clock = Jumping()
+    transport = Slow(answer(200, {}), answer(200, {}))
+    client = Client(transport, clock=clock, metrics=Timing())
+    for _ in range(2):
+        await client.get(Pod, "p")
+    assert took == [0.25, 0.0]
+
+
 async def test_a_watch_that_is_refused_to_nobody_carries_the_hint() -> None:
     client, _, _ = make(FakeStream([b"{}"], status=401))
     with pytest.raises(ApiError, match="a hint"):
@@ -303,6 +342,7 @@ async def test_patience_ends_after_ten_times() -> None:
         pytest.param(answer(500, {}), 1, 1, id="500"),
         pytest.param(answer(429, {}), 1, 1, id="429 without Retry-After"),
         pytest.param(answer(409, {}, Retry_After="1"), 1, 1, id="409"),
+        pytest.param(answer(499, {}, Retry_After="1"), 1, 1, id="499"),
     ],
 )
 async def test_what_may_have_been_carried_out_is_not_sent_again(
@@ -351,10 +391,12 @@ async def test_requests_wait_for_their_turn() -> None:
 @pytest.mark.parametrize("body", [b"garbage", b"[]", b"\xff"])
 async def test_garbage_is_an_error_of_the_server(body: bytes) -> None:
     client, _, _ = make(answer(200, body), answer(200, body))
-    with pytest.raises(ApiError, match="cannot be read"):
+    with pytest.raises(ApiError, match="cannot be read") as got:
         await client.get(Pod, "p")
-    with pytest.raises(ApiError, match="cannot be read"):
+    with pytest.raises(ApiError, match="cannot be read") as listed:
         await client.list(Pod)
+    for raised in (got, listed):
+        assert (raised.value.status, raised.value.reason) == (500, "ClientDecoding")
 
 
 async def test_a_custom_resource_goes_where_the_server_says() -> None:

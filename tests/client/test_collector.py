@@ -11,6 +11,7 @@ def test_the_last_one_out_turns_it_on_again() -> None:
     pause = CollectorPause()
     assert gc.isenabled()
     with pause:
+        assert not gc.isenabled()
         with pause:
             assert not gc.isenabled()
         assert not gc.isenabled()

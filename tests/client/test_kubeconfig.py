@@ -161,6 +161,32 @@ def test_a_program_for_credentials(
     }
 
 
+def test_a_program_is_told_all_that_is_known_of_the_cluster(load: Any, tmp_path: Path) -> None:
+    (tmp_path / "ca.crt").write_bytes(b"PEM")
+    program = {"command": "login", "apiVersion": V1, "interactiveMode": "Never"}
+    connection = load(
+        {"exec": {**program, "provideClusterInfo": True}},
+        {
+            "insecure-skip-tls-verify": True,
+            "disable-compression": True,
+            "proxy-url": "http://proxy:3128",
+            "extensions": [{"name": "another", "extension": {"x": "y"}}],
+        },
+    )
+    plugin = connection.credentials(VirtualClock())
+    assert isinstance(plugin, ExecPlugin)
+    assert plugin._cluster == {
+        "server": SERVER,
+        "insecure-skip-tls-verify": True,
+        "disable-compression": True,
+        "proxy-url": "http://proxy:3128",
+    }
+    connection = load({"exec": program}, {"certificate-authority": "ca.crt"})
+    plugin = connection.credentials(VirtualClock())
+    assert isinstance(plugin, ExecPlugin)
+    assert plugin._cluster == {"server": SERVER, "certificate-authority-data": "UEVN"}
+
+
 async def test_a_token_goes_before_a_program(load: Any) -> None:
     program = {"command": "login", "apiVersion": V1, "interactiveMode": "Never"}
     assert await header(load({"token": "t", "exec": program})) == "Bearer t"

@@ -44,14 +44,16 @@ def test_lengths_of_more_than_a_byte_are_read_and_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("body", "words"),
     [
-        pytest.param(b'{"kind":"ResourceClaim"}', id="no protobuf at all"),
-        pytest.param(b"k8s\x00\x12\x05ab", id="cut short"),
-        pytest.param(b"k8s\x00\x12", id="without a length"),
-        pytest.param(b"k8s\x00\x10\x05", id="a number where a message is expected"),
+        pytest.param(b'{"kind":"ResourceClaim"}', "as protobuf", id="no protobuf at all"),
+        pytest.param(b"k8s\x00\x12\x05ab", "ends early", id="cut short"),
+        pytest.param(b"k8s\x00\x12\x03ab", "ends early", id="short of a byte"),
+        pytest.param(b"k8s\x00\x12", "ends early", id="without a length"),
+        pytest.param(b"k8s\x00\x10\x05", "got wire type 0", id="a number for a message"),
+        pytest.param(b"k8s\x00\x15\x05", "got wire type 5", id="four bytes for a message"),
     ],
 )
-def test_what_is_no_object_is_refused(body: bytes) -> None:
-    with pytest.raises(ValueError, match=r"protobuf|early|length"):
+def test_what_is_no_object_is_refused(body: bytes, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
         with_finalizer(body, "x/y", uid="", resource_version="")

@@ -8,7 +8,13 @@ import msgspec
 import pytest
 
 from mooring.api import CustomResource, Pod
-from mooring.client.responses import api_error, decode_list, decode_object
+from mooring.client.responses import (
+    StatusAnswer,
+    api_error,
+    decode_list,
+    decode_object,
+    error_of_status,
+)
 from mooring.errors import ObjectError
 from tests.client.fakes import failure
 
@@ -126,3 +132,24 @@ def test_an_object_is_read_as_its_kind() -> None:
     assert decode_object(raw, CustomResource).get("spec.unheard") == 1
     with pytest.raises(ObjectError, match="kind is missing"):
         decode_object(b'{"apiVersion":"v1"}', CustomResource)
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "retry_after"),
+    [
+        pytest.param({"code": 410, "reason": "Expired"}, 410, None, id="as it says"),
+        pytest.param({"reason": "Unknown"}, 500, None, id="without a code"),
+        pytest.param({"code": 429, "details": {"retryAfterSeconds": 3}}, 429, 3.0, id="later"),
+        pytest.param({"code": 429, "details": {"retryAfterSeconds": 1}}, 429, 1.0, id="soon"),
+        pytest.param({"code": 429, "details": {"retryAfterSeconds": 0}}, 429, None, id="now"),
+        pytest.param({"code": 429, "details": {"retryAfterSeconds": "3"}}, 429, None, id="a text"),
+    ],
+)
+def test_an_error_within_a_watch(
+    said: dict[str, object], status: int, retry_after: float | None
+) -> None:
+    answered = msgspec.convert({"message": "no", **said}, StatusAnswer)
+    error = error_of_status(answered, "GET", "https://server/pods")
+    assert (error.status, error.retry_after) == (status, retry_after)
+    assert error.reason == said.get("reason", "")
+    assert "no" in str(error)

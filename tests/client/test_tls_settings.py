@@ -12,6 +12,9 @@ from mooring.client.tls_settings import KeyPair, Pem, TlsContexts, TlsSettings
 from mooring.errors import ConfigError
 from mooring.observe.clock import VirtualClock
 from tests.support.certificates import Authority
+from tests.support.key_files import LoadedFiles, loaded_files
+
+__all__ = ["loaded_files"]
 
 
 @pytest.fixture
@@ -22,6 +25,10 @@ def authority(tmp_path: Path) -> Authority:
 def pair_of(authority: Authority, user: str) -> KeyPair:
     made = authority.client(user)
     return KeyPair(Pem(file=str(made.certificate)), Pem(file=str(made.key)))
+
+
+def authority_of(authority: Authority) -> Pem:
+    return Pem(file=str(authority.certificate))
 
 
 def names(context: ssl.SSLContext) -> list[str]:
@@ -43,6 +50,14 @@ def test_data_does_as_well_as_a_file(authority: Authority) -> None:
     assert len(context.get_ca_certs()) == 1
 
 
+def test_a_key_is_in_no_file_that_others_can_read(
+    authority: Authority, loaded_files: LoadedFiles
+) -> None:
+    pair = pair_of(authority, "ada")
+    TlsContexts(TlsSettings(key_pair=pair), VirtualClock()).context()
+    loaded_files.assert_private()
+
+
 def test_nothing_is_checked_where_that_is_asked_for() -> None:
     context = TlsContexts(TlsSettings(insecure=True), VirtualClock()).context()
     assert context.verify_mode is ssl.CERT_NONE and not context.check_hostname
@@ -61,6 +76,39 @@ def test_a_context_is_made_anew_when_a_file_changes(authority: Authority, tmp_pa
     assert names(second) != names(first)
     clock.advance(60.0)
     assert contexts.context() is second
+
+
+def test_without_an_authority_those_of_the_system_are_trusted(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.certificate))
+    context = TlsContexts(TlsSettings(), VirtualClock()).context()
+    named = TlsSettings(authority=authority_of(authority))
+    assert names(context) == names(TlsContexts(named, VirtualClock()).context())
+    assert context.verify_mode is ssl.CERT_REQUIRED and context.check_hostname
+
+
+def test_files_are_looked_at_once_a_minute(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[Pem] = []
+    read = Pem.read
+    monkeypatch.setattr(Pem, "read", lambda self: looked.append(self) or read(self))
+    clock = VirtualClock(1000.0)
+    contexts = TlsContexts(TlsSettings(authority=Pem(file=str(authority.certificate))), clock)
+    counts = []
+    for _ in range(6):
+        contexts.context()
+        counts.append(len(looked))
+        clock.advance(30.0)
+    assert counts == [1, 1, 2, 2, 3, 3]
+
+
+def test_what_a_context_allows(authority: Authority) -> None:
+    context = TlsContexts(TlsSettings(authority=authority_of(authority)), VirtualClock()).context()
+    assert context.minimum_version is ssl.TLSVersion.TLSv1_2
+    assert context.verify_flags & ssl.VERIFY_X509_PARTIAL_CHAIN
+    assert not context.hostname_checks_common_name
 
 
 def test_old_certificates_are_kept_while_the_new_are_broken(

@@ -97,8 +97,9 @@ async def test_an_error_in_the_same_chunk_loses_nothing() -> None:
 
 @pytest.mark.parametrize("garbage", [b"garbage\n", b"{}\n", b"[]\n", b"\xff\xfe\n"])
 async def test_garbage_ends_the_watch(garbage: bytes) -> None:
-    with pytest.raises(ApiError, match="unable to decode an event"):
+    with pytest.raises(ApiError, match="unable to decode an event") as raised:
         await read(garbage)
+    assert (raised.value.status, raised.value.reason) == (500, "ClientWatchDecoding")
 
 
 async def test_an_object_that_cannot_be_read_is_passed_over(

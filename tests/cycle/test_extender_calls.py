@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mooring.cycle.extender_calls import SKIPPING
-from mooring.cycle.scheduling_cycle import Cycle
+from mooring.cycle.scheduling_cycle import PRIORITIZING_EXTENDER, Cycle
 from mooring.framework.decision import Outcome
 from mooring.framework.extender import ExtenderFilterResult
 from mooring.framework.status import Status
@@ -93,8 +93,85 @@ def test_extenders_refuse_in_turn() -> None:
 
 def test_an_extender_that_is_not_interested_is_not_asked() -> None:
     scheduler = make_scheduler([refuse()], NODES)
-    decision = extended(scheduler, FakeExtender({"n1": "no"}, interested=False))
+    refusing = dict.fromkeys(("n1", "n2", "n3"), "no")
+    decision = extended(scheduler, FakeExtender(refusing, interested=False))
     assert decision.outcome is Outcome.SCHEDULED
+    only_scores = FakeExtender(refusing, scores={"n2": 5})
+    assert extended(scheduler, only_scores, FakeExtender()).node_name == "n2"
+    uninterested = FakeExtender(scores={"n3": 10}, interested=False)
+    assert extended(scheduler, only_scores, uninterested).node_name == "n2"
+
+
+def test_extenders_behind_one_that_is_not_asked_or_ignored_are_asked() -> None:
+    refusing = dict.fromkeys(("n1", "n3"), "no")
+    broken = FakeExtender(error="code 500")
+    broken.ignorable = True
+    for first in (FakeExtender(interested=False), FakeExtender(scores={}), broken):
+        decision = extended(make_scheduler([refuse()], NODES), first, FakeExtender(refusing))
+        assert list(decision.feasible.names) == ["n2"]
+
+
+def test_a_score_behind_one_that_fails_counts() -> None:
+    scheduler = make_scheduler([plugin("A", score=lambda state, pod, node: 50)], NODES)
+    failing = FakeExtender(scores={"n1": 10}, error="down")
+    failing.name = "failing"
+    decision = extended(scheduler, failing, FakeExtender(scores={"n3": 1}))
+    assert decision.totals.tolist() == [50, 50, 60]
+
+
+def test_an_extender_is_not_asked_after_an_error() -> None:
+    asked: list[Any] = []
+
+    class Noting(FakeExtender):
+        async def filter(self, pod: Any, nodes: Sequence[Any]) -> ExtenderFilterResult:
+            asked.append(nodes)
+            return await super().filter(pod, nodes)
+
+    broken = plugin("A", filter=lambda *_: Status.error("lost"))
+    decision = extended(make_scheduler([broken], NODES), Noting())
+    assert decision.message == 'running "A" filter plugin: lost'
+    assert asked == []
+
+
+def test_an_extender_is_not_asked_when_no_node_is_left() -> None:
+    asked: list[Any] = []
+
+    class Noting(FakeExtender):
+        async def filter(self, pod: Any, nodes: Sequence[Any]) -> ExtenderFilterResult:
+            asked.append([node.name for node in nodes])
+            return await super().filter(pod, nodes)
+
+    scheduler = make_scheduler([refuse("n1")], NODES)
+    decision = extended(scheduler, Noting({"n2": "no", "n3": "no"}), Noting())
+    assert decision.outcome is Outcome.UNSCHEDULABLE
+    assert asked == [["n2", "n3"]]
+
+
+def test_an_extender_that_names_an_unknown_node_changes_nothing() -> None:
+    scheduler = make_scheduler([refuse("n1")], NODES)
+    decision = extended(scheduler, FakeExtender({"n9": "no"}, {"n8": "no"}))
+    assert decision.outcome is Outcome.SCHEDULED
+    assert dict(decision.statuses.items()) == {
+        "n1": Status.unschedulable("Refuse said no").by("Refuse"),
+        "n2": None,
+        "n3": None,
+    }
+
+
+async def test_how_many_extenders_are_being_asked_is_shown() -> None:
+    scheduler = make_scheduler([plugin("A", score=lambda state, pod, node: 50)], NODES)
+    metrics = scheduler.profiles["default-scheduler"].handle.metrics
+    shown: list[float] = []
+
+    class Looking(FakeExtender):
+        async def prioritize(self, pod: Any, nodes: Sequence[Any]) -> Mapping[str, int]:
+            shown.append(metrics.goroutines[PRIORITIZING_EXTENDER].value)
+            return {}
+
+    extenders = Looking(scores={}), Looking(scores={}), Looking(scores={}, interested=False)
+    await make_cycle(scheduler, *extenders).run(make_pod())
+    assert shown == [2, 2]
+    assert metrics.goroutines[PRIORITIZING_EXTENDER].value == 0
 
 
 def test_an_extender_that_fails_ends_the_cycle_unless_it_is_ignorable() -> None:

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from mooring.framework.decision import Outcome
 from mooring.framework.plugin import Plugin
+from mooring.framework.state import CycleState
 from mooring.framework.status import Status
+from mooring.framework.what_if import WhatIf
 from tests.cycle.scheduling import (
     decide,
     make_nodes,
@@ -144,6 +146,114 @@ def test_the_mass_pass_equals_asking_node_by_node(rules: list[list[tuple[int, bo
     assert ours.message == theirs.message
 
 
+@pytest.mark.parametrize("narrowed", [False, True], ids=["all nodes", "those PreFilter left"])
+def test_plugins_are_asked_about_the_few_nodes_left(narrowed: bool) -> None:
+    """Where most nodes are refused, later plugins get a view of the rest."""
+    names = [f"n{i:02}" for i in range(44)]
+    among = names[4:] if narrowed else names
+    left = {"A": names[20:29], "B": names[22:24], "C": names[23:24], "D": names[23:24]}
+    seen: dict[str, list[str]] = {}
+
+    def keep(called: str) -> type[Plugin]:
+        def filter_nodes(state: Any, pod: Any, nodes: Any) -> Any:
+            seen[called] = list(nodes.names)
+            refused = [name not in left[called] for name in nodes.names]
+            yield Status.unschedulable(called), np.array(refused, dtype=np.bool_)
+
+        return plugin(called, filter_nodes=filter_nodes)
+
+    chosen = plugin("Names", pre_filter=lambda *_: set(among) if narrowed else None)
+    decision = decide([chosen, *(keep(name) for name in left)], make_nodes(*names), examine=True)
+    assert decision.node_name == "n23"
+    assert seen == {"A": among, "B": left["A"], "C": left["B"], "D": left["B"]}
+    expected = {name: Status.unschedulable("A").by("A") for name in among}
+    expected |= {name: Status.unschedulable("B").by("B") for name in left["A"]}
+    expected |= {name: Status.unschedulable("C").by("C") for name in left["B"]}
+    found = verdicts(decision)
+    assert {name: found[name] for name in among} == {**expected, "n23": None}
+
+
+@pytest.mark.parametrize("narrowed", [False, True], ids=["all nodes", "those PreFilter left"])
+def test_all_of_the_few_nodes_left_may_pass(narrowed: bool) -> None:
+    names = [f"n{i:02}" for i in range(20)]
+    among = names[2:] if narrowed else names
+    chosen = plugin("Names", pre_filter=lambda *_: set(among) if narrowed else None)
+    kept = {"n07", "n11"}
+    most = refuse(*(name for name in names if name not in kept), called="Most")
+    decision = decide([chosen, most, refuse(called="Nobody")], make_nodes(*names), examine=True)
+    assert decision.feasible is not None
+    assert set(decision.feasible.names) == kept
+    found = verdicts(decision)
+    assert {name for name in among if found[name] is None} == kept
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["an error after", "an error before"])
+def test_an_error_beats_a_refusal_of_the_same_plugin(order: int) -> None:
+    answers = [(LOW, {"n1", "n2"}), (Status.error("lost"), {"n1"})][::order]
+    decision = decide([masks(*answers)], NODES)
+    assert decision.outcome is Outcome.ERROR
+    assert decision.message == 'running "Masks" filter plugin: lost'
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        pytest.param(None, None, id="nothing"),
+        pytest.param([(LOW, np.zeros(1, dtype=np.bool_))], None, id="nobody refused"),
+        pytest.param([(LOW, np.ones(1, dtype=np.bool_))], "low", id="refused"),
+        pytest.param(
+            [(LOW, np.ones(1, dtype=np.bool_)), (NEVER, np.ones(1, dtype=np.bool_))],
+            "low, never",
+            id="refused twice",
+        ),
+        pytest.param(
+            [(LOW, np.ones(2, dtype=np.bool_))],
+            "plugin A, point Filter: filter_nodes must return",
+            id="the mask is too long",
+        ),
+        pytest.param(
+            ValueError("boom"),
+            'running "A" filter plugin: plugin A, point Filter, node n1: ValueError: boom',
+            id="it raises",
+        ),
+    ],
+)
+def test_the_vector_form_answers_for_a_single_node(answer: Any, message: str | None) -> None:
+    def filter_nodes(state: Any, pod: Any, nodes: Any) -> Any:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    scheduler = make_scheduler([plugin("A", filter_nodes=filter_nodes), refuse()], NODES)
+    handle: Any = scheduler.profiles["default-scheduler"].handle
+    (found,) = handle.run_filters(CycleState(), make_pod(), WhatIf(handle.snapshot, np.arange(1)))
+    if message is None:
+        assert found is None
+    else:
+        assert found.message.startswith(message)
+        assert found.plugin == "A"
+
+
+def test_what_if_nodes_are_never_narrowed() -> None:
+    """A view of some what-if nodes would show the nodes as they are."""
+    names = [f"n{i}" for i in range(10)]
+    scheduler = make_scheduler([refuse(*names[:9], called="Most"), Crowd], make_nodes(*names))
+    handle: Any = scheduler.profiles["default-scheduler"].handle
+    nodes = WhatIf(handle.snapshot, np.arange(10))
+    assert handle.run_filters(CycleState(), make_pod(), nodes)[9] is None
+    for name in ("a", "b"):
+        nodes.add(9, handle.pod_info(make_pod(name)))
+    crowded = Status.unschedulable("crowded").by("Crowd")
+    assert handle.run_filters(CycleState(), make_pod(), nodes)[9] == crowded
+
+
+def test_no_node_among_those_named_is_left() -> None:
+    gone = plugin("Names", pre_filter=lambda *_: {"gone"})
+    decision = decide([gone, refuse()], NODES)
+    assert decision.outcome is Outcome.UNSCHEDULABLE
+    assert decision.message.startswith("0/3 nodes are available: 3 node(s) didn't satisfy plugin")
+
+
 class Crowd(Plugin):
     """Takes two pods a node."""
 
@@ -195,6 +305,54 @@ def test_the_pod_must_fit_without_the_nominated_pods_too() -> None:
     decision = scheduler.cycle.run_sync(make_pod(priority=10))
     lonely = Status.unschedulable("lonely").by("Company")
     assert verdicts(decision) == {"n1": lonely, "n2": lonely}
+
+
+@pytest.mark.parametrize("precomputes", [False, True], ids=["at once", "node by node"])
+@pytest.mark.parametrize("count", [1, 3], ids=["one node", "three nodes"])
+def test_nodes_with_nominated_pods_are_refused_each_for_its_own(
+    count: int, precomputes: bool
+) -> None:
+    """A node with one pod is crowded by one more; a node that has none is not."""
+    plugins: list[type[Plugin]] = [Crowd]
+    if precomputes:
+        plugins.append(plugin("Counts", filter=lambda *_: None, add_pod=lambda *_: None))
+        plugins[-1].pre_filter = lambda *_: None  # type: ignore[attr-defined]
+    names = [f"n{i}" for i in range(5)]
+    pods = [make_pod("e1", node="n1"), make_pod("e3", node="n3")]
+    pods += [make_pod(f"o{i}", priority=10, nominated=f"n{i}") for i in range(1, 1 + count)]
+    scheduler = make_scheduler(plugins, [*make_nodes(*names), *pods])
+    decision = scheduler.cycle.run_sync(make_pod(priority=10), examine=True)
+    crowded = Status.unschedulable("crowded").by("Crowd")
+    refused = {"n1"} if count == 1 else {"n1", "n3"}
+    assert verdicts(decision) == {name: crowded if name in refused else None for name in names}
+
+
+@pytest.mark.parametrize("count", [1, 2], ids=["one node", "two nodes"])
+def test_an_error_for_a_nominated_pod_ends_the_cycle(count: int) -> None:
+    def fails(state: Any, pod: Any, nodes: Any) -> Any:
+        if nodes.pod_count.any():
+            yield Status.error("lost"), nodes.pod_count > 0
+
+    others = [make_pod(f"o{i}", priority=10, nominated=f"n{i}") for i in range(1, 1 + count)]
+    scheduler = make_scheduler([plugin("A", filter_nodes=fails)], [*NODES, *others])
+    decision = scheduler.cycle.run_sync(make_pod(priority=10))
+    assert decision.outcome is Outcome.ERROR
+    assert decision.message == 'running "A" filter plugin: lost'
+    assert decision.node_name == ""
+
+
+def test_a_plugin_that_fails_to_count_a_nominated_pod_ends_the_cycle() -> None:
+    counts = plugin(
+        "Counts",
+        pre_filter=lambda *_: None,
+        filter=lambda *_: None,
+        add_pod=lambda *_: Status.error("lost"),
+    )
+    other = make_pod("other", priority=10, nominated="n1")
+    scheduler = make_scheduler([counts], [*NODES, other])
+    decision = scheduler.cycle.run_sync(make_pod(priority=10))
+    assert decision.outcome is Outcome.ERROR
+    assert decision.message == 'running AddPod on PreFilter plugin "Counts": lost'
 
 
 def test_the_pods_own_nomination_does_not_count_against_it() -> None:

@@ -88,3 +88,61 @@ def test_its_own_nomination_does_not_count_for_a_pod(
     assert place(scheduler, make_mean("a", priority=9)) == ""
     assert place(scheduler, own) == "n3"
     assert place(scheduler, make_mean("b", priority=9)) == ""
+
+
+def test_a_node_without_nominated_pods_is_looked_at_no_more(
+    scheduler: MemoryScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+
+    def noting(nominator: object, pod: object, name: str) -> object:
+        looked.append(name)
+        return filtering.nominated_before(nominator, pod, name)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(nominated, "nominated_before", noting)
+    place(scheduler, make_mean("a"))
+    kept = scheduler.cluster.pods.get("kept-1", "default")
+    assert kept is not None
+    scheduler.cluster.delete(kept)
+    place(scheduler, make_mean("b"))
+    assert looked == ["n0", "n1", "n2", "n1"]
+    # The pods of two nodes change; only one of the nodes has a nominated pod.
+    for name in ("n1", "n2"):
+        scheduler.cluster.add(make_pod(f"more-{name}", node=name))
+    looked.clear()
+    place(scheduler, make_mean("c"))
+    assert looked == ["n2"]
+
+
+def test_the_pods_own_nomination_does_not_count_and_those_of_others_do(
+    scheduler: MemoryScheduler,
+) -> None:
+    kept = scheduler.cluster.pods.get("kept-1", "default")
+    assert kept is not None
+    like_it = make_pod("like", cpu=2, priority=9)
+    assert place(scheduler, like_it) == ""
+    assert place(scheduler, kept) == "n1"
+    # What was found for that one is not what holds for others.
+    assert place(scheduler, like_it) == ""
+    assert place(scheduler, kept) == "n1"
+
+
+def test_a_node_that_comes_back_is_asked_again(scheduler: MemoryScheduler) -> None:
+    assert place(scheduler, make_mean("a")) == ""
+    scheduler.cluster.add(make_node("n1", cpu=8))
+    assert place(scheduler, make_mean("b")) == "n1"
+    scheduler.cluster.add(make_node("n1", cpu=4))
+    assert place(scheduler, make_mean("c")) == ""
+
+
+def test_only_so_many_kinds_of_pods_are_remembered(
+    scheduler: MemoryScheduler, asked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nominated, "_KINDS_OF_PODS", 2)
+    for priority in (5, 6, 5, 7):
+        place(scheduler, make_mean("a", priority))
+    assert asked == [3, 3, 3]
+    place(scheduler, make_mean("b", 5))
+    assert asked == [3, 3, 3]
+    place(scheduler, make_mean("c", 6))
+    assert asked == [3, 3, 3, 3]

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from mooring.cycle.pre_filter import run_extension
 from mooring.framework.decision import Outcome
+from mooring.framework.state import CycleState
 from mooring.framework.status import Code, Status
-from tests.cycle.scheduling import decide, make_nodes, plugin, refuse
+from tests.cycle.scheduling import decide, make_nodes, make_pod, make_scheduler, plugin, refuse
 
 NODES = make_nodes("n1", "n2", "n3")
 
@@ -135,3 +137,50 @@ def test_a_fault_ends_the_cycle(broken: Any, message: str) -> None:
 def test_the_traceback_of_an_exception_is_kept() -> None:
     decision = decide([plugin("A", pre_filter=_raises)], NODES)
     assert 'raise ValueError("boom")' in decision.errors[0].traceback
+
+
+@pytest.mark.parametrize(
+    ("answers", "skipped", "told", "message"),
+    [
+        pytest.param([None, None, None], "", "ABC", "", id="all"),
+        pytest.param([Status.success(), None, None], "", "ABC", "", id="success"),
+        pytest.param([None, None, None], "A", "BC", "", id="but who stepped aside"),
+        pytest.param(
+            [None, Status.unschedulable("no"), None],
+            "",
+            "AB",
+            'running AddPod on PreFilter plugin "B": no',
+            id="until one fails",
+        ),
+        pytest.param(
+            [None, True, None],
+            "",
+            "AB",
+            'running AddPod on PreFilter plugin "B": plugin B, point PreFilter, node n1: '
+            "AddPod must return a Status or None, got bool True",
+            id="until one breaks the contract",
+        ),
+    ],
+)
+def test_every_plugin_that_precomputes_is_told_of_a_pod(
+    answers: list[Any], skipped: str, told: str, message: str
+) -> None:
+    heard: list[str] = []
+
+    def made(name: str, answer: Any) -> Any:
+        return plugin(
+            name,
+            pre_filter=lambda *_: None,
+            add_pod=lambda *_: heard.append(name) or answer,
+            filter=lambda *_: None,
+        )
+
+    plugins = [made(name, answer) for name, answer in zip("ABC", answers, strict=True)]
+    profile = make_scheduler(plugins, make_nodes("n1")).profiles["default-scheduler"]
+    handle: Any = profile.handle
+    state = CycleState()
+    state.skip_filter_plugins = frozenset(skipped)
+    info, node = handle.pod_info(make_pod()), handle.snapshot.info(0)
+    found = run_extension(profile.add_pod, "AddPod", state, make_pod(), info, node)
+    assert heard == list(told)
+    assert (found.message if found is not None else "") == message

@@ -82,6 +82,20 @@ def test_nominated_pods_count_unless_the_caller_says_not(
     assert list(handle.run_filters(state, higher, nodes)) == [None, *others]
 
 
+def test_a_refusal_for_nominated_pods_is_the_last_word() -> None:
+    """The plugins are not asked again about a node that was refused for its nominated pods."""
+    later = plugin("Later", filter=lambda state, pod, node: Status.unschedulable("later"))
+    nominated = make_pod("nominated", priority=5, nominated="n2")
+    scheduler = make_scheduler([NodeForm, later], [*make_nodes("n1", "n2", "n3"), *FULL, nominated])
+    handle: Any = scheduler.profiles["default-scheduler"].handle
+    nodes = WhatIf(handle.snapshot, np.arange(3))
+    crowded, refused = CROWDED.by("Crowd"), Status.unschedulable("later").by("Later")
+    pod = make_pod(priority=5)
+    assert handle.run_filters(CycleState(), pod, nodes) == [crowded, crowded, refused]
+    plain = handle.run_filters(CycleState(), pod, nodes, nominated=False)
+    assert plain == [crowded, refused, refused]
+
+
 def test_a_fault_in_a_dry_run_is_an_answer() -> None:
     def fails(state: Any, pod: Any, node: Any) -> None:
         raise ValueError("boom")
@@ -120,6 +134,22 @@ def test_plugins_that_precompute_are_told_of_pods_that_come_and_go() -> None:
     assert failed.message == 'running AddPod on PreFilter plugin "Counts": too many'
     assert handle.run_remove_pod(state, pod, other, info) is None
     assert state.read("Counts") == 1
+
+
+def test_the_handle_hands_out_what_it_was_made_with() -> None:
+    _, handle, _ = dry_run(NodeForm)
+    around = handle._around
+    for name in (
+        "features",
+        "clock",
+        "random",
+        "client",
+        "events",
+        "nominator",
+        "extenders",
+        "metrics",
+    ):
+        assert getattr(handle, name) is getattr(around, name), name
 
 
 def test_plugins_that_stepped_aside_are_not_told() -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mooring.cycle import reuse
 from mooring.framework.decision import Outcome
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
+from mooring.observe.metrics import Metrics
 from mooring.offline.memory_scheduler import MemoryScheduler, drive
 from mooring.testing import make_node, make_pod
 from tests.cycle.decisions import told
@@ -92,6 +96,90 @@ def test_the_next_identical_pod_is_asked_about_the_changed_row_alone(asked: Any)
     assert place(scheduler, asked) == [("filter", ["n0"]), ("score", ["n0"])]
     assert place(scheduler, asked) == [("filter", ["n1"]), ("score", ["n1"])]
     assert hits(scheduler) == 2
+
+
+def test_a_plugin_that_normalises_in_place_is_asked_about_the_changed_row_alone(
+    asked: Any,
+) -> None:
+    def normalize(self: Any, state: Any, pod: Any, scores: Any) -> Any:
+        scores -= scores.min()
+        return scores
+
+    scheduler = start(asked, normalize_score=normalize)
+    assert place(scheduler, asked) == [("filter", ["n0"]), ("score", ["n0"])]
+
+
+@pytest.mark.parametrize("score", [0, 100], ids=["the lowest score", "the highest score"])
+def test_scores_at_the_ends_of_the_range_are_taken_over(asked: Any, score: int) -> None:
+    def one(self: Any, state: Any, pod: Any, node: Any) -> int:
+        asked.append(("score", [node.name]))
+        return score if node.pods else 50
+
+    def every(self: Any, state: Any, pod: Any, nodes: Any) -> Any:
+        asked.append(("score_nodes", list(nodes.names)))
+        return np.where(nodes.pod_count > 0, score, 50)
+
+    scheduler = start(asked, score=one, score_nodes=every)
+    assert place(scheduler, asked) == [("filter", ["n0"]), ("score", ["n0"])]
+
+
+@pytest.mark.parametrize("score", [-1, 101])
+def test_a_score_out_of_range_is_told_as_without_reuse(asked: Any, score: int) -> None:
+    def one(self: Any, state: Any, pod: Any, node: Any) -> int:
+        return score if node.pods else 50
+
+    def every(self: Any, state: Any, pod: Any, nodes: Any) -> Any:
+        return np.where(nodes.pod_count > 0, score, 50)
+
+    scheduler = start(asked, score=one, score_nodes=every)
+    decision = drive(scheduler.decide(make_pod("next"))).decision
+    assert decision.outcome is Outcome.ERROR
+    assert f"returns an invalid score {score}," in decision.message
+    assert decision.message.endswith("node n0")
+
+
+def test_what_decisions_share_is_read_only(asked: Any) -> None:
+    scheduler = start(asked)
+    for _ in range(2):
+        decision = drive(scheduler.decide(make_pod("a"))).decision
+        assert decision.totals is not None
+        scores = decision.scores["Recording"]
+        for array in (decision.totals, scores.raw, scores.normalized):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1
+        scheduler.cluster.add(make_pod("there", node="n2"))
+
+
+def test_many_changed_rows_are_asked_at_once(asked: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(reuse, "_FEW", 1)
+    monkeypatch.setattr(reuse, "_MOST", 1)
+    scheduler = start(asked)
+    for name in ("n4", "n6"):
+        scheduler.cluster.add(make_pod(f"on-{name}", node=name))
+    changed = ["n0", "n4", "n6"]
+    assert place(scheduler, asked) == [("filter_nodes", changed), ("score_nodes", changed)]
+    assert hits(scheduler) == 1
+
+
+def test_after_an_error_scores_are_those_without_reuse(asked: Any) -> None:
+    """One pod's scores fail; what the next takes over is what held before."""
+    fail: list[bool] = []
+
+    def score(self: Any, state: Any, pod: Any, node: Any) -> Any:
+        return Status.error("lost") if fail else 100 - len(node.pods)
+
+    def score_nodes(self: Any, state: Any, pod: Any, nodes: Any) -> Any:
+        return Status.error("lost") if fail else 100 - nodes.pod_count
+
+    scheduler = start(asked, score=score, score_nodes=score_nodes)
+    fail.append(True)
+    decision = drive(scheduler.decide(make_pod("fails"))).decision
+    assert decision.outcome is Outcome.ERROR
+    fail.clear()
+    scheduler.cluster.add(make_pod("there", node="n1"))
+    decision = drive(scheduler.decide(make_pod("next"))).decision
+    assert decision.totals is not None
+    assert decision.totals.tolist() == [99, 99, *[100] * 6]
 
 
 def test_a_plugin_that_reads_no_pods_is_asked_no_more(asked: Any) -> None:
@@ -247,6 +335,194 @@ def test_reuse_can_be_switched_off(asked: Any) -> None:
     assert MemoryScheduler(nodes, features=gate, reuse=True).cycle._reuse != {}
 
 
+class Crowd(Plugin):
+    """Takes two pods a node, so that which nodes are feasible changes."""
+
+    def filter(self, state: Any, pod: Any, node: Any) -> Any:
+        return Status.unschedulable("crowded") if len(node.pods) >= 2 else None
+
+    def filter_nodes(self, state: Any, pod: Any, nodes: Any) -> Any:
+        yield Status.unschedulable("crowded"), nodes.pod_count >= 2
+
+
+class Named(Plugin):
+    """Scores by the name of a node alone."""
+
+    reads_pods = False
+
+    def score(self, state: Any, pod: Any, node: Any) -> int:
+        return int(node.name[1:]) * 3
+
+    def score_nodes(self, state: Any, pod: Any, nodes: Any) -> Any:
+        return np.array([int(name[1:]) * 3 for name in nodes.names], dtype=np.int64)
+
+
+class Least(Plugin):
+    """Scores by the number of pods; one score for all where they have as many."""
+
+    def score(self, state: Any, pod: Any, node: Any) -> int:
+        return 50 - 10 * len(node.pods)
+
+    def score_nodes(self, state: Any, pod: Any, nodes: Any) -> Any:
+        counts = nodes.pod_count
+        if (counts == counts[0]).all():
+            return 50 - 10 * int(counts[0])
+        return 50 - 10 * counts
+
+
+class Relative(Least):
+    """Normalises in the array that it is given."""
+
+    def normalize_score(self, state: Any, pod: Any, scores: Any) -> Any:
+        scores -= scores.min()
+        return scores
+
+
+class Flat(Plugin):
+    """Scores all nodes alike, by a label of the pod."""
+
+    def score(self, state: Any, pod: Any, node: Any) -> int:
+        return len(pod.metadata.labels.get("team", ""))
+
+    def score_nodes(self, state: Any, pod: Any, nodes: Any) -> int:
+        return len(pod.metadata.labels.get("team", ""))
+
+
+def by_team(self: Any, pod: Any) -> Any:
+    return pod.metadata.labels.get("team", "")
+
+
+def formed(made: type[Plugin], form: str, signs: bool) -> type[Plugin]:
+    """Return a plugin in the node form, the vector form or both."""
+    point = "filter" if hasattr(made, "filter") else "score"
+    gone = {"node": {f"{point}_nodes": None}, "vector": {point: None}, "both": {}}[form]
+    sign = {"sign_pod": by_team} if signs else {}
+    return type(made.__name__, (made,), {"name": made.__name__, **gone, **sign})
+
+
+FORMS = st.sampled_from(["node", "vector", "both"])
+
+
+@given(
+    forms=st.lists(FORMS, min_size=5, max_size=5),
+    unsigned=st.sets(st.sampled_from([Named, Least, Relative, Flat])),
+    limits=st.tuples(st.sampled_from([0, 1, 6]), st.sampled_from([1, 4])),
+    steps=st.lists(
+        st.one_of(
+            st.tuples(st.just("place"), st.sampled_from(["", "", "", "blue"])),
+            st.tuples(st.sampled_from(["add", "remove"]), st.integers(0, 9)),
+        ),
+        min_size=2,
+        max_size=14,
+    ),
+)
+def test_decisions_are_those_without_reuse_whatever_the_form_of_plugins(
+    forms: list[str], unsigned: set[Any], limits: tuple[int, int], steps: list[Any]
+) -> None:
+    plugins = [Crowd, Named, Least, Relative, Flat]
+    made = [
+        formed(each, form, each not in unsigned) for each, form in zip(plugins, forms, strict=True)
+    ]
+    weights = {each.name: number for number, each in enumerate(made, start=1)}
+    nodes = [make_node(f"n{i}") for i in range(10)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reuse, "_FEW", limits[0])
+        patch.setattr(reuse, "_MOST", limits[1])
+        with_reuse, without = (make_scheduler(made, nodes, weights=weights) for _ in range(2))
+        without.cycle._reuse.clear()
+        there: dict[int, Any] = {}
+        for number, (what, value) in enumerate(steps):
+            if what == "place":
+                labels = {"team": value} if value else {}
+                pod = make_pod(f"p{number}", labels=labels)
+                found = []
+                for scheduler in (with_reuse, without):
+                    scheduler.cluster.add(pod)
+                    found.append(told(drive(scheduler.schedule_one(pod))))
+                    # Without reuse nobody keeps what a plugin overwrites.
+                    _, *rest = found[-1]["scores"].pop("Relative", (None,))
+                    found[-1]["relative"] = rest
+                assert found[0] == found[1]
+                continue
+            pod = there.setdefault(value, make_pod(f"there-{value}", node=f"n{value}"))
+            for scheduler in (with_reuse, without):
+                (scheduler.cluster.add if what == "add" else scheduler.cluster.delete)(pod)
+
+
+def metrics_of(scheduler: MemoryScheduler) -> Metrics:
+    return scheduler.profiles["default-scheduler"].handle.metrics
+
+
+def dropped(scheduler: MemoryScheduler) -> dict[str, float]:
+    """Return how often answers could not be taken over, by reason."""
+    family = metrics_of(scheduler).batch_cache_flushed
+    return {reason: series.value for (_, reason), series in family.items() if series.value}
+
+
+def attempts(scheduler: MemoryScheduler) -> dict[str, float]:
+    family = metrics_of(scheduler).batch_attempts
+    return {result: series.value for (_, result), series in family.items() if series.value}
+
+
+def test_a_pod_that_takes_over_answers_is_counted(asked: Any) -> None:
+    scheduler = start(asked)
+    assert attempts(scheduler) == {"no_hint": 1}
+    place(scheduler, asked)
+    place(scheduler, asked)
+    assert attempts(scheduler) == {"no_hint": 1, "hint_used": 2}
+    assert dropped(scheduler) == {}
+
+
+def test_answers_that_no_longer_hold_are_counted(asked: Any) -> None:
+    scheduler = start(asked)
+    scheduler.cluster.add(make_node("n3", labels={"x": "y"}))
+    place(scheduler, asked)
+    assert attempts(scheduler) == {"no_hint": 2}
+    assert dropped(scheduler) == {"expired": 1}
+
+
+def test_answers_that_give_way_to_others_are_counted(asked: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(reuse, "_SIGNATURES", 1)
+    scheduler = start(asked)
+    place(scheduler, asked, labels={"team": "blue"})
+    assert dropped(scheduler) == {"pod_incompatible": 1}
+
+
+def test_pods_that_cannot_be_signed_are_counted(asked: Any) -> None:
+    scheduler = start(asked, sign_pod=lambda self, pod: None)
+    assert attempts(scheduler) == {"no_hint": 1}
+    assert dropped(scheduler) == {"pod_not_batchable": 1}
+
+
+def test_pods_whose_filters_fail_are_counted() -> None:
+    fails = recording([], filter_nodes=lambda *_: 1 / 0)
+    scheduler = make_scheduler([fails], [make_node(name) for name in EVERY])
+    decision = drive(scheduler.decide(make_pod("a"))).decision
+    assert decision.outcome is Outcome.ERROR
+    assert dropped(scheduler) == {"pod_failed": 1}
+    assert hits(scheduler) == 0
+
+
+@pytest.mark.parametrize("signs", [True, False], ids=["signed", "not signed"])
+def test_every_duration_is_the_time_that_has_passed(asked: Any, signs: bool) -> None:
+    """The clock goes on by one at each look; no part of a cycle looks at it a hundred times."""
+    methods = {} if signs else {"sign_pod": lambda self, pod: None}
+    scheduler = make_scheduler([recording(asked, **methods)], [make_node(name) for name in EVERY])
+    scheduler.profiles["default-scheduler"].recorder.now = itertools.count(1_000_000).__next__
+    for _ in range(3):
+        place(scheduler, asked)
+    metrics = metrics_of(scheduler)
+    families = [metrics.extension_point_duration, metrics.get_node_hint_duration]
+    if signs:
+        families.append(metrics.store_schedule_results_duration)
+    for family in families:
+        assert family
+        for key, series in family.items():
+            assert 0 < series.sum < 100, key
+    points = {point for point, _, _ in metrics.extension_point_duration}
+    assert {"Sign", "Filter", "Score"} <= points
+
+
 def test_an_earlier_decision_keeps_its_scores_and_statuses(asked: Any) -> None:
     scheduler = start(asked)
     first = drive(scheduler.decide(make_pod("a"))).decision
@@ -280,8 +556,12 @@ def test_what_a_post_filter_writes_is_not_remembered() -> None:
     assert told_first == told_second
 
 
+@pytest.mark.parametrize("few", [0, 6], ids=["rows at once", "row by row"])
 @pytest.mark.parametrize("point", ["filter", "score"])
-def test_a_fault_is_told_as_without_reuse(asked: Any, point: str) -> None:
+def test_a_fault_is_told_as_without_reuse(
+    asked: Any, point: str, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reuse, "_FEW", few)
     faults = {
         point: lambda *_: Status.error("one node"),
         f"{point}_nodes": lambda self, state, pod, nodes: fails(nodes, point),

@@ -40,6 +40,16 @@ def test_a_pending_refusal_is_noted_as_such() -> None:
     assert decision.pending_plugins == {"Refuse"}
 
 
+def test_an_error_at_post_filter_is_among_the_errors() -> None:
+    broken = plugin("A", post_filter=lambda *_: Status.error("lost"))
+    decision = decide([refuse("n1", "n2", "n3"), broken], NODES)
+    assert decision.outcome is Outcome.UNSCHEDULABLE
+    assert [error.message for error in decision.errors] == ["lost"]
+    assert decision.message.endswith("lost")
+    calm = plugin("A", post_filter=lambda *_: Status.unschedulable("no help"))
+    assert decide([refuse("n1", "n2", "n3"), calm], NODES).errors == ()
+
+
 def test_examining_changes_nothing_but_the_detail() -> None:
     plugins = [refuse("n1"), plugin("A", score=lambda state, pod, node: int(node.name[1:]))]
     plain, examined = decide(plugins, NODES), decide(plugins, NODES, examine=True)
@@ -51,8 +61,15 @@ def test_a_cycle_that_waits_cannot_run_in_sync() -> None:
         def __await__(self) -> Any:
             yield
 
-    async def post_filter(state: Any, pod: Any, statuses: Any) -> None:
-        await Later()
+    ended: list[bool] = []
 
-    with pytest.raises(RuntimeError, match="pod default/web waits for an extender"):
+    async def post_filter(state: Any, pod: Any, statuses: Any) -> None:
+        try:
+            await Later()
+        finally:
+            ended.append(True)
+
+    # The error keeps the frames, and with them what was not ended.
+    with pytest.raises(RuntimeError, match="pod default/web waits for an extender") as raised:
         decide([refuse("n1", "n2", "n3"), plugin("A", post_filter=post_filter)], NODES)
+    assert ended == [True], raised.value

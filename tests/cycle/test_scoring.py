@@ -98,6 +98,39 @@ def test_raw_scores_survive_a_plugin_that_normalises_in_place() -> None:
     assert decision.scores["A"].normalized.tolist() == [5, 5, 5]
 
 
+@pytest.mark.parametrize("score", [0, 100])
+def test_scores_at_the_ends_of_the_range_are_in_it(score: int) -> None:
+    for one in (scores("A", [score] * 3), plugin("A", score_nodes=lambda *_: score)):
+        decision = decide([one], NODES)
+        assert decision.outcome is Outcome.SCHEDULED
+        assert decision.totals is not None
+        assert decision.totals.tolist() == [score] * 3
+
+
+def test_one_score_for_all_counts_like_an_array() -> None:
+    alike = plugin("B", score_nodes=lambda *_: 7, normalize_score=doubled)
+    decision = decide(
+        [scores("A", [1, 2, 3]), alike, plugin("C", score_nodes=lambda *_: 1)],
+        NODES,
+        weights={"A": 1, "B": 3, "C": 5},
+    )
+    assert decision.totals is not None
+    assert decision.totals.tolist() == [48, 49, 50]
+    assert decision.scores["B"].raw.tolist() == [7, 7, 7]
+    assert decision.scores["B"].normalized.tolist() == [14, 14, 14]
+    # Decisions share such arrays.
+    with pytest.raises(ValueError, match="read-only"):
+        decision.scores["B"].raw[0] = 1
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32])
+def test_scores_may_be_smaller_integers(dtype: Any) -> None:
+    small = plugin("A", score_nodes=lambda *_: np.array([1, 2, 3], dtype=dtype))
+    decision = decide([small, scores("B", [100, 100, 100])], NODES)
+    assert decision.totals is not None
+    assert decision.totals.tolist() == [101, 102, 103]
+
+
 def test_every_one_of_the_best_nodes_is_chosen_about_as_often() -> None:
     scheduler = make_scheduler([scores("A", [5, 1, 5])], NODES, choose=by_seed)
     chosen = Counter(scheduler.cycle.run_sync(make_pod()).node_name for _ in range(400))
@@ -132,6 +165,36 @@ NORMALIZE = 'running Normalize on Score plugins: plugin "A" failed with: '
             scores_each("A", {"n1": 0, "n2": 2**70, "n3": 0}),
             RANGE.format(2**70),
             id="a score beyond 64 bits",
+        ),
+        pytest.param(
+            scores_each("A", {"n1": 0, "n2": 2**63, "n3": 0}),
+            RANGE.format(2**63),
+            id="a score just beyond 64 bits",
+        ),
+        pytest.param(
+            scores_each("A", {"n1": 0, "n2": -(2**63) - 1, "n3": 0}),
+            RANGE.format(-(2**63) - 1),
+            id="a score just below 64 bits",
+        ),
+        pytest.param(
+            scores_each("A", {"n1": 0, "n2": -(2**63), "n3": 0}),
+            RANGE.format(-(2**63)),
+            id="the lowest score of 64 bits",
+        ),
+        pytest.param(
+            plugin("A", score_nodes=lambda *_: 101),
+            RANGE.format(101).replace("n2", "n1"),
+            id="one score for all above the range",
+        ),
+        pytest.param(
+            plugin("A", score_nodes=lambda *_: -1),
+            RANGE.format(-1).replace("n2", "n1"),
+            id="one score for all below the range",
+        ),
+        pytest.param(
+            plugin("A", score_nodes=lambda *_: 51, normalize_score=doubled),
+            RANGE.format(102).replace("n2", "n1"),
+            id="one score for all out of range after normalising",
         ),
         pytest.param(
             scores("A", [0, 51, 0], normalize_score=doubled),

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
+from mooring.binding.binding_points import (
+    run_bind,
+    run_permit,
+    run_post_bind,
+    run_pre_bind,
+    run_pre_bind_pre_flights,
+    run_reserve,
+    run_unreserve,
+)
+from mooring.cycle.post_filter import run_post_filter
+from mooring.cycle.pre_filter import run_pre_filter
+from mooring.cycle.profile_handle import ProfileHandle
+from mooring.cycle.scoring import rank
+from mooring.framework.decision import NodeStatuses
+from mooring.framework.plugin import Nominate
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
+from mooring.framework.what_if import WhatIf
 from mooring.observe.metrics import Metrics
-from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.offline.memory_scheduler import MemoryScheduler, drive
 from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin, refuse, refuse_each
 
 PROFILE = "default-scheduler"
@@ -145,3 +162,175 @@ def test_a_timed_plugin_that_raises_is_named_as_ever() -> None:
     decision = scheduler.cycle.run_sync(make_pod(), state)
     assert "plugin Broken, point PreFilter: ValueError: boom" in decision.message
     assert plugins(metrics_of(scheduler)) == {("Broken", "PreFilter", "Error"): 1}
+
+
+async def nothing(*_: Any) -> None: ...
+
+
+#: A plugin at every point, each method of which agrees.
+EVERY = {
+    "pre_filter": lambda *_: None,
+    "add_pod": lambda *_: None,
+    "remove_pod": lambda *_: None,
+    "filter": lambda *_: None,
+    "post_filter": lambda *_: Nominate("n1"),
+    "pre_score": lambda *_: None,
+    "score": lambda *_: 1,
+    "normalize_score": lambda state, pod, scores: scores,
+    "reserve": lambda *_: None,
+    "unreserve": lambda *_: None,
+    "permit": lambda *_: Status.wait(1),
+    "pre_bind_pre_flight": lambda *_: None,
+    "pre_bind": nothing,
+    "bind": nothing,
+    "post_bind": nothing,
+}
+
+
+def attempt(scheduler: MemoryScheduler, *, timed: bool) -> None:
+    """Run every point of a profile once, on one node."""
+    profile = scheduler.profiles[PROFILE]
+    handle = profile.handle
+    assert isinstance(handle, ProfileHandle)
+    pod, nodes, state = make_pod(), handle.snapshot, CycleState()
+    state.record_plugin_metrics = timed
+    one = WhatIf(nodes, np.array([0]))
+    other = handle.pod_info(make_pod("other"))
+    run_pre_filter(profile, state, pod, nodes)
+    handle.run_add_pod(state, pod, other, one.info(0))
+    handle.run_remove_pod(state, pod, other, one.info(0))
+    handle.run_filters(state, pod, one)
+    drive(run_post_filter(profile, state, pod, NodeStatuses(nodes)))
+    rank(profile, state, pod, nodes)
+    run_reserve(profile, state, pod, "n1")
+    run_unreserve(profile, state, pod, "n1")
+    run_permit(profile, state, pod, "n1")
+    run_pre_bind_pre_flights(profile, state, pod, "n1")
+    drive(run_pre_bind(profile, state, pod, "n1"))
+    drive(run_bind(profile, state, pod, "n1"))
+    drive(run_post_bind(profile, state, pod, "n1"))
+
+
+def test_every_method_of_a_plugin_is_timed_in_an_attempt_that_is_sampled() -> None:
+    scheduler = make_scheduler([plugin("Every", **EVERY)], make_nodes("n1"), binder=False)
+    attempt(scheduler, timed=False)
+    assert plugins(metrics_of(scheduler)) == {}
+    attempt(scheduler, timed=True)
+    assert plugins(metrics_of(scheduler)) == {
+        ("Every", point, "Success"): 1
+        for point in (
+            "PreFilter",
+            "PreFilterExtensionAddPod",
+            "PreFilterExtensionRemovePod",
+            "Filter",
+            "PostFilter",
+            "PreScore",
+            "Score",
+            "ScoreExtensionNormalize",
+            "Reserve",
+            "Unreserve",
+            "PreBindPreFlight",
+            "PreBind",
+            "Bind",
+            "PostBind",
+        )
+    } | {("Every", "Permit", "Wait"): 1}
+
+
+def test_every_duration_is_the_time_that_has_passed() -> None:
+    """The clock goes on by one at each look; no call looks at it a hundred times."""
+    scheduler = make_scheduler([plugin("Every", **EVERY)], make_nodes("n1"), binder=False)
+    recorder = scheduler.profiles[PROFILE].recorder
+    recorder.now = itertools.count(1_000_000).__next__
+    attempt(scheduler, timed=True)
+    metrics = metrics_of(scheduler)
+    for family in (metrics.extension_point_duration, metrics.plugin_duration):
+        assert len(family) >= 11
+        for key, series in family.items():
+            assert 0 < series.sum < 100, key
+
+
+async def fails(*_: Any) -> None:
+    raise ValueError("boom")
+
+
+async def refuses(*_: Any) -> Status:
+    return Status.unschedulable("no")
+
+
+@pytest.mark.parametrize(
+    ("method", "label"), [(nothing, "Success"), (fails, "Error"), (refuses, "Unschedulable")]
+)
+def test_a_method_that_is_awaited_is_timed_until_it_ends(method: Any, label: str) -> None:
+    scheduler = make_scheduler([plugin("Slow", pre_bind=method)], make_nodes("n1"))
+    state = CycleState()
+    state.record_plugin_metrics = True
+    drive(run_pre_bind(scheduler.profiles[PROFILE], state, make_pod(), "n1"))
+    assert plugins(metrics_of(scheduler)) == {("Slow", "PreBind", label): 1}
+
+
+def test_a_timed_vector_form_that_raises_is_named_as_ever() -> None:
+    def broken(state: Any, pod: Any, nodes: Any) -> Any:
+        yield Status.unschedulable("no"), np.zeros(len(nodes), np.bool_)
+        raise ValueError("boom")
+
+    scheduler = make_scheduler([plugin("Broken", filter_nodes=broken)], make_nodes(*NODES))
+    run(scheduler, timed=True)
+    assert plugins(metrics_of(scheduler)) == {("Broken", "Filter", "Error"): 1}
+
+
+def test_a_timed_vector_form_has_the_status_of_the_first_refusal() -> None:
+    def some(state: Any, pod: Any, nodes: Any) -> Any:
+        yield Status.unschedulable("nobody"), np.zeros(len(nodes), np.bool_)
+        yield Status.unresolvable("all"), np.ones(len(nodes), np.bool_)
+
+    scheduler = make_scheduler([plugin("Some", filter_nodes=some)], make_nodes(*NODES))
+    run(scheduler, timed=True)
+    label = "UnschedulableAndUnresolvable"
+    assert plugins(metrics_of(scheduler)) == {("Some", "Filter", label): 1}
+
+
+@pytest.mark.parametrize(
+    ("answer", "count"),
+    [
+        (None, 1),
+        (Status.success(), 1),
+        (Status.skip(), 0),
+        (Status.unschedulable("no"), 1),
+        (Status.unresolvable("no"), 1),
+        (Status.error("no"), 1),
+        ({"n1"}, 1),
+        ("n1", 1),
+    ],
+    ids=str,
+)
+def test_pre_filter_counts_as_evaluated_unless_it_skips(answer: Any, count: int) -> None:
+    scheduler = make_scheduler([plugin("A", pre_filter=lambda *_: answer)], make_nodes(*NODES))
+    run(scheduler)
+    assert evaluations(metrics_of(scheduler), "PreFilter") == {"A": count}
+
+
+@pytest.mark.parametrize(
+    "methods",
+    [
+        {"score": lambda *_: 1},
+        {"score_nodes": lambda state, pod, nodes: np.ones(len(nodes), np.int64)},
+        {"score_nodes": lambda state, pod, nodes: 1},
+    ],
+    ids=["node form", "vector form", "one score for all"],
+)
+def test_a_score_is_evaluated_on_every_feasible_node(methods: Any) -> None:
+    scheduler = make_scheduler([refuse("n2"), plugin("A", **methods)], make_nodes(*NODES))
+    run(scheduler)
+    assert evaluations(metrics_of(scheduler), "Score") == {"A": 2}
+
+
+@pytest.mark.parametrize("form", [refuse, refuse_each], ids=["vector form", "node form"])
+def test_a_filter_is_evaluated_once_for_a_single_node(form: Any) -> None:
+    scheduler = make_scheduler(
+        [form(called="A"), form("n1", called="B"), form(called="C")], make_nodes(*NODES)
+    )
+    handle = scheduler.profiles[PROFILE].handle
+    assert isinstance(handle, ProfileHandle)
+    handle.run_filters(CycleState(), make_pod(), WhatIf(handle.snapshot, np.array([0])))
+    assert evaluations(metrics_of(scheduler), "Filter") == {"A": 1, "B": 1, "C": 0}

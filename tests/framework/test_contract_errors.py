@@ -33,8 +33,13 @@ def test_an_exception(error: Exception, node: str | None, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("found", "described"),
-    [(True, "bool True"), ([1] * 50, f"list {str([1] * 50)[:57]}...")],
-    ids=["short", "cut where it is long"],
+    [
+        (True, "bool True"),
+        ("x" * 58, f"str '{'x' * 58}'"),
+        ("x" * 59, f"str '{'x' * 56}..."),
+        ([1] * 50, f"list {str([1] * 50)[:57]}..."),
+    ],
+    ids=["short", "as long as may be", "a character too long", "cut where it is long"],
 )
 def test_a_wrong_type(found: Any, described: str) -> None:
     status = wrong_type("A", Point.PERMIT, "permit", "a Status or None", found, "n1")

@@ -98,6 +98,21 @@ def test_waits_that_end_in_the_same_second_end_by_importance() -> None:
     ]
 
 
+def test_without_an_order_waits_that_end_in_the_same_second_end_by_priority() -> None:
+    def broken(info: QueuedPodInfo) -> Any:
+        raise ValueError("boom")
+
+    backoff = BackoffQueue(broken, count(1))
+    fill(
+        backoff,
+        failed("early", 100.1, refusals=1),
+        failed("important", 100.9, refusals=1, priority=9),
+        failed("before", 98.0, refusals=1),
+    )
+    popped = [backoff.pop_early() for _ in range(3)]
+    assert [info.pod.name for info in popped if info] == ["before", "important", "early"]
+
+
 def test_pods_that_met_a_fault_are_not_taken_early() -> None:
     backoff = a_backoff()
     fill(backoff, failed("faulty", 100.0, errors=1))

@@ -18,7 +18,7 @@ def test_nothing_is_kept_while_nobody_is_in_flight() -> None:
 def test_a_pod_is_shown_what_came_after_it_left() -> None:
     flight = InFlight()
     flight.start(pod("p1"))
-    flight.note(NODE_ADD, None, "a")
+    assert flight.note(NODE_ADD, None, "a")
     flight.start(pod("p2"))
     flight.note(NODE_LABEL, "a", "b")
     assert [new for _, _, new in flight.since("p1")] == ["a", "b"]
@@ -53,5 +53,9 @@ def test_what_is_tracked_shows_in_metrics() -> None:
     flight.note(NODE_ADD, None, "a")
     flight.note(NODE_ADD, None, "b")
     assert (shown("PodPopped"), shown("NodeAdd")) == (1, 2)
+    flight.done("stranger")
+    assert (shown("PodPopped"), shown("NodeAdd")) == (1, 2)
+    flight.done("p")
+    assert (shown("PodPopped"), shown("NodeAdd")) == (0, 0)
     flight.done("p")
     assert (shown("PodPopped"), shown("NodeAdd")) == (0, 0)

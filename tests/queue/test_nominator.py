@@ -100,3 +100,38 @@ def test_it_tells_on_which_nodes_nominations_have_changed(
         nominator.add(make_pod(name), "n3")
     assert nominator.changed_since(seen) is None
     assert nominator.changed_since(nominator.version - 1) == ["n3"]
+
+
+def test_at_least_so_many_changes_are_known_and_at_most_twice_as_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mooring.queue.nominator.MAX_CHANGES", 3)
+    nominator = PodNominator(PodInfos(FeatureGates()))
+    for number in range(20):
+        known = [back for back in range(20) if nominator.changed_since(number - back) is not None]
+        assert known == list(range(len(known)))
+        assert min(number, 3) <= known[-1] <= 6
+        assert nominator.changed_since(number - known[-1]) == [
+            f"n{one}" for one in range(number - known[-1], number)
+        ]
+        nominator.add(make_pod(f"p{number}"), f"n{number}")
+    assert max(len(nominator._changed), 4) <= 6
+
+
+def test_every_change_is_known_while_they_are_few() -> None:
+    nominator = PodNominator(PodInfos(FeatureGates()))
+    start = nominator.version
+    for name in ("n1", "n2"):
+        nominator.add(make_pod(name), name)
+    assert nominator.changed_since(start) == ["n1", "n2"]
+    assert nominator.changed_since(start - 1) is None
+
+
+def test_a_pod_that_takes_the_place_of_another_takes_its_nomination_too() -> None:
+    nominator = PodNominator(PodInfos(FeatureGates()))
+    old = make_pod("a")
+    new = replace(old, metadata=replace(old.metadata, uid="b"))
+    nominator.add(old, "n1")
+    nominator.update(old, new)
+    assert (nominator.node_of("a"), nominator.node_of("b")) == ("", "n1")
+    assert [info.uid for info in nominator.nominated_on("n1")] == ["b"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from itertools import count
 from typing import Any
 
@@ -59,6 +60,61 @@ def test_entries_left_behind_are_tidied_away() -> None:
     assert len(heap._entries) < 200
     heap.validate()
     assert {info.key for info in heap} == {f"default/p{n}" for n in range(10)}
+
+
+def test_a_few_entries_left_behind_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tidying takes as long as the heap is large, so it must be rare."""
+    tidied = []
+    heapify = heapq.heapify
+    monkeypatch.setattr(heapq, "heapify", lambda entries: tidied.append(1) or heapify(entries))
+    heap = a_heap()
+    infos = [an_info(f"p{n}", n) for n in range(1000)]
+    for info in infos:
+        heap.push(info)
+    for info in infos[:499]:
+        heap.remove(info)
+    assert tidied == []
+    for info in infos[499:990]:
+        heap.remove(info)
+    assert 1 <= len(tidied) <= 5
+
+
+def test_a_pod_outside_a_heap_has_no_ticket() -> None:
+    heap = a_heap()
+    infos = [an_info(f"p{n}", n) for n in range(3)]
+    for info in infos:
+        heap.push(info)
+        assert info.ticket
+    heap.remove(infos[0])
+    heap.pop()
+    assert [bool(info.ticket) for info in infos] == [False, True, False]
+
+
+def test_a_key_that_fails_while_the_heap_is_tidied_costs_no_pod() -> None:
+    Moody.left = 10**9
+    heap = PodHeap(lambda info: Moody(), count(1))
+    infos = [an_info(f"p{n:03}", n, n) for n in range(200)]
+    for info in infos:
+        heap.push(info)
+    Moody.left = 0
+    for info in infos[:150]:
+        heap.remove(info)
+    heap.validate()
+    assert [heap.pop() for _ in range(50)] == infos[:149:-1]
+
+
+def test_a_key_that_fails_while_a_pod_is_popped_costs_no_pod() -> None:
+    Moody.left = 10**9
+    heap = PodHeap(lambda info: Moody(), count(1))
+    infos = [an_info(f"p{n}", n, n) for n in range(10)]
+    for info in infos:
+        heap.push(info)
+    Moody.left = 0
+    first = heap.pop()
+    heap.validate()
+    rest = [heap.pop() for _ in range(9)]
+    assert rest == sorted(rest, key=lambda info: -info.pod.priority)
+    assert {first, *rest} == set(infos)
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=300))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from typing import Any
 
@@ -111,3 +112,31 @@ def test_the_time_of_every_tenth_run_is_taken_per_plugin() -> None:
     labels = {"plugin": "G", "extension_point": "PreEnqueue", "status": "Success"}
     name = "scheduler_plugin_execution_duration_seconds_count"
     assert metrics.registry.get_sample_value(name, labels) == 2
+
+
+def test_times_are_those_that_have_passed() -> None:
+    """The clock goes on by one at each look."""
+    metrics = Metrics()
+    moments = itertools.count(1_000_000.0)
+    pre_enqueue = PreEnqueue({PROFILE: Profile(gate("G", held("g")))}, moments.__next__, metrics)
+    for _ in range(10):
+        pre_enqueue.run(an_info())
+    ((_, point),) = metrics.extension_point_duration.items()
+    ((_, plugin),) = metrics.plugin_duration.items()
+    # Nine runs look twice, the tenth twice more, for its plugin.
+    assert (point.sum, plugin.sum) == (9 * 1 + 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("gated_by", "labels", "held_back"),
+    [
+        pytest.param("G", {"g": ""}, True, id="its gate holds it still"),
+        pytest.param("G", {}, False, id="its gate lets it go"),
+        pytest.param("H", {"g": ""}, False, id="a plugin that is there no more"),
+        pytest.param("", {"g": ""}, False, id="nobody"),
+    ],
+)
+def test_whether_a_gate_still_holds(gated_by: str, labels: Any, held_back: bool) -> None:
+    info = an_info(**labels)
+    info.gating_plugin = gated_by
+    assert asked(gate("G", held("g"))).holds(info) is held_back

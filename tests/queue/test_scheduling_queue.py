@@ -125,6 +125,19 @@ def test_a_pod_that_comes_back_twice_is_reported_and_kept_once(
     assert queue.names(Place.UNSCHEDULABLE) == ["a"]
 
 
+def test_a_refused_pod_that_was_never_in_flight_backs_off(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    queue = a_queue()
+    queue.add(pod("a"))
+    info = queue.take()
+    queue.done(info.uid)
+    with caplog.at_level(logging.ERROR):
+        queue.add_unschedulable(info, info.pod, ["Fit"])
+    assert caplog.messages == ["Error getting cluster events for pod"]
+    assert queue.names(Place.BACKOFF) == ["a"]
+
+
 def test_a_pod_that_is_being_scheduled_is_not_scheduled_twice(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -443,6 +456,28 @@ def test_activate(prepare: Any, popped: str | None) -> None:
     queue.activate([pod("a")])
     queue.validate()
     assert queue.popped() == popped
+
+
+def test_activating_goes_on_behind_pods_that_are_left_alone() -> None:
+    queue = a_queue()
+    queue.refuse(pod("refused"), ["Fit"])
+    queue.refuse(pod("faulty"))
+    queue.add(pod("active"))
+    queue.activate([pod("unknown"), pod("active"), pod("faulty"), pod("refused")])
+    assert queue.names(Place.ACTIVE) == ["active", "faulty", "refused"]
+
+
+def test_looks_for_pods_that_wait_too_long_are_half_a_minute_apart() -> None:
+    queue = a_queue(max_in_unschedulable=10)
+    queue.clock.advance(30)
+    queue.flush()
+    queue.refuse(pod("a"), ["Fit"])
+    queue.clock.advance(29.5)
+    queue.flush()
+    assert queue.names(Place.UNSCHEDULABLE) == ["a"]
+    queue.clock.advance(0.5)
+    queue.flush()
+    assert queue.names(Place.ACTIVE) == ["a"]
 
 
 def test_activation_in_flight_counts_when_the_pod_comes_back() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import os
 import stat
 from pathlib import Path
 
@@ -37,15 +38,19 @@ def test_a_pair_made_for_the_occasion() -> None:
 
 def test_a_folders_pair_is_made_once_and_its_key_is_nobody_elses(tmp_path: Path) -> None:
     folder = tmp_path / "certs"
-    certificate, key = find_or_make_pair(str(folder), "kube-scheduler", [], ["127.0.0.1"])
+    before = os.umask(0)
+    try:
+        certificate, key = find_or_make_pair(str(folder), "kube-scheduler", [], ["127.0.0.1"])
+    finally:
+        os.umask(before)
     assert (certificate, key) == (
         str(folder / "kube-scheduler.crt"),
         str(folder / "kube-scheduler.key"),
     )
     assert stat.S_IMODE(Path(key).stat().st_mode) == 0o600
-    before = Path(certificate).read_bytes()
+    made = Path(certificate).read_bytes()
     find_or_make_pair(str(folder), "kube-scheduler", [], ["127.0.0.1"])
-    assert Path(certificate).read_bytes() == before
+    assert Path(certificate).read_bytes() == made
 
 
 def test_a_folder_that_cannot_be_is_refused(tmp_path: Path) -> None:

@@ -12,6 +12,9 @@ from mooring.serve.certificates import common_name, self_signed_pair
 from mooring.serve.serving_options import CertKey, SecureServing
 from mooring.serve.serving_tls import CIPHER_SUITES, ServingTls
 from tests.support.certificates import Authority, KeyPair
+from tests.support.key_files import LoadedFiles, loaded_files
+
+__all__ = ["loaded_files"]
 
 
 def serving_tls(ask: bool = False, authorities: bytes = b"", **settings: object) -> ServingTls:
@@ -63,6 +66,15 @@ def test_without_files_a_certificate_is_made(caplog: pytest.LogCaptureFixture) -
     tls = serving_tls()
     assert "Generated self-signed cert in-memory" in caplog.text
     assert greet(tls)[0] == "localhost"
+
+
+def test_a_key_is_in_no_file_that_others_can_read(
+    loaded_files: LoadedFiles, tmp_path: Path
+) -> None:
+    serving_tls()
+    serving_tls(cert_dir=str(tmp_path))
+    assert len(loaded_files.paths) >= 4
+    loaded_files.assert_private()
 
 
 def test_a_folder_keeps_the_certificate_made(tmp_path: Path) -> None:

@@ -48,10 +48,10 @@ class AssumedPod(msgspec.Struct, frozen=True):
     state: CycleState
     profile: Profile
     #: Where the pod waits at Permit.
-    wait: PermitWait | None = None
+    wait: PermitWait | None
     #: How many nodes were asked, and how many of them would have done.
-    evaluated_nodes: int = 0
-    feasible_nodes: int = 0
+    evaluated_nodes: int
+    feasible_nodes: int
 
 
 class BindingCycles:

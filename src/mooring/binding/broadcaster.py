@@ -61,6 +61,8 @@ class _Known:
     """An Event that was recorded, and the series it grew into."""
 
     __slots__ = ("again", "created", "event", "last_observed", "repeats", "tries", "under_way")
+    #: How often the write that is under way was tried.
+    tries: int
 
     def __init__(self, event: Event, now: float) -> None:
         self.event = event
@@ -71,7 +73,6 @@ class _Known:
         #: Whether a write is queued or being sent, and whether another must follow it.
         self.under_way = False
         self.again = False
-        self.tries = 0
 
     def series(self) -> EventSeries:
         return EventSeries(count=self.repeats, last_observed_time=micro_time(self.last_observed))

@@ -13,14 +13,12 @@ from mooring.framework.nodes import ImageState
 
 
 class _Image:
-    __slots__ = ("mask", "mask_generation", "nodes", "size")
+    __slots__ = ("nodes", "size")
 
     def __init__(self, size: int) -> None:
         #: Size as the first node to report the image gave it.
         self.size = size
         self.nodes: set[str] = set()
-        self.mask: Mask | None = None
-        self.mask_generation = -1
 
 
 class ImageStates:
@@ -39,7 +37,6 @@ class ImageStates:
             if image is None:
                 image = self._images[name] = _Image(size)
             image.nodes.add(info.name)
-            image.mask = None
             names.append(name)
         if names:
             self._of_node[info.name] = tuple(names)
@@ -51,7 +48,6 @@ class ImageStates:
             if image is None:
                 continue
             image.nodes.discard(node_name)
-            image.mask = None
             if not image.nodes:
                 del self._images[name]
 
@@ -62,14 +58,13 @@ class ImageStates:
 
     def rows(self, name: str) -> Mask:
         """Return which rows have an image."""
+        return self._columns.derived((ImageStates, name), lambda: self._rows(name))
+
+    def _rows(self, name: str) -> Mask:
+        mask = np.zeros(self._columns.size, dtype=np.bool_)
         image = self._images.get(name)
-        if image is None:
-            return np.zeros(self._columns.size, dtype=np.bool_)
-        generation = self._columns.node_generation
-        if image.mask is None or image.mask_generation != generation:
-            mask = np.zeros(self._columns.size, dtype=np.bool_)
+        if image is not None:
             rows = self._columns.rows
             mask[[rows[node] for node in image.nodes]] = True
-            mask.flags.writeable = False
-            image.mask, image.mask_generation = mask, generation
-        return image.mask
+        mask.flags.writeable = False
+        return mask

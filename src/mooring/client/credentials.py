@@ -84,8 +84,6 @@ class TokenFile:
     def __init__(self, path: str, clock: Clock) -> None:
         self._path = path
         self._clock = clock
-        self._header = ""
-        self._read_at = 0.0
         self._read()
 
     def _read(self) -> None:

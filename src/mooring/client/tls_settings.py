@@ -67,13 +67,15 @@ class TlsContexts:
     Connections made with an older context live on until they are closed.
     """
 
+    #: What the context was made of, and when its files were looked at last.
+    _shown: KeyPair | None
+    _read: tuple[bytes, ...]
+    _looked: float
+
     def __init__(self, settings: TlsSettings, clock: Clock) -> None:
         self._settings = settings
         self._clock = clock
         self._context: ssl.SSLContext | None = None
-        self._shown: KeyPair | None = None
-        self._read: tuple[bytes, ...] = ()
-        self._looked = 0.0
 
     def context(self, key_pair: KeyPair | None = None) -> ssl.SSLContext:
         """Return the context; a key pair given here is shown in place of the settings' own."""

@@ -122,17 +122,18 @@ class Remembered:
     #: What Filter said of that pod, and the nodes that pass.
     statuses: NodeStatuses
     feasible: Nodes
+    #: Generations that the statuses and the scores are of; -1 where there are none.
+    _filtered_at: int
+    _scored_at: int
+    _known: dict[str, _Known]
+    #: Totals of the known scores.
+    _totals: Ints
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
         self._node_generation = -1
-        self._filtered_at = -1
-        self._scored_at = -1
         #: Rows that the scores are of; None for all.
         self._scored: Rows | None = None
-        self._known: dict[str, _Known] = {}
-        #: Totals of the known scores.
-        self._totals: Ints = np.zeros(0, dtype=np.int64)
         #: How often rows were taken over.
         self.hits = 0
 
@@ -204,7 +205,6 @@ class Remembered:
         """Score the feasible nodes: ask Score about the rows that changed, or about all."""
         nodes = self.feasible
         changed = _changed(nodes, self._scored_at)
-        self._scored_at = -1
         recorder = self._profile.recorder
         try:
             run_pre_score(self._profile, state, pod, nodes)

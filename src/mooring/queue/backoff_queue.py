@@ -18,7 +18,7 @@ from itertools import count
 from typing import Any
 
 from mooring.queue.pod_heap import PodHeap, by_priority
-from mooring.queue.queued_pod_info import NEVER, QueuedPodInfo
+from mooring.queue.queued_pod_info import QueuedPodInfo
 
 #: Seconds. # kube-scheduler: apis/config/v1/defaults.go
 DEFAULT_INITIAL_BACKOFF = 1.0
@@ -68,9 +68,7 @@ class BackoffQueue:
     def start(self, info: QueuedPodInfo) -> None:
         """Work out when the wait of a pod that has just failed is over."""
         failures = info.consecutive_errors or info.unschedulable_count
-        if not self._maximum or not failures:
-            info.backoff_expiration = NEVER
-        else:
+        if self._maximum and failures:
             info.backoff_expiration = self._align(info.timestamp + self.duration(failures))
 
     def duration(self, failures: int) -> float:

@@ -38,7 +38,7 @@ from mooring.queue.backoff_queue import DEFAULT_INITIAL_BACKOFF, DEFAULT_MAX_BAC
 from mooring.queue.in_flight import InFlight
 from mooring.queue.nominator import PodNominator
 from mooring.queue.pre_enqueue import PreEnqueue, QueueProfile
-from mooring.queue.queued_pod_info import NEVER, Place, QueuedPodInfo
+from mooring.queue.queued_pod_info import Place, QueuedPodInfo
 from mooring.queue.queueing_hints import Hints, QueueingStrategy
 from mooring.queue.sub_queues import SubQueues
 
@@ -207,7 +207,6 @@ class SchedulingQueue:
         info.timestamp = self._now()
         info.sequence = next(self._sequence)
         info.was_flushed = False
-        info.flush_timestamp = NEVER
         self._places.backoff.start(info)
         self._places.count_rejectors(info, 1)
         strategy = self._strategy_after_flight(info)

@@ -1,0 +1,159 @@
+"""Counters of pods by selector and by affinity term."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mooring.api import Node, Pod, decode
+from mooring.api.labels import Selector
+from mooring.cache import Cache, counters
+from mooring.framework.features import FeatureGates
+from mooring.framework.nodes import TermKind
+from mooring.framework.pod_info import PodInfos
+from mooring.testing import make_node, make_pod
+
+WEB = Selector.from_map({"app": "web"})
+ANTI = TermKind.REQUIRED_ANTI_AFFINITY
+
+
+def make_cache(*objects: Node | Pod) -> Cache:
+    cache = Cache(PodInfos(FeatureGates()))
+    for each in objects:
+        (cache.add_node if isinstance(each, Node) else cache.add_pod)(each)
+    return cache
+
+
+def away_from(app: str, **term: Any) -> dict[str, Any]:
+    """Return the anti-affinity of a pod that keeps away from an app."""
+    found = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": app}}, **term}
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [found]}}
+
+
+def terminating(pod: Pod) -> Pod:
+    meta = {"name": pod.name, "namespace": "default", "uid": pod.uid}
+    meta |= {"labels": pod.metadata.labels, "deletionTimestamp": "2026-01-01T00:00:00Z"}
+    spec = {"nodeName": pod.spec.node_name, "containers": [{"name": "c"}]}
+    return decode({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
+
+
+def web(name: str, node: str, **fields: Any) -> Pod:
+    return make_pod(name, node=node, labels={"app": "web"}, **fields)
+
+
+def counted(cache: Cache, **options: Any) -> list[int]:
+    return cache.nodes.pods_matching(None, WEB, **options).tolist()
+
+
+def test_counts_grow_with_the_nodes() -> None:
+    """Many more nodes come than there was room for at first."""
+    cache = make_cache(make_node("n0"), web("a", "n0", affinity=away_from("db")))
+    cache.add_pod(terminating(web("b", "n0")))
+    assert counted(cache, terminating=True) == [2]
+    for number in range(1, 200):
+        cache.add_node(make_node(f"n{number}"))
+    cache.add_pod(web("c", "n199", affinity=away_from("db")))
+    cache.add_pod(terminating(web("d", "n199")))
+    assert counted(cache, terminating=True) == [2, *[0] * 198, 2]
+    assert counted(cache, terminating=False) == [1, *[0] * 198, 1]
+    (term,) = cache.nodes.terms(ANTI)
+    assert term.counts.tolist() == [1, *[0] * 198, 1]
+    cache.validate()
+
+
+def test_terminating_pods_count_only_where_they_are_asked_for() -> None:
+    ending = terminating(web("b", "n1"))
+    cache = make_cache(make_node("n0"), make_node("n1"), web("a", "n0"), ending)
+    assert counted(cache, terminating=True) == [1, 1]
+    assert counted(cache, terminating=False) == [1, 0]
+    cache.remove_pod(ending.uid)
+    assert counted(cache, terminating=True) == counted(cache, terminating=False) == [1, 0]
+
+
+def test_the_counters_that_nothing_asked_for_longest_are_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(counters, "MAX_COUNTERS", 12)
+    cache = make_cache(make_node("n0"), *(make_pod(f"p{i}", node="n0") for i in range(3)))
+    selectors = [Selector.from_map({"number": str(number)}) for number in range(14)]
+
+    def kept() -> list[int]:
+        known = {counter.selector for counter in cache._counters.counters()}
+        return [number for number, selector in enumerate(selectors) if selector in known]
+
+    for selector in selectors[:12]:
+        cache.nodes.pods_matching(None, selector)
+    cache.nodes.pods_matching(None, selectors[0])
+    assert kept() == list(range(12))
+    cache.nodes.pods_matching(None, selectors[12])
+    assert kept() == [0, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+    # A dropped counter counts no more, and is made again by a question.
+    cache.add_pod(make_pod("late", node="n0", labels={"number": "1"}))
+    assert cache.nodes.pods_matching(None, selectors[1]).tolist() == [1]
+    assert kept() == [0, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+    cache.validate()
+
+
+def test_a_term_lives_as_long_as_a_pod_carries_it() -> None:
+    pods = [web(name, "n0", affinity=away_from("db")) for name in ("a", "b")]
+    cache = make_cache(make_node("n0"), *pods)
+    incoming = make_pod("new", labels={"app": "db"})
+    (term,) = cache.nodes.terms_matching(ANTI, incoming, {})
+    assert term.counts.tolist() == [2]
+    cache.remove_pod(pods[0].uid)
+    (term,) = cache.nodes.terms(ANTI)
+    assert term.counts.tolist() == [1]
+    cache.remove_pod(pods[1].uid)
+    assert list(cache.nodes.terms(ANTI)) == []
+    assert list(cache.nodes.terms_matching(ANTI, incoming, {})) == []
+    # The same term comes back.
+    cache.add_pod(pods[0])
+    (term,) = cache.nodes.terms_matching(ANTI, incoming, {})
+    assert term.counts.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("term", "namespace", "labels", "found"),
+    [
+        pytest.param({}, "default", {}, True, id="its own namespace"),
+        pytest.param({}, "blue", {}, False, id="another namespace"),
+        pytest.param({"namespaces": ["blue"]}, "blue", {}, True, id="a namespace by name"),
+        pytest.param({"namespaces": ["blue"]}, "default", {}, False, id="not the one named"),
+        pytest.param({"namespaceSelector": {}}, "blue", {}, True, id="all namespaces"),
+        pytest.param(
+            {"namespaceSelector": {"matchLabels": {"team": "x"}}},
+            "blue",
+            {"team": "x"},
+            True,
+            id="a namespace by its labels",
+        ),
+        pytest.param(
+            {"namespaceSelector": {"matchLabels": {"team": "x"}}},
+            "blue",
+            {"team": "y"},
+            False,
+            id="not with other labels",
+        ),
+    ],
+)
+def test_a_term_speaks_of_namespaces(
+    term: dict[str, Any], namespace: str, labels: dict[str, str], found: bool
+) -> None:
+    cache = make_cache(make_node("n0"), web("a", "n0", affinity=away_from("db", **term)))
+    incoming = make_pod("new", namespace=namespace, labels={"app": "db"})
+    assert len(list(cache.nodes.terms_matching(ANTI, incoming, labels))) == found
+
+
+def test_answers_are_read_only() -> None:
+    ending = terminating(web("b", "n0"))
+    cache = make_cache(make_node("n0"), web("a", "n0", affinity=away_from("web")), ending)
+    nodes = cache.nodes
+    for counts in (
+        nodes.pods_matching(None, WEB, terminating=True),
+        nodes.pods_matching(None, WEB, terminating=False),
+        next(iter(nodes.terms(ANTI))).counts,
+        next(iter(nodes.terms_matching(ANTI, ending, {}))).counts,
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            counts[0] = 1
