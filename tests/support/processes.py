@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import random
 import signal
 import socket
 import subprocess
@@ -16,17 +17,27 @@ PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 _handed_out: set[int] = set()
+#: Seeded by the system: processes that run tests side by side draw different ports.
+_RANDOM = random.SystemRandom()
 
 
 def free_port() -> int:
-    """Return a loopback port that nobody listens on and that was not returned before."""
+    """Return a loopback port that nobody listens on and that was not returned before.
+
+    It is below the ports that the kernel gives to outgoing connections, so no connection of another
+    test can take it before its server listens.
+    """
     while True:
+        port = _RANDOM.randrange(12_000, 30_000)
+        if port in _handed_out:
+            continue
         with socket.socket() as listener:
-            listener.bind((LOOPBACK, 0))
-            port = int(listener.getsockname()[1])
-        if port not in _handed_out:
-            _handed_out.add(port)
-            return port
+            try:
+                listener.bind((LOOPBACK, port))
+            except OSError:
+                continue
+        _handed_out.add(port)
+        return port
 
 
 class Process:
