@@ -153,7 +153,7 @@ Listener = Callable[[StoreEvent], None]
 
 
 class Gone(Exception):
-    """A resource version is older than the events kept; the text is kube-apiserver's."""
+    """The error for a resource version older than the events kept, with kube-apiserver's text."""
 
 
 class _Shelf:
@@ -278,7 +278,7 @@ class ResourceStore:
         return stored
 
     def stored(self, object: Object) -> Stored | None:
-        """Return the most recently decoded entry if it holds this very dict, else None."""
+        """Return the entry of an object (this very dict) that was just written, else None."""
         last = self._recent[-1] if self._recent else None
         return last if last is not None and last.holds(object) else None
 

@@ -154,7 +154,7 @@ def _same_sources(spec: Object) -> None:
 
 
 def _job(cluster: ServerState, obj: Object) -> None:
-    """Give a job a unique selector and labels, unless it selects manually."""
+    """Give a job a unique selector and labels, unless it sets manualSelector."""
     # kube-apiserver: pkg/registry/batch/job/strategy.go, generateSelector
     spec, metadata = obj["spec"], obj["metadata"]
     if spec.get("manualSelector"):
@@ -249,7 +249,10 @@ def _refuse(served: Served, obj: Object, problems: list[validation.Problem]) -> 
 def prepare_update(
     cluster: ServerState, served: Served, obj: Object, old: Object, subresource: str
 ) -> None:
-    """Restore what a write must not change, and increase the generation if the spec changed."""
+    """Restore what a write must not change, and update the generation.
+
+    The generation increases if anything but metadata and status changed.
+    """
     if subresource in _STATUS_PARTS:
         for name in (set(obj) | set(old)) - {"status", "metadata"}:
             _keep(obj, old, name)

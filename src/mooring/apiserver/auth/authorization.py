@@ -39,7 +39,7 @@ class Attributes:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationDecision:
-    """Whether something is allowed, and the binding that allows it."""
+    """The decision on a request, and the binding that allows it."""
 
     allowed: bool
     reason: str = ""

@@ -30,7 +30,7 @@ _LEAF, _LIST, _MAP = "leaf", "list", "map"
 
 
 class TypedError(Exception):
-    """A value does not fit its type."""
+    """The error for a value that does not fit its type."""
 
 
 def field_kind(kind: TypeKind, name: str) -> tuple[TypeKind | None, bool]:

@@ -52,7 +52,7 @@ _RAW = frozenset({"object", "fields", "json", ANY})
 
 
 class DecodeError(Exception):
-    """A body does not fit its type; the text is the message of Go's decoder."""
+    """The error for a body that does not fit its type, with the message of Go's decoder."""
 
 
 class Duplicated(dict[str, Any]):

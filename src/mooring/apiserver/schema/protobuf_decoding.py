@@ -35,7 +35,7 @@ _DEEPEST = 100
 
 
 class ProtobufError(Exception):
-    """A body is not a valid protobuf message of its type."""
+    """The error for a body that is not a valid protobuf message of its type."""
 
 
 def decode(data: bytes, table: Table) -> dict[str, Any]:
