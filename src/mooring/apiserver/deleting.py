@@ -199,7 +199,7 @@ def _again(
 ) -> tuple[Object, bool]:
     """Delete an object that is already being deleted.
 
-    Only a shorter grace period changes anything.
+    A shorter grace period takes effect, and an object that nothing holds back is removed.
     """
     metadata = live.object["metadata"]
     before = metadata.get("deletionGracePeriodSeconds") or 0

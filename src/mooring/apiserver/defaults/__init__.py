@@ -1,4 +1,4 @@
-"""Defaulting: each type has a function that is called wherever a value of the type occurs.
+"""Defaulting: a type may have a function, called wherever a value of the type occurs.
 
 As in Go, the function of a type runs before those of the values inside it. The walk follows the
 field tree and skips types that contain no default.

@@ -175,7 +175,7 @@ def without_managers(document: Object) -> Object:
 
 
 def strip(managers: Managers, identity: Manager) -> None:
-    """Remove the fields that no manager owns from a manager; drop it if none is left."""
+    """Remove the never-owned fields (`_STRIPPED`) from a manager; drop it if none is left."""
     if (owned := managers.get(identity)) is not None:
         fields = owned.fields.difference(_STRIPPED)
         if fields.empty():

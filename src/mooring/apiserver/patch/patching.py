@@ -139,7 +139,7 @@ def _inner(kind: TypeKind | None, key: str) -> TypeKind | None:
 
 
 def _around(decoder: Decoder, value: Object, live: Object, kept: Collection[str]) -> Decoded:
-    """Decode an object, except those of the `kept` fields that are still the live object's.
+    """Decode an object, but not the `kept` fields that it shares with the live object.
 
     An unchanged managedFields is not decoded either: it is most of the metadata, and is never
     changed in place.
