@@ -24,7 +24,7 @@ ADMIN = RequestUser("admin", ("system:masters",))
 
 @dataclass
 class ApiServer:
-    """Ask an API as an administrator would, unless a user is named."""
+    """An API server without a socket; requests are the administrator's unless a user is given."""
 
     store: ResourceStore = field(default_factory=ResourceStore)
     now: datetime.datetime = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -48,7 +48,7 @@ class ApiServer:
         content_type: str = "application/json",
         **headers: str,
     ) -> ApiResponse:
-        """Return the answer to a request."""
+        """Return the response to a request."""
         path, _, query = path.partition("?")
         data = (
             body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
@@ -65,13 +65,13 @@ class ApiServer:
         return await self.api.handle(request)
 
     async def ask(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
-        """Return the object that a request is answered with."""
+        """Return the object in the response to a request."""
         response = await self.send(method, path, body, **more)
         return json.loads(response.body)
 
 
 def pod(name: str, **spec: Any) -> dict[str, Any]:
-    """Return a pod as a client sends it."""
+    """Return a pod manifest."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -81,7 +81,7 @@ def pod(name: str, **spec: Any) -> dict[str, Any]:
 
 
 def config_map(name: str, **data: str) -> dict[str, Any]:
-    """Return a config map as a client sends it."""
+    """Return a config map manifest."""
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
 

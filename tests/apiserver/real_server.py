@@ -1,4 +1,4 @@
-"""Asking a real API server what it would answer, without changing it."""
+"""A client of a real API server, for comparisons that do not change it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.support.control_plane import ControlPlane, GivenCluster
 
 Object = dict[str, Any]
 
-# Values printed as Go structs: nobody needs them from another server.
+# Values printed in Go's syntax, which are not compared.
 GO_VALUE = re.compile(r"(Invalid|Duplicate) value: [{\[].*?[}\]](?=: |$)", re.DOTALL)
 
 
 @dataclass
 class Answer:
-    """What the server said."""
+    """A response of the server."""
 
     code: int
     body: Any
@@ -33,12 +33,12 @@ class Answer:
 
 
 def problem(reason: str, field: str, message: str) -> tuple[str, str, str]:
-    """Return a problem without what a Go program alone would say."""
+    """Return a problem with the first line of its message, without values in Go's syntax."""
     return (reason, field, GO_VALUE.sub(r"\1 value: <value>", message.split("\n")[0]))
 
 
 class RealServer:
-    """A session of an administrator."""
+    """An administrator's session with a real API server."""
 
     def __init__(self, plane: ControlPlane | GivenCluster) -> None:
         access = plane.access
@@ -59,7 +59,7 @@ class RealServer:
         urllib3.connection_from_url(self._url).close()
 
     def ask(self, verb: str, path: str, body: Any = None, **more: Any) -> Answer:
-        """Send a request."""
+        """Return the response to a request."""
         content_type = more.pop("content_type", "application/json")
         accept = more.pop("accept", "application/json")
         response = self._session.request(

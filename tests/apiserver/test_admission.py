@@ -78,7 +78,7 @@ QUOTAS = "/api/v1/namespaces/default/resourcequotas"
 
 
 async def quota(server: ApiServer, name: str, spec: dict[str, Any], used: dict[str, str]) -> None:
-    """Make a quota with the status that a controller would give it."""
+    """Create a quota with the status that a controller would give it."""
     await make(server, QUOTAS, "ResourceQuota", "v1", metadata={"name": name}, spec=spec)
     status = {"status": {"hard": spec["hard"], "used": used}}
     path, media = f"{QUOTAS}/{name}/status", "application/merge-patch+json"
@@ -195,7 +195,7 @@ async def test_low_addresses_are_drawn_when_no_other_is_left() -> None:
     server = ApiServer()
     services = "/api/v1/namespaces/default/services"
     drawn = []
-    for i in range(253):  # The service `kubernetes` has an address, the first.
+    for i in range(253):  # The service `kubernetes` has the first address.
         body = {
             "apiVersion": "v1",
             "kind": "Service",

@@ -1,4 +1,4 @@
-"""Who may ask for what: certificates, tokens, impersonation, roles; and what never happens: 500."""
+"""Authentication and authorization of requests; and no request causes a 500."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ async def test_nonsense_is_refused_and_never_breaks_the_server(
     query = "?fieldManager=x" if kind == "application/apply-patch+yaml" else ""
     response = await server.send(method, path + query, body, content_type=kind)
     status = json.loads(response.body)
-    # A plain error of Go has no reason; only a failure of ours is an InternalError.
+    # Only a bug in the server gives InternalError; a plain Go error has no reason.
     assert status.get("reason") != "InternalError", status
 
 

@@ -23,7 +23,7 @@ PATIENCE = aiohttp.ClientTimeout(total=10)
 
 
 class Client:
-    """Speak to a cluster with what its kubeconfig has."""
+    """A client of a cluster, with the credentials in its kubeconfig."""
 
     def __init__(self, path: Path, folder: Path) -> None:
         config = yaml.safe_load(path.read_text())
@@ -42,7 +42,7 @@ class Client:
     async def ask(
         self, method: str, path: str, body: bytes = b"", *, anonymous: bool = False, **headers: str
     ) -> tuple[int, dict[str, str], bytes]:
-        """Return code, headers and the raw body of an answer."""
+        """Return the code, the headers and the raw body of a response."""
         context = self.anonymous if anonymous else self.admin
         headers = {"Content-Type": "application/json", **headers}
         async with (
@@ -136,7 +136,7 @@ async def test_a_folder_keeps_everything_over_a_restart(tmp_path: Path) -> None:
     await again.start()
     again.write_kubeconfig()
     try:
-        # The authority is the same, so the first kubeconfig's certificate still counts.
+        # The authority is the same, so the first kubeconfig's certificate is still valid.
         first.url = again.url
         code, _, body = await first.ask("GET", f"{MAPS}/kept")
         assert (code, json.loads(body)["data"]) == (200, {"a": "b"})

@@ -1,4 +1,4 @@
-"""Delete: grace, finalizers, preconditions, propagation, collections."""
+"""Delete: grace periods, finalizers, preconditions, propagation, collections."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ async def test_a_large_collection_goes_in_turns_with_others() -> None:
         await asyncio.sleep(0)
     left = (await server.ask("GET", MAPS))["items"]
     assert 0 < len(left) < 50
-    # One that is made meanwhile is not among those that were asked for.
+    # An object created meanwhile is not deleted.
     await server.ask("POST", MAPS, config_map("late"))
     gone = json.loads((await deleting).body)["items"]
     assert len(gone) == 50

@@ -1,4 +1,4 @@
-"""Discovery in both forms, and what is not served."""
+"""Discovery in both forms, and paths that are not served."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events go an hour after their last change."""
+"""Events are deleted an hour after their last change."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def test_of_too_many_events_the_oldest_go(monkeypatch: pytest.MonkeyPatch)
     for i in range(8):
         await server.ask("POST", EVENTS, event(f"e{i}"))
     await server.ask("PUT", f"{EVENTS}/e0", event("e0") | {"count": 2})
-    # In slices, so that others have their turns.
+    # Events are deleted in slices, to yield to other tasks.
     assert expiry.expire(4)
     assert server.store.count("/events") == 4
     assert not expiry.expire(4)

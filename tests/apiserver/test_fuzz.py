@@ -1,4 +1,4 @@
-"""Spoilt objects and patches are refused, never a failure."""
+"""Corrupted objects and patches are refused and never cause a failure."""
 
 from __future__ import annotations
 

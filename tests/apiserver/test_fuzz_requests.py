@@ -1,4 +1,4 @@
-"""Whatever a client sends, the API refuses or does it: it never fails, and it goes on answering."""
+"""Fuzzed requests: the API executes or refuses each one, never fails, and stays up."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.apiserver.api_server import ApiServer, pod
 from tests.apiserver.test_fuzz import JUNK, OBJECTS, spoilt
 from tests.apiserver.validation.test_rules import DEFINITION
 
+#: Expected codes: 501 for simulated containers, 504 for a resource version in the future.
 FAILURES = frozenset({501, 504})
-"""What is simulated is not implemented, and the future is not reached: both are answers."""
 
 NAMESPACED = "/api/v1/namespaces/default"
 PATHS = (

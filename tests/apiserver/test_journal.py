@@ -1,4 +1,4 @@
-"""The journal: what was acknowledged is there after a restart."""
+"""The journal: acknowledged writes survive a restart."""
 
 from __future__ import annotations
 

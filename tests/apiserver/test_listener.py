@@ -1,4 +1,4 @@
-"""The socket against those who mean no good: strangers, slow ones, large ones, broken ones."""
+"""The listener against unknown, slow, broken and vanishing clients and large requests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PATIENCE = 10.0
 
 
 class Site:
-    """A server that listens, and connections to it that speak byte by byte."""
+    """A listening server, with raw connections to it."""
 
     def __init__(self, server: ApiServer, client: Client) -> None:
         self.server = server
@@ -41,7 +41,7 @@ class Site:
         )
 
     async def say(self, data: bytes, context: ssl.SSLContext | None = None) -> bytes:
-        """Return the first line of what the server answers to some bytes; b"" for nothing."""
+        """Send bytes; return the first line of the response, b"" if there is none."""
         reader, writer = await self.connect(context)
         try:
             writer.write(data)
@@ -51,18 +51,18 @@ class Site:
             writer.transport.abort()
 
     async def is_up(self) -> bool:
-        """Tell whether the server answers others."""
+        """Return whether the server responds to another client."""
         async with asyncio.timeout(PATIENCE):
             return (await self.client.ask("GET", "/api/v1/namespaces"))[0] == 200
 
     @property
     def listeners(self) -> int:
-        """Return how many watch config maps."""
+        """Return the number of watches of config maps."""
         shelf: Any = self.server.cluster.store._shelf("/configmaps")
         return len(shelf.listeners)
 
     async def until(self, listeners: int) -> None:
-        """Wait for a number of watches."""
+        """Wait until there are this many watches of config maps."""
         async with asyncio.timeout(PATIENCE):
             while self.listeners != listeners:
                 await self.client.ask("GET", "/readyz")
@@ -89,12 +89,12 @@ def get(path: str) -> bytes:
     return f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
 
 
-# Who may.
+# Addresses and credentials.
 
 
 async def test_only_this_machine_is_listened_to(site: Site) -> None:
     with pytest.raises(ConnectionRefusedError):
-        # Loopback too, and another address of it: a server on every address would answer.
+        # Another loopback address: a server on every address would accept the connection.
         await asyncio.open_connection("127.0.0.2", site.port)
 
 
@@ -164,7 +164,7 @@ async def test_a_certificate_of_another_authority_opens_nothing(site: Site, tmp_
     assert await site.is_up()
 
 
-# Too much.
+# Large requests and many connections.
 
 
 async def test_a_long_selector_is_read(site: Site) -> None:
@@ -183,7 +183,7 @@ async def test_a_body_in_chunks_is_read_up_to_the_limit(site: Site) -> None:
     piece = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
     for _ in range(BODY_LIMIT // 0x10000 + 1):
         writer.write(piece)
-    # The last chunk never comes: the answer does not wait for it.
+    # The last chunk is never sent: the response must not wait for it.
     async with asyncio.timeout(PATIENCE):
         assert await reader.readline() == status(413)
     writer.transport.abort()
@@ -195,7 +195,7 @@ async def test_slow_and_silent_connections_keep_nobody_waiting(site: Site) -> No
     try:
         for i in range(60):
             if i % 3 == 0:
-                # Connected, and not a byte: not even a handshake.
+                # Connect without sending anything, not even a TLS handshake.
                 _, writer = await asyncio.open_connection("127.0.0.1", site.port)
             else:
                 _, writer = await site.connect()
@@ -208,7 +208,7 @@ async def test_slow_and_silent_connections_keep_nobody_waiting(site: Site) -> No
             writer.transport.abort()
 
 
-# Broken.
+# Malformed requests.
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ async def test_what_is_no_tls_is_refused_and_forgotten(site: Site) -> None:
     assert await site.is_up()
 
 
-# Gone.
+# Clients that vanish or do not read.
 
 
 async def test_watches_of_clients_that_vanish_are_freed(site: Site) -> None:
@@ -268,7 +268,7 @@ async def test_watches_of_clients_that_vanish_are_freed(site: Site) -> None:
     assert site.listeners == before + 20
     for writer in held:
         raw: socket.socket = writer.get_extra_info("socket")
-        # No goodbye: the connection is reset.
+        # Reset the connection instead of closing it.
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         writer.transport.abort()
     await site.until(before)

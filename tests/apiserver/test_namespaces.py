@@ -1,4 +1,4 @@
-"""Namespaces: what they are born with, and how they end."""
+"""The lifecycle of namespaces."""
 
 from __future__ import annotations
 

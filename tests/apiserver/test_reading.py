@@ -1,4 +1,4 @@
-"""Get and list: pages, selectors, versions, forms."""
+"""Get and list: pages, selectors, resource versions, output forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schema half side by side with a real API server: it must refuse and complete the same."""
+"""Decoding, defaults and validation compared with a real API server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 REFUSED = list(yaml.safe_load_all((HERE / "validation/refused.yaml").read_text()))
 ACCEPTED = list(yaml.safe_load_all((HERE / "defaults/accepted.yaml").read_text()))
 
-# What the server adds when it stores an object, and admission: not the schema's business.
+# Fields set by admission or when an object is stored, which are not compared.
 STORED = {
     "metadata": {"uid", "creationTimestamp", "generation", "namespace", "managedFields"},
     "spec": {
@@ -64,7 +64,7 @@ def ours(manifest: dict[str, Any], namespaced: bool) -> dict[str, Any]:
 
 
 def problems(manifest: dict[str, Any], obj: dict[str, Any]) -> list[Any]:
-    """Check an object in the form that is stored, by the rules of the version it came in."""
+    """Return the problems of an object in its stored version, by the rules of its own version."""
     version, kind = manifest["apiVersion"], manifest["kind"]
     served = Catalogue(types()).find_kind(version, kind)
     assert served is not None

@@ -1,4 +1,4 @@
-"""The store: order, versions, the ring of events, views of the past."""
+"""The store: order, resource versions, recent events, lists at an old version."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_objects_come_in_the_order_of_their_keys() -> None:
     store = ResourceStore()
     for key in ("b/x", "a/y", "a-b/z", "a/x"):
         store.put("things", key, thing(key))
-    # As etcd sorts: the hyphen comes before the slash.
+    # As in etcd, the hyphen sorts before the slash.
     assert names(store) == ["a-b/z", "a/x", "a/y", "b/x"]
     assert names(store, "a") == ["a/x", "a/y"]
     assert names(store, after="a/x") == ["a/y", "b/x"]

@@ -1,4 +1,4 @@
-"""Selectors on objects that are kept decoded, and on those that are bytes alone."""
+"""Selectors on objects that are cached decoded, and on those kept only as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is sent of many warnings."""
+"""Which of many warnings are sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Watch: from a version on, with initial events, by selector, and to its end."""
+"""Watches: from a version, with initial events, by selector, and their end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.apiserver.api_server import MAPS, ApiServer, config_map
 
 
 class Watch:
-    """Read events off a stream one by one."""
+    """A reader of the events in a watch response."""
 
     def __init__(self, response: ApiResponse) -> None:
         assert response.stream is not None
@@ -24,7 +24,7 @@ class Watch:
         self._ready: list[dict[str, Any]] = []
 
     async def next(self) -> tuple[str, str]:
-        """Return the type of the next event and the name in it."""
+        """Return the type of the next event and the name of its object."""
         while not self._ready:
             chunk = await asyncio.wait_for(anext(self._stream), 5)
             self._ready += [json.loads(line) for line in chunk.splitlines()]
@@ -121,7 +121,7 @@ async def test_the_bookmark_of_initial_events_claims_no_change_that_comes_after_
     seen = await watch(
         server, "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
     )
-    # Written after the request, before its answer is read.
+    # Written after the request, before its response is read.
     await server.ask("POST", MAPS, config_map("b"))
     assert await seen.next() == ("ADDED", "a")
     assert await seen.next() == ("BOOKMARK", "")

@@ -1,4 +1,4 @@
-"""Create, update, patch: names, conflicts, dry runs, validation, owners of fields."""
+"""Create, update, patch: names, conflicts, dry runs, validation, field ownership."""
 
 from __future__ import annotations
 

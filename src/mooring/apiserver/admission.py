@@ -1,4 +1,4 @@
-"""Admission: what is added to objects, and what a namespace or a class does not allow."""
+"""Admission: completes objects, and refuses what a namespace or a class does not allow."""
 
 # kube-apiserver: plugin/pkg/admission
 
@@ -17,8 +17,8 @@ Object = dict[str, Any]
 
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 TOKEN_VOLUME = "kube-api-access-"
+#: kube-apiserver: pkg/serviceaccount/legacy.go, WarnOnlyBoundTokenExpirationSeconds
 TOKEN_SECONDS = 3607
-"""kube-apiserver: pkg/serviceaccount/legacy.go, WarnOnlyBoundTokenExpirationSeconds"""
 
 _MIRROR = "kubernetes.io/config.mirror"
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
@@ -31,7 +31,7 @@ _PERMANENT = frozenset({"default", "kube-system", "kube-public"})
 
 
 def admit_create(write: Write, obj: Object) -> None:
-    """Admit a new object."""
+    """Complete a new object, or refuse it."""
     namespace = obj["metadata"].get("namespace")
     if namespace:
         _check_namespace(write, namespace, obj)
@@ -48,7 +48,7 @@ def admit_create(write: Write, obj: Object) -> None:
 
 
 def admit_update(write: Write, old: Object, obj: Object) -> None:
-    """Admit a changed object."""
+    """Complete a changed object, or refuse it."""
     escalation.check(write.cluster, write.request.user, write.served, obj, old)
     if write.served.store == "/pods":
         spec, before = obj.get("spec") or {}, old.get("spec") or {}
@@ -62,7 +62,7 @@ def admit_update(write: Write, old: Object, obj: Object) -> None:
 
 
 def validate(write: Write, obj: Object, old: Object | None = None) -> list[quota.Charge]:
-    """Refuse a valid object that its namespace does not allow; return what it costs quotas."""
+    """Refuse a valid object that its namespace does not allow; return the charges to quotas."""
     if write.subresource == "resize" and old is not None and obj["spec"] != old["spec"]:
         _check_node(write.cluster, obj)
     if write.subresource:
@@ -84,7 +84,7 @@ def _check_node(cluster: ServerState, pod: Object) -> None:
 
 
 def forbid_delete(resource: str, name: str) -> Refusal | None:
-    """Return why a deletion must not be, None where it may."""
+    """Return the refusal of a deletion, or None if it is allowed."""
     if resource == "/namespaces" and name in _PERMANENT:
         return refusals.forbidden("namespaces", "", name, "this namespace may not be deleted")
     if resource == _PRIORITY_CLASSES and name in _SYSTEM_CLASSES:
@@ -94,7 +94,7 @@ def forbid_delete(resource: str, name: str) -> Refusal | None:
 
 
 def _sign_by(user: RequestUser, request: Object) -> None:
-    """Write down who asks for a certificate."""
+    """Record the requesting user in a CertificateSigningRequest."""
     # kube-apiserver: pkg/registry/certificates/certificates/strategy.go
     spec = request["spec"]
     for name in ("username", "uid", "groups", "extra"):
@@ -152,7 +152,7 @@ def _forbidden(pod: Object, why: str) -> Refusal:
 
 
 def _check_mirror(pod: Object) -> None:
-    """Refuse what a pod that a kubelet reports must not refer to."""
+    """Refuse a mirror pod, which a kubelet reports, if it names service accounts or secrets."""
     spec = pod["spec"]
     if spec.get("serviceAccountName"):
         raise _forbidden(pod, "a mirror pod may not reference service accounts")
@@ -274,7 +274,7 @@ def _priority(cluster: ServerState, pod: Object) -> None:
 
 
 def _runtime_class(cluster: ServerState, pod: Object) -> None:
-    """Give a pod the overhead and the place of its runtime class."""
+    """Give a pod the overhead, node selector and tolerations of its runtime class."""
     # kube-apiserver: plugin/pkg/admission/runtimeclass/admission.go
     spec = pod["spec"]
     name = spec.get("runtimeClassName") or ""
@@ -312,7 +312,7 @@ def _priority_class(cluster: ServerState, name: str) -> Object | None:
         return cluster.lookup(_PRIORITY_CLASSES, "", name)
     every = cluster.store.items(_PRIORITY_CLASSES)
     marked = [one.object for one in every if one.object.get("globalDefault")]
-    # Two of them may be there after a race; the lower value wins.
+    # A race may have left two default classes; the lower value wins.
     return min(marked, key=lambda one: one.get("value", 0), default=None)
 
 

@@ -1,4 +1,4 @@
-"""The API: who asks, may they, and which handler answers. No sockets here."""
+"""The API without sockets: authenticates and authorizes a request and picks its handler."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _NOT_READY = "[+]ping ok\n[-]cluster failed: reason withheld\nreadyz check faile
 
 
 class Api:
-    """Answer requests from the state of a cluster."""
+    """The API server's request handler, on the state of one cluster."""
 
     def __init__(self, cluster: ServerState, signer: TokenSigner) -> None:
         self.cluster = cluster
@@ -74,17 +74,17 @@ class Api:
         self.authorizer = Authorizer(cluster)
         self.authenticator = Authenticator(cluster, signer, self.authorizer)
         self.log_source: pod_logs.LogSource | None = None
-        #: Whether all that belongs to the server is up; /readyz tells.
+        #: Whether everything in the server has started, as /readyz reports it.
         self.ready = True
         self._reviews = Reviews(cluster, self.authenticator, self.authorizer)
         self._documents = Documents(cluster.catalogue)
         metrics_api.serve(cluster.catalogue)
 
     async def handle(self, request: ApiRequest, read_body: BodyReader | None = None) -> ApiResponse:
-        """Answer one request; whatever goes wrong becomes a Status.
+        """Return the response to one request; every error becomes a Status.
 
-        `read_body` returns a body that is still to come. It is called if the user may make the
-        request, so a stranger cannot make the server hold bodies.
+        `read_body` receives the body. It is called only after the request was authorized, so an
+        unknown client cannot make the server hold bodies in memory.
         """
         try:
             request.user = self.authenticator.identify(request)
@@ -110,7 +110,7 @@ class Api:
         return self._path(request, info)
 
     def _warned(self, request: ApiRequest, info: RequestInfo) -> ApiResponse:
-        """Answer for a resource, with a warning where its kind is deprecated."""
+        """Handle a request for a resource; add a warning if its kind is deprecated."""
         served = self.cluster.catalogue.get(info.group, info.version, info.resource)
         if served is None:
             return _not_found()

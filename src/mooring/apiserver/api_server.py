@@ -1,4 +1,4 @@
-"""The API server of a local cluster with its certificates and its files, started as one."""
+"""The API server of a local cluster, with its certificates, its data and its kubeconfig."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from mooring.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """Hold how an API server is to be run."""
+    """The settings of an API server."""
 
     host: str = "127.0.0.1"
     port: int = 0
     kubeconfig: Path = Path(".mooring/kubeconfig")
     data_dir: Path | None = None
+    #: Group versions to serve besides the default ones, such as `scheduling.k8s.io/v1alpha2`.
     enabled: tuple[str, ...] = ()
-    """Group versions to serve beyond the default ones, `scheduling.k8s.io/v1alpha2`."""
+    #: Seconds for which an Event is kept after its last change.
     event_ttl: float = TTL.total_seconds()
-    """Seconds for which an Event is kept after its last change."""
 
 
 class ApiServer:
-    """Run an API server in this process.
+    """An API server in this process.
 
-    It can be asked through its `api` from the start, and through a socket from `start` on.
+    Its `api` handles requests from the start; the socket is open after `start`.
     """
 
     def __init__(self, settings: ServerSettings) -> None:
-        """Raise ConfigError where the folder cannot be used."""
+        """Open the data folder, if there is one; raise ConfigError if it cannot be used."""
         self._settings = settings
         folder = settings.data_dir
         try:
@@ -60,7 +60,10 @@ class ApiServer:
         self.url = ""
 
     async def start(self) -> None:
-        """Serve."""
+        """Create the initial objects and start listening.
+
+        Raise ConfigError if the address cannot be used.
+        """
         settings = self._settings
         custom_resource_definitions.load(self.cluster)
         bootstrap.fill(self.cluster, self.authority.pem)
@@ -76,11 +79,11 @@ class ApiServer:
         self.url = f"https://{host}:{port}"
 
     def publish_authority(self) -> None:
-        """Give every namespace what its pods need to trust the server."""
+        """Create the ConfigMap with the server's CA certificate in every namespace."""
         self._namespaces.publish(self.authority.pem)
 
     def write_kubeconfig(self) -> None:
-        """Write the file with which an administrator reaches the server."""
+        """Write the administrator's kubeconfig."""
         settings = self._settings
         admin = self.authority.client("kubernetes-admin", ("system:masters",))
         path = settings.kubeconfig
@@ -90,7 +93,7 @@ class ApiServer:
             raise ConfigError(error.strerror or str(error), file=str(path)) from None
 
     async def stop(self) -> None:
-        """End, with everything that was acknowledged kept where a folder was given."""
+        """Stop serving and close the store; a data folder keeps every acknowledged write."""
         await self._server.stop()
         await self._namespaces.stop()
         await self._expiry.stop()

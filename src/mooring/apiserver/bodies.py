@@ -1,4 +1,4 @@
-"""Read the bodies of requests: objects of a resource, and options."""
+"""The bodies and query options of write requests, read and checked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KINDS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOption
 
 @dataclass(slots=True)
 class WriteOptions:
-    """Hold what the parameters of a write say, and collect its warnings."""
+    """The query parameters of a write request, and the warnings collected for its response."""
 
     dry_run: bool = False
     manager: str = ""
@@ -36,7 +36,7 @@ class WriteOptions:
 
 
 def options(request: ApiRequest) -> WriteOptions:
-    """Read the parameters of a write; refuses unknown values."""
+    """Return the options in a write request's query; refuse unknown values."""
     dry_run = request.query.get("dryRun") or []
     validation = request.parameter("fieldValidation")
     manager = request.parameter("fieldManager")
@@ -53,7 +53,7 @@ def options(request: ApiRequest) -> WriteOptions:
 
 
 def media_type(request: ApiRequest) -> str:
-    """Return the type of a body; JSON where the request does not say."""
+    """Return the media type of the body; JSON if the request does not say."""
     text = request.headers.get("content-type", "")
     return text.partition(";")[0].strip().lower() or JSON
 
@@ -61,7 +61,10 @@ def media_type(request: ApiRequest) -> str:
 def read_typed(
     request: ApiRequest, type: StructType, kind: str, group_version: str, how: WriteOptions
 ) -> Object:
-    """Read a body that must be of a kind; unknown fields warn or are refused as asked."""
+    """Return the body, which must be of a kind.
+
+    Unknown fields are warned about or refused, as `how.validation` says.
+    """
     media = media_type(request)
     if media not in BODIES:
         raise refusals.unsupported_media_type(BODIES)
@@ -74,7 +77,7 @@ def read_typed(
 
 
 def take_errors(errors: list[str], kind: str, group_version: str, how: WriteOptions) -> None:
-    """Refuse or warn about strict errors, as the request asks."""
+    """Refuse strict decoding errors, warn about them or ignore them, as `how.validation` says."""
     if not errors or how.validation == IGNORE:
         return
     if how.validation == STRICT:
@@ -84,7 +87,7 @@ def take_errors(errors: list[str], kind: str, group_version: str, how: WriteOpti
 
 
 def read_object(request: ApiRequest, served: Served, how: WriteOptions) -> Object:
-    """Read a body that must be of a resource's kind, in the form that is stored."""
+    """Return the body, which must be of the resource's kind, in the stored version."""
     if served.custom is not None:
         return _read_custom(request, served, served.custom, how)
     assert served.type is not None

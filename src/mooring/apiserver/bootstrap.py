@@ -1,4 +1,4 @@
-"""The objects that a cluster has from the start."""
+"""The objects that every cluster starts with."""
 
 # kube-apiserver: plugin/pkg/auth/authorizer/rbac/bootstrappolicy,
 # pkg/apis/scheduling/v1/helpers.go, pkg/controlplane
@@ -46,7 +46,7 @@ _CRITICAL = (
 
 
 def fill(cluster: ServerState, authority: bytes = b"") -> None:
-    """Create what is not there yet."""
+    """Create the initial objects that do not exist yet."""
     for name in _NAMESPACES:
         ensure(cluster, "", "v1", "namespaces", {"metadata": {"name": name}})
     file = resources.files("mooring.apiserver").joinpath("roles.json")
@@ -91,7 +91,7 @@ def _service() -> Object:
 
 
 def ensure(cluster: ServerState, group: str, version: str, resource: str, obj: Object) -> None:
-    """Create an object unless it is there."""
+    """Create an object unless it exists."""
     served = cluster.catalogue.get(group, version, resource)
     assert served is not None and served.type is not None
     metadata = obj["metadata"]

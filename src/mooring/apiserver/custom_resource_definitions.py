@@ -1,4 +1,4 @@
-"""Custom resource definitions: their names, their conditions, and what they serve."""
+"""Custom resource definitions: their names, their conditions, and the resources they add."""
 
 # apiextensions-apiserver: pkg/controller/{status,establish}
 
@@ -18,7 +18,7 @@ RESOURCE = "apiextensions.k8s.io/customresourcedefinitions"
 
 
 def prepare(cluster: ServerState, definition: Object) -> None:
-    """Complete a definition's names, and say whether they are free and it is established."""
+    """Set a definition's status: accepted names, stored versions and conditions."""
     spec = definition["spec"]
     names = spec.setdefault("names", {})
     before = definition.get("status") or {}
@@ -37,7 +37,7 @@ def prepare(cluster: ServerState, definition: Object) -> None:
 
 
 def prepare_dry_run(definition: Object) -> None:
-    """Give a definition the status that it has before its names have been looked at."""
+    """Give a definition the status that it has before its names are checked."""
     versions = definition["spec"].get("versions") or ()
     definition["status"] = {
         "conditions": None,
@@ -47,7 +47,10 @@ def prepare_dry_run(definition: Object) -> None:
 
 
 def _accept(cluster: ServerState, definition: Object, had: Object) -> tuple[Object, str, str]:
-    """Return the names that no other definition of the group has, and why the others are not."""
+    """Return the accepted names, and the reason and message of a conflict.
+
+    A name is accepted if no other definition of the group has it.
+    """
     # apiextensions-apiserver: pkg/controller/status/naming_controller.go
     spec = definition["spec"]
     others = [
@@ -117,7 +120,7 @@ def _is_established(definition: Object) -> bool:
 
 
 def check_scale(custom: CustomKind, obj: Object) -> Iterator[Problem]:
-    """Yield what is wrong with the replicas of a custom resource that scales."""
+    """Yield the problems of the replica counts that a custom resource's scale subresource reads."""
     # apiextensions-apiserver: pkg/registry/customresource/validator.go, ValidateScaleSpec
     scale = custom.subresources.get("scale") or {}
     for name in ("specReplicasPath", "statusReplicasPath"):
@@ -136,7 +139,7 @@ def check_scale(custom: CustomKind, obj: Object) -> Iterator[Problem]:
 
 
 def serve(cluster: ServerState, definition: Object) -> None:
-    """Serve what a definition defines, in place of what it defined before."""
+    """Serve a definition's resources; they replace those that it defined before."""
     spec = definition["spec"]
     if not _is_established(definition):
         return
@@ -148,7 +151,7 @@ def serve(cluster: ServerState, definition: Object) -> None:
 
 
 def _warning(spec: Object, custom: CustomKind) -> str:
-    """Return what clients of a deprecated version are told."""
+    """Return the warning for clients of a deprecated version, "" for other versions."""
     # apiextensions-apiserver: pkg/apiserver/customresource_handler.go
     version = next(one for one in spec["versions"] if one["name"] == custom.version)
     if not version.get("deprecated"):
@@ -169,7 +172,7 @@ def _warning(spec: Object, custom: CustomKind) -> str:
 
 
 def withdraw(cluster: ServerState, definition: Object) -> None:
-    """Serve a definition's resources no more, and forget their objects."""
+    """Stop serving a definition's resources, and delete their objects."""
     if not _is_established(definition):
         return
     spec = definition["spec"]
@@ -181,6 +184,6 @@ def withdraw(cluster: ServerState, definition: Object) -> None:
 
 
 def load(cluster: ServerState) -> None:
-    """Serve the definitions that are stored."""
+    """Serve the resources of the stored definitions."""
     for stored in list(cluster.store.items(RESOURCE)):
         serve(cluster, stored.object)

@@ -29,20 +29,20 @@ FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 _UNRECOGNIZED = re.compile(r"the object provided is unrecognized \(.*?\): (.*) \(.*\)", re.S)
 POLICIES = ("Background", "Foreground", "Orphan")
+#: Resources for which the response to a deletion is the deleted object, not a Status.
 _RETURNED = frozenset(
     {"/pods", "/services", "/persistentvolumes", "/persistentvolumeclaims", "/serviceaccounts"}
 )
-"""Where a deletion answers with the object that was deleted."""
 
 
 def copy_of(obj: Object) -> Object:
-    """Return a copy of a stored object that may be changed."""
+    """Return a deep copy of a stored object, which the caller may change."""
     made: Object = msgspec.to_builtins(obj)
     return made
 
 
 def is_finished(served: Served, obj: Object) -> bool:
-    """Tell whether a changed object that is being deleted has nothing left to wait for."""
+    """Return whether an object is being deleted and nothing holds it back any more."""
     metadata = obj["metadata"]
     return (
         bool(metadata.get("deletionTimestamp"))
@@ -55,7 +55,7 @@ def is_finished(served: Served, obj: Object) -> bool:
 def remove(
     cluster: ServerState, served: Served, live: Stored, last: Object | None = None
 ) -> Object:
-    """Take an object out of the store."""
+    """Remove an object from the store; return it as watchers see it."""
     stored = cluster.store.delete(served.store, live.key, last)
     strategies.after_delete(cluster, served, stored.object)
     return stored.object
@@ -68,7 +68,7 @@ def _read_options(request: ApiRequest) -> Object:
         try:
             found = decoding.read_body(request.body, bodies.media_type(request), "DeleteOptions")
         except DecodeError as error:
-            # Options are no resource; their errors come without what is said about those.
+            # DeleteOptions are not a resource, so drop the text about unrecognized objects.
             found = _UNRECOGNIZED.fullmatch(str(error))
             raise refusals.bad_request(found[1] if found else str(error)) from None
         if not isinstance(found, dict):
@@ -91,7 +91,7 @@ def _read_options(request: ApiRequest) -> Object:
 
 
 def _decoded(found: Object) -> Object:
-    """Return the options of a body; refuses those of another kind, or of wrong types."""
+    """Return the options in a body; refuse another kind or wrong types."""
     kind, version = found.get("kind"), found.get("apiVersion")
     if kind not in (None, "", "DeleteOptions"):
         known = f'no kind "{kind}" is registered for version "{version or ""}"'
@@ -125,7 +125,7 @@ def _checked(options: Object) -> Object:
 def delete_one(
     cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
 ) -> ApiResponse:
-    """Delete an object, at once or gracefully."""
+    """Delete an object, immediately or gracefully."""
     options = _read_options(request)
     live = cluster.find(served, info.namespace, info.name)
     obj, done = delete(cluster, served, live, options)
@@ -153,7 +153,7 @@ def _success(served: Served, obj: Object) -> Object:
 def delete(
     cluster: ServerState, served: Served, live: Stored, options: Object
 ) -> tuple[Object, bool]:
-    """Delete an object; return it as it is afterwards, and whether it is gone."""
+    """Delete an object; return its new state, and whether it was removed from the store."""
     metadata = live.object["metadata"]
     _check_preconditions(served, metadata, options.get("preconditions") or {})
     strategies.check_delete(cluster, served, live.object)
@@ -183,7 +183,7 @@ def delete(
         return obj, at_once
     stored = cluster.store.put(served.store, live.key, obj)
     if at_once:
-        # Watchers see that a pod ends before they see that it is gone.
+        # Watchers see the pod terminating before they see it deleted.
         return remove(cluster, served, stored), True
     strategies.after_write(cluster, served, stored.object, live.object)
     return stored.object, False
@@ -197,7 +197,10 @@ def _again(
     finalizers: list[str],
     dry: bool,
 ) -> tuple[Object, bool]:
-    """Delete what is being deleted already: only a shorter grace period changes anything."""
+    """Delete an object that is already being deleted.
+
+    A shorter grace period takes effect, and an object that nothing holds back is removed.
+    """
     metadata = live.object["metadata"]
     before = metadata.get("deletionGracePeriodSeconds") or 0
     if before and grace is not None and grace < before:
@@ -205,7 +208,7 @@ def _again(
         started = datetime.datetime.fromisoformat(metadata["deletionTimestamp"])
         when = started - datetime.timedelta(seconds=before - grace)
         if when < cluster.now():
-            # The whole period has passed: what is left is the least that still is graceful.
+            # The shorter period is already over, so at most one second is left.
             when, grace = cluster.now(), min(grace, 1)
         obj["metadata"]["deletionTimestamp"] = when.strftime("%Y-%m-%dT%H:%M:%SZ")
         obj["metadata"]["deletionGracePeriodSeconds"] = grace
@@ -236,7 +239,7 @@ def _check_preconditions(served: Served, metadata: Object, wanted: Object) -> No
 
 
 def _grace(served: Served, obj: Object, wanted: Any) -> int:
-    """Return the seconds that a pod gets to end; others get none."""
+    """Return the grace period in seconds; it is 0 for anything but pods."""
     # kube-apiserver: pkg/registry/core/pod/strategy.go, CheckGracefulDelete
     if served.store != "/pods":
         return 0
@@ -252,7 +255,7 @@ def _grace(served: Served, obj: Object, wanted: Any) -> int:
 
 
 def _finalizers(served: Served, metadata: Object, options: Object) -> list[str]:
-    """Return the finalizers that a deletion leaves, with those that its propagation asks for."""
+    """Return the finalizers after a deletion, including the one of its propagation policy."""
     found = list(metadata.get("finalizers") or ())
     policy, orphan = options.get("propagationPolicy"), options.get("orphanDependents")
     if orphan is not None:
@@ -278,7 +281,7 @@ def delete_many(
     async def delete_all() -> ApiResponse:
         deleted = []
         for stored in items:
-            # Others have their turns, and may be faster.
+            # Yield to other requests; one of them may delete the object first.
             await asyncio.sleep(0)
             live = cluster.store.get(served.store, stored.key)
             if live is not None:

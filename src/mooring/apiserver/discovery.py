@@ -1,4 +1,4 @@
-"""Discovery: which groups, versions and resources there are, aggregated and piece by piece."""
+"""Discovery of groups, versions and resources, aggregated and per group version."""
 
 # apiserver: pkg/endpoints/discovery
 
@@ -14,6 +14,7 @@ Object = dict[str, Any]
 
 AGGREGATED = "apidiscovery.k8s.io"
 _VERSIONS = ("v2", "v2beta1")
+#: The groups by priority. kube-apiserver: pkg/controlplane/apiserver/aggregator.go
 _ORDER = (
     "apiregistration.k8s.io",
     "apps",
@@ -36,7 +37,6 @@ _ORDER = (
     "resource.k8s.io",
     "flowcontrol.apiserver.k8s.io",
 )
-"""kube-apiserver: pkg/controlplane/apiserver/aggregator.go, the groups by priority"""
 
 
 def groups(catalogue: Catalogue) -> list[str]:
@@ -46,7 +46,7 @@ def groups(catalogue: Catalogue) -> list[str]:
 
 
 def serve(catalogue: Catalogue, request: ApiRequest, parts: list[str]) -> ApiResponse | None:
-    """Answer a discovery path, or return None where there is nothing."""
+    """Return the response for a discovery path, or None if it does not exist."""
     if parts == ["api"]:
         return _aggregated(catalogue, request, [""]) or answer(_core_versions(request))
     if parts == ["apis"]:

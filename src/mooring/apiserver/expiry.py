@@ -1,4 +1,4 @@
-"""Events do not stay: some time after its last change an Event is gone."""
+"""Expiry: Events are deleted some time after their last change."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from itertools import islice
 from mooring.apiserver.resource_store import DELETED, StoreEvent
 from mooring.apiserver.server_state import ServerState
 
+#: kube-apiserver: --event-ttl
 TTL = datetime.timedelta(hours=1)
-"""kube-apiserver: --event-ttl"""
+#: The most Events kept, as they are in memory here. kube-apiserver keeps all of the last hour.
 MOST = 50_000
-"""How many Events are kept. kube-apiserver keeps all of the last hour; here they are in memory."""
 _EVERY = 10.0
+#: How many Events are deleted before yielding to other tasks.
 _SLICE = 100
-"""How many Events are deleted before other tasks have their turn."""
 _PLACE = "/events"
 
 
 class EventExpiry:
-    """Deletes the Events that nobody changed for some time, and the oldest if there are too many.
+    """A task that deletes Events unchanged for the TTL, and the oldest if there are too many.
 
     Owned by the event loop of the API server.
     """
@@ -29,20 +29,20 @@ class EventExpiry:
     def __init__(self, cluster: ServerState, ttl: datetime.timedelta = TTL) -> None:
         self._cluster = cluster
         self._ttl = ttl
-        #: When each Event was changed last; the newest come last.
+        #: The time of each Event's last change, oldest first.
         self._changed: dict[str, datetime.datetime] = {}
         self._task: asyncio.Task[None] | None = None
         self._stop = cluster.store.listen(_PLACE, self._seen)
 
     def start(self) -> None:
-        """Begin to look from time to time; what is there already counts from now."""
+        """Start the periodic check; the age of existing Events counts from now."""
         now = self._cluster.now()
         for stored in self._cluster.store.items(_PLACE):
             self._changed.setdefault(stored.key, now)
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def stop(self) -> None:
-        """Delete no more."""
+        """Stop the periodic check."""
         self._stop()
         if self._task is not None:
             self._task.cancel()
@@ -54,7 +54,7 @@ class EventExpiry:
             self._changed[event.stored.key] = self._cluster.now()
 
     def expire(self, most: int | None = None) -> bool:
-        """Delete up to `most` Events that are too old or too many; return whether more may be."""
+        """Delete up to `most` Events, too old or surplus; return whether more may be due."""
         due = list(islice(self._due(), most))
         for key in due:
             self._cluster.store.delete(_PLACE, key)

@@ -1,4 +1,4 @@
-"""Print plain values as Go's fmt does, for the messages that show them so."""
+"""Plain values formatted as by Go's fmt, for messages copied from kube-apiserver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests and answers without a socket: what the server hands to the API, and gets back."""
+"""Requests and responses without sockets, as they pass between the listener and the API."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from mooring.apiserver.refusals import Refusal
 from mooring.apiserver.resource_store import encode
 
 JSON = "application/json"
+#: kube-apiserver: --max-request-body-bytes, 3 MiB.
 BODY_LIMIT = 3 * 1024 * 1024
-"""kube-apiserver: --max-request-body-bytes, 3 MiB."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestUser:
-    """Hold who asks."""
+    """The authenticated user of a request."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ BodyReader = Callable[[], Awaitable[bytes]]
 
 @dataclass(slots=True)
 class ApiRequest:
-    """Hold one request; header names are in lower case, a parameter has all its values."""
+    """One request; header names are in lower case, `query` has all values of a parameter."""
 
     method: str
     path: str
@@ -43,21 +43,21 @@ class ApiRequest:
     user: RequestUser = ANONYMOUS
 
     def parameter(self, name: str) -> str:
-        """Return the first value of a parameter, "" where it is absent."""
+        """Return the first value of a query parameter, "" if it is absent."""
         values = self.query.get(name)
         return values[0] if values else ""
 
     def flag(self, name: str) -> bool:
-        """Tell whether a boolean parameter is set, as Go's conversion reads it."""
+        """Return whether a boolean query parameter is true, by the rules of Go's conversion."""
         return name in self.query and self.parameter(name).lower() not in ("false", "0")
 
 
 class ByteStream(Protocol):
-    """A body that comes in chunks.
+    """A response body in chunks.
 
-    Whoever gets a response with a stream calls `aclose` when done with it, even if no chunk was
-    read: that frees what the stream holds. An async generator frees nothing before its first
-    chunk, so a stream that holds something from the start is a class.
+    The receiver of a response with a stream must call `aclose` at the end, even if it read no
+    chunk: this frees what the stream holds. Closing an async generator before its first chunk runs
+    none of its code, so a stream that holds something from the start must be a class.
     """
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -75,7 +75,10 @@ class ByteStream(Protocol):
 
 @dataclass(slots=True)
 class ApiResponse:
-    """One response: a body, a stream of chunks, or `later`, which yields to other requests."""
+    """One response: a body, a stream of chunks, or `later`.
+
+    `later` is awaited for the actual response; it yields to other requests meanwhile.
+    """
 
     code: int
     body: bytes = b""
@@ -87,24 +90,24 @@ class ApiResponse:
 
 
 def answer(value: Any, code: int = 200, content_type: str = JSON) -> ApiResponse:
-    """Answer with an object as JSON."""
+    """Return a response with an object as JSON."""
     return ApiResponse(code, encode(value), content_type)
 
 
 def text(body: str, code: int = 200) -> ApiResponse:
-    """Answer with plain text."""
+    """Return a response with plain text."""
     return ApiResponse(code, body.encode(), "text/plain; charset=utf-8")
 
 
 def refuse(refusal: Refusal) -> ApiResponse:
-    """Answer with a refusal's Status."""
+    """Return a response with a refusal's Status."""
     response = ApiResponse(refusal.code, encode(refusal.status), headers=dict(refusal.headers))
     response.warnings = list(refusal.warnings)
     return response
 
 
 def header_pairs(response: ApiResponse) -> list[tuple[str, str]]:
-    """Return the headers of a response as they are sent, one Warning for each warning."""
+    """Return the headers to send for a response, with one Warning header per warning."""
     pairs = [("Content-Type", response.content_type), ("Cache-Control", "no-cache, private")]
     pairs += response.headers.items()
     pairs += [("Warning", f'299 - "{_quoted(text)}"') for text in response.warnings]
@@ -117,14 +120,14 @@ def _quoted(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MediaType:
-    """Hold one clause of an Accept header."""
+    """One clause of an Accept header."""
 
     type: str
     parameters: Mapping[str, str]
 
 
 def accepted(header: str) -> list[MediaType]:
-    """Parse an Accept header, in the order it is written."""
+    """Return the clauses of an Accept header in their order; quality values are ignored."""
     result = []
     for clause in header.split(","):
         name, *rest = (part.strip() for part in clause.split(";"))

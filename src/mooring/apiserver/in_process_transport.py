@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class Handler(Protocol):
-    """What answers requests: the API."""
+    """A request handler: the API."""
 
     async def handle(self, request: ApiRequest, read_body: BodyReader | None = None) -> ApiResponse:
         """Return the response to a request whose body `read_body` returns."""
@@ -62,7 +62,7 @@ class LocalTransport:
     async def stream(
         self, request: wire.Request, *, idle_timeout: float | None = None
     ) -> AsyncIterator[wire.Stream]:
-        """Send a request and read its response as it comes."""
+        """Send a request and yield its response, to be read as it arrives."""
         try:
             async with asyncio.timeout(idle_timeout):
                 response = await self._ask(request)
@@ -84,7 +84,7 @@ class LocalTransport:
             await stream.close()
 
     def refusal_hint(self) -> str:
-        """Return why the server may not know the user: nothing is known."""
+        """Return "": there is no hint why the server refused the user's credentials."""
         return ""
 
     async def close(self) -> None:
@@ -121,7 +121,7 @@ class LocalTransport:
 
 
 class _LocalStream:
-    """A response whose body comes bit by bit."""
+    """A response whose body arrives in chunks."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class _LocalStream:
         self.headers: Mapping[str, str] = _headers(response)
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the body as it comes."""
+        """Yield the chunks of the body as they arrive."""
         if self._stream is None:
             yield self._body
             return
@@ -150,7 +150,7 @@ class _LocalStream:
             yield chunk
 
     async def _next(self, stream: ByteStream) -> bytes:
-        """Return the next chunk that holds something, b"" at the end of the stream."""
+        """Return the next non-empty chunk, b"" at the end of the stream."""
         try:
             if self._closed:
                 raise ConnectionAbortedError(CLIENT_CLOSED)
@@ -163,7 +163,7 @@ class _LocalStream:
             cause = ConnectionAbortedError(CLIENT_CLOSED) if self._closed else error
             raise self._transport._no_answer(self._request, cause) from None
         except Exception:
-            # Over a socket the client sees no more than the end of the connection.
+            # A client on a socket would only see the connection end.
             log.exception("A response failed while it was sent")
             raise no_answer(self._transport.server, self._request, CUT, sent=True) from None
         finally:
@@ -179,14 +179,14 @@ class _LocalStream:
             return
         self._closed = True
         if self._reading is not None:
-            # The reader runs the stream at this moment, so the reader has to leave it.
+            # A stream cannot be closed while it is being read, so end the read by a timeout.
             self._reading.reschedule(asyncio.get_running_loop().time())
         elif self._stream is not None:
             await self._stream.aclose()
 
 
 def _headers(response: ApiResponse) -> Headers:
-    """Return the headers as a client reads them from the wire; values of one name are joined."""
+    """Return the headers as a client would parse them; values of one name are joined."""
     joined: dict[bytes, bytes] = {}
     for name, value in header_pairs(response):
         key, raw = name.lower().encode("latin-1"), value.encode("latin-1", "replace")

@@ -1,8 +1,8 @@
-"""Keep the objects in an SQLite file, so that they outlive a restart.
+"""The journal: objects in an SQLite file, which survive a restart.
 
-Every write is one transaction in the write-ahead log before it is acknowledged: a process that is
-killed loses nothing. The log is not forced to the disk each time; losing power may cost the last
-moments, as it is a cluster for one machine.
+Every write is a transaction in the write-ahead log before it is acknowledged, so a killed process
+loses nothing. The log is not synced to disk at each write: a power failure may lose the last
+writes, which is acceptable for a cluster on one machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ INSERT OR IGNORE INTO counter VALUES (1, 0);
 
 
 class SqliteJournal:
-    """Keep objects in one file of a folder; the file is readable by its owner alone."""
+    """Objects in a file `objects.db` that only its owner can read."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -33,7 +33,7 @@ class SqliteJournal:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self._db = sqlite3.connect(path, isolation_level=None, timeout=0)
         try:
-            # What one process has in memory another must not change.
+            # The store serves from memory, so no other process may change the file.
             self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
@@ -49,24 +49,24 @@ class SqliteJournal:
         yield from self._db.execute("SELECT resource, key, version, data FROM objects")
 
     def version(self) -> int:
-        """Return the last version that was given."""
+        """Return the resource version of the last deletion."""
         row = self._db.execute("SELECT version FROM counter").fetchone()
         return int(row[0])
 
     def put(self, resource: str, key: str, version: int, data: bytes) -> None:
-        """Keep an object."""
+        """Write an object."""
         self._db.execute(
             "INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?)", (resource, key, version, data)
         )
 
     def delete(self, resource: str, key: str, version: int) -> None:
-        """Forget an object."""
+        """Delete an object, and record the resource version of its deletion."""
         self._db.execute("BEGIN")
         self._db.execute("DELETE FROM objects WHERE resource = ? AND key = ?", (resource, key))
-        # The version of a deletion is nowhere else; it must not be given twice.
+        # No object carries a deletion's version; without this it would be reused after a restart.
         self._db.execute("UPDATE counter SET version = ?", (version,))
         self._db.execute("COMMIT")
 
     def close(self) -> None:
-        """Write everything down."""
+        """Close the file."""
         self._db.close()

@@ -1,4 +1,4 @@
-"""Write the kubeconfig with which kubectl reaches the local cluster."""
+"""The kubeconfig of a local cluster."""
 
 from __future__ import annotations
 

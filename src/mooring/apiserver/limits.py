@@ -1,4 +1,4 @@
-"""Limit ranges: the defaults that they give, the bounds that they set."""
+"""Limit ranges: the defaults and the bounds that they set."""
 
 # kube-apiserver: plugin/pkg/admission/limitranger/admission.go
 
@@ -19,7 +19,7 @@ _POD_LEVEL = ("cpu", "memory")
 
 
 def give_defaults(cluster: ServerState, pod: Object) -> None:
-    """Give containers what the namespace's limit ranges say where they say nothing."""
+    """Fill in missing requests and limits from the namespace's limit ranges."""
     for limit_range in _ranges(cluster, pod):
         limits = [one for one in _items(limit_range) if one.get("type") == "Container"]
         notes = [
@@ -34,7 +34,7 @@ def give_defaults(cluster: ServerState, pod: Object) -> None:
 
 
 def check_pod(cluster: ServerState, pod: Object) -> None:
-    """Refuse a pod that is beyond the bounds of its namespace."""
+    """Refuse a pod that violates a limit range of its namespace."""
     for limit_range in _ranges(cluster, pod):
         problems: list[str] = []
         for limit in _items(limit_range):
@@ -52,7 +52,7 @@ def check_pod(cluster: ServerState, pod: Object) -> None:
 
 
 def check_claim(cluster: ServerState, claim: Object) -> None:
-    """Refuse a claim for more or less storage than its namespace allows."""
+    """Refuse a claim for more or less storage than a limit range of its namespace allows."""
     for limit_range in _ranges(cluster, claim):
         asked = _amounts((claim["spec"].get("resources") or {}).get("requests"))
         problems: list[str] = []
@@ -64,7 +64,7 @@ def check_claim(cluster: ServerState, claim: Object) -> None:
 
 
 def pod_amounts(pod: Object, kind: str) -> Amounts:
-    """Add up the requests or the limits of a pod's containers."""
+    """Return the total requests or limits (`kind`) of a pod."""
     spec = pod["spec"]
     total: Amounts = {}
     for container in spec.get("containers") or ():
@@ -122,7 +122,7 @@ def _raise_to(total: Amounts, least: Amounts) -> None:
 
 
 def _default(container: Object, limits: list[Object], what: str) -> Iterator[str]:
-    """Set what a container does not say; yields what was set."""
+    """Set a container's missing requests and limits; yield a description of what was set."""
     resources = container.setdefault("resources", {})
     for kind, name in (("defaultRequest", "requests"), ("default", "limits")):
         added = []

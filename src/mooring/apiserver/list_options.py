@@ -1,4 +1,4 @@
-"""The options of lists and watches, read and checked."""
+"""The query options of lists and watches, read and checked."""
 
 # apimachinery: pkg/apis/meta/internalversion/validation/validation.go
 
@@ -25,7 +25,7 @@ def _refuse(problems: list[Problem]) -> None:
 
 
 def check_list(request: ApiRequest) -> None:
-    """Refuse options that a list cannot have together."""
+    """Refuse invalid list options and combinations of them."""
     problems: list[Problem] = []
     match, version = request.parameter(_MATCH), request.parameter("resourceVersion")
     if match:
@@ -45,7 +45,7 @@ def check_list(request: ApiRequest) -> None:
 
 
 def check_watch(request: ApiRequest) -> bool | None:
-    """Return whether a watch wants initial events, None where it does not say."""
+    """Return whether a watch wants initial events, None if unspecified; refuse invalid options."""
     problems: list[Problem] = []
     match, initial = request.parameter(_MATCH), request.parameter(_INITIAL)
     if initial and match != _NOT_OLDER:
@@ -69,7 +69,10 @@ def _unsupported(match: str, supported: str) -> Problem:
 
 
 def version_of(text: str) -> int:
-    """Return a resourceVersion as a number, 0 where it is absent; ValueError says what it is."""
+    """Return a resourceVersion as a number, 0 if it is absent.
+
+    Raise ValueError, with kube-apiserver's text, if it is malformed.
+    """
     if not text:
         return 0
     why = ""
@@ -84,7 +87,7 @@ def version_of(text: str) -> int:
 
 
 def whole(request: ApiRequest, name: str) -> int:
-    """Return a number of the query, 0 where it is absent."""
+    """Return an integer query parameter, 0 if it is absent."""
     text = request.parameter(name)
     if not text:
         return 0

@@ -1,4 +1,4 @@
-"""The socket: TLS on loopback, HTTP/1.1, gzip where asked, bodies up to a limit."""
+"""The listener: HTTP/1.1 over TLS, with optional gzip and a limit on request bodies."""
 
 from __future__ import annotations
 
@@ -32,16 +32,19 @@ log = logging.getLogger(__name__)
 
 Handler = Callable[[ApiRequest, BodyReader], Awaitable[ApiResponse]]
 
+#: apiserver: pkg/endpoints/handlers/responsewriters/writers.go, defaultGzipThresholdBytes
 _WORTH_PACKING = 128 * 1024
-"""apiserver: pkg/endpoints/handlers/responsewriters/writers.go, defaultGzipThresholdBytes"""
+#: Bytes of a body that are encrypted at a time; a list of pods may be many megabytes.
 _PIECE = 2**18
-"""How much of a body is encrypted in one go; a list of pods may have many megabytes."""
 _SHUTDOWN_SECONDS = 1.0
 _BODY_REFUSALS = {413: refusals.too_large, 504: refusals.timed_out}
 
 
 def tls(authority: Authority, host: str) -> ssl.SSLContext:
-    """Return a context that serves with a certificate of ours and takes those of clients."""
+    """Return a TLS context with a certificate from the authority.
+
+    Client certificates are optional.
+    """
     pair = authority.server(host)
     with tempfile.TemporaryDirectory(prefix="mooring-") as folder:
         file = Path(folder, "server.pem")
@@ -51,7 +54,10 @@ def tls(authority: Authority, host: str) -> ssl.SSLContext:
 
 
 def tls_from_files(certificate: Path, key: Path | None, authority: str) -> ssl.SSLContext:
-    """Return a context with a certificate of files; clients' are checked with an authority."""
+    """Return a TLS context with a certificate from files.
+
+    Client certificates are optional, and are verified with `authority`.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(certificate, key)
@@ -61,7 +67,7 @@ def tls_from_files(certificate: Path, key: Path | None, authority: str) -> ssl.S
 
 
 class ApiListener:
-    """A server of one handler on one address. `start` returns the port."""
+    """An HTTPS server that passes requests to one handler."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
@@ -69,7 +75,7 @@ class ApiListener:
         self._listeners: list[socket.socket] = []
 
     async def start(self, host: str, port: int, context: ssl.SSLContext) -> int:
-        """Listen; port 0 takes a free one."""
+        """Start listening and return the port; port 0 picks a free one."""
         self._listeners = await _listen(host, port)
         self._server = HttpServer(
             self._serve, shutdown_seconds=_SHUTDOWN_SECONDS, handler_cancellation=True
@@ -78,7 +84,7 @@ class ApiListener:
         return int(self._listeners[0].getsockname()[1])
 
     async def stop(self) -> None:
-        """Listen no more, and end what is under way."""
+        """Stop listening, and end the requests in progress."""
         if self._server is not None:
             await self._server.stop()
         for listener in self._listeners:
@@ -110,7 +116,7 @@ class ApiListener:
 
 
 async def _listen(host: str, port: int) -> list[socket.socket]:
-    """Listen on every address of a host; raise OSError if one cannot be taken."""
+    """Listen on every address of a host; raise OSError if one cannot be used."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     listeners: list[socket.socket] = []
@@ -125,7 +131,7 @@ async def _listen(host: str, port: int) -> list[socket.socket]:
 
 
 def _joined(raw: web.BaseRequest) -> dict[str, str]:
-    """Return the headers by name in lower case; several values of one are joined by newlines."""
+    """Return the headers by lower-case name; several values of one name are joined by newlines."""
     headers: dict[str, str] = {}
     for name, value in raw.headers.items():
         key, value = name.lower(), readable(value)
@@ -141,7 +147,7 @@ async def _body(raw: web.BaseRequest) -> bytes:
 
 
 async def _pack(response: ApiResponse) -> None:
-    # A list of ten thousand pods takes most of a second, which nobody else should wait for.
+    # In a thread: a list of ten thousand pods takes most of a second, which would block the loop.
     body = response.body
     response.body = await asyncio.to_thread(gzip.compress, body, 1)
     response.headers |= {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
@@ -155,7 +161,7 @@ def _plain(response: ApiResponse) -> web.Response:
 
 
 async def _in_pieces(raw: web.BaseRequest, response: ApiResponse) -> web.StreamResponse:
-    """Send a large body so that others have their turns meanwhile."""
+    """Send a large body in pieces, yielding to other requests between them."""
     answer = web.StreamResponse(status=response.code)
     answer.headers.extend(header_pairs(response))
     answer.content_length = len(response.body)
@@ -185,7 +191,7 @@ async def _stream(raw: web.BaseRequest, response: ApiResponse) -> web.StreamResp
 
 
 def _certificate(raw: web.BaseRequest) -> RequestUser | None:
-    """Return the user that the client's certificate names; the handshake has verified it."""
+    """Return the user named by the client's certificate, which the TLS handshake verified."""
     transport = raw.transport
     found = transport.get_extra_info("peercert") if transport is not None else None
     if not found:

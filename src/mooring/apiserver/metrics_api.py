@@ -1,6 +1,6 @@
 """metrics.k8s.io: what nodes and pods use, for `kubectl top`.
 
-Containers are simulated, so a pod that runs uses what it requests.
+Containers are simulated, so a running pod is reported to use what it requests.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WINDOW = "30s"
 
 
 def serve(catalogue: Catalogue) -> None:
-    """Add the group to what is served."""
+    """Add the group's resources to the catalogue."""
     for name, kind, namespaced in (("nodes", "NodeMetrics", False), ("pods", "PodMetrics", True)):
         catalogue.add(
             Served(
@@ -46,7 +46,7 @@ def serve(catalogue: Catalogue) -> None:
 def read(
     cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
 ) -> ApiResponse:
-    """Answer with the usage of one or of many."""
+    """Return the usage of one object, or of all that are selected."""
     place = f"/{served.name}"
     if info.verb == "get":
         key = f"{info.namespace}/{info.name}" if served.namespaced else info.name

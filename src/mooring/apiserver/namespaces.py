@@ -1,4 +1,4 @@
-"""The life of namespaces: what they are born with, and how they end."""
+"""Namespace lifecycle: the objects created in a new namespace, and the deletion of its content."""
 
 # kube-controller-manager: pkg/controller/namespace, pkg/controller/serviceaccount
 
@@ -20,7 +20,10 @@ _AGAIN = 1.0
 
 
 class NamespaceLifecycle:
-    """Give new namespaces their service account, and empty those that are deleted."""
+    """A controller that fills new namespaces and empties deleted ones.
+
+    A new namespace gets its default service account and, once published, the CA certificate.
+    """
 
     def __init__(self, cluster: ServerState) -> None:
         self._cluster = cluster
@@ -29,7 +32,7 @@ class NamespaceLifecycle:
         self._stop = cluster.store.listen(_PLACE, self._seen)
 
     def start(self) -> None:
-        """Look at the namespaces that are there already."""
+        """Process the existing namespaces."""
         for stored in list(self._cluster.store.items(_PLACE)):
             if stored.object["metadata"].get("deletionTimestamp"):
                 self._finish(stored.key)
@@ -37,14 +40,14 @@ class NamespaceLifecycle:
                 self._furnish(stored.key)
 
     def publish(self, authority: bytes) -> None:
-        """Give every namespace the authority's certificate, for pods to read."""
+        """Create a ConfigMap with the CA certificate in every namespace, present and future."""
         self._authority = authority
         for stored in list(self._cluster.store.items(_PLACE)):
             if not stored.object["metadata"].get("deletionTimestamp"):
                 self._furnish(stored.key)
 
     async def stop(self) -> None:
-        """Do no more."""
+        """Stop watching namespaces, and cancel the deletions in progress."""
         self._stop()
         for task in self._tasks:
             task.cancel()
@@ -78,7 +81,7 @@ class NamespaceLifecycle:
         task.add_done_callback(self._tasks.discard)
 
     async def _empty(self, name: str) -> None:
-        """Delete what a namespace holds until nothing is left, then the namespace."""
+        """Delete the content of a namespace until nothing is left, then the namespace."""
         while await self._delete_contents(name):
             await asyncio.sleep(_AGAIN)
         live = self._cluster.store.get(_PLACE, name)
@@ -96,7 +99,7 @@ class NamespaceLifecycle:
             self._cluster.store.put(_PLACE, live.key, obj)
 
     async def _delete_contents(self, name: str) -> int:
-        """Begin the deletion of everything in a namespace; returns how much is left."""
+        """Delete every object in a namespace; return how many are not gone yet."""
         left = 0
         seen: set[str] = set()
         for served in self._cluster.catalogue:
@@ -105,7 +108,7 @@ class NamespaceLifecycle:
             seen.add(served.store)
             store = self._cluster.store
             for key in [stored.key for stored in store.items(served.store, name)]:
-                # Others have their turns: a namespace may hold thousands of pods.
+                # Yield to other tasks: a namespace may hold thousands of pods.
                 await asyncio.sleep(0)
                 stored = store.get(served.store, key)
                 if stored is None:
@@ -116,7 +119,7 @@ class NamespaceLifecycle:
         return left
 
     def _options(self, served: Served, obj: Object) -> Object:
-        # Nobody ends a pod on a node that does not exist; the pod collector would force it.
+        # No kubelet ends a pod on a missing node; the pod garbage collector would force-delete it.
         node = (obj.get("spec") or {}).get("nodeName") if served.store == "/pods" else None
         if node and self._cluster.store.get("/nodes", node) is None:
             return {"gracePeriodSeconds": 0}

@@ -1,4 +1,4 @@
-"""What a pod gets when it is created: phase, quality of service, conditions."""
+"""The server-set fields of new and updated pods: phase, QoS class, conditions."""
 
 # kube-apiserver: pkg/registry/core/pod/strategy.go, pkg/apis/core/v1/helper/qos/qos.go
 
@@ -19,7 +19,7 @@ _COUNTED = ("cpu", "memory")
 
 
 def prepare_create(cluster: ServerState, pod: Object) -> None:
-    """Give a new pod its status."""
+    """Set a new pod's status, and merge its matchLabelKeys into selectors."""
     status: Object = {"phase": "Pending", "qosClass": qos_class(pod["spec"])}
     pod["status"] = status
     _merge_label_keys(pod)
@@ -37,7 +37,7 @@ def prepare_create(cluster: ServerState, pod: Object) -> None:
 
 
 def _merge_label_keys(pod: Object) -> None:
-    """Write the label keys that affinity and spreading must match into their selectors."""
+    """Merge matchLabelKeys and mismatchLabelKeys into the selectors of affinity and spreading."""
     labels = pod["metadata"].get("labels") or {}
     spec = pod["spec"]
     for name in ("podAffinity", "podAntiAffinity"):
@@ -63,7 +63,7 @@ def _merge(term: Object, name: str, operator: str, labels: Object) -> None:
 
 
 def prepare_status(pod: Object, old: Object) -> None:
-    """Keep what a write of the status must not change."""
+    """Restore what a write of the status must not change."""
     if "ownerReferences" in old["metadata"]:
         pod["metadata"]["ownerReferences"] = old["metadata"]["ownerReferences"]
     else:
@@ -75,8 +75,8 @@ def prepare_status(pod: Object, old: Object) -> None:
 
 
 def prepare_part(pod: Object, old: Object, part: str) -> None:
-    """Keep all of a pod but what a subresource may change."""
-    # kube-apiserver: pkg/registry/core/pod/strategy.go, dropNonResizeUpdates and its like
+    """Restore everything of a pod except what a write of the subresource may change."""
+    # kube-apiserver: pkg/registry/core/pod/strategy.go, dropNonResizeUpdates and similar
     metadata = {key: pod["metadata"][key] for key in _WRITTEN if key in pod["metadata"]}
     given, spec = pod["spec"], copy.deepcopy(old["spec"])
     if part == "ephemeralcontainers":
@@ -99,7 +99,7 @@ def prepare_part(pod: Object, old: Object, part: str) -> None:
 
 
 def qos_class(spec: Object) -> str:
-    """Return a pod's quality of service."""
+    """Return a pod's QoS class."""
     if (resources := spec.get("resources")) is not None:
         holders = [resources]
     else:

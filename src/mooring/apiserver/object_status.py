@@ -1,4 +1,4 @@
-"""Conditions, and the Status of what went well."""
+"""Pod conditions, and the Status of a successful request."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ Object = dict[str, Any]
 
 
 def success(code: int = 0) -> Object:
-    """Return the Status of a request that went well."""
+    """Return the Status of a successful request."""
     result: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
     return result | {"code": code} if code else result
 
 
 def set_condition(cluster: ServerState, status: Object, condition: Object) -> None:
-    """Set a pod's condition; its time changes when its status does."""
+    """Set a pod's condition; its lastTransitionTime changes only if its status does."""
     # kube-apiserver: pkg/api/pod/util.go, UpdatePodCondition
     fresh = {"lastProbeTime": None, "lastTransitionTime": cluster.timestamp(), **condition}
     conditions = status.setdefault("conditions", [])

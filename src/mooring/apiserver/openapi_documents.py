@@ -1,4 +1,4 @@
-"""The OpenAPI documents of what is served, made when they are first asked for."""
+"""The OpenAPI documents of the served resources, built at the first request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _V2_NAMES = (_V2_TYPE, "application/com.github.proto-openapi.spec.v2@v1.0+protob
 
 
 class Documents:
-    """Serve `/openapi`; documents are kept until what they describe changes."""
+    """The handler of `/openapi`; a document is cached until its resources change."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -28,7 +28,7 @@ class Documents:
         return found
 
     def serve(self, request: ApiRequest, parts: list[str]) -> ApiResponse | None:
-        """Answer a path under `/openapi`, or return None where there is nothing."""
+        """Return the response for a path under `/openapi`, or None if it does not exist."""
         if parts == ["openapi", "v3"]:
             return answer(openapi.index(self._group_versions(), self._custom()))
         if parts == ["openapi", "v2"]:

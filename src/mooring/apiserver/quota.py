@@ -1,7 +1,7 @@
-"""Resource quotas: what an object takes of them, and whether they have room for it.
+"""Resource quotas: what an object uses, and whether a quota has room for it.
 
-As in the API server, a quota counts by its status: until somebody has written `status.hard` and
-`status.used` it does not bind, and what is admitted is added to `status.used`.
+As in kube-apiserver, the status of a quota is what counts: the quota has no effect until a
+controller has written `status.hard` and `status.used`; admission adds to `status.used`.
 """
 
 # apiserver: pkg/admission/plugin/resourcequota/controller.go
@@ -34,7 +34,7 @@ _ON_UPDATE = frozenset({"/services", "/persistentvolumeclaims"})
 
 
 class Counted(Protocol):
-    """A kind of objects that quotas count: its name, group and place in the store."""
+    """A resource that quotas count: its name, group and key in the store."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -48,7 +48,7 @@ class Counted(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """Hold what an admitted object adds to a quota."""
+    """The new usage of a quota that admits an object."""
 
     quota: Stored
     used: Amounts
@@ -57,7 +57,7 @@ class Charge:
 def check(
     cluster: ServerState, served: Served, obj: Object, old: Object | None = None
 ) -> list[Charge]:
-    """Refuse an object that a quota has no room for; return what to charge for it."""
+    """Refuse an object that a quota has no room for; return the charges to make."""
     if served.store in _IGNORED or (old is not None and served.store not in _ON_UPDATE):
         return []
     namespace = obj["metadata"].get("namespace")
@@ -87,7 +87,7 @@ def check(
 
 
 def charge(cluster: ServerState, charges: Iterable[Charge]) -> None:
-    """Write down what quotas have admitted."""
+    """Write the new usage to the quotas."""
     for one in charges:
         quota = one.quota.object
         used = {name: str(amount) for name, amount in sorted(one.used.items())}
@@ -125,7 +125,7 @@ def _check_room(served: Served, stored: Stored, obj: Object, wanted: Amounts) ->
 
 
 def _demand(served: Served, stored: Stored, pod: Object, bound: list[str]) -> None:
-    """Refuse a pod whose containers do not say what a quota counts."""
+    """Refuse a pod whose containers do not set the requests and limits that a quota counts."""
     if (pod["spec"].get("resources") or {}).keys() & {"requests", "limits"}:
         return
     missing: dict[str, set[str]] = {}
@@ -144,7 +144,7 @@ def _demand(served: Served, stored: Stored, pod: Object, bound: list[str]) -> No
 
 
 def _concerns(served: Served, name: str) -> bool:
-    """Tell whether a quota's resource is counted for a kind, even where an object has none."""
+    """Return whether a quota's resource is counted for a kind, even if an object uses none."""
     if served.store == "/pods":
         kind, _, resource = name.rpartition(".")
         return kind in ("", "requests", "limits") and resource in _COMPUTE
@@ -154,12 +154,12 @@ def _concerns(served: Served, name: str) -> bool:
 
 
 def is_of_claims(name: str) -> bool:
-    """Tell whether a quota's resource counts what claims ask for."""
+    """Return whether a quota's resource counts the storage of claims."""
     return name == "requests.storage" or _BY_CLASS in name
 
 
 def usage(served: Counted, obj: Object) -> Amounts:
-    """Return what an object takes of a quota."""
+    """Return what an object uses, by the resource names of quotas."""
     one = Quantity(1)
     counted = served.name if not served.group else f"{served.name}.{served.group}"
     usage = {f"count/{counted}": one}
@@ -211,7 +211,7 @@ def _claim_usage(spec: Object) -> Amounts:
 
 
 def in_scope(served: Counted, quota: Object, obj: Object) -> bool:
-    """Tell whether a quota counts an object of a kind."""
+    """Return whether an object is in the scopes of a quota."""
     spec = quota.get("spec") or {}
     wanted: list[Object] = [{"scopeName": one} for one in spec.get("scopes") or ()]
     wanted += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
@@ -250,7 +250,7 @@ def _selects(scope: Object, value: str) -> bool:
 
 
 def _looks_elsewhere(spec: Object) -> bool:
-    """Tell whether a pod's affinity names other namespaces."""
+    """Return whether a pod's affinity names other namespaces."""
     for kind in ("podAffinity", "podAntiAffinity"):
         affinity = (spec.get("affinity") or {}).get(kind) or {}
         weighted = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()

@@ -1,4 +1,4 @@
-"""Get and list: paging, selectors, and the meanings of resourceVersion."""
+"""Get and list, with paging, selectors and resourceVersion."""
 
 # apiserver: pkg/endpoints/handlers/get.go, pkg/storage/continue.go
 
@@ -25,7 +25,7 @@ TOO_LARGE = "Too large resource version"
 def get_one(
     cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
 ) -> ApiResponse:
-    """Answer with one object."""
+    """Return a response with one object."""
     version = _version(request)
     _not_ahead(cluster, version)
     stored = cluster.find(served, info.namespace, info.name)
@@ -36,7 +36,7 @@ def get_one(
 def list_many(
     cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
 ) -> ApiResponse:
-    """Answer with the objects that are selected, in pages where asked."""
+    """Return a response with the selected objects, in pages if the request sets a limit."""
     form = rendering.form(cluster, request, served)
     items, metadata = select(cluster, request, info, served)
     return ApiResponse(200, form.many(items, metadata), form.content_type)
@@ -45,7 +45,7 @@ def list_many(
 def select(
     cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
 ) -> tuple[list[Stored], Object]:
-    """Return the objects of one page, and the metadata of the list."""
+    """Return the selected objects of one page, and the metadata of the list."""
     selection = selecting.read(request, served)
     limit = max(0, list_options.whole(request, "limit"))
     list_options.check_list(request)

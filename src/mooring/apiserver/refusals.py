@@ -1,4 +1,4 @@
-"""What the API server refuses: Status objects with kube-apiserver's reasons, codes and texts."""
+"""Refusals: Status objects with kube-apiserver's reasons, codes and texts."""
 
 # apimachinery: pkg/api/errors/errors.go
 
@@ -24,7 +24,7 @@ METHOD_NOT_ALLOWED = "the server does not allow this method on the requested res
 
 
 class Refusal(MooringError):
-    """Refuse a request with a Status object."""
+    """An error that becomes the response to a request, with its Status object."""
 
     def __init__(
         self,
@@ -37,8 +37,8 @@ class Refusal(MooringError):
         super().__init__(message)
         self.code = code
         self.headers = headers or {}
+        #: The warnings collected before the request was refused.
         self.warnings: list[str] = []
-        """What there was to warn about before the request was refused."""
         self.status: Object = {
             "kind": "Status",
             "apiVersion": "v1",
@@ -70,30 +70,30 @@ def _details(name: str, group: str, kind: str, **more: Any) -> Object:
 
 
 def not_found(resource: str, group: str, name: str) -> Refusal:
-    """Refuse because there is no such object."""
+    """Return the refusal (404) of a request for an object that does not exist."""
     text = f'{qualified(resource, group)} "{name}" not found'
     return Refusal(404, "NotFound", text, _details(name, group, resource))
 
 
 def no_such_resource() -> Refusal:
-    """Refuse a path that names no resource."""
+    """Return the refusal (404) of a path that names no resource."""
     return Refusal(404, "NotFound", NOT_THERE, {})
 
 
 def already_exists(resource: str, group: str, name: str) -> Refusal:
-    """Refuse to create what exists."""
+    """Return the refusal (409) to create an object that exists."""
     text = f'{qualified(resource, group)} "{name}" already exists'
     return Refusal(409, "AlreadyExists", text, _details(name, group, resource))
 
 
 def being_deleted(resource: str, group: str, name: str) -> Refusal:
-    """Refuse to create what is still being deleted."""
+    """Return the refusal (409) to create an object that is still being deleted."""
     text = f'object is being deleted: {qualified(resource, group)} "{name}" already exists'
     return Refusal(409, "AlreadyExists", text, _details(name, group, resource))
 
 
 def conflict(resource: str, group: str, name: str, why: str) -> Refusal:
-    """Refuse a write that does not fit what is stored."""
+    """Return the refusal (409) of a write that conflicts with the stored object."""
     text = f'Operation cannot be fulfilled on {qualified(resource, group)} "{name}": {why}'
     return Refusal(409, "Conflict", text, _details(name, group, resource))
 
@@ -104,7 +104,7 @@ MODIFIED = (
 
 
 def forbidden(resource: str, group: str, name: str, why: str) -> Refusal:
-    """Refuse what authorization or admission does not allow."""
+    """Return the refusal (403) of a request that authorization or admission does not allow."""
     if name:
         text = f'{qualified(resource, group)} "{name}" is forbidden: {why}'
     elif resource or group:
@@ -115,7 +115,7 @@ def forbidden(resource: str, group: str, name: str, why: str) -> Refusal:
 
 
 def invalid(kind: str, group: str, name: str, problems: Sequence[tuple[str, str, str]]) -> Refusal:
-    """Refuse an object that does not validate; a problem is (reason, field, message)."""
+    """Return the refusal (422) of an invalid object; a problem is (reason, field, message)."""
     unique = list(dict.fromkeys(f"{field}: {message}" for _, field, message in problems))
     text = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
     causes = [
@@ -127,28 +127,28 @@ def invalid(kind: str, group: str, name: str, problems: Sequence[tuple[str, str,
 
 
 def bad_request(message: str) -> Refusal:
-    """Refuse a malformed request."""
+    """Return the refusal (400) of a malformed request."""
     return Refusal(400, "BadRequest", message)
 
 
 def unauthorized() -> Refusal:
-    """Refuse a request without valid credentials."""
+    """Return the refusal (401) of a request without valid credentials."""
     return Refusal(401, "Unauthorized", UNAUTHORIZED)
 
 
 def method_not_supported(resource: str, group: str, action: str) -> Refusal:
-    """Refuse a verb that a resource does not have."""
+    """Return the refusal (405) of a verb that a resource does not support."""
     text = f'{action} is not supported on resources of kind "{qualified(resource, group)}"'
     return Refusal(405, "MethodNotAllowed", text, _details("", group, resource))
 
 
 def method_not_allowed() -> Refusal:
-    """Refuse a method that a path does not have."""
+    """Return the refusal (405) of a method that a path does not support."""
     return Refusal(405, "MethodNotAllowed", METHOD_NOT_ALLOWED, {})
 
 
 def unsupported_media_type(supported: Iterable[str]) -> Refusal:
-    """Refuse a body of a type that is not read here."""
+    """Return the refusal (415) of a body in an unsupported media type."""
     text = (
         "the body of the request was in an unknown format - accepted media types include: "
         + ", ".join(supported)
@@ -157,23 +157,23 @@ def unsupported_media_type(supported: Iterable[str]) -> Refusal:
 
 
 def not_acceptable(supported: Iterable[str]) -> Refusal:
-    """Refuse to answer in a form that is not written here."""
+    """Return the refusal (406) to respond in an unsupported media type."""
     text = "only the following media types are accepted: " + ", ".join(supported)
     return Refusal(406, "NotAcceptable", text)
 
 
 def too_large(why: str) -> Refusal:
-    """Refuse a body that is too large."""
+    """Return the refusal (413) of a body that is too large."""
     return Refusal(413, "RequestEntityTooLarge", f"Request entity too large: {why}")
 
 
 def timed_out(why: str) -> Refusal:
-    """Refuse a request that took too long to arrive."""
+    """Return the refusal (504) of a request that took too long to arrive."""
     return Refusal(504, "Timeout", f"Timeout: {why}", {})
 
 
 def expired(message: str, continue_token: str = "") -> Refusal:
-    """Refuse a resource version that is no longer there."""
+    """Return the refusal (410) of a resource version that is no longer available."""
     refusal = Refusal(410, "Expired", message)
     if continue_token:
         refusal.status["metadata"]["continue"] = continue_token
@@ -181,7 +181,7 @@ def expired(message: str, continue_token: str = "") -> Refusal:
 
 
 def too_many_requests(message: str, causes: list[Object], retry_after: int = 0) -> Refusal:
-    """Ask a client to come again later."""
+    """Return the refusal (429) that asks a client to retry later."""
     details: Object = {}
     if causes:
         details["causes"] = causes
@@ -193,26 +193,26 @@ def too_many_requests(message: str, causes: list[Object], retry_after: int = 0) 
 
 
 def not_implemented(message: str) -> Refusal:
-    """Refuse what a cluster without containers cannot do."""
+    """Return the refusal (501) of what a cluster with simulated containers cannot do."""
     return Refusal(501, "NotImplemented", message)
 
 
 def internal(message: str) -> Refusal:
-    """Answer that the server failed."""
+    """Return the refusal (500) for a failure of the server."""
     causes = {"causes": [{"message": message}]}
     return Refusal(500, "InternalError", f"Internal error occurred: {message}", causes)
 
 
 def unprocessable() -> Refusal:
-    """Refuse a patch that cannot be carried out."""
+    """Return the refusal (422) of a patch that cannot be applied."""
     text = "the server rejected our request due to an error in our request"
     return Refusal(422, "Invalid", text, {})
 
 
 def failure(message: str) -> Refusal:
-    """Answer with an error that has no reason, as Go's plain errors come out.
+    """Return a refusal (400) without a reason, the form that a plain Go error takes.
 
-    kube-apiserver calls these failures of its own, 500; kubectl shows both alike, and the fault is
-    the client's.
+    kube-apiserver reports these as 500. Here they are 400, as the error is the client's; kubectl
+    shows both alike.
     """
     return Refusal(400, "", message)

@@ -1,4 +1,4 @@
-"""Read a request's path: which resource, which object, which verb."""
+"""Request paths: the resource, the object and the verb of a request."""
 
 # apiserver: pkg/endpoints/request/requestinfo.go
 
@@ -15,7 +15,7 @@ _NAMESPACE_PARTS = frozenset({"status", "finalize"})
 
 @dataclass(slots=True)
 class RequestInfo:
-    """Hold what a request asks for. Without a resource, `path` is all there is."""
+    """The verb and the target of a request. If it names no resource, only `path` is set."""
 
     verb: str
     path: str
@@ -25,17 +25,17 @@ class RequestInfo:
     subresource: str = ""
     namespace: str = ""
     name: str = ""
+    #: The path after the subresource.
     rest: str = ""
-    """What follows the subresource."""
 
     @property
     def is_resource(self) -> bool:
-        """Tell whether the request is for a resource."""
+        """Return whether the request is for a resource."""
         return bool(self.resource)
 
 
 def read(request: ApiRequest) -> RequestInfo:
-    """Return what a request asks for."""
+    """Return the verb and the target of a request."""
     path = request.path
     verb = request.method.lower()
     parts = [unquote(part) for part in path.strip("/").split("/")]

@@ -1,9 +1,10 @@
-"""The objects: one global version, a ring of recent events for watches, optionally kept on disk.
+"""The store: objects by resource, one version counter, and recent events for watches.
 
-Everything runs on one loop and no call here suspends, so a read followed by a write is atomic.
-Objects are never changed in place: a write stores a new dict with its encoded bytes, and lists and
-watches send those bytes as they are. Only the objects that were used last are kept as dicts too: a
-dict takes several times the memory of its bytes, and the garbage collector visits it.
+A journal may keep the objects on disk. Everything runs on one event loop and no call here suspends,
+so a read followed by a write is atomic. Objects are never changed in place: a write stores a new
+dict with its encoded bytes, and lists and watches send those bytes as they are. Only the most
+recently used objects are kept as dicts too: a dict takes several times the memory of its bytes, and
+the garbage collector visits it.
 """
 
 from __future__ import annotations
@@ -19,30 +20,30 @@ import msgspec
 
 Object = dict[str, Any]
 
+#: How many past events of a resource a watch can replay; kube-apiserver keeps up to 100 * 1024.
 RING = 10_000
-"""How many events of a resource watches can go back; kube-apiserver keeps up to 100 * 1024."""
+#: The most bytes of JSON in these events, so that large objects cannot fill the memory.
+#: Ten thousand pod events stay below it.
 RING_BYTES = 64 * 2**20
-"""How much the objects of these events may take as JSON, so that large ones cannot fill the memory.
-Ten thousand events of pods stay below."""
+#: How many objects are cached as decoded dicts.
 RECENT = 2_000
-"""How many objects are kept decoded."""
 
 ADDED = "ADDED"
 MODIFIED = "MODIFIED"
 DELETED = "DELETED"
 
+#: Shared by all objects without labels; must not be changed.
 _NO_LABELS: dict[str, str] = {}
-"""Shared by all objects without labels; nobody may change it."""
 
 encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 
 class Stored:
-    """Hold one version of one object. `key` is `namespace/name`, or the name alone.
+    """One version of one object. `key` is `namespace/name`, or only the name.
 
-    `labels` and `api_version` are the object's; `views` are its bytes in other versions, `fields`
-    what field selectors have asked for: both are filled by those who need them.
+    `labels` and `api_version` are the object's. Two caches are filled on demand by their users:
+    `views` has its JSON in other API versions, `fields` the values that field selectors read.
     """
 
     __slots__ = (
@@ -61,7 +62,7 @@ class Stored:
         self.key = key
         self.version = version
         self.labels: dict[str, str] = object["metadata"].get("labels") or _NO_LABELS
-        # Interned: hundreds of thousands of objects have one of a few versions.
+        # Interned, as hundreds of thousands of objects share a few API versions.
         self.api_version: str = sys.intern(object.get("apiVersion") or "")
         self.views: dict[str, bytes] | None = None
         self.fields: dict[str, str] | None = None
@@ -71,7 +72,7 @@ class Stored:
 
     @property
     def object(self) -> Object:
-        """Return the object; nobody may change it."""
+        """Return the object, decoding it if necessary; the caller must not change it."""
         if self._object is None:
             self._object = _decode(self.data)
             if self._keep is not None:
@@ -82,7 +83,7 @@ class Stored:
     def data(self) -> bytes:
         """Return the object as JSON."""
         if self._data is None:
-            # Kind and version come first, so that lists of built-in kinds can leave them out.
+            # Kind and API version come first, so that lists of built-in kinds can cut them off.
             obj = self.object
             head = {"kind": obj.get("kind"), "apiVersion": obj.get("apiVersion")}
             self._data = encode(head | obj)
@@ -90,20 +91,20 @@ class Stored:
 
     @property
     def is_folded(self) -> bool:
-        """Tell whether the object would have to be decoded."""
+        """Return whether only the JSON is kept, so that reading `object` would decode it."""
         return self._object is None
 
     def holds(self, object: Object) -> bool:
-        """Tell whether a decoded object is this very one."""
+        """Return whether this holds the given dict itself, not an equal one."""
         return self._object is object
 
     def keep_by(self, keep: Callable[[Stored], None]) -> None:
-        """Tell `keep` whenever the object is decoded, now too: it says when to `fold` it."""
+        """Call `keep` now and whenever the object is decoded; `keep` decides when to `fold` it."""
         self._keep = keep
         keep(self)
 
     def fold(self) -> None:
-        """Keep the bytes alone, until somebody asks for the object or for another version."""
+        """Drop the decoded object and its views; only the JSON is kept."""
         self._data = self.data
         self._object = None
         self.views = None
@@ -111,7 +112,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class StoreEvent:
-    """Hold one change. `old` is what was there before, None when the object is new."""
+    """One change in the store. `old` is the previous version, None if the object is new."""
 
     type: str
     resource: str
@@ -120,31 +121,31 @@ class StoreEvent:
 
     @property
     def version(self) -> int:
-        """Return the version that the change made."""
+        """Return the resource version of the change."""
         return self.stored.version
 
 
 class Journal(Protocol):
-    """Keep objects beyond the life of the process."""
+    """A persistent copy of the store."""
 
     def load(self) -> Iterator[tuple[str, str, int, bytes]]:
         """Yield resource, key, version and JSON of every object."""
         ...
 
     def version(self) -> int:
-        """Return the last version that was given."""
+        """Return the resource version of the last deletion."""
         ...
 
     def put(self, resource: str, key: str, version: int, data: bytes) -> None:
-        """Keep an object."""
+        """Write an object."""
         ...
 
     def delete(self, resource: str, key: str, version: int) -> None:
-        """Forget an object."""
+        """Delete an object, and record the resource version of its deletion."""
         ...
 
     def close(self) -> None:
-        """Write everything down."""
+        """Close the journal."""
         ...
 
 
@@ -152,11 +153,11 @@ Listener = Callable[[StoreEvent], None]
 
 
 class Gone(Exception):
-    """A version lies before the ring of events; the text is the API server's."""
+    """The error for a resource version older than the events kept, with kube-apiserver's text."""
 
 
 class _Shelf:
-    """Hold the objects of one resource, with their keys in order, and its last events."""
+    """The objects of one resource, their sorted keys, and its recent events."""
 
     __slots__ = ("first", "keys", "listeners", "objects", "ring", "ring_bytes")
 
@@ -166,8 +167,8 @@ class _Shelf:
         self.listeners: dict[Listener, None] = {}
         self.ring: deque[StoreEvent] = deque()
         self.ring_bytes = 0
+        #: All events after this version are in the ring.
         self.first = first
-        """The version after which all events are in the ring."""
 
 
 def key_of(namespace: str, name: str) -> str:
@@ -176,12 +177,12 @@ def key_of(namespace: str, name: str) -> str:
 
 
 class ResourceStore:
-    """Keep objects by resource and key."""
+    """The objects of a cluster, by resource and key. Owned by the API server's event loop."""
 
     def __init__(self, journal: Journal | None = None) -> None:
         self._shelves: dict[str, _Shelf] = {}
         self._recent: deque[Stored] = deque()
-        # One bound method for all objects: making one for each would take memory for each.
+        # One bound method shared by all objects: a new one for each would cost memory.
         self._note = self._keep
         self._first = 1
         self._journal = journal
@@ -207,7 +208,7 @@ class ResourceStore:
         return shelf
 
     def _keep(self, stored: Stored) -> None:
-        """Note that an object is decoded; the one that has been so for longest is folded."""
+        """Add an object to the decoded ones; if there are too many, fold the oldest."""
         self._recent.append(stored)
         if len(self._recent) > RECENT:
             self._recent.popleft().fold()
@@ -218,7 +219,7 @@ class ResourceStore:
         return shelf.objects.get(key) if shelf is not None else None
 
     def items(self, resource: str, namespace: str = "", after: str = "") -> Iterator[Stored]:
-        """Yield the objects of a resource in the order of their keys, from `after` on."""
+        """Yield the objects of a resource in key order, starting after the key `after`."""
         shelf = self._shelves.get(resource)
         if shelf is None:
             return
@@ -233,7 +234,7 @@ class ResourceStore:
             yield shelf.objects[key]
 
     def list_at(self, resource: str, namespace: str, after: str, version: int) -> Iterator[Stored]:
-        """Return the objects as they were at a version; raises Gone when that is lost."""
+        """Return the objects as of a version; raise Gone if that is too old."""
         current = self.items(resource, namespace, after)
         changes = self.since(resource, version) if version != self.version else []
         if not changes:
@@ -261,7 +262,7 @@ class ResourceStore:
         return tuple(self._shelves)
 
     def put(self, resource: str, key: str, object: Object) -> Stored:
-        """Store an object, new or changed; its resourceVersion is set here."""
+        """Store a new or changed object; sets its resourceVersion."""
         shelf = self._shelf(resource)
         old = shelf.objects.get(key)
         self.version += 1
@@ -277,12 +278,15 @@ class ResourceStore:
         return stored
 
     def stored(self, object: Object) -> Stored | None:
-        """Return what was written last, where that is this very object."""
+        """Return the entry of an object (this very dict) that was just written, else None."""
         last = self._recent[-1] if self._recent else None
         return last if last is not None and last.holds(object) else None
 
     def delete(self, resource: str, key: str, last: Object | None = None) -> Stored:
-        """Remove an object; returns it as the watchers see it, `last` when it is given."""
+        """Remove an object; return it as watchers see it.
+
+        `last` is its final state, if that differs from the stored one.
+        """
         shelf = self._shelf(resource)
         old = shelf.objects.pop(key)
         shelf.keys.pop(bisect.bisect_left(shelf.keys, key))
@@ -299,7 +303,7 @@ class ResourceStore:
     def _announce(self, event: StoreEvent) -> None:
         shelf = self._shelf(event.resource)
         shelf.ring.append(event)
-        # Encoding costs nothing extra: the response and the watches send the same bytes.
+        # Encoding here costs nothing extra: the response and the watches send the same bytes.
         shelf.ring_bytes += len(event.stored.data)
         while len(shelf.ring) > RING or shelf.ring_bytes > RING_BYTES:
             lost = shelf.ring.popleft()
@@ -309,7 +313,7 @@ class ResourceStore:
             listener(event)
 
     def since(self, resource: str, version: int) -> list[StoreEvent]:
-        """Return the events of a resource after a version; raises Gone when they are lost."""
+        """Return the events of a resource after a version; raise Gone if that is too old."""
         shelf = self._shelf(resource)
         if version < shelf.first:
             raise Gone(f"too old resource version: {version} ({shelf.first})")
@@ -322,12 +326,12 @@ class ResourceStore:
         return found
 
     def listen(self, resource: str, listener: Listener) -> Callable[[], None]:
-        """Call a listener with every event of a resource; returns what ends it."""
+        """Call a listener with every event of a resource; return a function that ends this."""
         listeners = self._shelf(resource).listeners
         listeners[listener] = None
         return lambda: listeners.pop(listener, None)
 
     def close(self) -> None:
-        """End; what was acknowledged is on disk already."""
+        """Close the journal, which already has every acknowledged write."""
         if self._journal is not None:
             self._journal.close()

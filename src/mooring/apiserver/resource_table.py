@@ -1,4 +1,4 @@
-"""The resources that the server serves, built in and custom, found by path and for discovery."""
+"""The catalogue of the resources that the server serves, built-in and custom."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from mooring.apiserver.schema.custom_schema import CustomKind
 from mooring.apiserver.schema.table import ServedResource, StructType, Table
 
+#: The group versions that kube-apiserver 1.36 serves only if they are enabled.
 DISABLED = frozenset(
     {
         "admissionregistration.k8s.io/v1alpha1",
@@ -25,14 +26,13 @@ DISABLED = frozenset(
         "storage.k8s.io/v1beta1",
     }
 )
-"""The group versions that kube-apiserver 1.36 serves only when it is told to."""
 
 
 @dataclass(slots=True, eq=False)
 class Served:
-    """Hold one resource in one version.
+    """One resource in one version.
 
-    `store` names where its objects are kept: versions of a resource share one place.
+    `store` is the resource's key in the store, which all its versions share.
     """
 
     group: str
@@ -47,11 +47,11 @@ class Served:
     hash: str
     type: StructType | None
     subresources: dict[str, ServedResource] = field(default_factory=dict)
+    #: Its custom resource definition, None for a built-in kind.
     custom: CustomKind | None = None
-    """What its definition says, None for a built-in kind."""
     list_kind: str = ""
+    #: The warning to clients if the version of a custom resource is deprecated.
     warning: str = ""
-    """What a custom resource's clients are told, where its version is deprecated."""
 
     @property
     def group_version(self) -> str:
@@ -60,15 +60,15 @@ class Served:
 
     @property
     def store(self) -> str:
-        """Return the name of the place that keeps the objects."""
-        # Events of both groups are one thing.
+        """Return the resource's key in the store."""
+        # The core group and events.k8s.io serve the same Events.
         if self.name == "events" and self.group == "events.k8s.io":
             return "/events"
         return f"{self.group}/{self.name}"
 
 
 class Catalogue:
-    """Hold the resources that are served. `revision` grows when they change."""
+    """The served resources. `revision` increases with each change."""
 
     def __init__(self, table: Table, enabled: Iterable[str] = ()) -> None:
         self.table = table
@@ -83,7 +83,7 @@ class Catalogue:
                 self.add(one)
 
     def add(self, served: Served) -> None:
-        """Serve a resource."""
+        """Add a resource."""
         self._served[served.group, served.version, served.name] = served
         versions = self._versions.setdefault(served.group, [])
         if served.version not in versions:
@@ -92,7 +92,7 @@ class Catalogue:
         self.revision += 1
 
     def remove(self, group: str, name: str) -> None:
-        """Serve a resource no more, in any version."""
+        """Remove all versions of a resource."""
         for key in [k for k in self._served if (k[0], k[2]) == (group, name)]:
             del self._served[key]
         left = {key[1] for key in self._served if key[0] == group}
@@ -104,15 +104,15 @@ class Catalogue:
         self.revision += 1
 
     def get(self, group: str, version: str, name: str) -> Served | None:
-        """Return a resource, or None where it is not served."""
+        """Return a resource, or None if it is not served."""
         return self._served.get((group, version, name))
 
     def has(self, group: str, version: str) -> bool:
-        """Tell whether a group version is served."""
+        """Return whether a group version is served."""
         return version in self._versions.get(group, ())
 
     def find_kind(self, group_version: str, kind: str) -> Served | None:
-        """Return the resource of a kind, or None where it is not served."""
+        """Return the resource of a kind, or None if it is not served."""
         group, _, version = group_version.rpartition("/")
         for one in self._served.values():
             if (one.group, one.version, one.kind) == (group, version, kind):
@@ -120,7 +120,7 @@ class Catalogue:
         return None
 
     def preferred(self, group: str, name: str) -> Served | None:
-        """Return a resource in the best version that is served."""
+        """Return a resource in its preferred version, or None if it is not served."""
         for version in self._versions.get(group, ()):
             if found := self._served.get((group, version, name)):
                 return found
@@ -128,7 +128,7 @@ class Catalogue:
 
     @property
     def groups(self) -> dict[str, list[str]]:
-        """Return the versions of each group, best first; the core group is empty text."""
+        """Return the versions of each group, preferred first; the core group's key is ""."""
         return self._versions
 
     def of(self, group: str, version: str) -> Iterator[Served]:
@@ -163,7 +163,7 @@ def custom_resource(custom: CustomKind) -> Served:
 
 
 def version_rank(version: str) -> tuple[int, int, int, str]:
-    """Return a key that sorts versions best first: v2, v1, v1beta2, v1alpha1, others."""
+    """Return a sort key that puts preferred versions first: v2, v1, v1beta2, v1alpha1, others."""
     # apimachinery: pkg/version/helpers.go
     match = re.fullmatch(r"v(\d+)(?:(alpha|beta)(\d+))?", version)
     if match is None:

@@ -63,7 +63,7 @@ _LABELS: dict[str, tuple[str, ...]] = {
 
 
 class RequestSelection:
-    """Tell which objects a request selects."""
+    """The label and field selectors of a request. `empty` selects everything."""
 
     __slots__ = ("_fields", "_labels", "empty")
 
@@ -73,7 +73,7 @@ class RequestSelection:
         self.empty = self._labels is None and self._fields is None
 
     def matches(self, stored: Stored) -> bool:
-        """Tell whether an object is selected."""
+        """Return whether an object is selected."""
         if self._labels is not None and not self._labels.matches(stored.labels):
             return False
         return self._fields is None or self._matches_fields(stored)
@@ -92,14 +92,14 @@ class RequestSelection:
         return True
 
     def and_name(self, name: str) -> RequestSelection:
-        """Return this narrowed to one name."""
+        """Return this selection narrowed to one name."""
         fields = self._fields.requirements if self._fields is not None else ()
         one = FieldRequirement(_NAME, name)
         return RequestSelection(self._labels or Selector(), FieldSelector((*fields, one)))
 
     @property
     def name(self) -> str:
-        """Return the one name that the fields demand, "" where they do not."""
+        """Return the name that the field selector requires, "" if it requires none."""
         if self._fields is not None:
             for one in self._fields.requirements:
                 if one.path == _NAME and one.equal:
@@ -113,7 +113,7 @@ EVERYTHING = RequestSelection(Selector(), FieldSelector())
 def _read(stored: Stored, path: str) -> str:
     if not stored.is_folded or path in _SPECIAL_PATHS:
         return _field(stored.object, path)
-    # A list asks this of thousands of objects: the rest of each is skipped, not decoded.
+    # A list reads the field of thousands of objects, so decode only what leads to it.
     data: msgspec.Raw | bytes | None = stored.data
     for step in path.split("."):
         try:
@@ -167,6 +167,7 @@ _SPECIAL: dict[tuple[Any, str], Callable[[Object], str]] = {
 _SPECIAL_PATHS = frozenset(path for _, path in _SPECIAL)
 
 
+#: Apimachinery's words for what the label selector parser expected.
 _EXPECTED = {
     "a label key": "identifier",
     "a value": "identifier",
@@ -174,11 +175,10 @@ _EXPECTED = {
     "')'": "',' or ')'",
     "one of in, notin, =, ==, !=, >, <": "in, notin, =, ==, !=, gt, lt",
 }
-"""What apimachinery calls that which a label selector should have."""
 
 
 def read(request: ApiRequest, served: Served) -> RequestSelection:
-    """Return the selection that a request asks for; refuses malformed selectors."""
+    """Return the selection of a request; refuse malformed selectors."""
     labels, fields = request.parameter("labelSelector"), request.parameter("fieldSelector")
     if not labels and not fields:
         return EVERYTHING
@@ -198,7 +198,7 @@ def read(request: ApiRequest, served: Served) -> RequestSelection:
 
 
 def _value_error(selector: str) -> str:
-    """Say what is wrong with the escapes in a field selector's values; empty where nothing is."""
+    """Return what is wrong with the escapes in a field selector's values, "" if nothing is."""
     # apimachinery: pkg/fields/selector.go, UnescapeValue
     for term in re.findall(r"(?:[^,\\]|\\.?)+", selector):
         _, _, value = term.partition("=")
@@ -212,8 +212,8 @@ def _value_error(selector: str) -> str:
 
 
 def _requirement_error(selector: str, text: str) -> str:
-    """Word a malformed label selector as apimachinery does."""
-    # Where a key or a value is no label, the text is apimachinery's already.
+    """Return apimachinery's message for a malformed label selector."""
+    # For an invalid label key or value, the text is apimachinery's already.
     match = re.fullmatch(r"selector .*?: found (.*), expected (.*)", text)
     if match is None:
         return f"unable to parse requirement: {text.replace('key: Invalid', '<nil>: Invalid')}"
@@ -252,7 +252,7 @@ def _checked(selector: FieldSelector, served: Served) -> FieldSelector:
 
 
 def _unknown(served: Served, path: str) -> str:
-    """Say that a field cannot be selected by, in the words of the kind."""
+    """Return the message for a field that cannot be selected by; it depends on the kind."""
     if served.store == "batch/jobs":
         return f'field label "{path}" not supported for Job'
     if served.store == "resource.k8s.io/resourceslices":
@@ -264,7 +264,10 @@ def _unknown(served: Served, path: str) -> str:
 
 
 def selector_of(selector: Object | None) -> Selector:
-    """Return a label selector as objects carry it; none and malformed ones select nothing."""
+    """Return the Selector for an object's LabelSelector.
+
+    A missing or malformed one selects nothing.
+    """
     if selector is None:
         return NOTHING
     wanted = [

@@ -1,4 +1,4 @@
-"""What the parts of the API share: the store, the catalogue, the clock, the signing key."""
+"""The state that all handlers share: the store, the catalogue, the clock, the random source."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from mooring.apiserver.resource_table import Catalogue, Served
 
 Object = dict[str, Any]
 
+#: Characters that form no words; apimachinery: pkg/util/rand
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-"""apimachinery: pkg/util/rand, letters that make no words"""
 
 
 def _now() -> datetime.datetime:
@@ -25,36 +25,36 @@ def _now() -> datetime.datetime:
 
 @dataclass(slots=True)
 class ServerState:
-    """Hold the state of one local cluster."""
+    """The state of one local cluster."""
 
     store: ResourceStore
     catalogue: Catalogue
     now: Callable[[], datetime.datetime] = _now
     random: random.Random = field(default_factory=random.Random)
+    #: The disabled admission plugins, by kube-apiserver's names.
     disabled: frozenset[str] = frozenset()
-    """The admission plugins that are off, by kube-apiserver's names."""
 
     def timestamp(self) -> str:
-        """Return the time as objects carry it."""
-        # strftime takes several times as long, and every write asks.
+        """Return the current time in the format of API objects."""
+        # Every write calls this, and strftime would take several times as long.
         return f"{self.now().isoformat()[:19]}Z"
 
     def uid(self) -> str:
-        """Return a fresh unique identifier."""
+        """Return a new unique identifier."""
         return str(uuid.UUID(int=self.random.getrandbits(128), version=4))
 
     def suffix(self, length: int = 5) -> str:
-        """Return random letters, as generated names end with."""
+        """Return a random suffix for a generated name."""
         return "".join(self.random.choices(_ALPHABET, k=length))
 
     def find(self, served: Served, namespace: str, name: str) -> Stored:
-        """Return an object; refuses where it is not there."""
+        """Return an object; refuse (404) if it does not exist."""
         stored = self.store.get(served.store, key_of(namespace, name))
         if stored is None:
             raise refusals.not_found(served.name, served.group, name)
         return stored
 
     def lookup(self, resource: str, namespace: str, name: str) -> Object | None:
-        """Return an object by the name of its place in the store, `/pods`, or None."""
+        """Return an object by its resource's key in the store (`/pods`), or None."""
         stored = self.store.get(resource, key_of(namespace, name))
         return stored.object if stored is not None else None

@@ -1,4 +1,4 @@
-"""The addresses and ports of services."""
+"""Allocation of cluster IPs and node ports to services."""
 
 # kube-apiserver: pkg/registry/core/service/storage/alloc.go
 
@@ -19,15 +19,16 @@ T = TypeVar("T")
 
 RANGE = ipaddress.ip_network("10.0.0.0/24")
 PORTS = range(30000, 32768)
+#: How many of the lowest addresses and ports are drawn only if no other is left: these are the ones
+#: that users choose themselves.
 _GIVEN_ADDRESSES = 16
 _GIVEN_PORTS = 86
-"""How many of the lowest are drawn only when no other is left, so that people may give them."""
 _NONE = "None"
 _PORTED = ("NodePort", "LoadBalancer")
 _FAMILIES = ("IPv4", "IPv6")
 _POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
+#: The first port in the response to a dry run; kube-apiserver: portallocator/operation.go
 _DRY_RUN_PORT = 32769
-"""The first port that a dry run shows; kube-apiserver: portallocator/operation.go"""
 
 Problem = tuple[str, str, str]
 
@@ -35,7 +36,7 @@ Problem = tuple[str, str, str]
 def prepare(
     cluster: ServerState, service: Object, old: Object | None = None, *, dry_run: bool = False
 ) -> None:
-    """Give a service the cluster IP and the node ports that its type has."""
+    """Give a service the cluster IP and the node ports that its type needs."""
     spec = service.setdefault("spec", {})
     before = (old or {}).get("spec") or {}
     if before:
@@ -51,7 +52,7 @@ def prepare(
     if not given:
         given = _free(cluster, service)
     elif given != _NONE and not before.get("clusterIP"):
-        # An address that there was may not change, which validation says.
+        # If the service had an address, validation refuses a change.
         _check(cluster, service, given, dry_run)
     spec["clusterIP"], spec["clusterIPs"] = given, [given]
     if spec.get("type") in _PORTED:
@@ -63,7 +64,7 @@ def prepare(
 
 
 def _address_problems(spec: Object) -> list[Problem]:
-    """Check that the two fields for a service's addresses say the same."""
+    """Return the problems if `clusterIP` and `clusterIPs` do not agree."""
     # kube-apiserver: pkg/apis/core/validation/validation.go, ValidateServiceClusterIPsRelatedFields
     first, listed = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
     path = "spec.clusterIPs"
@@ -84,7 +85,7 @@ def _address_problems(spec: Object) -> list[Problem]:
 
 
 def _health_port(cluster: ServerState, service: Object, before: Object) -> None:
-    """Give a load balancer that keeps traffic local a port to ask for its health."""
+    """Give a load balancer with local traffic policy a health check port."""
     # kube-apiserver: pkg/registry/core/service/storage/alloc.go, allocHealthCheckNodePort
     spec = service["spec"]
     if given := spec.get("healthCheckNodePort"):
@@ -112,7 +113,7 @@ def _used_ports(cluster: ServerState, service: Object) -> set[int | None]:
 
 
 def _families(service: Object, before: Object) -> None:
-    """Fill in the address families of a service in a cluster that has IPv4 alone."""
+    """Fill in the address families of a service; the cluster has only IPv4."""
     spec = service["spec"]
     free = spec.get("clusterIP") == _NONE and not spec.get("selector")
     default = "RequireDualStack" if free else "SingleStack"
@@ -180,7 +181,7 @@ def _refuse_all(service: Object, problems: list[Problem]) -> None:
 
 
 def _drop(service: Object, before: Object) -> None:
-    """Drop what belongs to the type that a service had, unless the request changes it."""
+    """Drop fields of the service's previous type, unless the request changes them."""
     # kube-apiserver: pkg/registry/core/service/strategy.go, dropTypeDependentFields
     spec = service["spec"]
     kind, was = spec.get("type"), before.get("type")
@@ -231,7 +232,7 @@ def _free(cluster: ServerState, service: Object) -> str:
 
 
 def _draw(cluster: ServerState, there: Sequence[T], used: Set[T], low: int) -> T | None:
-    """Draw one that is not in use, of the lowest ones last."""
+    """Return a random unused item, one of the `low` first ones only if no other is left."""
     for band in (there[low:], there[:low]):
         if left := [one for one in band if one not in used]:
             return cluster.random.choice(left)
@@ -269,7 +270,7 @@ def _check(cluster: ServerState, service: Object, address: str, dry_run: bool) -
 
 
 def _keep_ports(spec: Object, before: Object) -> None:
-    """Give ports back the node ports that they had, by name."""
+    """Restore the node ports that ports of the same name had."""
     # kube-apiserver: pkg/registry/core/service/storage/storage.go, patchAllocatedValues
     had = {port.get("name", ""): port.get("nodePort") for port in before.get("ports") or ()}
     taken = {port.get("nodePort") for port in spec.get("ports") or ()} & set(had.values())
@@ -284,8 +285,8 @@ def _node_ports(cluster: ServerState, service: Object, dry_run: bool) -> None:
     used = _used_ports(cluster, service)
     automatic = spec["type"] == "NodePort" or spec.get("allocateLoadBalancerNodePorts", True)
     ports = spec.get("ports") or []
+    # The node ports of this service by port: the protocols of one port share a node port.
     given: dict[int, int] = {}
-    """The node ports of this service by its ports: protocols of one port share one."""
     for i, port in enumerate(ports):
         wanted = port.get("nodePort")
         if not wanted and not automatic:

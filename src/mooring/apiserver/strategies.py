@@ -1,4 +1,4 @@
-"""What each kind does to its objects when they are written: status, generation, checks."""
+"""Strategies: what each kind does to its objects at a write (status, generation, checks)."""
 
 # kube-apiserver: pkg/registry/*/*/strategy.go
 
@@ -32,11 +32,11 @@ _CLAIMS = ("resource.k8s.io/resourceclaims", "resource.k8s.io/resourceclaimtempl
 _ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 _STATUS_PARTS = ("status", "approval")
 _TRACKED = ("managedFields", "resourceVersion")
+#: The kinds that a claim's dataSource may name; others are allowed only in dataSourceRef.
 _DATA_SOURCES = (
     ("", "PersistentVolumeClaim"),
     ("snapshot.storage.k8s.io", "VolumeSnapshot"),
 )
-"""What a claim's dataSource may name; all else goes into dataSourceRef."""
 _PRIORITY_CLASSES = "scheduling.k8s.io/priorityclasses"
 _KEEPS_STATUS = frozenset({"/nodes", "/events"})
 _GENERATION = frozenset(
@@ -75,21 +75,21 @@ _GENERATION = frozenset(
 
 
 def reset_fields(served: Served, subresource: str) -> FieldSet:
-    """Return the fields that a request cannot set."""
+    """Return the fields that a request to the resource or subresource cannot set."""
     if served.custom is not None:
         return managed.custom_reset_fields(served.custom, subresource)
     return managed.reset_fields(served.kind, "status" in served.subresources, subresource)
 
 
 def kept_fields(obj: Object, subresource: str) -> Collection[str]:
-    """Return the fields of an object that a write cannot change: `prepare_update` keeps them."""
+    """Return the fields that a write cannot change, as `prepare_update` restores them."""
     if subresource in _STATUS_PARTS:
         return obj.keys() - {"status", "metadata"}
     return ()
 
 
 def default(served: Served, obj: Object) -> None:
-    """Fill in what the API server fills in."""
+    """Set the default values of an object."""
     if served.custom is None:
         set_defaults(obj["apiVersion"], obj["kind"], obj)
     elif served.custom.schema is not None:
@@ -99,7 +99,7 @@ def default(served: Served, obj: Object) -> None:
 def prepare_create(
     cluster: ServerState, served: Served, obj: Object, *, dry_run: bool = False
 ) -> None:
-    """Make a new object ready for the store."""
+    """Set the server-owned fields of a new object."""
     if "status" in served.subresources and served.store not in _KEEPS_STATUS:
         _empty_status(served, obj)
     if served.store in _GENERATION or served.custom is not None:
@@ -136,10 +136,10 @@ def _claim(cluster: ServerState, obj: Object) -> None:
 
 
 def _same_sources(spec: Object) -> None:
-    """Have both fields for a claim's data source say the same, where one is not set."""
+    """Copy a claim's dataSource to dataSourceRef, or back, if only one is set."""
     # kube-apiserver: pkg/api/persistentvolumeclaim/util.go, NormalizeDataSources
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
-    if (reference or {}).get("namespace"):  # its feature is off
+    if (reference or {}).get("namespace"):  # the feature gate is off
         del spec["dataSourceRef"]
         reference = None
     if source is not None and reference is None:
@@ -154,13 +154,13 @@ def _same_sources(spec: Object) -> None:
 
 
 def _job(cluster: ServerState, obj: Object) -> None:
-    """Give a job a selector of its own, unless it brings one."""
+    """Give a job a unique selector and labels, unless it sets manualSelector."""
     # kube-apiserver: pkg/registry/batch/job/strategy.go, generateSelector
     spec, metadata = obj["spec"], obj["metadata"]
     if spec.get("manualSelector"):
         return
     template = spec.setdefault("template", {}).setdefault("metadata", {})
-    # Labels that the job has from its template are the same map in Go: it gets these as well.
+    # In Go, labels that default from the template are the same map, so the job gets them too.
     shared = bool(template.get("labels")) and metadata.get("labels") == template["labels"]
     labels = template.setdefault("labels", {})
     named = (("job-name", metadata.get("name", "")), ("controller-uid", metadata["uid"]))
@@ -174,14 +174,14 @@ def _job(cluster: ServerState, obj: Object) -> None:
 
 
 def _slice(cluster: ServerState, obj: Object) -> None:
-    """Note since when devices are tainted."""
+    """Set the time at which device taints were added."""
     for device in obj["spec"].get("devices") or ():
         for taint in device.get("taints") or ():
             taint.setdefault("timeAdded", cluster.timestamp())
 
 
 def _admin_problems(cluster: ServerState, served: Served, obj: Object) -> list[validation.Problem]:
-    """Refuse access for administrators outside of namespaces that are labelled for it."""
+    """Return a problem for each admin access request in a namespace not labelled for it."""
     # kube-apiserver: pkg/registry/resource/utils.go, AuthorizedForAdmin
     if served.store not in _CLAIMS:
         return []
@@ -203,7 +203,7 @@ def _admin_problems(cluster: ServerState, served: Served, obj: Object) -> list[v
 
 
 def _account(cluster: ServerState, obj: Object) -> None:
-    """Keep the names alone of an account's secrets."""
+    """Drop everything but the names from a service account's secrets."""
     # kube-apiserver: pkg/registry/core/serviceaccount/strategy.go, cleanSecretReferences
     for secret in obj.get("secrets") or ():
         for name in set(secret) - {"name"}:
@@ -223,7 +223,7 @@ _CREATES: dict[str, Callable[[ServerState, Object], None]] = {
 
 
 def check_create(cluster: ServerState, served: Served, obj: Object) -> None:
-    """Refuse a new object that does not validate."""
+    """Refuse a new object that is invalid."""
     if served.custom is not None:
         problems = check_custom(served.custom, obj)
         problems += custom_resource_definitions.check_scale(served.custom, obj)
@@ -234,7 +234,7 @@ def check_create(cluster: ServerState, served: Served, obj: Object) -> None:
 
 
 def _asked(served: Served, obj: Object) -> str:
-    """Return the version by whose rules an object is checked: for events, the request's."""
+    """Return the version whose rules apply to an object: for Events, the request's."""
     version: str = served.group_version if served.store == "/events" else obj["apiVersion"]
     return version
 
@@ -249,7 +249,10 @@ def _refuse(served: Served, obj: Object, problems: list[validation.Problem]) -> 
 def prepare_update(
     cluster: ServerState, served: Served, obj: Object, old: Object, subresource: str
 ) -> None:
-    """Keep what a write must not change, and count the generation."""
+    """Restore what a write must not change, and update the generation.
+
+    The generation increases if anything but metadata and status changed.
+    """
     if subresource in _STATUS_PARTS:
         for name in (set(obj) | set(old)) - {"status", "metadata"}:
             _keep(obj, old, name)
@@ -279,7 +282,7 @@ def prepare_update(
         ignored = ("metadata", "status")
         before = {key: value for key, value in old.items() if key not in ignored}
         after = {key: value for key, value in obj.items() if key not in ignored}
-        if served.store == "apps/deployments":  # whose rollouts annotations speak of
+        if served.store == "apps/deployments":  # annotations control rollouts
             before["annotations"] = old["metadata"].get("annotations") or {}
             after["annotations"] = obj["metadata"].get("annotations") or {}
         if before != after:
@@ -287,7 +290,7 @@ def prepare_update(
 
 
 def _count_template(obj: Object, old: Object) -> None:
-    """Count the changes of a daemon set's template, as its annotation shows them."""
+    """Count the changes of a DaemonSet's template in its annotation."""
     # kube-apiserver: pkg/registry/apps/daemonset/strategy.go, pkg/apis/apps/v1/conversion.go
     count = int((old["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION) or 0)
     if obj["spec"].get("template") != old["spec"].get("template"):
@@ -297,7 +300,7 @@ def _count_template(obj: Object, old: Object) -> None:
 
 
 def _keep_metadata(served: Served, obj: Object, old: Object) -> None:
-    """Keep the metadata that a write of the status must not change."""
+    """Restore the metadata that a write of the status must not change."""
     if served.custom is not None:
         tracked = {k: obj["metadata"][k] for k in _TRACKED if k in obj["metadata"]}
         kept = {k: v for k, v in old["metadata"].items() if k not in _TRACKED}
@@ -318,7 +321,7 @@ def _keep(obj: Object, old: Object, name: str) -> None:
 def check_update(
     cluster: ServerState, served: Served, obj: Object, old: Object, subresource: str
 ) -> None:
-    """Refuse a changed object that does not validate."""
+    """Refuse a changed object that is invalid."""
     if served.custom is not None:
         problems = check_custom(served.custom, obj, old)
         problems += custom_resource_definitions.check_scale(served.custom, obj)
@@ -329,20 +332,20 @@ def check_update(
 
 
 def check_delete(cluster: ServerState, served: Served, obj: Object) -> None:
-    """Refuse a deletion that must not be."""
+    """Refuse a deletion that is not allowed."""
     refusal = admission.forbid_delete(served.store, obj["metadata"]["name"])
     if refusal is not None:
         raise refusal
 
 
 def begin_deletion(cluster: ServerState, served: Served, obj: Object) -> None:
-    """Mark an object whose deletion begins."""
+    """Mark an object whose deletion begins as terminating, if its kind has such a phase."""
     if served.store == "/namespaces":
         obj["status"] = (obj.get("status") or {}) | {"phase": "Terminating"}
 
 
 def namespace_terminating(obj: Object) -> Refusal:
-    """Refuse to delete a namespace twice."""
+    """Return the refusal to delete a namespace that is being deleted."""
     name = obj["metadata"]["name"]
     return refusals.conflict(
         "namespaces",
@@ -354,12 +357,12 @@ def namespace_terminating(obj: Object) -> Refusal:
 
 
 def after_write(cluster: ServerState, served: Served, obj: Object, old: Object | None) -> None:
-    """Do what follows a write."""
+    """Serve the resources of a custom resource definition that was written."""
     if served.store == custom_resource_definitions.RESOURCE:
         custom_resource_definitions.serve(cluster, obj)
 
 
 def after_delete(cluster: ServerState, served: Served, obj: Object) -> None:
-    """Do what follows a deletion."""
+    """Stop serving the resources of a custom resource definition that was deleted."""
     if served.store == custom_resource_definitions.RESOURCE:
         custom_resource_definitions.withdraw(cluster, obj)

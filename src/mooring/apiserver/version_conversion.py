@@ -1,4 +1,4 @@
-"""Objects between the versions of a group, and events between their two groups."""
+"""Conversion of objects between API versions, and of Events between their two groups."""
 
 # kube-apiserver: pkg/apis/events/v1/conversion.go
 
@@ -23,11 +23,11 @@ _CORE_TO_NEW = {
     "count": "deprecatedCount",
 }
 _NEW_TO_CORE = {new: core for core, new in _CORE_TO_NEW.items()}
+#: The core group's names for fields in events.k8s.io field selectors.
 FIELD_LABELS = {
     "regarding": "involvedObject",
     "reportingController": "reportingComponent",
 }
-"""What field selectors of events.k8s.io are called in the core group."""
 
 _CORE_ALWAYS: Object = {
     "involvedObject": {},
@@ -41,7 +41,7 @@ _CORE_ALWAYS: Object = {
 
 
 def to_stored(served: Served, obj: Object) -> Object:
-    """Return an object of a request in the form that is stored."""
+    """Return an object from a request in the stored version."""
     if served.kind == _AUTOSCALER and served.version == "v1":
         return _autoscaler_v2(obj)
     if served.group != _EVENTS_GROUP or served.kind != "Event":
@@ -51,7 +51,7 @@ def to_stored(served: Served, obj: Object) -> Object:
 
 
 def to_served(served: Served, obj: Object) -> Object:
-    """Return a stored object in the version of a request; the argument is not changed."""
+    """Return a stored object in the version of `served`; the argument is not changed."""
     if obj.get("apiVersion") == served.group_version:
         return obj
     if served.group == _EVENTS_GROUP:
@@ -72,7 +72,7 @@ def to_served(served: Served, obj: Object) -> Object:
 
 
 def _autoscaler_v2(obj: Object) -> Object:
-    """Return an autoscaler of version 1 as version 2 has it."""
+    """Convert an autoscaler from v1 to v2."""
     # kube-apiserver: pkg/apis/autoscaling/v1/conversion.go
     spec = dict(obj.get("spec") or {})
     percent = spec.pop("targetCPUUtilizationPercentage", None)
@@ -86,7 +86,7 @@ def _autoscaler_v2(obj: Object) -> Object:
 
 
 def _autoscaler_v1(obj: Object) -> Object:
-    """Return an autoscaler of version 2 as version 1 has it."""
+    """Convert an autoscaler from v2 to v1."""
     spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
     for one in spec.pop("metrics", None) or ():
         resource = one.get("resource") or {}
@@ -105,7 +105,7 @@ def _autoscaler_v1(obj: Object) -> Object:
 
 
 def data_of(served: Served, stored: Stored) -> bytes:
-    """Return a stored object as JSON in the version of a request."""
+    """Return a stored object as JSON in the version of `served`."""
     if stored.api_version == served.group_version:
         return stored.data
     if stored.views is None:

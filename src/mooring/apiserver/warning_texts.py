@@ -1,4 +1,4 @@
-"""The texts of Warning headers: each once, and no more than clients can be expected to read."""
+"""The texts of Warning headers, without duplicates and within kube-apiserver's size limits."""
 
 # apiserver: pkg/endpoints/filters/warning.go
 
@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-#: Above this many characters in all, each text is cut, and no text is added once it is reached.
+#: If all texts together are longer, each is cut to _ITEM, and none is added above this total.
 _TOTAL = 4096
 _ITEM = 256
 
 
 def cut(texts: Iterable[str]) -> list[str]:
-    """Return the texts to send; `texts` is read no further than needed."""
+    """Return the texts to send; consume no more of `texts` than needed."""
     ordered: dict[str, None] = {}
     written = 0
     truncating = False

@@ -1,4 +1,4 @@
-"""Watch: events from a version on, bookmarks, initial events, an end in time."""
+"""Watch: events since a version, with bookmarks, initial events and a timeout."""
 
 # apiserver: pkg/endpoints/handlers/watch.go, pkg/storage/cacher
 
@@ -29,19 +29,19 @@ from mooring.apiserver.server_state import ServerState
 
 BOOKMARK = "BOOKMARK"
 BOOKMARK_SECONDS = 60.0
+#: Seconds; a watch ends after one to two times this. kube-apiserver: --min-request-timeout
 LEAST_TIMEOUT = 1800
-"""kube-apiserver: --min-request-timeout; watches end after one to two of these"""
+#: A watch that is this many events behind is ended; its client can resume from its last version.
 BACKLOG = 10_000
-"""A watcher that is this many events behind is dropped; it can come again from its version."""
 
+#: How many events are written before yielding to other tasks.
 _SLICE = 200
-"""How many events are written before others have their turn."""
 
 INITIAL_END = {"k8s.io/initial-events-end": "true"}
 
 
 class Watcher:
-    """Collect the events of a resource that a request selects."""
+    """A buffer of the events of a resource that a request selects, until they are read."""
 
     def __init__(
         self, cluster: ServerState, served: Served, namespace: str, what: RequestSelection
@@ -53,16 +53,16 @@ class Watcher:
         self._waiting: deque[tuple[str, Stored]] = deque()
         self._woken: asyncio.Future[None] | None = None
         self.overrun = False
-        #: All that happens after this version is collected; reading it may begin later.
+        #: Every event after this version is collected, even before the first `next`.
         self.since = cluster.store.version
         self._stop = cluster.store.listen(served.store, self._take)
 
     def close(self) -> None:
-        """Collect no more."""
+        """Stop collecting."""
         self._stop()
 
     def replay(self, version: int) -> None:
-        """Begin with the events after a version; raises Gone when they are lost."""
+        """Collect the past events after a version; raise Gone if that is too old."""
         for event in self._store.since(self._served.store, version):
             self._take(event)
 
@@ -78,7 +78,7 @@ class Watcher:
                 return
             type = (MODIFIED if before else ADDED) if after else DELETED
         if len(self._waiting) >= BACKLOG:
-            # Its client does not read: what it waits for must not fill the memory.
+            # The client does not read; its events must not fill the memory.
             self.overrun = True
             self._waiting.clear()
             self.close()
@@ -91,10 +91,10 @@ class Watcher:
             self._woken.set_result(None)
 
     async def next(self, seconds: float) -> list[tuple[str, Stored]]:
-        """Return what has come, after waiting up to some seconds for it."""
+        """Return the collected events; if there are none, wait up to `seconds` for one."""
         if not self._waiting:
-            # Not wait_for: in Python 3.11 it forgets that it was cancelled where the wait has just
-            # come to its end, and its task is most of what an event costs many watches.
+            # Not wait_for: in Python 3.11 it loses a cancellation that arrives just as the wait
+            # ends, and its task is most of the cost of sending an event to many watches.
             loop = asyncio.get_running_loop()
             self._woken = loop.create_future()
             timer = loop.call_later(seconds, self._wake)
@@ -111,7 +111,7 @@ class Watcher:
 def watch(
     cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
 ) -> ApiResponse:
-    """Answer with a stream of events."""
+    """Return a response with a stream of events."""
     form = rendering.form(cluster, request, served)
     selection = selecting.read(request, served)
     if info.name:
@@ -140,9 +140,9 @@ def watch(
 
 
 class _WatchStream:
-    """The events of a watcher, which collects no more once the stream is closed.
+    """The stream of a watcher's events; closing it also closes the watcher.
 
-    A generator alone would not do: closing one that has not begun runs none of its code.
+    A generator is not enough: closing one that has not started runs none of its code.
     """
 
     def __init__(self, watcher: Watcher, events: AsyncGenerator[bytes, None]) -> None:
@@ -196,7 +196,7 @@ async def _events(
         if announce and bookmarks:
             yield _line(BOOKMARK, form.bookmark(watcher.since, INITIAL_END))
         if not first:
-            # Sends the headers, so that the client knows that the watch is on.
+            # Send the headers now, so that the client knows that the watch has started.
             yield b""
         mark = loop.time() + BOOKMARK_SECONDS
         while True:

@@ -23,11 +23,11 @@ class Write(msgspec.Struct):
 
     @property
     def subresource(self) -> str:
-        """Return the part of the object that is written, "" for the whole."""
+        """Return the subresource that is written, "" for the object itself."""
         return self.info.subresource
 
     @property
     def manager(self) -> str:
-        """Return who writes, for managedFields."""
+        """Return the field manager, for managedFields."""
         agent = self.request.headers.get("user-agent", "")
         return self.options.manager or managed.manager_from_user_agent(agent)

@@ -1,4 +1,4 @@
-"""Create, update and patch: what happens to an object between its body and the store."""
+"""Create, update and patch: the steps from a request's body to the stored object."""
 
 # apiserver: pkg/endpoints/handlers/{create,update,patch}.go, pkg/registry/generic/registry/store.go
 
@@ -38,8 +38,8 @@ NAMELESS = "the name of the object ({} based on URL) was undeterminable: name mu
 NAMESPACE_MISMATCH = (
     "the namespace of the provided object does not match the namespace sent on the request"
 )
+#: How many generated names are tried; apiserver: pkg/registry/generic/registry/store.go
 ATTEMPTS = 8
-"""apiserver: pkg/registry/generic/registry/store.go, tries of a generated name"""
 
 _CREATE_ON_UPDATE = frozenset({"/events", "/endpoints", "coordination.k8s.io/leases"})
 
@@ -47,7 +47,7 @@ _CREATE_ON_UPDATE = frozenset({"/events", "/endpoints", "coordination.k8s.io/lea
 def create_one(
     cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
 ) -> ApiResponse:
-    """Create an object from a body."""
+    """Create the object in a request's body."""
     write = Write(cluster, request, info, served, bodies.options(request))
     obj = bodies.read_object(request, served, write.options)
     _place(write, obj)
@@ -57,18 +57,18 @@ def create_one(
 
 
 def create(write: Write, obj: Object) -> Stored:
-    """Default and store a decoded object."""
+    """Set the defaults of a decoded object and store it."""
     strategies.default(write.served, obj)
     track(write, None, obj)
     return insert(write, obj)
 
 
 def _place(write: Write, obj: Object) -> None:
-    """Put an object into the namespace of the request."""
+    """Set an object's namespace to the request's; refuse a different one."""
     metadata = obj.setdefault("metadata", {})
     namespace = metadata.get("namespace") or ""
     if not write.served.namespaced:
-        # A namespace that a cluster-wide object names is dropped, as long as the path has none.
+        # Drop the namespace of a cluster-scoped object; its path cannot have one.
         metadata.pop("namespace", None)
         return
     if namespace and namespace != write.info.namespace:
@@ -78,7 +78,7 @@ def _place(write: Write, obj: Object) -> None:
 
 
 def insert(write: Write, obj: Object) -> Stored:
-    """Store a new object: admission, metadata, validation."""
+    """Store a new object, after admission and validation."""
     cluster, served = write.cluster, write.served
     metadata = obj["metadata"]
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
@@ -116,14 +116,14 @@ def insert(write: Write, obj: Object) -> Stored:
 
 
 def _admit(write: Write, obj: Object, old: Object | None = None) -> list[quota.Charge]:
-    """Have a valid object admitted."""
+    """Run validating admission on a valid object; return the charges to quotas."""
     with _warned(write):
         return admission.validate(write, obj, old)
 
 
 @contextlib.contextmanager
 def _warned(write: Write) -> Iterator[None]:
-    """Have a refusal keep the warnings that the object has earned."""
+    """Attach the warnings collected so far to a refusal raised in the block."""
     try:
         yield
     except refusals.Refusal as refusal:
@@ -138,7 +138,7 @@ def _generate(cluster: ServerState, prefix: str) -> str:
 def update_one(
     cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
 ) -> ApiResponse:
-    """Replace an object, or its status."""
+    """Replace an object, or a subresource of it."""
     write = Write(cluster, request, info, served, bodies.options(request))
     obj = bodies.read_object(request, served, write.options)
     _place(write, obj)
@@ -154,12 +154,13 @@ def update_one(
         return _respond(write, insert(write, obj).object, 201)
     if live is None:
         raise refusals.not_found(served.name, served.group, info.name)
-    # What the strategy takes from the stored object must not count as the manager's doing.
+    # Before `replace`: fields that the strategy restores must not count as the manager's.
     _preconditions(write, live.object, obj)
     track(write, live.object, obj)
     return _respond(write, replace(write, live, obj), 200)
 
 
+#: Resources whose key in etcd is not their name.
 _STORAGE = {
     "/nodes": "minions",
     "/services": "services/specs",
@@ -167,16 +168,16 @@ _STORAGE = {
     "/replicationcontrollers": "controllers",
     "networking.k8s.io/ingresses": "ingress",
 }
-"""Where kube-apiserver keeps some kinds, other than by their name."""
 
 
 def _storage_key(served: Served, metadata: Object) -> str:
-    """Return the key under which kube-apiserver would keep an object."""
+    """Return the key of an object in kube-apiserver's etcd, for messages."""
     plain = served.name if served.custom is None else f"{served.group}/{served.name}"
     parts = (_STORAGE.get(served.store, plain), metadata.get("namespace"), metadata["name"])
     return "/".join(["/registry", *(one for one in parts if one)])
 
 
+#: Resources whose update must name a resource version; kube-apiserver: AllowUnconditionalUpdate
 _CONDITIONAL = frozenset(
     {
         "node.k8s.io/runtimeclasses",
@@ -192,7 +193,6 @@ _CONDITIONAL = frozenset(
         "admissionregistration.k8s.io/mutatingwebhookconfigurations",
     }
 )
-"""What is replaced only by who knows its version; kube-apiserver: AllowUnconditionalUpdate"""
 _NO_VERSION = (
     "FieldValueInvalid",
     "metadata.resourceVersion",
@@ -220,7 +220,7 @@ def _preconditions(write: Write, live: Object, obj: Object) -> None:
 
 
 def replace(write: Write, live: Stored, obj: Object) -> Object:
-    """Store a changed object; nothing is written where nothing changed."""
+    """Store a changed object, after admission and validation; write nothing if nothing changed."""
     cluster, served = write.cluster, write.served
     old = live.object
     metadata, there = obj["metadata"], old["metadata"]
@@ -254,7 +254,7 @@ def replace(write: Write, live: Stored, obj: Object) -> Object:
 
 
 def _same(old: Object, new: Object) -> bool:
-    """Tell whether a write changes nothing but the times of managedFields."""
+    """Return whether a write changes nothing but the times in managedFields."""
     return old == new or _timeless(old) == _timeless(new)
 
 
@@ -270,7 +270,7 @@ def _timeless(obj: Object) -> Object:
 def patch_one(
     cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
 ) -> ApiResponse:
-    """Change an object by a patch; an apply may create it."""
+    """Patch an object; server-side apply may create it."""
     write = Write(cluster, request, info, served, bodies.options(request))
     media = bodies.media_type(request)
     known = [patching.JSON_PATCH, patching.MERGE_PATCH, patching.APPLY_PATCH]
@@ -356,7 +356,7 @@ Change = Callable[[Object], None]
 
 
 def change(write: Write, live: Stored, edit: Change) -> Object:
-    """Change a stored object by a function that edits a copy of it."""
+    """Update a stored object with `edit`, which changes a copy of it in place."""
     obj = deleting.copy_of(live.object)
     edit(obj)
     track(write, live.object, obj)
@@ -364,7 +364,7 @@ def change(write: Write, live: Stored, edit: Change) -> Object:
 
 
 def track(write: Write, live: Object | None, obj: Object) -> None:
-    """Record in an object who made it what it is."""
+    """Record the request's field manager in an object's managedFields."""
     served = write.served
     if served.type is None:
         return
@@ -383,7 +383,7 @@ def track(write: Write, live: Object | None, obj: Object) -> None:
 
 
 def _warn(write: Write, obj: Object, old: Object | None = None) -> None:
-    """Collect what there is to warn about in an object that is valid."""
+    """Collect the warnings about a valid object."""
     if write.subresource:
         return
     if write.served.custom is not None:
@@ -393,7 +393,7 @@ def _warn(write: Write, obj: Object, old: Object | None = None) -> None:
 
 
 def _respond(write: Write, obj: Object, code: int) -> ApiResponse:
-    """Answer with the object."""
+    """Return a response with the object and the warnings."""
     response = rendering.respond(write.cluster, write.request, write.served, obj, code)
     response.warnings = cut(write.options.warnings)
     return response

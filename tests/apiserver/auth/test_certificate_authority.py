@@ -1,4 +1,4 @@
-"""The local cluster's authority and its files."""
+"""The local cluster's certificate authority and its files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def mode(path: Path) -> int:
 
 @pytest.fixture
 def open_umask() -> object:
-    """Let nothing but a file's own mode protect it."""
+    """Set a umask of 0, so that only the mode given at creation protects a file."""
     before = os.umask(0)
     yield
     os.umask(before)

@@ -1,4 +1,4 @@
-"""What the API server fills in; the side-by-side test compares nearly every kind."""
+"""Defaults; test_real_server.py compares nearly every kind with a real server."""
 
 from __future__ import annotations
 
@@ -99,6 +99,6 @@ def test_defaulting_is_done_once_and_leaves_objects_canonical_and_valid(at: int)
     set_defaults(version, kind, again)
     assert again == obj
     if version == "events.k8s.io/v1":
-        return  # checked in the form of the core group
+        return  # Events are checked as objects of the core group
     if any(one.kind == kind and one.namespaced for one in types().resources(version)):
         assert check_create(version, kind, obj) == []

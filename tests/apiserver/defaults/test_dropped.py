@@ -1,4 +1,4 @@
-"""Fields that do not arrive in the store."""
+"""Fields that the API server drops from requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who owns which field."""
+"""Field ownership in managedFields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole patch requests."""
+"""Complete patch requests."""
 
 from __future__ import annotations
 

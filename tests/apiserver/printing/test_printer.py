@@ -1,4 +1,4 @@
-"""Ages, selectors and the paths of printer columns, as kubectl users know them."""
+"""Ages, selectors and the JSON paths of printer columns, as kubectl shows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects as Go would decode and encode them."""
+"""The canonical form of objects, as Go decodes and encodes them."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def test_a_pod_is_read() -> None:
     container = field(1, "c") + field(2, "img") + field(8, field(2, quantity))
     port = field(3, 80) + field(4, "TCP")
     container += field(6, port)
-    volume = field(1, "v") + field(2, field(2, b""))  # name, and a struct that JSON has in place
+    volume = field(1, "v") + field(2, field(2, b""))  # a name, and a struct that is inlined in JSON
     spec = field(2, container) + field(1, volume) + field(4, 30)
     labels = field(1, "a") + field(2, "b")
     meta = field(1, "x") + field(11, labels) + field(8, field(1, 60))

@@ -1,4 +1,4 @@
-"""Scalars with a form of their own."""
+"""Scalars with a special format."""
 
 from __future__ import annotations
 

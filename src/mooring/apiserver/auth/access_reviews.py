@@ -1,4 +1,4 @@
-"""Reviews: whose is a token, may somebody do something, who am I."""
+"""Token, access and subject reviews."""
 
 # kube-apiserver: pkg/registry/{authentication,authorization}
 
@@ -21,7 +21,7 @@ INVALID_TOKEN = "invalid bearer token"
 
 
 class Reviews:
-    """Answer reviews; nothing of them is stored."""
+    """The handler of reviews, which are answered and not stored."""
 
     def __init__(
         self, cluster: ServerState, authenticator: Authenticator, authorizer: Authorizer
@@ -39,11 +39,11 @@ class Reviews:
         }
 
     def answers(self, served: Served) -> bool:
-        """Tell whether a resource is a review."""
+        """Return whether a resource is a review."""
         return served.name in self._answers and served.group.startswith("auth")
 
     def create(self, request: ApiRequest, info: RequestInfo, served: Served) -> ApiResponse:
-        """Answer a review."""
+        """Return a response with the review and its status."""
         how = bodies.options(request)
         review = bodies.read_object(request, served, how)
         review.pop("status", None)

@@ -1,4 +1,4 @@
-"""Who asks: client certificates, tokens, and those who act for others."""
+"""Authentication: client certificates, bearer tokens and impersonation."""
 
 # apiserver: pkg/endpoints/filters/{authentication,impersonation}.go
 
@@ -18,17 +18,17 @@ _EXTRA = "impersonate-extra-"
 
 
 class Authenticator:
-    """Find out who sends a request."""
+    """The authenticator of requests."""
 
     def __init__(self, cluster: ServerState, signer: TokenSigner, authorizer: Authorizer) -> None:
         self._cluster = cluster
         self._signer = signer
         self._authorizer = authorizer
+        #: Tokens that are valid until the process ends.
         self.static: dict[str, RequestUser] = {}
-        """Tokens that are valid as long as the process lives."""
 
     def identify(self, request: ApiRequest) -> RequestUser:
-        """Return the user of a request; refuses credentials that are not valid."""
+        """Return the user of a request; refuse invalid credentials."""
         user = self._sender(request)
         if user is not ANONYMOUS:
             user = with_group(user, AUTHENTICATED)
@@ -46,7 +46,7 @@ class Authenticator:
         return user
 
     def token_user(self, token: str, audiences: tuple[str, ...] = ()) -> RequestUser | None:
-        """Return whose a token is, None where it is not valid."""
+        """Return the user of a token, None if it is not valid."""
         known = self.static.get(token)
         if known is not None:
             return known
@@ -103,7 +103,7 @@ class Authenticator:
 
 
 def _values(request: ApiRequest, name: str) -> Iterator[str]:
-    # Values of a header that is there several times come joined by a newline.
+    # The listener joins the values of a repeated header with newlines.
     yield from (one for one in request.headers.get(name, "").split("\n") if one)
 
 
@@ -115,7 +115,7 @@ def _account(name: str) -> tuple[str, str]:
 
 
 def with_group(user: RequestUser, group: str) -> RequestUser:
-    """Return a user who is in a group, too."""
+    """Return the user with a group added, unless the user is already in it."""
     if group in user.groups:
         return user
     return RequestUser(user.name, (*user.groups, group), user.uid, user.extra)

@@ -1,4 +1,4 @@
-"""May they: roles and bindings, as role-based access control reads them."""
+"""Authorization: role-based access control by roles and bindings."""
 
 # kube-apiserver: plugin/pkg/auth/authorizer/rbac, pkg/registry/rbac/validation
 
@@ -24,7 +24,7 @@ CLUSTER_BINDINGS, BINDINGS = f"{_GROUP}/clusterrolebindings", f"{_GROUP}/rolebin
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """Hold what somebody wants to do; without a resource, `path` is what they ask for."""
+    """A user and what the user wants to do. Without a resource, `path` is the target."""
 
     user: RequestUser
     verb: str
@@ -39,24 +39,24 @@ class Attributes:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationDecision:
-    """Hold whether something is allowed, and by what."""
+    """The decision on a request, and the binding that allows it."""
 
     allowed: bool
     reason: str = ""
 
 
 class Authorizer:
-    """Decide by the roles and bindings in the store."""
+    """An authorizer that reads the roles and bindings in the store."""
 
     def __init__(self, cluster: ServerState) -> None:
         self._cluster = cluster
 
     def allows(self, asked: Attributes) -> bool:
-        """Tell whether somebody may do something."""
+        """Return whether a request is allowed."""
         return self.decide(asked).allowed
 
     def decide(self, asked: Attributes) -> AuthorizationDecision:
-        """Return whether somebody may do something, and the binding that says so."""
+        """Return whether a request is allowed, and the binding that allows it."""
         if MASTERS in asked.user.groups:
             return AuthorizationDecision(True)
         for rules, reason in self._bound(asked.user, asked.namespace):
@@ -65,7 +65,7 @@ class Authorizer:
         return AuthorizationDecision(False)
 
     def rules(self, user: RequestUser, namespace: str) -> Iterator[Object]:
-        """Yield the rules that hold for a user in a namespace."""
+        """Yield the rules that apply to a user in a namespace."""
         for rules, _ in self._bound(user, namespace):
             yield from rules
 
@@ -94,7 +94,7 @@ class Authorizer:
         return self.rules_of(role), text
 
     def rules_of(self, role: Object | None) -> list[Object]:
-        """Return the rules of a role, with those of the roles that it gathers."""
+        """Return the rules of a role, including those of the roles that it aggregates."""
         if role is None:
             return []
         found = list(role.get("rules") or ())
@@ -107,7 +107,7 @@ class Authorizer:
         return found
 
     def refusal(self, asked: Attributes) -> Refusal:
-        """Return the refusal of what is not allowed."""
+        """Return the refusal (403) of a request that is not allowed."""
         # apiserver: pkg/endpoints/handlers/responsewriters/errors.go
         user = f'User "{asked.user.name}" cannot {asked.verb}'
         if not asked.resource:

@@ -1,4 +1,4 @@
-"""A certificate authority of our own, in memory or in a folder: serving and client certificates."""
+"""The cluster's certificate authority, in memory or in a folder."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Hold a certificate and its key, both as PEM."""
+    """A certificate and its key, both as PEM."""
 
     certificate: bytes
     key: bytes
 
 
 def new_key() -> ec.EllipticCurvePrivateKey:
-    """Return a fresh P-256 key."""
+    """Return a new P-256 key."""
     return ec.generate_private_key(ec.SECP256R1())
 
 
@@ -47,7 +47,7 @@ def key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Write a file that only its owner can read, replacing it at once."""
+    """Write a file that only its owner can read, replacing an existing one atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     fresh.unlink(missing_ok=True)
@@ -57,7 +57,7 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def load_key(path: Path) -> ec.EllipticCurvePrivateKey:
-    """Return the key in a file; it is made when the file is not there."""
+    """Return the key in a file; create the file if it does not exist."""
     if not path.exists():
         write_private(path, key_pem(new_key()))
     key = serialization.load_pem_private_key(path.read_bytes(), None)
@@ -66,7 +66,7 @@ def load_key(path: Path) -> ec.EllipticCurvePrivateKey:
 
 
 class Authority:
-    """Sign certificates. With a folder the authority outlives a restart."""
+    """A certificate authority. If it has a folder, it survives a restart."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._key = new_key() if folder is None else load_key(folder / "ca.key")
@@ -109,13 +109,13 @@ class Authority:
         )
 
     def client(self, user: str, groups: tuple[str, ...] = ()) -> Pair:
-        """Return a certificate that says who a user is."""
+        """Return a client certificate for a user."""
         names = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
         subject = x509.Name([*names, x509.NameAttribute(NameOID.COMMON_NAME, user)])
         return self._issue(subject, _CLIENT, None)
 
     def server(self, host: str) -> Pair:
-        """Return a certificate for a server that listens on an address."""
+        """Return a serving certificate for a host name or address and the cluster's own names."""
         names: list[x509.GeneralName] = [x509.DNSName(name) for name in _NAMES]
         addresses = {"127.0.0.1", "::1", "10.0.0.1"}
         try:

@@ -1,4 +1,4 @@
-"""Nobody grants what they do not hold: checks on roles and bindings that are written."""
+"""Privilege escalation checks: nobody can grant permissions that they do not hold."""
 
 # kube-apiserver: pkg/registry/rbac/{role,rolebinding}/policybased/storage.go
 # component-helpers: auth/rbac/validation/policy_comparator.go
@@ -30,7 +30,7 @@ _BINDINGS = ("rolebindings", "clusterrolebindings")
 def check(
     cluster: ServerState, user: RequestUser, served: Served, obj: Object, old: Object | None
 ) -> None:
-    """Refuse a role or binding that would give its writer, or others, more than they have."""
+    """Refuse a role or binding that grants permissions which its writer does not hold."""
     if served.group != _GROUP or MASTERS in user.groups:
         return
     authorizer = Authorizer(cluster)
@@ -84,7 +84,7 @@ def _refuse(
 
 
 def _single(rule: Object) -> Iterator[Object]:
-    """Yield a rule as rules of one verb and one thing."""
+    """Split a rule into rules of one verb and one resource, resource name or path."""
     for group in rule.get("apiGroups") or ():
         for resource in rule.get("resources") or ():
             for verb in rule.get("verbs") or ():
@@ -129,7 +129,7 @@ def _covered(held: list[Object], wanted: Object) -> bool:
 
 
 def _compact(rules: list[Object]) -> list[Object]:
-    """Join the verbs of rules about the same thing."""
+    """Merge rules that differ only in their verbs."""
     found: dict[str, Object] = {}
     for rule in rules:
         key = _text(rule | {"verbs": []})

@@ -37,14 +37,14 @@ def _bytes(text: str) -> bytes:
 
 
 def account_user(namespace: str, name: str, uid: str, extra: Object | None = None) -> RequestUser:
-    """Return a service account as a user."""
+    """Return the user that a service account authenticates as."""
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
     found = {key: tuple(value) for key, value in (extra or {}).items()}
     return RequestUser(f"system:serviceaccount:{namespace}:{name}", groups, uid, found)
 
 
 class TokenSigner:
-    """Sign tokens, and say whose a token is."""
+    """A signer and verifier of service account tokens."""
 
     def __init__(self, key: ec.EllipticCurvePrivateKey) -> None:
         self._key = key
@@ -56,13 +56,13 @@ class TokenSigner:
         )
 
     def sign(self, claims: Object) -> str:
-        """Return a token."""
+        """Return a signed token with the claims."""
         body = f"{self._header}.{_text(json.dumps(claims, separators=(',', ':')).encode())}"
         r, s = decode_dss_signature(self._key.sign(body.encode(), ec.ECDSA(hashes.SHA256())))
         return f"{body}.{_text(r.to_bytes(_HALF, 'big') + s.to_bytes(_HALF, 'big'))}"
 
     def claims(self, token: str) -> Object | None:
-        """Return what a token says when its signature is ours, else None."""
+        """Return the claims of a token if its signature is valid, else None."""
         try:
             body, _, signature = token.rpartition(".")
             raw = _bytes(signature)
@@ -83,7 +83,7 @@ class TokenSigner:
         seconds: int,
         bound: Object | None = None,
     ) -> str:
-        """Return a token for a service account; `bound` is the object that it dies with."""
+        """Return a token for a service account; `bound` is the object that it is bound to."""
         now = int(cluster.now().timestamp())
         metadata = account["metadata"]
         inner: Object = {
@@ -107,7 +107,11 @@ class TokenSigner:
     def user(
         self, cluster: ServerState, token: str, audiences: tuple[str, ...] = AUDIENCES
     ) -> RequestUser | None:
-        """Return whose a token is: one that is in force, of an account that is there."""
+        """Return the user of a token, or None.
+
+        The token must be valid now and for one of the audiences. Its account must exist, as must
+        the pod that it is bound to.
+        """
         claims = self.claims(token)
         if claims is None or claims.get("iss") != ISSUER:
             return None

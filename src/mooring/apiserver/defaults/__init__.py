@@ -1,7 +1,7 @@
-"""What the API server fills in: defaults by type, called wherever a value of the type occurs.
+"""Defaulting: a type may have a function, called wherever a value of the type occurs.
 
-As in Go, a function that defaults a type is found by the type's name and runs before those of the
-values inside it. The walk follows the field tree, and skips types that lead to no default.
+As in Go, the function of a type runs before those of the values inside it. The walk follows the
+field tree and skips types that contain no default.
 """
 
 # kubernetes: pkg/apis/*/v1/{defaults.go,zz_generated.defaults.go,conversion.go}
@@ -30,10 +30,10 @@ DEFAULTERS: dict[str, Defaulter] = {
 
 
 def set_defaults(group_version: str, kind: str, obj: Object) -> None:
-    """Complete a canonical object of a built-in kind in place.
+    """Set the defaults of a canonical object of a built-in kind, in place.
 
-    This is what the API server does between decoding a body and admission; what a kind's strategy
-    adds when the object is stored (status, generation, cluster IPs) is not part of it.
+    kube-apiserver does this between decoding a body and admission. What a kind's strategy adds
+    later (status, generation, cluster IPs) is not part of it.
     """
     found = types().find(group_version, kind)
     if found is not None:
@@ -70,7 +70,7 @@ def _default_kind(kind: TypeKind, value: Any) -> None:
 
 
 def _round(amounts: Object) -> None:
-    """Round amounts finer than a thousandth up."""
+    """Round quantities up to the next thousandth."""
     for name, text in amounts.items():
         if parse_nanos(text) % _NANOS_PER_MILLI:
             quantity = Quantity(text)
@@ -78,18 +78,18 @@ def _round(amounts: Object) -> None:
             amounts[name] = str(Quantity.from_nanos(nanos, quantity.format))
 
 
+#: The changes that conversion to kube-apiserver's internal version makes, by type.
 CONVERSIONS: dict[str, Defaulter] = {
     **core.CONVERSIONS,
     **pods.CONVERSIONS,
     **apps.CONVERSIONS,
     **dropped.CONVERSIONS,
 }
-"""What changes when an object passes through the server's internal form."""
 
 
 @cache
 def _wanted(type: StructType) -> tuple[tuple[str, TypeKind, Any], ...]:
-    """Return the fields of a type that have a default or lead to one."""
+    """Return the fields of a type that have a default or contain one."""
     return tuple(
         (field.name, field.kind, field.default)
         for field in type.fields.values()

@@ -1,4 +1,4 @@
-"""Defaults of workloads: apps and batch."""
+"""Defaults of the groups apps and batch."""
 
 # kubernetes: pkg/apis/{apps,batch}/v1/defaults.go
 
@@ -9,8 +9,8 @@ from typing import Any
 
 Object = dict[str, Any]
 
+#: The annotation that counts the changes of a DaemonSet's template.
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
-"""The annotation that counts the changes of a DaemonSet's template."""
 
 _ROLLING = "RollingUpdate"
 _MAX_INT32 = 2**31 - 1

@@ -1,4 +1,4 @@
-"""Defaults of the groups beside core, apps and batch."""
+"""Defaults of the groups other than core, apps and batch."""
 
 # kubernetes: pkg/apis/{autoscaling,networking,rbac,storage,scheduling,discovery,resource,
 # admissionregistration}/*/defaults.go,
@@ -19,7 +19,7 @@ _SCALE_PERIOD = 15
 
 def _autoscaler(autoscaler: Object) -> None:
     autoscaler["spec"].setdefault("minReplicas", 1)
-    # On the way through v2 a scaler without a metric gets the one that v2 defaults to.
+    # kube-apiserver converts v1 to v2, which defaults to this metric.
     autoscaler["spec"].setdefault("targetCPUUtilizationPercentage", 80)
 
 

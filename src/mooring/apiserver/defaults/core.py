@@ -1,4 +1,4 @@
-"""Defaults of the core group's other kinds."""
+"""Defaults of the core group, except pods."""
 
 # kubernetes: pkg/apis/core/v1/{defaults.go,conversion.go}
 

@@ -1,4 +1,4 @@
-"""Fields that the API server drops on arrival: their features are off, or were taken out."""
+"""Fields that the API server drops from requests: their features are off or were removed."""
 
 # kube-apiserver: dropDisabledFields of pkg/api/pod/util.go and of pkg/registry/*/strategy.go
 

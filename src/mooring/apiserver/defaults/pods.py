@@ -31,9 +31,9 @@ _TAG = re.compile(r":([^/@:]+)(?:@.*)?$")
 
 
 def image_tag(image: str) -> str:
-    """Return the tag that an image name asks for: latest where it names neither tag nor digest.
+    """Return the tag of an image, `latest` if it names neither a tag nor a digest.
 
-    Empty where the image is no reference to one, as for a digest without a tag.
+    Return "" if the name is malformed, or has a digest but no tag.
     """
     if _REFERENCE.fullmatch(image) is None:
         return ""
@@ -44,7 +44,7 @@ def image_tag(image: str) -> str:
 
 
 def pull_policy(image: str) -> str:
-    """Return the pull policy of an image whose container gives none."""
+    """Return the default pull policy of an image."""
     return "Always" if image_tag(image) == "latest" else "IfNotPresent"
 
 
@@ -79,13 +79,13 @@ def _pod(pod: Object) -> None:
 
 
 def _pod_resources(pod: Object) -> None:
-    """Complete pod-level requests and limits, as the scheduler's own defaulting does."""
-    # Its class says nothing of its resources, and is not known here.
+    """Set the defaults of pod-level requests and limits, with the scheduler's own code."""
+    # The priority class is not known here, and does not affect resources.
     kept = {name: value for name, value in pod["spec"].items() if name != "priorityClassName"}
     try:
         spec = default_pod(msgspec.convert(pod | {"spec": kept}, Pod), {}).spec
     except (ObjectError, msgspec.ValidationError):
-        return  # validation will say what is wrong
+        return  # validation reports the problem
     if spec.resources is None:
         return
     for name, amounts in (("limits", spec.resources.limits), ("requests", spec.resources.requests)):

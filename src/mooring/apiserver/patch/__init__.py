@@ -1,4 +1,4 @@
-"""Changing objects by patches: JSON patch, merge patch, strategic merge patch, server-side apply.
+"""Patches: JSON patch, merge patch, strategic merge patch and server-side apply.
 
-All of them are pure functions on plain objects. `managed` keeps track of who owns which field.
+All of them are pure functions on plain objects. `managed` tracks which manager owns which field.
 """

@@ -1,4 +1,4 @@
-"""Server-side apply: merge what a manager applies, and see to who owns what."""
+"""Server-side apply: merges what a manager applies, and updates the owners of fields."""
 
 # apimachinery: pkg/util/managedfields/internal, structured-merge-diff: merge/update.go
 
@@ -44,10 +44,10 @@ _KUBECTL = "kubectl"
 
 @dataclass(slots=True)
 class Applied:
-    """Hold the result of an apply.
+    """The result of an apply.
 
-    `object` is the merged one; it still has to be decoded, defaulted and validated as any other.
-    `managers` belong into it afterwards, with `set_managers`: defaulting owns nothing.
+    `object` is the merged object, which still has to be decoded, defaulted and validated.
+    `managers` are written into it after that by `finish_apply`: defaulted fields have no owner.
     """
 
     object: Object
@@ -55,7 +55,7 @@ class Applied:
 
 
 def read_apply_patch(data: bytes) -> Object:
-    """Parse the body of an apply, which is YAML or JSON."""
+    """Parse the body of an apply, which is YAML or JSON; refuse a malformed one."""
     try:
         value = parse_json(data) if data.lstrip()[:1] in (b"{", b"[") else parse_yaml(data)
     except DecodeError as error:
@@ -73,7 +73,7 @@ def read_apply_patch(data: bytes) -> Object:
 
 
 def strict_apply_error(patch: Object) -> str | None:
-    """Word the refusal of an apply whose body gives a field twice; None where it does not."""
+    """Return the error message for an apply with duplicate fields, None if there are none."""
     found = duplicates(patch)
     if not found:
         return None
@@ -100,10 +100,10 @@ def apply(
     subresource: str = "",
     reset: FieldSet | None = None,
 ) -> Applied:
-    """Apply a patch to a stored object, or to nothing.
+    """Apply a patch to a stored object, or create a new one if `live` is None.
 
     `version` and `kind` are those of the request's path. Conflicts with other managers are refused
-    with 409 unless `force` is given.
+    (409) unless `force` is set.
     """
     patch = plain(patch)
     _check_patch(patch, version, kind)
@@ -157,7 +157,7 @@ class _Request:
 
 
 def _before_first(request: _Request, type: StructType, stored: Object) -> Managers:
-    """Give what nobody owns yet to one who updated before."""
+    """Return a `before-first-apply` manager that owns all fields of an untracked object."""
     comparison = compare(request.kind, empty_object(type), stored).without(request.reset)
     identity = manager_of(BEFORE_FIRST_APPLY, UPDATE, request.version)
     fields = comparison.modified.union(comparison.added)
@@ -198,7 +198,7 @@ def _apply(
 
 
 def _prune(kind: TypeKind, merged: Object, managers: Managers, last: Owned | None) -> Object:
-    """Remove what the manager applied last time, and neither it nor anyone else owns now."""
+    """Remove the fields that the manager applied last time and that nobody owns now."""
     if last is None or last.fields.empty():
         return merged
     named = with_named_fields(kind, last.fields)
@@ -215,7 +215,7 @@ def _prune(kind: TypeKind, merged: Object, managers: Managers, last: Owned | Non
 
 
 def _last_applied_fields(kind: TypeKind, before: Object) -> FieldSet:
-    """Return the fields that client-side apply set and nobody changed since."""
+    """Return the fields that client-side apply set and that have not changed since."""
     annotations = before.get("metadata", {}).get("annotations") or {}
     try:
         last = json.loads(annotations.get(LAST_APPLIED) or "")
@@ -231,7 +231,7 @@ def _last_applied_fields(kind: TypeKind, before: Object) -> FieldSet:
 
 
 def _renew_last_applied(merged: Any, patch: Object) -> None:
-    """Keep the annotation of client-side apply in step, where there is one."""
+    """Update the annotation of client-side apply, if there is one."""
     metadata = merged.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
     if not annotations.get(LAST_APPLIED):
@@ -272,7 +272,7 @@ def _identity_text(identity: Manager) -> str:
 
 
 def _conflict(conflicts: dict[Manager, FieldSet]) -> Refusal:
-    """Word the refusal of an apply that would take fields from others."""
+    """Return the refusal (409) of an apply that conflicts with other managers."""
     listed = [
         (identity, path_text(path))
         for identity in sorted(conflicts, key=_identity_text)
@@ -299,5 +299,5 @@ def _conflict(conflicts: dict[Manager, FieldSet]) -> Refusal:
 
 
 def finish_apply(document: Object, managers: Managers) -> None:
-    """Write the managers of an apply into the object that came of it."""
+    """Write the managers of an apply into the resulting object."""
     set_managers(document, managers)

@@ -1,8 +1,8 @@
-"""Sets of field paths, as managedFields has them: FieldsV1.
+"""Sets of field paths, stored in managedFields as FieldsV1.
 
-A path element is kept in the form that FieldsV1 gives it: `f:name` a field, `k:{"name":"a"}` a list
-item by its keys, `v:"x"` a list item by its value. A set is a tree: the members of a node, and its
-children by element. An element may be both.
+A path element has the form that it has in FieldsV1: `f:name` is a field, `k:{"name":"a"}` a list
+item by its keys, `v:"x"` a list item by its value. A set is a tree: a node has members, and
+children by element. An element may be both a member and a child.
 """
 
 # sigs.k8s.io/structured-merge-diff: fieldpath/set.go, serialize.go
@@ -18,10 +18,10 @@ Path = tuple[str, ...]
 
 
 class FieldSet:
-    """Hold a set of paths. No child is empty.
+    """A set of field paths. No child is empty.
 
     Operations return sets that may share parts with their arguments; only `insert` and `node`
-    change one.
+    change a set in place.
     """
 
     __slots__ = ("children", "members")
@@ -32,7 +32,7 @@ class FieldSet:
 
     @classmethod
     def of(cls, *paths: Path) -> FieldSet:
-        """Make a set of paths."""
+        """Return a set of paths."""
         result = cls()
         for path in paths:
             result.insert(path)
@@ -40,7 +40,7 @@ class FieldSet:
 
     @classmethod
     def from_fields(cls, fields: Any) -> FieldSet:
-        """Read FieldsV1; what is no object counts as empty."""
+        """Return the set in FieldsV1; anything but an object counts as empty."""
         result = cls()
         if isinstance(fields, dict):
             for element, inner in fields.items():
@@ -54,7 +54,7 @@ class FieldSet:
         return result
 
     def to_fields(self) -> dict[str, Any]:
-        """Return FieldsV1."""
+        """Return the set as FieldsV1."""
         fields: dict[str, Any] = {}
         for element in sorted(self.members | self.children.keys()):
             child = self.children.get(element)
@@ -66,12 +66,12 @@ class FieldSet:
         return fields
 
     def insert(self, path: Path) -> None:
-        """Add a path; the empty path, the object itself, is no member of any set."""
+        """Add a path; the empty path, which is the object itself, is ignored."""
         if path:
             self.node(path[:-1]).members.add(path[-1])
 
     def node(self, path: Path) -> FieldSet:
-        """Return the paths below a path, to add some; whoever adds none must take it out again."""
+        """Return the node at a path, creating it; the caller must remove it if it stays empty."""
         node = self
         for element in path:
             child = node.children.get(element)
@@ -81,11 +81,11 @@ class FieldSet:
         return node
 
     def empty(self) -> bool:
-        """Tell whether the set has no path."""
+        """Return whether the set has no path."""
         return not self.members and not self.children
 
     def has(self, path: Path) -> bool:
-        """Tell whether a path is a member."""
+        """Return whether a path is a member."""
         node: FieldSet | None = self
         for element in path[:-1]:
             node = node.children.get(element) if node is not None else None
@@ -102,7 +102,7 @@ class FieldSet:
         return result
 
     def union(self, other: FieldSet) -> FieldSet:
-        """Return the paths of either."""
+        """Return the paths that are in either set."""
         if self.empty():
             return other
         if other.empty():
@@ -116,7 +116,7 @@ class FieldSet:
         )
 
     def intersection(self, other: FieldSet) -> FieldSet:
-        """Return the paths of both."""
+        """Return the paths that are in both sets."""
         if self.empty() or other.empty():
             return FieldSet()
         return self._with(
@@ -129,7 +129,7 @@ class FieldSet:
         )
 
     def difference(self, other: FieldSet) -> FieldSet:
-        """Return the paths that the other has not."""
+        """Return the paths that are not in the other set."""
         if self.empty() or other.empty():
             return self
         return self._with(
@@ -141,7 +141,7 @@ class FieldSet:
         )
 
     def without(self, other: FieldSet) -> FieldSet:
-        """Return the paths that are neither in the other nor below one of its paths."""
+        """Return the paths that are neither in the other set nor below one of its paths."""
         if self.empty() or other.empty():
             return self
         return self._with(
@@ -154,7 +154,7 @@ class FieldSet:
         )
 
     def paths(self) -> Iterator[Path]:
-        """Yield every path: a node's members in order, then those below it."""
+        """Yield every path: the sorted members of a node, then the paths below it."""
         for element in sorted(self.members):
             yield (element,)
         for element in sorted(self.children):
@@ -168,12 +168,12 @@ def compact(value: Any) -> str:
 
 
 def path_text(path: Path) -> str:
-    """Print a path as conflicts show it: `.spec.containers[name="c"].image`."""
+    """Return a path as conflict messages show it: `.spec.containers[name="c"].image`."""
     return "".join(map(element_text, path))
 
 
 def element_text(element: str) -> str:
-    """Print one element of a path."""
+    """Return one element of a path as conflict messages show it."""
     kind, _, rest = element.partition(":")
     if kind == "f":
         return f".{rest}"

@@ -1,4 +1,4 @@
-"""JSON patch, RFC 6902, with kube-apiserver's refusals."""
+"""JSON patch (RFC 6902), with kube-apiserver's error messages."""
 
 # apiserver: pkg/endpoints/handlers/patch.go (jsonPatcher), gopkg.in/evanphx/json-patch.v4
 
@@ -18,7 +18,7 @@ _OPERATIONS = "[]handlers.jsonPatchOp"
 
 
 def read_json_patch(data: bytes) -> tuple[list[dict[str, Any]], list[str]]:
-    """Parse a JSON patch; return its operations and the strict errors in them."""
+    """Parse a JSON patch; return its operations and their strict errors."""
     try:
         operations = parse_json(data)
     except DecodeError as error:
@@ -75,7 +75,7 @@ def _name(value: Any) -> str:
 
 
 def apply_json_patch(document: Any, operations: list[dict[str, Any]]) -> Any:
-    """Return a patched copy of a document; an operation that fails refuses the whole."""
+    """Return a patched copy of a document; refuse the patch if an operation fails."""
     document = copy.deepcopy(document)
     for operation in operations:
         document = _apply(document, operation)
@@ -161,7 +161,7 @@ def _replace(document: Any, path: list[str], value: Any) -> Any:
         return value
     parent, key = _parent(document, path), path[-1]
     if isinstance(parent, dict):
-        parent[key] = value  # as kube-apiserver does, even where there was none
+        parent[key] = value  # even if the key was absent, as in kube-apiserver
     elif isinstance(parent, list):
         parent[_index(parent, key, len(parent))] = value
     else:

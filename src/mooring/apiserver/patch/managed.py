@@ -1,7 +1,7 @@
-"""Who owns which field: the entries of metadata.managedFields, and how requests change them.
+"""Field ownership: the entries of metadata.managedFields, and how requests change them.
 
-A manager is known by its name, by whether it applies or updates, by the subresource it writes to
-and, where it updates, by the version it does it in.
+A manager is identified by its name, its operation (Apply or Update), the subresource that it writes
+and, for Update, the API version that it uses.
 """
 
 # apimachinery: pkg/util/managedfields/internal, structured-merge-diff: merge/update.go
@@ -23,7 +23,7 @@ UPDATE = "Update"
 ANCIENT_CHANGES = "ancient-changes"
 MOST_UPDATE_MANAGERS = 10
 
-# Never owned: what identifies an object or is the server's own.
+# Fields that no manager owns: they identify an object, or the server sets them.
 _STRIPPED = FieldSet.of(
     ("f:apiVersion",),
     ("f:kind",),
@@ -54,13 +54,16 @@ _STATUS_RESETS = {
     "CustomResourceDefinition": (("f:metadata",), ("f:spec",)),
 }
 
+#: Name, operation, API version ("" for Apply) and subresource.
 Manager = tuple[str, str, str, str]
-"""Name, operation, version (empty for Apply) and subresource."""
 
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """Hold what one manager owns, in which version, since when; `written` as it was read."""
+    """The fields that one manager owns, with its API version and the time of its last change.
+
+    `written` is the FieldsV1 to write back as it is, None if it has to be computed from `fields`.
+    """
 
     fields: FieldSet
     version: str
@@ -78,7 +81,7 @@ def manager_of(name: str, operation: str, version: str, subresource: str = "") -
 
 @lru_cache(maxsize=256)
 def manager_from_user_agent(agent: str) -> str:
-    """Return the manager's name for a request that gives none: its program."""
+    """Return the manager's name for a request without one: the program in its user agent."""
     # apiserver: pkg/endpoints/handlers/create.go
     kept = ""
     for character in agent.split("/")[0]:
@@ -108,9 +111,9 @@ def custom_reset_fields(kind: CustomKind, subresource: str) -> FieldSet:
 
 
 def read_managers(entries: Any, *, ours: bool = False) -> Managers | None:
-    """Read metadata.managedFields; None where an entry is malformed.
+    """Return the managers in metadata.managedFields, None if an entry is malformed.
 
-    Entries that are `ours`, as `write_managers` made them, are written again as they are.
+    Set `ours` for entries that `write_managers` made: their FieldsV1 is written back unchanged.
     """
     managers: Managers = {}
     for entry in entries or ():
@@ -131,7 +134,7 @@ def read_managers(entries: Any, *, ours: bool = False) -> Managers | None:
 
 
 def write_managers(managers: Managers) -> list[Object]:
-    """Return metadata.managedFields, appliers first, then by time."""
+    """Return metadata.managedFields: Apply entries first, then by time."""
     entries = []
     for (name, operation, _, subresource), owned in managers.items():
         entry: Object = {"manager": name, "operation": operation, "apiVersion": owned.version}
@@ -163,7 +166,7 @@ def set_managers(document: Object, managers: Managers) -> None:
 
 
 def without_managers(document: Object) -> Object:
-    """Return an object without its managedFields; what they are not part of is shared."""
+    """Return an object without its managedFields; everything else is shared with the argument."""
     metadata = document.get("metadata")
     if not isinstance(metadata, dict) or "managedFields" not in metadata:
         return document
@@ -172,7 +175,7 @@ def without_managers(document: Object) -> Object:
 
 
 def strip(managers: Managers, identity: Manager) -> None:
-    """Take from a manager what nobody owns; a manager without fields goes."""
+    """Remove the never-owned fields (`_STRIPPED`) from a manager; drop it if none is left."""
     if (owned := managers.get(identity)) is not None:
         fields = owned.fields.difference(_STRIPPED)
         if fields.empty():
@@ -184,7 +187,7 @@ def strip(managers: Managers, identity: Manager) -> None:
 def take_over(
     managers: Managers, comparison: Comparison, identity: Manager | None
 ) -> tuple[Managers, dict[Manager, FieldSet]]:
-    """Return the managers after a change, and what it takes from others: the conflicts."""
+    """Return the managers after a change, and its conflicts: the fields it takes from others."""
     touched = comparison.modified.union(comparison.added)
     conflicts: dict[Manager, FieldSet] = {}
     result: Managers = {}
@@ -215,17 +218,17 @@ def update_managers(
     subresource: str = "",
     reset: FieldSet | None = None,
 ) -> None:
-    """Record in an object that a create, update or patch made it what it is.
+    """Record in an object's managedFields what a create, update or patch changed.
 
-    `live` is the stored object, None for a create; `document` is the new one after defaulting and
-    before admission, and gets its managedFields. `now` is a time to the second. `reset` are the
-    fields that the request cannot set (see `reset_fields`).
+    `live` is the stored object, None for a create; `document` is the new object, after defaulting
+    and before admission, whose managedFields are set. `now` is a time to the second. `reset` are
+    the fields that the request cannot set (see `reset_fields`).
     """
     kind = TypeKind(STRUCT, type=type)
     before = live if live is not None else empty_object(type)
     managers = _live_or_new(before, document, bool(subresource))
     if not managers and live is not None:
-        # Nobody was tracked before, and only an apply starts it.
+        # The object has no managers, and only an apply starts tracking.
         set_managers(document, {})
         return
     reset = reset or FieldSet()
@@ -246,12 +249,12 @@ def update_managers(
 
 
 def empty_object(type: StructType) -> Object:
-    """Return the object that Go makes when it makes a new one of a type."""
+    """Return the JSON of a new, empty Go struct of a type."""
     return {field.name: zero(field.kind) for field in type.always}
 
 
 def _live_or_new(live: Object, document: Object, subresource: bool) -> Managers:
-    """Return the managers to start from: those of the request, unless it has none."""
+    """Return the managers before the change: the request's if it sets any, else the stored ones."""
     stored = live.get("metadata", {}).get("managedFields")
     if not subresource:
         given = document.get("metadata", {}).get("managedFields")
@@ -263,7 +266,7 @@ def _live_or_new(live: Object, document: Object, subresource: bool) -> Managers:
 
 
 def _capped(managers: Managers) -> Managers:
-    """Merge the oldest updaters where there are too many."""
+    """Merge the oldest Update managers if there are too many."""
     updaters = sorted(
         (identity for identity in managers if identity[1] == UPDATE),
         key=lambda identity: (managers[identity].time or "", identity),

@@ -1,4 +1,4 @@
-"""Check the options that writes carry: dryRun, fieldManager, fieldValidation, force."""
+"""Checks of the options of writes: dryRun, fieldManager, fieldValidation, force."""
 
 # apimachinery: pkg/apis/meta/v1/validation/validation.go
 
@@ -25,7 +25,7 @@ def check_options(
     force: bool | None = None,
     applying: bool = False,
 ) -> None:
-    """Refuse options that make no sense; `kind` is CreateOptions, UpdateOptions or PatchOptions."""
+    """Refuse invalid options; `kind` is CreateOptions, UpdateOptions or PatchOptions."""
     problems: list[Problem] = []
     if kind == "PatchOptions":
         if applying and not field_manager:
@@ -44,7 +44,7 @@ def check_options(
 
 
 def dry_run_problems(dry_run: Sequence[str]) -> list[Problem]:
-    """Say what is wrong with the values of dryRun."""
+    """Return the problems of the dryRun values."""
     if all(one == "All" for one in dry_run):
         return []
     text = f'Unsupported value: {compact(list(dry_run))}: supported values: "All"'

@@ -1,4 +1,4 @@
-"""Carry out a patch request on an object: read the patch, apply it, decode what comes of it."""
+"""Patch requests except server-side apply: reads a patch, applies it and decodes the result."""
 
 # apiserver: pkg/endpoints/handlers/patch.go
 
@@ -25,8 +25,8 @@ APPLY_PATCH: Final = "application/apply-patch+yaml"
 STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
 
 Decoded = tuple[Object, list[str]]
+#: Returns the canonical form of a patched object and its strict errors; raises DecodeError.
 Decoder = Callable[[Object], Decoded]
-"""Turns a patched object into a canonical one and its strict errors; raises DecodeError."""
 
 
 def patch_object(
@@ -38,11 +38,11 @@ def patch_object(
     decoder: Decoder | None = None,
     kept: Collection[str] = (),
 ) -> tuple[Object, list[str]]:
-    """Return a live object with a patch applied, canonical, and the warnings to give.
+    """Return the canonical result of patching a live object, and its warnings.
 
-    `directive` is the request's fieldValidation. `decoder` replaces the decoding by `type`, for
-    custom resources, which know no strategic patches. `kept` are the fields that the write cannot
-    change: where the patch leaves one alone, the result has it as it is in the live object, shared.
+    `directive` is the request's fieldValidation. `decoder` replaces the decoding by `type` for
+    custom resources, which do not support strategic patches. `kept` are fields that the write
+    cannot change: those that the patch does not touch are shared with the live object.
     """
     patch: Any = None
     custom = decoder is not None
@@ -63,7 +63,7 @@ def patch_object(
         reader = convert if media_type == STRATEGIC_PATCH else decode
         decoder = lambda value: _around(lambda rest: reader(found, rest), value, live, kept)  # noqa: E731
 
-    # Custom resources are maps to the server: all their keys are sorted.
+    # To kube-apiserver custom resources are maps, so all their keys are sorted.
     kind = TypeKind(STRUCT, type=type) if type is not None and not custom else None
 
     def refuse(why: str) -> Refusal:
@@ -86,7 +86,7 @@ def patch_object(
 
 
 def _check_kind(live: Object, patched: Object) -> None:
-    """Refuse a patch that makes an object one of another kind."""
+    """Refuse a patch that changes the kind or the API version of an object."""
     version, kind = (patched.get(name) for name in ("apiVersion", "kind"))
     if kind == live.get("kind") and version == live.get("apiVersion"):
         return
@@ -101,7 +101,7 @@ def _check_kind(live: Object, patched: Object) -> None:
 
 
 def _marshalled(kind: TypeKind | None, live: Any, patched: Any) -> Any:
-    """Return a patched object as it is shown: the keys of what a patch touched are sorted."""
+    """Return a patched object as error messages show it: the keys of patched maps are sorted."""
     if patched == live:
         return _ordered(kind, patched)
     if isinstance(patched, dict):
@@ -117,7 +117,7 @@ def _marshalled(kind: TypeKind | None, live: Any, patched: Any) -> Any:
 
 
 def _ordered(kind: TypeKind | None, value: Any) -> Any:
-    """Return a value with its fields in the order of its type, and the keys of maps sorted."""
+    """Return a value with struct fields in the order of their type, and map keys sorted."""
     if isinstance(value, list):
         return [_ordered(kind.item if kind is not None else None, item) for item in value]
     if not isinstance(value, dict):
@@ -139,9 +139,10 @@ def _inner(kind: TypeKind | None, key: str) -> TypeKind | None:
 
 
 def _around(decoder: Decoder, value: Object, live: Object, kept: Collection[str]) -> Decoded:
-    """Decode all but the fields that are kept and still those of the live object.
+    """Decode an object, but not the `kept` fields that it shares with the live object.
 
-    The owners of fields are never changed in place, and most of the metadata.
+    An unchanged managedFields is not decoded either: it is most of the metadata, and is never
+    changed in place.
     """
     shared = {name: live[name] for name in kept if name in live and value.get(name) is live[name]}
     rest = {key: item for key, item in value.items() if key not in shared}

@@ -1,7 +1,7 @@
-"""Strategic merge patch: lists merge by the keys of their items, and `$` fields give directions.
+"""Strategic merge patch: lists merge by the keys of their items, and `$` fields are directives.
 
-The patch is merged into a copy of the object as the API server does it, in its order: `$patch` of
-the map itself, `$retainKeys`, the lists that `$setElementOrder/…` names, then the other fields.
+The patch is merged into a copy of the object in kube-apiserver's order: `$patch` of the map itself,
+`$retainKeys`, the lists that `$setElementOrder/…` names, then the other fields.
 """
 
 # apimachinery: pkg/util/strategicpatch/patch.go
@@ -32,7 +32,7 @@ MERGING_LISTS = "merging lists cannot yet be specified in the patch"
 
 
 def apply_strategic_patch(type: StructType | None, document: Object, patch: Object) -> Object:
-    """Return a patched copy of an object of a type; it shares what the patch does not touch."""
+    """Return a patched copy of an object; what the patch does not touch is shared."""
     return _merge_map(document, plain(patch), type)
 
 
@@ -96,7 +96,7 @@ def _merge_map(original: Object, patch: Object, type: StructType | None) -> Obje
 
 
 def _take(original: Object, key: str, value: Any) -> None:
-    """Take a value that is not there yet, without its directives and nulls."""
+    """Set a field that is new or changes its type, without directives and nulls."""
     kept, found = _strip(_discard_nulls(value))
     if found:
         original[key] = kept
@@ -130,7 +130,7 @@ def _retain_keys(original: Object, patch: Object) -> None:
 
 
 def _merge_ordered(original: Object, patch: Object, key: str, type: StructType | None) -> None:
-    """Merge one list and put it into the order that the patch asks for."""
+    """Merge one list and sort it as the patch's `$setElementOrder` says."""
     order = patch.pop(key)
     if not isinstance(order, list):
         raise _wrong_argument("[]interface {}", order)
@@ -189,7 +189,7 @@ def _key_of(item: Any, merge_key: str) -> Any:
 
 
 def _identity(item: Any, merge_key: str) -> tuple[str, Any]:
-    """Return what tells items apart; a boolean is no number."""
+    """Return a hashable identity of a list item; a boolean never equals a number."""
     key = _key_of(item, merge_key)
     if isinstance(key, dict | list):
         return ("", repr(key))
@@ -285,7 +285,10 @@ def _merge_maps(
 def _ordered(
     named: list[Any], others: list[Any], order: list[Any], live: list[Any], key: str
 ) -> list[Any]:
-    """Put the patch's items in its order and weave the server's own in where they were."""
+    """Return the patch's items in its order, with the live list's other items interleaved.
+
+    The other items keep their position relative to the patch's items in the live list.
+    """
     wanted = {_identity(item, key): i for i, item in reversed(list(enumerate(order)))}
     places = {_identity(item, key): i for i, item in reversed(list(enumerate(live)))}
     named = sorted(named, key=lambda item: wanted.get(_identity(item, key), -1))
@@ -305,7 +308,7 @@ def _ordered(
 
 
 def _strip(value: Any) -> tuple[Any, bool]:
-    """Return a value without directives, and whether it is kept at all."""
+    """Return a value without directives, and whether to keep it at all."""
     if isinstance(value, dict):
         if DIRECTIVE in value:
             return None, False

@@ -1,7 +1,7 @@
-"""Values with a type: which fields they set, how two differ, how one merges into another.
+"""Operations on typed values: the fields they set, their differences, merging and removal.
 
-The walks follow structured-merge-diff. A value has one of three shapes: a leaf (a scalar, or
-anything whose parts belong to one owner), a map, or a list whose items have keys.
+The walks follow structured-merge-diff. A value has one of three shapes: a leaf (a scalar, or a
+value that has one owner as a whole), a map, or a list whose items have keys.
 """
 
 # sigs.k8s.io/structured-merge-diff: typed/{tofieldset,compare,merge,remove,validate,helpers}.go
@@ -16,8 +16,8 @@ from mooring.apiserver.go_text import go_text
 from mooring.apiserver.patch.field_set import FieldSet, Path, compact, element_text
 from mooring.apiserver.schema.table import ANY, FLOATS, INTEGERS, LIST, MAP, STRUCT, Field, TypeKind
 
+#: An absent value, as opposed to null.
 MISSING: Final[Any] = object()
-"""Stands for a value that is not there, which null is not."""
 
 UNKNOWN_FIELD = "field not declared in schema"
 
@@ -30,7 +30,7 @@ _LEAF, _LIST, _MAP = "leaf", "list", "map"
 
 
 class TypedError(Exception):
-    """A value does not fit its type."""
+    """The error for a value that does not fit its type."""
 
 
 def field_kind(kind: TypeKind, name: str) -> tuple[TypeKind | None, bool]:
@@ -69,7 +69,7 @@ def _item_kind(kind: TypeKind) -> TypeKind:
 
 
 def _key_default(kind: TypeKind, name: str) -> Any:
-    """Return what a list item without a key counts as; MISSING where there is no default."""
+    """Return the default of a key that a list item omits, MISSING if there is none."""
     inner = kind.item
     field: Field | None = None
     if inner is not None and inner.type is not None:
@@ -85,7 +85,7 @@ def _key_default(kind: TypeKind, name: str) -> Any:
 
 
 def element_of(kind: TypeKind, item: Any) -> str:
-    """Return the path element of an item of a list that merges."""
+    """Return the path element of an item of an associative list."""
     if not kind.keys:
         if isinstance(item, dict):
             raise TypedError("associative list without keys has an element that's a map type")
@@ -116,7 +116,7 @@ def element_of(kind: TypeKind, item: Any) -> str:
 
 
 def problems(kind: TypeKind, value: Any, *, duplicates: bool = False) -> list[str]:
-    """Say why a value does not fit its type; empty where it does."""
+    """Return why a value does not fit its type; empty if it does."""
     found: list[str] = []
     _validate(kind, value, "", found, duplicates)
     return found
@@ -242,21 +242,21 @@ def _collect_list(kind: TypeKind, value: list[Any], path: Path, result: FieldSet
 
 @dataclass(slots=True)
 class Comparison:
-    """Hold how a new value differs from an old one."""
+    """The differences between an old and a new value."""
 
     added: FieldSet
     modified: FieldSet
     removed: FieldSet
 
     def without(self, fields: FieldSet) -> Comparison:
-        """Return the comparison without some fields and all below them."""
+        """Return the comparison without the given fields and everything below them."""
         return Comparison(
             self.added.without(fields), self.modified.without(fields), self.removed.without(fields)
         )
 
 
 def compare(kind: TypeKind, old: Any, new: Any) -> Comparison:
-    """Compare two values of a kind."""
+    """Return the differences between two values of a kind."""
     result = Comparison(FieldSet(), FieldSet(), FieldSet())
     _compare(kind, old, new, (), result)
     return result
@@ -283,7 +283,7 @@ def _compare(kind: TypeKind, old: Any, new: Any, path: Path, result: Comparison)
 
 
 def _add(kind: TypeKind, value: Any, parent: FieldSet, element: str) -> None:
-    """Note a value that was not there before, with all that is in it."""
+    """Add a new value and everything in it to the set."""
     parent.members.add(element)
     shape = _shape(kind, value)
     if shape == _LEAF:
@@ -369,7 +369,7 @@ def _compare_lists(
 
 
 def _parts(shape: str, value: Any) -> Any:
-    """Return a value that has parts of a shape, or None."""
+    """Return the value if it is a list or a dict, as the shape says, else None."""
     return value if isinstance(value, list if shape == _LIST else dict) else None
 
 
@@ -383,7 +383,7 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def merge(kind: TypeKind, live: Any, config: Any) -> Any:
-    """Return a live value with an applied one merged into it."""
+    """Return the live value with the applied one merged into it."""
     result = _merge(kind, live, config)
     return None if result is MISSING else result
 
@@ -410,13 +410,13 @@ def _merge(kind: TypeKind, live: Any, config: Any) -> Any:
 
 
 def _merge_lists(kind: TypeKind, live: list[Any], config: list[Any]) -> list[Any]:
-    """Merge items by their keys; the applied order wins, others keep their place."""
+    """Merge items by their keys; applied items take the applied order, others keep their place."""
     left = [element_of(kind, item) for item in live]
     right = [element_of(kind, item) for item in config]
     old = {element: item for element, item in zip(left, live, strict=True)}
     for element, count in Counter(left).items():
         if count > 1:
-            old[element] = None  # an item that is there twice is not merged with
+            old[element] = None  # a duplicated item is replaced, not merged with
     new = dict(zip(right, config, strict=True))
     shared = deque(element for element in right if element in old)
     inner = _item_kind(kind)
@@ -461,7 +461,7 @@ def _take(merged: list[Any], value: Any) -> None:
 
 
 def remove(kind: TypeKind, value: Any, fields: FieldSet) -> Any:
-    """Return a value without some fields; None where nothing is left."""
+    """Return a value without the given fields, None if nothing is left."""
     shape = _shape(kind, value)
     if shape == _LEAF:
         return value
@@ -494,7 +494,7 @@ def _remove_items(kind: TypeKind, value: list[Any], fields: FieldSet) -> list[An
 
 
 def with_named_fields(kind: TypeKind | None, fields: FieldSet) -> FieldSet:
-    """Return a set in which every declared field that leads to a member is a member too."""
+    """Return the set with every declared field that is a parent of a member added."""
     result = FieldSet()
     result.members = set(fields.members)
     for element, child in fields.children.items():

@@ -1,4 +1,4 @@
-"""The columns that kubectl shows, per kind."""
+"""Printers: the table columns that kubectl shows, per kind."""
 
 from __future__ import annotations
 

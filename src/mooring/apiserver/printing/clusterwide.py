@@ -1,4 +1,4 @@
-"""The rows of storage, access, scheduling, networking and device kinds."""
+"""The printers of storage, access, scheduling, networking and device kinds."""
 
 # kube-apiserver: pkg/printers/internalversion/printers.go
 
@@ -32,7 +32,7 @@ _DEFAULT_INGRESS = ("ingressclass.kubernetes.io/is-default-class",)
 
 
 def _parent(obj: Object) -> str:
-    """Return what an address belongs to."""
+    """Return the object that an IPAddress belongs to."""
     parent = at(obj, "spec.parentRef")
     if parent is None:
         return NONE
@@ -46,7 +46,7 @@ def _parameter_kind(obj: Object) -> str:
 
 
 def _parameter(obj: Object) -> str:
-    """Return what a policy is bound with."""
+    """Return the parameter object of a policy binding."""
     reference = at(obj, "spec.paramRef") or {}
     if not reference.get("name"):
         return UNSET

@@ -1,4 +1,4 @@
-"""The rows of nodes, services, events and the other kinds of the core group."""
+"""The printers of nodes, services, events and the other kinds of the core group."""
 
 # kube-apiserver: pkg/printers/internalversion/printers.go
 
@@ -22,7 +22,7 @@ from mooring.apiserver.printing.printer import (
     since,
 )
 
-#: How many of many words a table shows.
+#: How many items of a long list a cell shows.
 _SHOWN = 3
 
 Object = dict[str, Any]
@@ -121,7 +121,7 @@ def _endpoints(obj: Object, now: datetime.datetime) -> list[Any]:
     for subset in obj.get("subsets") or ():
         addresses = [one.get("ip", "") for one in subset.get("addresses") or ()]
         ports = [f":{one.get('port')}" for one in subset.get("ports") or ()] or [""]
-        # The pairs are counted, not made: only the first few are shown.
+        # Count all pairs, but build only the few that are shown.
         count += len(addresses) * len(ports)
         pairs = (f"{address}{port}" for port in ports for address in addresses)
         found += itertools.islice(pairs, _SHOWN - len(found))
@@ -129,7 +129,7 @@ def _endpoints(obj: Object, now: datetime.datetime) -> list[Any]:
 
 
 def more(words: list[str], limit: int = _SHOWN) -> str:
-    """Return the first words, and how many there are besides."""
+    """Return the first words, and the number of the others."""
     return _more(words[:limit], len(words))
 
 
@@ -178,7 +178,7 @@ def _config_map(obj: Object, now: datetime.datetime) -> list[Any]:
 
 
 def aged(obj: Object, now: datetime.datetime) -> list[Any]:
-    """Return the row of a kind that shows name and age alone."""
+    """Return the row of a kind that shows only name and age."""
     return [name(obj), age(obj, now)]
 
 

@@ -1,4 +1,4 @@
-"""The rows of custom resources: name, and the definition's printer columns."""
+"""The printer of custom resources: name, and the definition's printer columns."""
 
 # apiextensions-apiserver: pkg/registry/customresource/tableconvertor/tableconvertor.go
 
@@ -61,7 +61,7 @@ def _cell(obj: Object, column: Object, now: datetime.datetime) -> Any:
 
 
 def follow(value: Any, path: str) -> list[Any]:
-    """Return what a JSON path of printer columns leads to."""
+    """Return the values at a printer column's JSON path."""
     found = [value]
     for match in _STEP.finditer(path):
         key, index, quoted, filter_path, wanted = match.groups()

@@ -1,4 +1,4 @@
-"""The row of a pod."""
+"""The printer of pods."""
 
 # kube-apiserver: pkg/printers/internalversion/printers.go, printPod
 
@@ -25,7 +25,7 @@ _FAILED = [
 
 
 class _Count:
-    """Count restarts and keep the time of the last one."""
+    """The number of restarts, and the time of the last one."""
 
     def __init__(self) -> None:
         self.restarts = 0
@@ -58,7 +58,7 @@ def _has(status: Object, type: str) -> bool:
 
 
 class _Pod:
-    """Work out what a pod's row says."""
+    """The status, readiness and restarts that a pod's row shows."""
 
     def __init__(self, pod: Object) -> None:
         self.spec: Object = pod.get("spec") or {}
@@ -82,7 +82,7 @@ class _Pod:
                 self.reason = "Terminating"
 
     def _init(self, sidecars: _Count) -> bool:
-        """Look at the init containers; tells whether they are still at work."""
+        """Evaluate the init containers; return whether initialization is still in progress."""
         specs = self.spec.get("initContainers") or ()
         restartable = {one["name"] for one in specs if one.get("restartPolicy") == "Always"}
         self.total += len(restartable)

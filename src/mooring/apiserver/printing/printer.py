@@ -1,4 +1,4 @@
-"""What a printer is: columns, and a function from an object to the cells of its row."""
+"""The printer of a kind: columns, and a function that returns the cells of an object's row."""
 
 # kube-apiserver: pkg/printers/internalversion/printers.go
 
@@ -19,7 +19,7 @@ UNSET = "<unset>"
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """Hold one column; those with a priority are shown by `-o wide` alone."""
+    """One column of a table; columns with a priority are shown only by `-o wide`."""
 
     name: str
     type: str = "string"
@@ -28,7 +28,7 @@ class TableColumn:
     description: str = ""
 
     def definition(self) -> Object:
-        """Return the column as a Table has it."""
+        """Return the column definition for a Table."""
         return {
             "name": self.name,
             "type": self.type,
@@ -44,7 +44,7 @@ def _no_conditions(obj: Object) -> list[Object]:
 
 @dataclass(frozen=True, slots=True)
 class Printer:
-    """Print the objects of a kind."""
+    """The columns of a kind, and functions for the cells and conditions of a row."""
 
     columns: tuple[TableColumn, ...]
     cells: Row
@@ -56,7 +56,7 @@ AGE = TableColumn("Age")
 
 
 def columns(text: str) -> tuple[TableColumn, ...]:
-    """Return columns written as `Ready Status Restarts:integer Age; IP Node`; wide after `;`."""
+    """Parse columns like `Ready, Restarts:integer, Age; IP, Node`; those after `;` are wide."""
     result = []
     for priority, part in enumerate(text.split(";")):
         for word in part.split(","):
@@ -68,7 +68,7 @@ def columns(text: str) -> tuple[TableColumn, ...]:
 
 
 def human_duration(seconds: float) -> str:
-    """Return a span as kubectl shows ages: 5s, 3m20s, 4h, 2d3h, 1y20d."""
+    """Return a duration as kubectl shows ages: 5s, 3m20s, 4h, 2d3h, 1y20d."""
     # apimachinery: pkg/util/duration/duration.go
     s = int(seconds)
     if s < -1:
@@ -99,12 +99,12 @@ def human_duration(seconds: float) -> str:
 
 
 def parse_time(text: str) -> datetime.datetime:
-    """Return the time that an object carries."""
+    """Return a timestamp of an API object as a datetime."""
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
 def since(text: Any, now: datetime.datetime) -> str:
-    """Return how long ago a time was."""
+    """Return how long ago a timestamp is, in kubectl's format."""
     if not text:
         return UNKNOWN
     return human_duration((now - parse_time(text)).total_seconds())
@@ -121,7 +121,7 @@ def name(obj: Object) -> str:
 
 
 def at(obj: Any, path: str, default: Any = None) -> Any:
-    """Return the value at a dotted path, or the default where it is absent."""
+    """Return the value at a dotted path, or the default if it is absent."""
     for step in path.split("."):
         obj = obj.get(step) if isinstance(obj, dict) else None
     return default if obj is None else obj
@@ -153,7 +153,7 @@ def selector_text(selector: Object | None) -> str:
 
 
 def containers(spec: Object) -> list[str]:
-    """Return names and images of a pod template's containers, each joined by commas."""
+    """Return the names and the images of a pod spec's containers, each joined by commas."""
     found: Iterable[Object] = spec.get("containers") or ()
     found = list(found)
     return [
@@ -163,7 +163,7 @@ def containers(spec: Object) -> list[str]:
 
 
 def plain_printer() -> Printer:
-    """Return the printer of kinds without one: name and creation time."""
+    """Return the default printer: name and creation time."""
     # apiserver: pkg/registry/rest/table.go
     return Printer(
         (NAME, TableColumn("Created At", "date")),

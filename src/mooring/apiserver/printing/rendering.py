@@ -1,4 +1,4 @@
-"""The forms in which objects are answered: plain, as a Table, or metadata alone."""
+"""The forms in which objects are sent: plain, as a Table, as metadata only, or as YAML."""
 
 # apiserver: pkg/endpoints/handlers/response.go, negotiation/negotiate.go
 
@@ -26,7 +26,7 @@ _ANY = ("*/*", "application/*")
 
 
 class ObjectForm:
-    """Write objects of one resource as they are stored."""
+    """The plain JSON form of a resource's objects."""
 
     content_type = JSON
 
@@ -48,7 +48,7 @@ class ObjectForm:
         )
         parts = [self.one(stored) for stored in items]
         if self.served.custom is None:
-            # Go leaves out what every item of a typed list has.
+            # Go omits kind and apiVersion in the items of typed lists.
             kind = encode({"kind": self.served.kind, "apiVersion": self.served.group_version})
             cut = len(kind)
             parts = [b"{" + part[cut:] if part.startswith(kind[:-1]) else part for part in parts]
@@ -56,7 +56,7 @@ class ObjectForm:
         return b'%s,"items":[%s]}' % (head[:-1], body)
 
     def bookmark(self, version: int, annotations: Object | None) -> bytes:
-        """Return the object of a bookmark."""
+        """Return the object of a bookmark event."""
         metadata: Object = {"resourceVersion": str(version)}
         if annotations:
             metadata["annotations"] = annotations
@@ -70,7 +70,7 @@ class ObjectForm:
 
 
 class MetadataForm(ObjectForm):
-    """Write the metadata alone."""
+    """The PartialObjectMetadata form, with only the metadata of objects."""
 
     def __init__(self, served: Served, version: str) -> None:
         super().__init__(served)
@@ -102,7 +102,7 @@ def _partial(obj: Object, version: str) -> Object:
 
 
 class TableForm(ObjectForm):
-    """Write rows with the columns that kubectl shows."""
+    """The Table form, with the columns that kubectl shows."""
 
     def __init__(self, cluster: ServerState, served: Served, version: str, include: str) -> None:
         super().__init__(served)
@@ -113,7 +113,7 @@ class TableForm(ObjectForm):
         self.content_type = f"{JSON};as=Table;v={version};g={_META}"
 
     def one(self, stored: Stored) -> bytes:
-        """Return a table of one row; only the first of a watch names the columns."""
+        """Return a table with one row; only the first table of a watch defines the columns."""
         version = str(stored.object["metadata"].get("resourceVersion", ""))
         table = self._table([stored], {"resourceVersion": version})
         if self._headed:
@@ -126,11 +126,11 @@ class TableForm(ObjectForm):
         return encode(self._table(items, metadata))
 
     def bookmark(self, version: int, annotations: Object | None) -> bytes:
-        """Return an empty table that carries a version."""
+        """Return an empty table with a resource version."""
         metadata: Object = {"resourceVersion": str(version)}
         table = self._table([], metadata)
         if annotations:
-            # The row's object is where a client looks for what the bookmark says.
+            # Clients read the annotations of a bookmark from the object of its row.
             partial = _partial({"metadata": metadata | {"annotations": annotations}}, "v1")
             table["rows"] = [{"cells": [], "object": partial}]
         return encode(table)
@@ -159,7 +159,7 @@ class TableForm(ObjectForm):
 
 
 class YamlForm(ObjectForm):
-    """Write YAML."""
+    """The YAML form."""
 
     content_type = _YAML
 
@@ -178,7 +178,7 @@ def _yaml(data: bytes) -> bytes:
 
 
 def form(cluster: ServerState, request: ApiRequest, served: Served) -> ObjectForm:
-    """Return the first form that a request accepts."""
+    """Return the first supported form in the Accept header; refuse (406) if there is none."""
     header = request.headers.get("accept", "")
     if not header:
         return ObjectForm(served)
@@ -213,8 +213,8 @@ def _transformed(
 def respond(
     cluster: ServerState, request: ApiRequest, served: Served, obj: Object, code: int
 ) -> ApiResponse:
-    """Answer with one object in the form that a request accepts."""
+    """Return a response with one object, in the form that the request accepts."""
     chosen = form(cluster, request, served)
-    # What was just written need not be encoded twice: watches send it too.
+    # Reuse the JSON of an object that was just written; watches send it too.
     stored = cluster.store.stored(obj) or Stored("", obj, 0)
     return ApiResponse(code, chosen.one(stored), chosen.content_type)

@@ -1,4 +1,4 @@
-"""The rows of the kinds that make pods."""
+"""The printers of workloads and related kinds."""
 
 # kube-apiserver: pkg/printers/internalversion/printers.go
 
@@ -182,7 +182,7 @@ def _autoscaler(obj: Object, now: datetime.datetime) -> list[Any]:
 
 
 def _targets(obj: Object) -> str:
-    """Return what an autoscaler aims at and what it sees."""
+    """Return the current and target values of an autoscaler's metrics."""
     metrics = at(obj, "spec.metrics")
     if metrics is None and at(obj, "spec.targetCPUUtilizationPercentage") is not None:
         seen = at(obj, "status.currentCPUUtilizationPercentage")
@@ -202,7 +202,7 @@ def _targets(obj: Object) -> str:
 
 
 def _metric(field: str, source: Object, seen: Object) -> str:
-    """Return what one metric is and should be."""
+    """Return the current and target value of one metric."""
     # kubernetes: pkg/printers/internalversion/printers.go, formatHPAMetrics
     target = source.get("target") or {}
     average = target.get("averageValue")

@@ -1,9 +1,9 @@
-"""Give a plain object the form that it has after Go decoded and encoded it again.
+"""The canonical form of an object: the one it has after Go decoded and encoded it.
 
-A real API server decodes a body into a Go struct: fields that the struct does not have are dropped
-(and reported where the request asks for it), values of the wrong type are refused, quantities and
-times are printed canonically, empty optional fields vanish and others appear as their zero value.
-Everything here does the same on dicts, driven by the field tree.
+A real API server decodes a body into a Go struct: unknown fields are dropped (and reported if the
+request says so), values of the wrong type are refused, quantities and times are printed
+canonically, empty optional fields disappear and others appear with their zero value. This module
+does the same on dicts, by the field tree.
 """
 
 # sigs.k8s.io/json: internal/golang/encoding/json/decode.go
@@ -52,11 +52,11 @@ _RAW = frozenset({"object", "fields", "json", ANY})
 
 
 class DecodeError(Exception):
-    """A body does not fit its type; the text is what Go's decoder would say."""
+    """The error for a body that does not fit its type, with the message of Go's decoder."""
 
 
 class Duplicated(dict[str, Any]):
-    """An object that JSON gave some field twice; `pairs` has all in order."""
+    """A JSON object with duplicate fields; `pairs` has all fields in order."""
 
     pairs: list[tuple[str, Any]]
 
@@ -64,7 +64,7 @@ class Duplicated(dict[str, Any]):
 def decode(type: StructType, value: Any) -> tuple[Object, list[str]]:
     """Return the canonical object and the strict errors: unknown and duplicate fields.
 
-    Raises DecodeError where a value has the wrong type.
+    Raise DecodeError if a value has the wrong type.
     """
     decoder = _Decoder()
     decoder.root = type.name
@@ -79,9 +79,9 @@ def decode(type: StructType, value: Any) -> tuple[Object, list[str]]:
 
 
 def convert(type: StructType, value: Object) -> tuple[Object, list[str]]:
-    """Do as `decode`, with the words that Go has for a value that was a map before.
+    """Return what `decode` does, but with the error messages of Go's conversion from maps.
 
-    A strategic merge patch is applied to maps, and what comes of it is converted, not decoded.
+    Go applies a strategic merge patch to maps, and converts the result instead of decoding it.
     """
     converter = _Converter()
     try:
@@ -97,7 +97,7 @@ def canonical(type: StructType, value: Object) -> Object:
 
 
 def zero(kind: TypeKind) -> Any:
-    """Return what Go prints for a value that was never set."""
+    """Return the JSON of Go's zero value of a kind."""
     if kind.pointer:
         return None
     if kind.form == STRUCT and kind.type is not None:
@@ -106,7 +106,7 @@ def zero(kind: TypeKind) -> Any:
 
 
 class _Decoder:
-    """Walk one value; keeps where it is for errors."""
+    """One decoding walk, with the current path and the strict errors found."""
 
     def __init__(self) -> None:
         self.root = ""
@@ -139,7 +139,7 @@ class _Decoder:
             if field.always or not _is_empty(field.kind, found):
                 result[key] = found
             elif key == "managedFields" and item == []:
-                result[key] = []  # a list without entries asks to forget all owners
+                result[key] = []  # an empty list asks the server to reset all owners
             else:
                 result.pop(key, None)
         for field in type.always:
@@ -230,9 +230,9 @@ class _Decoder:
             raise DecodeError(str(error)) from None
 
     def _schema(self, kind: TypeKind, form: str, value: Any) -> Any:
-        """Decode a place for a JSON schema, an array of them, or something simpler."""
+        """Decode a value that may be a JSON schema, a list of them, a boolean or strings."""
         schema = types().get(_SCHEMA)
-        # Go decodes these with a decoder of their own, which reports no unknown fields.
+        # Go decodes these with a separate decoder, which reports no unknown fields.
         self._quiet += 1
         try:
             if isinstance(value, dict):
@@ -291,7 +291,7 @@ class _Decoder:
 
 
 class _Converter(_Decoder):
-    """Refuse in the words of runtime.DefaultUnstructuredConverter."""
+    """A decoder with the error messages of runtime.DefaultUnstructuredConverter."""
 
     # apimachinery: pkg/runtime/converter.go
 
@@ -328,7 +328,7 @@ _TEXTS = {
 
 
 def plain(value: Any) -> Any:
-    """Return a copy of a value without a schema."""
+    """Return a deep copy of a JSON value, with plain dicts for `Duplicated` ones."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -337,12 +337,12 @@ def plain(value: Any) -> Any:
 
 
 def number_text(value: float) -> str:
-    """Print a JSON number as it was most likely written."""
+    """Return a JSON number as it was most likely written."""
     return repr(value).replace("e+", "e").replace("e", "e+") if "e" in repr(value) else repr(value)
 
 
 def _is_empty(kind: TypeKind, value: Any) -> bool:
-    """Tell whether Go leaves out a value that is marked so."""
+    """Return whether Go omits a value that is marked `omitempty` or `omitzero`."""
     if value is None:
         return True
     if kind.pointer:

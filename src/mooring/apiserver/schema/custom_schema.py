@@ -1,4 +1,4 @@
-"""The kinds that custom resource definitions add, in the same field tree as the built-in ones."""
+"""The kinds of custom resource definitions, in the same field tree as the built-in kinds."""
 
 # apiextensions-apiserver: pkg/apiserver/schema
 
@@ -29,7 +29,7 @@ _SCALARS = {"string": "string", "boolean": "bool", "integer": "int64", "number":
 
 @dataclass
 class CustomKind:
-    """Hold one served version of a custom resource definition."""
+    """One served version of a custom resource definition."""
 
     group: str
     version: str
@@ -48,12 +48,12 @@ class CustomKind:
 
     @property
     def group_version(self) -> str:
-        """Return group and version as apiVersion has them."""
+        """Return the apiVersion of the kind's objects."""
         return f"{self.group}/{self.version}"
 
     @property
     def gvk(self) -> dict[str, str]:
-        """Return group, version and kind as OpenAPI has them."""
+        """Return group, version and kind in OpenAPI's form."""
         return {"group": self.group, "version": self.version, "kind": self.kind}
 
     @property
@@ -63,18 +63,18 @@ class CustomKind:
 
     @property
     def fingerprint(self) -> str:
-        """Return a text that differs for kinds whose OpenAPI differs."""
+        """Return a text that differs if the kind's OpenAPI schema differs."""
         parts = [self.gvk, self.plural, self.namespaced, self.schema, self.subresources]
         return json.dumps(parts, sort_keys=True)
 
     @cached_property
     def type(self) -> StructType:
-        """Return the field tree, with metadata as every object has it."""
+        """Return the field tree, including the metadata that every object has."""
         return root_type(self)
 
     @property
     def resources(self) -> tuple[ServedResource, ...]:
-        """Return what discovery says: the resource and its subresources."""
+        """Return the resource and its subresources for discovery."""
         every = (
             "delete",
             "deletecollection",
@@ -115,7 +115,7 @@ class CustomKind:
 def custom_kinds(definition: Object) -> list[CustomKind]:
     """Return the served versions of a custom resource definition."""
     spec = definition["spec"]
-    # The accepted names are the ones that count, once the server has looked at them.
+    # Once the server has checked the names, the accepted ones count.
     names = (definition.get("status") or {}).get("acceptedNames") or {}
     names = names if names.get("plural") else spec["names"]
     found = []

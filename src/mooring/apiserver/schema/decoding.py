@@ -1,4 +1,4 @@
-"""Read request bodies, JSON, YAML or protobuf, into plain objects; refuse them in Go's words."""
+"""Decoding of request bodies in JSON, YAML or protobuf, with Go's error messages."""
 
 # apimachinery: pkg/runtime/serializer/json/json.go, apiserver: pkg/endpoints/handlers/rest.go
 
@@ -29,7 +29,7 @@ _META = (
 
 @dataclass(slots=True)
 class Body:
-    """Hold a decoded body.
+    """A decoded body.
 
     `errors` are its strict errors: unknown and duplicate fields, in order.
     """
@@ -39,7 +39,10 @@ class Body:
 
 
 def parse_json(data: bytes | str) -> Any:
-    """Parse JSON; raises DecodeError with Go's words. Objects with a key twice are Duplicated."""
+    """Parse JSON; raise DecodeError with Go's message.
+
+    An object with duplicate keys becomes a `Duplicated`.
+    """
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     try:
         value = _JSON.decode(text)
@@ -57,7 +60,7 @@ def parse_json(data: bytes | str) -> Any:
 
 
 def parse_yaml(data: bytes | str) -> Any:
-    """Parse the first document of a YAML text; raises DecodeError."""
+    """Parse the first document of a YAML text; raise DecodeError if it is malformed."""
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     try:
         for document in load_documents(text):
@@ -68,9 +71,10 @@ def parse_yaml(data: bytes | str) -> Any:
 
 
 def read_body(data: bytes, content_type: str, expected: str = "") -> Any:
-    """Parse a body by its media type, without a schema; `expected` is the kind for the errors.
+    """Parse a body by its media type, without a schema.
 
-    A body in protobuf comes back as JSON has it. Raises DecodeError with the API server's words.
+    `expected` is the kind named in error messages. A protobuf body is returned as the equivalent
+    JSON. Raise DecodeError with kube-apiserver's message.
     """
     media = content_type.partition(";")[0].strip().lower()
     try:
@@ -93,9 +97,9 @@ def read_body(data: bytes, content_type: str, expected: str = "") -> Any:
 def decode_body(
     data: bytes, content_type: str, type: StructType, kind: str, group_version: str
 ) -> Body:
-    """Read a body that must be of a kind; `group_version` is the one of the request's path.
+    """Decode a body that must be of a kind; `group_version` is that of the request's path.
 
-    Raises DecodeError with the whole text that the API server answers with 400.
+    Raise DecodeError with the complete message of kube-apiserver's 400 response.
     """
     value = read_body(data, content_type, kind)
     return decode_object(value, type, kind, group_version)
@@ -126,22 +130,22 @@ def decode_object(value: Any, type: StructType, kind: str, group_version: str) -
 
 
 def strict_refusal(errors: list[str], kind: str, version: str) -> str:
-    """Word the refusal of a body with strict errors; `version` has no group."""
+    """Return the message for a body with strict errors; `version` has no group."""
     return f'{kind} in version "{version}" cannot be handled as a {kind}: {strict_error(errors)}'
 
 
 def strict_error(errors: list[str]) -> str:
-    """Word strict errors as one."""
+    """Return one message for all strict errors."""
     return f"strict decoding error: {', '.join(errors)}"
 
 
 def duplicates(value: Any) -> list[str]:
-    """Return the strict errors of an object without a Go type: its duplicate fields."""
+    """Return the strict errors of an object without a schema: its duplicate fields."""
     return _duplicates(value, "") if _is_doubled(value) else []
 
 
 def _is_doubled(value: Any) -> bool:
-    """Tell whether any field comes twice, which is rare."""
+    """Return whether there is any duplicate field, which is rare."""
     if value.__class__ is dict:
         return any(map(_is_doubled, value.values()))
     if value.__class__ is list:
@@ -188,7 +192,7 @@ def _check_meta(value: Any) -> None:
 
 
 def _excerpt(data: bytes) -> str:
-    """Return the start of a body as the API server shows it."""
+    """Return the start of a body as kube-apiserver's messages show it."""
     if not data:
         return "<empty>"
     if data[:1] == b"{":
@@ -201,7 +205,7 @@ def _cut(data: bytes) -> str:
 
 
 class _Constant(Exception):
-    """NaN or Infinity, which are no JSON."""
+    """NaN or Infinity, which are not valid JSON."""
 
 
 def _constant(name: str) -> Any:
@@ -221,7 +225,7 @@ _JSON = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant)
 
 
 def _mend(value: Any) -> Any:
-    """Replace halves of surrogate pairs, which no UTF-8 has, as Go does."""
+    """Replace lone surrogates, which UTF-8 cannot encode, as Go does."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
@@ -270,7 +274,7 @@ def _syntax(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _inside(text: str) -> str:
-    """Return the bracket that is open at the end of a text."""
+    """Return the innermost bracket that is open at the end of a text."""
     stack: list[str] = []
     quoted = escaped = False
     for character in text:

@@ -1,7 +1,7 @@
 """OpenAPI v3 documents for clients: one per group version, built from the table.
 
-kubectl reads the field tree out of them to compute patches and to explain kinds, and the parameters
-of PATCH to learn that the server validates fields.
+kubectl reads the field tree from them to compute patches and to explain kinds, and the parameters
+of PATCH to detect that the server validates fields.
 """
 
 # kubernetes: api/openapi-spec/v3, kube-openapi: pkg/generators
@@ -105,7 +105,7 @@ _ACTIONS = {
 
 
 def split_group_version(group_version: str) -> tuple[str, str]:
-    """Return group and version; the core group is empty."""
+    """Return group and version; the core group is ""."""
     group, _, version = group_version.rpartition("/")
     return group, version
 
@@ -118,7 +118,7 @@ def root_of(group_version: str) -> str:
 def index(
     group_versions: Iterable[str], custom: Mapping[str, Iterable[CustomKind]] | None = None
 ) -> Schema:
-    """Return what `/openapi/v3` answers: the documents, each with a hash of its content."""
+    """Return the response of `/openapi/v3`: the URLs of the documents, each with a hash."""
     custom = custom or {}
     names = [*group_versions, *(name for name in custom if name not in set(group_versions))]
     paths = {}
@@ -157,7 +157,7 @@ def document(group_version: str, custom: Iterable[CustomKind] = ()) -> Schema:
 
 
 class _Builder:
-    """Collect the paths and schemas of one document."""
+    """The paths and schemas of one document while it is built."""
 
     def __init__(self, group_version: str) -> None:
         self.group_version = group_version
@@ -165,7 +165,7 @@ class _Builder:
         self.schemas: Schema = {}
 
     def add_type(self, type: StructType) -> None:
-        """Add a type and all that it refers to."""
+        """Add a type and all types that it refers to."""
         pending = [type]
         while pending:
             found = pending.pop()
@@ -180,7 +180,7 @@ class _Builder:
                     self.schemas[name] = schema
 
     def add_meta(self, *names: str) -> None:
-        """Add types that every document has."""
+        """Add types of the meta package that every document has."""
         for name in names:
             self.add_type(types().get(f"meta.v1.{name}"))
         self.schemas.setdefault(f"{_META}Patch", {"type": "object"})
@@ -291,7 +291,7 @@ def _leaves(type: StructType) -> Iterator[TypeKind]:
 
 @cache
 def type_schema(type: StructType) -> Schema:
-    """Return the schema of a type, with references to others."""
+    """Return the schema of a type, with references to other types."""
     properties = {field.name: field_schema(field) for field in type.fields.values()}
     schema: Schema = {"type": "object"}
     if properties:
@@ -308,7 +308,7 @@ def type_schema(type: StructType) -> Schema:
 
 
 def field_schema(field: Field) -> Schema:
-    """Return the schema of a field, with what patches and owners need to know."""
+    """Return the schema of a field, with the extensions for patches and field ownership."""
     schema = _kind_schema(field.kind, field.always, field.default)
     kind = field.kind
     if kind.form == LIST and field.listed:
@@ -353,7 +353,7 @@ def _item_schema(kind: TypeKind) -> Schema:
 
 
 def custom_schema(kind: CustomKind) -> Schema:
-    """Return the schema of a custom resource as clients see it."""
+    """Return the published schema of a custom resource."""
     # apiextensions-apiserver: pkg/controller/openapi/builder/builder.go
     schema: Schema = _published(kind.schema) if kind.schema is not None else {"type": "object"}
     if kind.schema is None:
@@ -385,7 +385,7 @@ def _as_object() -> Schema:
 
 
 def _published(schema: Mapping[str, Any]) -> Schema:
-    """Return a structural schema as OpenAPI v3 has it."""
+    """Return a structural schema in the form of OpenAPI v3."""
     found = {key: value for key, value in schema.items() if key not in ("id", "$schema")}
     for key in ("items", "additionalProperties"):
         if isinstance(found.get(key), Mapping):

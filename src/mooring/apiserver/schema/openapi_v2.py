@@ -1,8 +1,8 @@
-"""The OpenAPI v2 document, which kubectl takes as protobuf alone.
+"""The OpenAPI v2 document, which kubectl accepts only as protobuf.
 
-It is asked for kinds that the v3 documents say nothing about how to validate: those that cannot be
-patched; and by `kubectl explain --output=plaintext-openapiv2`. Of the paths it has the one by which
-kubectl tells that the server validates fields.
+kubectl requests it for kinds that cannot be patched, as the v3 documents do not say whether the
+server validates these, and for `kubectl explain --output=plaintext-openapiv2`. Its only path is the
+one by which kubectl detects that the server validates fields.
 """
 
 # gnostic-models: openapiv2/OpenAPIv2.proto
@@ -27,7 +27,7 @@ def _text(number: int, text: str) -> bytes:
 
 @cache
 def document_v2() -> bytes:
-    """Return the document."""
+    """Return the OpenAPI v2 document in protobuf."""
     schemas: dict[str, Schema] = {}
     for group_version in types().group_versions:
         schemas |= document(group_version)["components"]["schemas"]
@@ -40,7 +40,7 @@ def document_v2() -> bytes:
 
 
 def _paths() -> bytes:
-    """Return the patching of namespaces, with the parameter that asks for validation."""
+    """Return the PATCH of a namespace, with the parameter fieldValidation."""
     # cli-runtime: pkg/resource/query_param_verifier.go
     parameter = _text(2, "query") + _text(4, "fieldValidation")
     gvk = json.dumps({"group": "", "kind": "Namespace", "version": "v1"})

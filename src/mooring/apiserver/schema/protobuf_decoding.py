@@ -1,7 +1,7 @@
-"""Read protobuf bodies into what JSON has, driven by the table of field numbers.
+"""Decoding of protobuf bodies to the equivalent JSON values, by the table of field numbers.
 
 Clients written in Go send typed objects as `k8s\\0` and a runtime.Unknown that holds the message.
-Nothing is generated: a message is walked field by field with the numbers of its type.
+There is no generated code: a message is walked field by field with the numbers of its type.
 """
 
 # apimachinery: pkg/runtime/serializer/protobuf/protobuf.go, pkg/runtime/generated.proto
@@ -35,7 +35,7 @@ _DEEPEST = 100
 
 
 class ProtobufError(Exception):
-    """A body is no protobuf message of its type."""
+    """The error for a body that is not a valid protobuf message of its type."""
 
 
 def decode(data: bytes, table: Table) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield number and raw value of each field; fixed-size ones as bytes."""
+    """Yield the number and raw value of each field; a varint is an int, others are bytes."""
     at = 0
     while at < len(data):
         tag, at = _varint(data, at)
@@ -204,7 +204,7 @@ def _json(data: bytes) -> Any:
 
 
 def _schema(form: str, data: bytes, depth: int) -> Any:
-    """Decode a place for a JSON schema, a list of them, a boolean or names."""
+    """Decode a value that may be a JSON schema, a list of them, a boolean or strings."""
     schema = types().get("apiextensions.v1.JSONSchemaProps")
     fields = list(_fields(data))
     if form == "schemaOrBool":

@@ -1,7 +1,7 @@
-"""Scalars with a form of their own: quantities, times, bytes, durations, numbers or text.
+"""Scalars with a special format: quantities, times, bytes and durations.
 
-Each function takes what JSON has and returns what the API server would print, or raises ValueError
-with the text that Go's decoder would give.
+Each function takes a JSON value and returns it as kube-apiserver would encode it, or raises
+ValueError with the message of Go's decoder.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def quantity_text(text: str) -> str:
 
 
 def quantity(value: Any) -> str:
-    """Return the canonical text of a quantity that JSON has as text or number."""
+    """Return the canonical text of a quantity that is a string or a number in JSON."""
     if isinstance(value, str):
         return quantity_text(value.strip())
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -92,7 +92,7 @@ def _parse_time(text: str, layout: str) -> datetime.datetime:
 
 
 def _time_problem(text: str, layout: str) -> str:
-    """Say which part of a time Go's parser would stop at."""
+    """Return the message of Go's time parser for a malformed time."""
     rest = text
     for part in _PARTS:
         if part == "Z07:00" and layout == MICRO_TIME_LAYOUT:
@@ -124,7 +124,7 @@ def micro_time_text(text: str) -> str:
 
 
 def bytes_text(text: str) -> str:
-    """Return base64 text as Go prints it."""
+    """Return base64 text as Go encodes it."""
     bare = _NEWLINES.sub("", text)
     try:
         return base64.b64encode(base64.b64decode(bare, validate=True)).decode()
@@ -135,7 +135,7 @@ def bytes_text(text: str) -> str:
 
 
 def duration_text(text: str) -> str:
-    """Return a duration as Go prints it: `90s` is `1m30s`."""
+    """Return a duration as Go prints it: `90s` becomes `1m30s`."""
     sign = "-" if text.startswith("-") else ""
     bare = text.lstrip("+-")
     total, end = 0, 0

@@ -1,4 +1,4 @@
-"""Decode custom resources: keep what their schema knows, and fill in its defaults."""
+"""Decoding of custom resources: drops unknown fields and sets defaults by their schema."""
 
 # apiextensions-apiserver: pkg/apiserver/customresource_handler.go, pkg/apiserver/schema/pruning,
 # pkg/apiserver/schema/defaulting
@@ -22,10 +22,10 @@ _WRONG_VERSION = "the API version in the data ({}) does not match the expected A
 
 
 def decode_custom(kind: CustomKind, value: Any) -> tuple[Object, list[str]]:
-    """Return a custom resource without unknown fields, with defaults, and its strict errors.
+    """Return a custom resource without unknown fields and with defaults, and its strict errors.
 
-    Raises DecodeError with the API server's whole text where it is none of the kind's version.
-    Whether `kind` itself fits is for validation to say.
+    Raise DecodeError, with kube-apiserver's complete message, if its apiVersion is not the kind's.
+    Its `kind` is checked later, by validation.
     """
     if not isinstance(value, dict) or not value.get("kind"):
         raise DecodeError("Object 'Kind' is missing")
@@ -58,11 +58,11 @@ def decode_custom(kind: CustomKind, value: Any) -> tuple[Object, list[str]]:
 
 
 def _prune(schema: Schema, value: Any, path: str, errors: list[str]) -> None:
-    """Drop fields that a schema does not know."""
+    """Drop fields that are not in the schema."""
     if isinstance(value, list):
         items = schema.get("items")
         for i, item in enumerate(value):
-            # Where no list is expected, nothing in it is known.
+            # If the schema expects no list, every field in it is unknown.
             if isinstance(items, Mapping) or not schema.get(_PRESERVE):
                 _prune(items if isinstance(items, Mapping) else {}, item, f"{path}[{i}]", errors)
         return
@@ -93,13 +93,13 @@ def _prune_metadata(value: Object, path: str, errors: list[str]) -> None:
         try:
             kept, unknown = decode(types().get("meta.v1.ObjectMeta"), metadata)
         except DecodeError:
-            return  # validation says what is wrong
+            return  # validation reports the problem
         value["metadata"] = kept
         errors += [text.replace('field "', f'field "{path}.metadata.', 1) for text in unknown]
 
 
 def set_custom_defaults(schema: Schema, value: Any) -> None:
-    """Fill in the defaults of a structural schema; a null that may not be one counts as missing."""
+    """Set the defaults of a structural schema; null counts as absent unless it is nullable."""
     if isinstance(value, list):
         items = schema.get("items")
         if isinstance(items, Mapping):

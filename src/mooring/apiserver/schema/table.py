@@ -1,7 +1,7 @@
-"""The field tree of the Kubernetes API, read lazily out of one compact table.
+"""The field tree of the Kubernetes API, parsed lazily from one compact table.
 
-The table's text is split at packages and types when it is first asked for; a type's fields are
-parsed when the type is first used. `types.txt` says in its header how it is written.
+The table's text is split into packages and types at the first call of `types`; the fields of a type
+are parsed when the type is first used. The header of `types.txt` describes its format.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, Final
 STRUCT: Final = "struct"
 LIST: Final = "list"
 MAP: Final = "map"
+#: The form of a value without a schema: fields are granular, lists are atomic.
 ANY: Final = "any"
-"""The form of a value without a schema: fields are granular, lists are atomic."""
 
 INTEGERS: Final = frozenset({"int32", "int64", "uint64"})
 FLOATS: Final = frozenset({"float32", "float64"})
@@ -28,10 +28,10 @@ _MARK = re.compile(r"\*|\[\]|\{\}")
 
 
 class TypeKind:
-    """Say what a value is: a scalar's name, or struct, list, map or any.
+    """The kind of a value. `form` is a scalar's name, or struct, list, map or any.
 
-    `pointer` tells that Go keeps null apart from the zero value. `atomic` tells that the value has
-    one owner as a whole.
+    `pointer` says that Go distinguishes null from the zero value; `atomic`, that the value has one
+    owner as a whole.
     """
 
     __slots__ = ("atomic", "form", "item", "keys", "list_type", "pointer", "type")
@@ -58,7 +58,7 @@ class TypeKind:
 
 @dataclass(slots=True)
 class Field:
-    """Hold what is known of one field."""
+    """One field of a struct."""
 
     name: str
     kind: TypeKind
@@ -66,17 +66,17 @@ class Field:
     always: bool = False
     required: bool = False
     inline: bool = False
+    #: Whether the table states the list type; if not, it is derived from `strategies`.
     listed: bool = False
-    """Whether the list's type is written down, and not only the default."""
     strategies: tuple[str, ...] = ()
     merge_key: str = ""
     default: Any = None
+    #: The names of the inlined structs that contain the field.
     via: tuple[str, ...] = ()
-    """The structs in place that lead to the field, by name."""
 
 
 class StructType:
-    """Hold the fields of one struct. Fields are parsed when they are first asked for."""
+    """A struct with its fields, which are parsed at first use."""
 
     def __init__(
         self, table: Table | None, package: str, name: str, flags: str, lines: list[str]
@@ -87,21 +87,21 @@ class StructType:
         self.name = name
         self.atomic = "atomic" in flags
         self.wrapped = "wrapped" in flags
+        #: Whether unknown fields are kept (custom resources).
         self.preserve = False
-        """Whether fields that are not known are kept (custom resources)."""
 
     def __repr__(self) -> str:
         return f"<{self.package}.{self.name}>"
 
     @property
     def openapi_name(self) -> str:
-        """Return the name that OpenAPI documents give the type."""
+        """Return the type's name in OpenAPI documents."""
         prefix = self._table.packages[self.package].prefix if self._table else self.package
         return f"{prefix}.{self.name}"
 
     @property
     def is_object(self) -> bool:
-        """Tell whether the type is a kind, with `kind` and `apiVersion` of its own."""
+        """Return whether the type is a kind, with its own `kind` and `apiVersion`."""
         return [line.split() for line in self._lines[:2]] == [
             ["kind", "string", "0"],
             ["apiVersion", "string", "0"],
@@ -109,13 +109,13 @@ class StructType:
 
     @cached_property
     def members(self) -> tuple[Field, ...]:
-        """Return the fields as protobuf has them: a struct in place is one field."""
+        """Return the fields as in protobuf: an inlined struct is one field."""
         assert self._table is not None
         return tuple(_parse_field(self._table, self.package, line) for line in self._lines)
 
     @cached_property
     def fields(self) -> dict[str, Field]:
-        """Return the fields by name, as JSON has them."""
+        """Return the fields by name, as in JSON."""
         return {field.name: field for field in self._flat()}
 
     def _flat(self) -> Iterator[Field]:
@@ -134,13 +134,13 @@ class StructType:
 
     @cached_property
     def always(self) -> tuple[Field, ...]:
-        """Return the fields that are written even when they are empty."""
+        """Return the fields that are written even if they are empty."""
         return tuple(field for field in self.fields.values() if field.always)
 
 
 @dataclass(frozen=True, slots=True)
 class ServedResource:
-    """Hold what discovery says about a resource or, with a slash in its name, a subresource."""
+    """The discovery entry of a resource or, with a slash in its name, of a subresource."""
 
     group_version: str
     name: str
@@ -156,7 +156,7 @@ class ServedResource:
 
 @dataclass(slots=True)
 class Package:
-    """Hold the types of one group version, or of a package that others refer to."""
+    """The types of one group version, or of a package that others refer to."""
 
     alias: str
     group_version: str
@@ -166,7 +166,7 @@ class Package:
 
 
 class Table:
-    """Hold every package. Read once by `types`."""
+    """All packages. Read once by `types`."""
 
     def __init__(self, text: str) -> None:
         self.packages: dict[str, Package] = {}
@@ -199,16 +199,16 @@ class Table:
         return self.packages[alias or package].types[last]
 
     def find(self, group_version: str, kind: str) -> StructType | None:
-        """Return the type of a kind, or None where there is none."""
+        """Return the type of a kind, or None if there is none."""
         package = self._by_group_version.get(group_version)
         if package is not None and kind in package.types:
             found = package.types[kind]
             return found if found.is_object else None
-        # The options of requests belong to every group.
+        # Every group has the kinds of request options, such as DeleteOptions.
         return self.packages["meta.v1"].types.get(kind) if kind.endswith("Options") else None
 
     def package_of(self, group_version: str) -> Package | None:
-        """Return the package of a group version, or None where there is none."""
+        """Return the package of a group version, or None if there is none."""
         return self._by_group_version.get(group_version)
 
     def resources(self, group_version: str) -> tuple[ServedResource, ...]:
@@ -224,7 +224,7 @@ class Table:
 
 @cache
 def types() -> Table:
-    """Return the table, read from the package's data once."""
+    """Return the table, which is read once from the package's data."""
     file = resources.files("mooring.apiserver.schema").joinpath("types.txt")
     return Table(file.read_text(encoding="utf-8"))
 

@@ -1,1 +1,1 @@
-"""Subresources that are more than a part of their object: binding, eviction, scale, log, token."""
+"""Subresources with their own behaviour: binding, eviction, scale, log, token."""

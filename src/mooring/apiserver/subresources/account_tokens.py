@@ -1,4 +1,4 @@
-"""Tokens of service accounts, on request."""
+"""The token subresource of service accounts."""
 
 # kube-apiserver: pkg/registry/core/serviceaccount/storage/token.go
 
@@ -28,7 +28,7 @@ def create(
     served: Served,
     signer: TokenSigner,
 ) -> ApiResponse:
-    """Answer with a token for a service account."""
+    """Return a response with a token for a service account."""
     how = bodies.options(request)
     type = cluster.catalogue.table.find(_VERSION, "TokenRequest")
     assert type is not None

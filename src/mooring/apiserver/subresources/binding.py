@@ -1,4 +1,4 @@
-"""Binding a pod to a node."""
+"""The binding subresource: binds a pod to a node."""
 
 # kube-apiserver: pkg/registry/core/pod/storage/storage.go, BindingREST
 
@@ -23,7 +23,7 @@ _TOPOLOGY = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 def bind(
     cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
 ) -> ApiResponse:
-    """Assign a pod to a node; the path names the pod, or the body does."""
+    """Bind a pod to a node; the pod is named in the path or in the body."""
     how = bodies.options(request)
     type = cluster.catalogue.table.find("v1", "Binding")
     assert type is not None
@@ -89,7 +89,7 @@ def _check(pod: Object, binding: Object) -> None:
 
 
 def _copy_metadata(cluster: ServerState, pod: Object, binding: Object, target: str) -> None:
-    """Give a pod the annotations of its binding, and its node's place as labels."""
+    """Copy the binding's annotations and labels and the node's topology labels to the pod."""
     # kube-apiserver: plugin/pkg/admission/podtopologylabels/admission.go
     metadata = pod["metadata"]
     if annotations := binding.get("annotations"):

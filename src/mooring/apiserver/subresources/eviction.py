@@ -1,4 +1,4 @@
-"""Evicting a pod, as far as its disruption budget allows."""
+"""The eviction subresource: deletes a pod if its disruption budget allows it."""
 
 # kube-apiserver: pkg/registry/core/pod/storage/eviction.go
 
@@ -31,7 +31,7 @@ _MOST_DISRUPTED = 2000
 def evict(
     cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
 ) -> ApiResponse:
-    """Evict a pod."""
+    """Evict a pod; refuse if its disruption budget does not allow it."""
     how = bodies.options(request)
     type = cluster.catalogue.table.find("policy/v1", "Eviction")
     assert type is not None
@@ -52,7 +52,7 @@ def evict(
 
 
 def _is_free(pod: Object) -> bool:
-    """Tell whether a pod may go without asking: one that is over, or not yet at work."""
+    """Return whether budgets do not apply: the pod is finished, pending or being deleted."""
     phase = (pod.get("status") or {}).get("phase")
     terminal = phase in ("Succeeded", "Failed", "Pending")
     return terminal or bool(pod["metadata"].get("deletionTimestamp"))
@@ -94,7 +94,7 @@ def _ask_budgets(cluster: ServerState, pod: Object, dry: bool) -> None:
 
 
 def _take(cluster: ServerState, stored: Stored, pod: Object, dry: bool) -> None:
-    """Take one disruption from a budget."""
+    """Use one disruption of a budget; refuse if none is left."""
     budget = deleting.copy_of(stored.object)
     name, status = budget["metadata"]["name"], budget.setdefault("status", {})
     if (status.get("observedGeneration") or 0) < (budget["metadata"].get("generation") or 0):

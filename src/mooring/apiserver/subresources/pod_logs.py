@@ -1,4 +1,4 @@
-"""The log of a container, from whoever runs it."""
+"""The log subresource: the log of a container."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SIMULATED = "This container is simulated: it runs nothing and writes no log.\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodLogOptions:
-    """Hold which part of a log is asked for."""
+    """The part of a log that a request selects."""
 
     follow: bool = False
+    #: Whether the log is that of the container's previous run.
     previous: bool = False
-    """The run before the present one."""
     timestamps: bool = False
     tail: int | None = None
     since_seconds: int | None = None
@@ -31,12 +31,12 @@ class PodLogOptions:
 
 
 class LogSource(Protocol):
-    """Know the logs of the containers that really run."""
+    """A provider of the logs of containers that really run."""
 
     def log(self, pod: Object, container: str, options: PodLogOptions) -> ByteStream | None:
-        """Return a container's log as chunks, None where the container is simulated.
+        """Return a container's log as chunks, None if the container is simulated.
 
-        Raise a refusal where it has written none yet.
+        Raise a Refusal if it has not written a log yet.
         """
         ...
 
@@ -48,7 +48,7 @@ def read(
     served: Served,
     source: LogSource | None,
 ) -> ApiResponse:
-    """Answer with a container's log."""
+    """Return a response with a container's log."""
     pod = cluster.find(served, info.namespace, info.name).object
     container = _container(pod, request.parameter("container"))
     if not pod["spec"].get("nodeName"):
@@ -66,7 +66,7 @@ def read(
 
 
 def no_previous(pod: str, container: str) -> refusals.Refusal:
-    """Refuse the log of a run before the first."""
+    """Return the refusal (400) of a previous log if the container has no previous run."""
     # kubernetes: pkg/kubelet/kubelet_pods.go, validateContainerLogStatus
     return refusals.bad_request(
         f'previous terminated container "{container}" in pod "{pod}" not found'

@@ -1,4 +1,4 @@
-"""The scale of what has replicas, built in and custom."""
+"""The scale subresource of built-in and custom resources."""
 
 # kube-apiserver: pkg/registry/apps/deployment/storage/storage.go, ScaleREST
 # apiextensions-apiserver: pkg/registry/customresource/etcd.go, ScaleREST
@@ -27,7 +27,7 @@ _VERSION = "autoscaling/v1"
 def get(
     cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
 ) -> ApiResponse:
-    """Answer with the scale of an object."""
+    """Return a response with the scale of an object."""
     live = cluster.find(served, info.namespace, info.name)
     return _respond(cluster, request, _scale(served, live.object), 200)
 
@@ -47,7 +47,7 @@ def update(
 def patch(
     cluster: ServerState, request: ApiRequest, info: RequestInfo, served: Served
 ) -> ApiResponse:
-    """Change the replicas of an object by a patch."""
+    """Patch the replicas of an object."""
     how = bodies.options(request)
     media = bodies.media_type(request)
     known = (patching.JSON_PATCH, patching.MERGE_PATCH, patching.STRATEGIC_PATCH)
@@ -86,7 +86,7 @@ def _store(
     obj = copy_of(live.object)
     _put(obj, _paths(served)[0], replicas)
     write = Write(cluster, request, info, served, how)
-    # The strategy sees a change of the whole object; only the tracking knows of the scale.
+    # managedFields records the scale subresource; the strategy must see an update of the object.
     writing.track(write, live.object, obj)
     info.subresource = ""
     changed = writing.replace(write, live, obj)
