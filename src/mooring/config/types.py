@@ -20,7 +20,7 @@ class _Type(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class LeaderElection(_Type, frozen=True, kw_only=True):
-    """Whether and how replicas elect the one that schedules."""
+    """The settings of leader election among replicas."""
 
     leader_elect: bool = defaults.LEADER_ELECT
     lease_duration: Duration = defaults.LEASE_DURATION
@@ -32,7 +32,7 @@ class LeaderElection(_Type, frozen=True, kw_only=True):
 
 
 class ClientConnection(_Type, frozen=True, kw_only=True):
-    """How to reach the API server."""
+    """The settings of the connection to the API server."""
 
     kubeconfig: str = ""
     accept_content_types: str = ""
@@ -109,7 +109,7 @@ class ExtenderManagedResource(_Type, frozen=True, kw_only=True):
 
 
 class ExtenderTLSConfig(_Type, frozen=True, kw_only=True):
-    """How to secure the connection to an extender."""
+    """The TLS settings of the connection to an extender."""
 
     insecure: bool = False
     server_name: str = ""

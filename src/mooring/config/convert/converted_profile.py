@@ -137,7 +137,7 @@ class ConvertedProfile:
     def _find_gone(self) -> None:
         """Find the default plugins that the file disabled at every point at which they ran.
 
-        In v1 they take part at more points, where they would still run.
+        Today they take part at more points, where they would still run.
         """
         for name, points in IN_TREE_POINTS.items():
             dropped: dict[str, str] = {}

@@ -113,7 +113,7 @@ def set_strategy(
 
 
 def say_list_defaulting(config: ConvertedPluginConfig) -> None:
-    """Set `defaultingType: List`, which constraints implied in v1beta1 and older."""
+    """Set `defaultingType: List` if constraints imply it, as they did in v1beta1 and older."""
     # kube-scheduler 1.22: apis/config/v1beta1/defaults.go, SetDefaults_PodTopologySpreadArgs
     entry = config.find(SPREAD)
     if entry is None:
@@ -133,7 +133,7 @@ def stop_default_spreading(config: ConvertedPluginConfig, origin: str) -> None:
 def require_labels(
     conversion: Conversion, config: ConvertedPluginConfig, node_label: Doc, origin: str
 ) -> None:
-    """Require NodeLabel's labels through NodeAffinity's addedAffinity, which binds every pod."""
+    """Require NodeLabel's labels through NodeAffinity's addedAffinity, for every pod."""
     wanted = [
         {"key": key, "operator": operator}
         for field, operator in (("presentLabels", "Exists"), ("absentLabels", "DoesNotExist"))

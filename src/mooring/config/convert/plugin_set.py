@@ -147,5 +147,5 @@ def to_plugin(entry: Entry) -> Doc:
 
 def _weight(entry: Doc, point: str) -> int | None:
     weight: int | None = entry.get("weight")
-    # A weight that is absent or 0 counts as 1. Writing the 1 keeps today's default weight out.
+    # A weight that is absent or 0 counts as 1; without it, today's default weight would apply.
     return (weight or 1) if point == "score" else weight
