@@ -61,10 +61,10 @@ CHECK_ALL_GONE = (
     "no longer exists and is left out: it never changed which nodes pass; a refused node names the "
     "first plugin that refused it"
 )
-#: Predicates that 1.22 no longer knew.
 CONDITION_HINT = (
     ": taints stand for node conditions, and PodToleratesNodeTaints always runs; take it out"
 )
+#: Predicates that 1.22 no longer knew.
 CONDITIONS = (
     "CheckNodeCondition",
     "CheckNodeMemoryPressure",
