@@ -1,4 +1,4 @@
-"""Evaluation ends within its limits, whatever is evaluated."""
+"""Evaluation stays within its limits, whatever the expression."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENVIRONMENT = Environment({"x": types.DYN}, Declared(types.DYN))
 
 
 def _evaluate(source: str, x: Any = None, **limits: int) -> tuple[Any, int]:
-    # cel.bind is a macro of every environment here.
+    # cel.bind is available in every environment.
     return ENVIRONMENT.compile(source).program().evaluate({"x": x}, **limits)
 
 
@@ -71,7 +71,7 @@ def test_what_grows_without_cost_is_ended(source: str) -> None:
     ],
 )
 def test_values_that_share_their_parts_are_compared_once(result: str, value: bool) -> None:
-    # The last has 2^60 elements in all.
+    # The last value has 2^60 elements in total.
     assert _evaluate(_doubled("dyn([1])", "dyn([a{0}, a{0}])", result))[0] is value
 
 

@@ -1,4 +1,4 @@
-"""What is read, and how large and deep it may be."""
+"""What the parser accepts, and how large and deep expressions may be."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_an_expression_is_as_deep_as_cel_go_allows(make: Any, most: int, text: s
     for depth in (most + 1, 5_000):
         with pytest.raises(CompileError) as refused:
             parse(make(depth))
-        # From 5,000 on, other limits may come first.
+        # At a depth of 5,000 another limit may be hit first.
         assert str(refused.value) in ((text,) if depth == most + 1 else (RECURSION, VISITS))
 
 

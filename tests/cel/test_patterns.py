@@ -1,4 +1,4 @@
-"""Patterns of others: Go's syntax and words, and no pattern that takes long."""
+"""Patterns from untrusted users: Go's syntax and messages, and no pattern that takes long."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Estimates, costs, values and errors are those of cel-go.
+"""Estimates, costs, values and errors are the same as cel-go's.
 
-`recorded/costs.json` holds expressions of our own and what Kubernetes v1.36.4 made of them, with
+`recorded/costs.json` holds our own expressions and the results of Kubernetes v1.36.4, with
 cel-go v0.26.0: device selectors by k8s.io/dynamic-resource-allocation/cel (`CompileCELExpression`,
 `DeviceMatches`), validation rules by k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel
 (`Compile`, and `Validator.Validate`, whose remaining budget gives the cost).
@@ -37,7 +37,7 @@ DEVICE = device_variables(
 )
 SCHEMA, OBJECT = RECORDED["schema"], RECORDED["object"]
 DECLARED = declare(SCHEMA)
-#: Functions and types that can be checked and estimated, but not evaluated.
+#: The errors of functions and types that can be checked and estimated, but not evaluated.
 NOT_BUILT = ("is not supported", "are not supported")
 
 

@@ -1,6 +1,6 @@
-"""A registry of stand-ins: plugins with the names and points of the in-tree ones, doing nothing.
+"""A registry of stand-ins: plugins with the names and points of the in-tree ones that do nothing.
 
-The rules of configuration are tested against these, whatever the real plugins implement today.
+The configuration rules are tested against these, so that they do not depend on the real plugins.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def make_plugin(name: str, points: str, args: Any = None) -> type[Plugin]:
 
 
 def in_tree_registry(*plugins: type[Plugin]) -> Registry:
-    """Return the stand-ins and `plugins`."""
+    """Return a registry of the stand-ins and `plugins`."""
     return Registry(
         [
             *(

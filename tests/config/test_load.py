@@ -20,7 +20,7 @@ HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfigura
 
 
 class StrangerArgs(msgspec.Struct):
-    """Arguments as a plugin author writes them: fields as they are, a check of their own."""
+    """Arguments as a plugin author writes them: fields without renaming, and a check."""
 
     favorite_color: str = "blue"
     favorite_number: int = 7

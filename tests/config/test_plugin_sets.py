@@ -1,4 +1,4 @@
-"""Merging with the defaults and expanding multiPoint: recorded decisions, and tables."""
+"""Merging with the defaults and expanding multiPoint: recorded decisions and table tests."""
 
 from __future__ import annotations
 

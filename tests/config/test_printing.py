@@ -1,4 +1,4 @@
-"""What is printed of a configuration besides what tests/config/reference.yaml shows."""
+"""Printing a configuration, beyond what tests/config/reference.yaml covers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Side by side with kube-scheduler: what it prints, and what it says is wrong."""
+"""Comparison with kube-scheduler: what it prints, and the errors it reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CASES: list[dict[str, Any]] = yaml.load(
 )
 INVALID = "INVALID "
 
-# Where the reference names a thing that the file does not hold, Mooring names what it does.
+# If the reference names something that is not in the file, Mooring names what is.
 OURS = {
     "profiles[1].schedulerName: Duplicate value: {}": (
         'profiles[1].schedulerName: Duplicate value: "profiles[0].schedulerName"'
@@ -49,7 +49,7 @@ def test_a_valid_configuration_prints_the_same(case: dict[str, Any]) -> None:
 def test_what_is_printed_loads_to_the_same_configuration(case: dict[str, Any]) -> None:
     gates = FeatureGates.from_text(case["gates"])
     printed = to_v1(load_config_text(case["config"], feature_gates=gates).config)
-    # Printing is a fixed point, except that a second merge puts default plugins first.
+    # Printing is idempotent, except that a second merge puts default plugins first.
     again = to_v1(load_config_text(to_yaml(printed), feature_gates=gates).config)
     for profile in (*printed["profiles"], *again["profiles"]):
         for plugin_set in profile["plugins"].values():

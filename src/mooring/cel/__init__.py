@@ -1,5 +1,5 @@
 """CEL, the expression language of device selectors and of validation rules.
 
-An expression is parsed once, turned into Python functions, and evaluated on variables. An
-expression that is not understood is a CompileError.
+An expression is parsed once, compiled to Python functions, and evaluated with variables. An
+expression that is invalid or not supported raises CompileError.
 """

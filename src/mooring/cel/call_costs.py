@@ -1,4 +1,4 @@
-"""What calls cost, by their arguments and their result."""
+"""The costs of calls, computed from their arguments and their result."""
 
 # cel-go: interpreter/runtimecost.go (costCall), ext/sets.go; apiserver: pkg/cel/library/cost.go
 
@@ -18,7 +18,7 @@ CallCost = Callable[[Frame, list[Any], Any], int]
 
 
 def size_of(value: Any) -> int:
-    """Return the size of a value as costs count it: 1 if it has none."""
+    """Return the size of a value for the purpose of costs: 1 if it has none."""
     if isinstance(value, str | list | dict | bytes):
         return len(value)
     if isinstance(value, Optional) and value.present:
@@ -27,8 +27,8 @@ def size_of(value: Any) -> int:
 
 
 def traversal(frame: Frame, value: Any) -> int:
-    """Return the cost of going through a value and all that is in it."""
-    # Values can share their parts, over and over; each part is looked at once.
+    """Return the cost of traversing a value and everything in it."""
+    # Values can share parts many times over, so each part is visited only once.
     known: dict[int, int] = {}
     waiting = [value]
     while waiting:
@@ -134,8 +134,8 @@ _OVERLOADS: dict[str, CallCost] = {
 
 
 def call_cost(function: str, id: str) -> CallCost | None:
-    """Return what tells the cost of a call, None if that is always 1.
+    """Return the function that computes the cost of a call, or None if the cost is always 1.
 
-    `id` is the overload that is called, or an empty text if only the values will tell.
+    `id` is the overload that is called, or an empty string if it depends on the values.
     """
     return _OVERLOADS_FIRST.get(id) or _FUNCTIONS.get(function) or _OVERLOADS.get(id)

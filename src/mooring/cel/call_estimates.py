@@ -1,4 +1,4 @@
-"""What calls of functions can cost, by the sizes of their arguments."""
+"""Estimates of what function calls can cost, from the sizes of their arguments."""
 
 # cel-go: checker/cost.go (functionCost), ext/lists.go, ext/sets.go;
 # apiserver: pkg/cel/library/cost.go
@@ -24,18 +24,18 @@ from mooring.cel.estimates import (
 )
 from mooring.cel.types import Type
 
-#: How large something at a path from a variable can be; None if that is not known.
+#: Returns how large the value at a path from a variable can be; None if that is not known.
 Sizes = Callable[[tuple[str, ...]], Range | None]
 
-#: The longest pattern of a named format, and the longest format.
+#: The lengths of the longest pattern of a named format and of the longest format string.
 _FORMAT_PATTERN = 128
 _FORMAT_SIZE = 64
-#: Values of a list attribute of a device.
+#: The most values of a list attribute of a device.
 _ATTRIBUTE_VALUES = 48
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """An argument of a call: where it comes from, its type, its size, and its literal value."""
+    """An argument of a call: its path from a variable, its type, its size, its literal value."""
 
     path: tuple[str, ...]
     type: Type
@@ -69,7 +69,7 @@ _COMPARISONS = frozenset(
 def estimate_call(
     sizes: Sizes, function: str, id: str, target: Argument | None, args: list[Argument]
 ) -> CallEstimate | None:
-    """Return what a call can cost apart from its arguments, None if it is an ordinary one."""
+    """Return what a call can cost apart from its arguments, or None if it has no special cost."""
     size = _Sizer(sizes)
     found = _lists(size, id, target, args)
     if found is None and id == "dra_includes_dyn_dyn":
@@ -92,14 +92,14 @@ class _Sizer:
         return UNKNOWN if found is None else found
 
     def element(self, argument: Argument) -> Argument | None:
-        """Return an element of a list, None of what is none."""
+        """Return an element of a list argument, or None if the type has no elements."""
         if not argument.type.parameters:
             return None
         path = (*argument.path, "@items") if argument.path else ()
         return Argument(path, argument.type.parameters[0], None)
 
 
-# cel-go's extensions, which come before everything else.
+# cel-go's extensions, which take precedence over everything else.
 
 
 def _lists(

@@ -1,4 +1,4 @@
-"""How calls are evaluated: which arguments, in which order, and what that costs."""
+"""Evaluate calls: which arguments are evaluated, in which order, and at what cost."""
 
 # cel-go: interpreter/interpretable.go, cel/optlib (or, orValue)
 
@@ -21,7 +21,7 @@ Work = Callable[..., Any]
 
 
 def implementation(function: str, member: bool) -> Work:
-    """Return what computes a function from a frame and its arguments, or raise CompileError."""
+    """Return the function that computes a call from its frame and args, or raise CompileError."""
     work = OPERATORS.get(function) or METERED.get(function)
     if work is not None:
         return work
@@ -33,7 +33,7 @@ def implementation(function: str, member: bool) -> Work:
 
 
 def apply(work: Work, args: list[Run], cost: CallCost | None) -> Run:
-    """Return what evaluates arguments and applies a function to them; the call has its cost."""
+    """Return a function that evaluates arguments, applies `work` to them, and charges the cost."""
     if len(args) == 2:
         return _apply_two(work, args[0], args[1], cost)
     if len(args) == 1:
@@ -52,13 +52,13 @@ def _compute(frame: Frame, work: Work, values: list[Any], cost: CallCost | None)
     except TypeError:
         raise EvaluationError(NO_OVERLOAD) from None
     finally:
-        # A call that fails has its cost, too.
+        # A call that fails is charged too.
         frame.spend(1 if cost is None else cost(frame, values, value))
     return value
 
 
 def _fail(frame: Frame, error: EvaluationError, values: list[Any], cost: CallCost | None) -> None:
-    """Count the cost of a call whose arguments failed, and raise why."""
+    """Charge the cost of a call whose arguments failed, and raise their error."""
     if not isinstance(error, CostExceeded):
         frame.spend(1 if cost is None else cost(frame, values, None))
     raise error
@@ -76,7 +76,7 @@ def _apply_one(work: Work, arg: Run, cost: CallCost | None) -> Run:
 
 
 def _apply_two(work: Work, left: Run, right: Run, cost: CallCost | None) -> Run:
-    # Both sides are evaluated, whatever the first one gives.
+    # Both sides are evaluated, even if the first one fails.
     equality = work is OPERATORS[EQUALS] or work is OPERATORS[NOT_EQUALS]
 
     def run(frame: Frame) -> Any:
@@ -94,7 +94,7 @@ def _apply_two(work: Work, left: Run, right: Run, cost: CallCost | None) -> Run:
         if cost is None:
             frame.cost += 1
         elif equality and type(a) is str and type(b) is str:
-            # Most comparisons are between two texts.
+            # A fast path: most comparisons are between two strings.
             frame.cost += ceil(min(len(a), len(b)) * STRING_FACTOR)
         else:
             return _compute(frame, work, [a, b], cost)
@@ -109,7 +109,7 @@ def _apply_two(work: Work, left: Run, right: Run, cost: CallCost | None) -> Run:
 
 
 def junction(left: Run, right: Run, *, decides: bool) -> Run:
-    """Return what evaluates && or ||; an error on one side does not count if the other decides."""
+    """Return a function that evaluates && or ||, ignoring an error on a side that is not needed."""
     other = not decides
 
     def run(frame: Frame) -> bool:
@@ -131,7 +131,7 @@ def junction(left: Run, right: Run, *, decides: bool) -> Run:
 
 
 def not_strictly_false(arg: Run) -> Run:
-    """Return what asks whether something is true, or failed."""
+    """Return a function that tests whether its argument is anything but false; errors pass."""
 
     def run(frame: Frame) -> bool:
         try:
@@ -149,7 +149,7 @@ def not_strictly_false(arg: Run) -> Run:
 
 
 def otherwise(optional: Run, other: Run, *, unwrap: bool) -> Run:
-    """Return what gives another value if there is none; like a conditional, that costs nothing."""
+    """Return a function that replaces an empty optional; as for a conditional, this is free."""
 
     def run(frame: Frame) -> Any:
         found = optional(frame)
@@ -163,8 +163,8 @@ def otherwise(optional: Run, other: Run, *, unwrap: bool) -> Run:
 
 
 def membership(arg: Run, members: list[Any]) -> Run:
-    """Return what looks something up in a constant list of texts and numbers, without cost."""
-    # Numbers of different types are equal if their amounts are, but a boolean is no number.
+    """Return a function that looks a value up in a constant list of scalars, for free."""
+    # Numbers of different types are equal if their values are, but a boolean is not a number.
     known = {(isinstance(one, bool), one) for one in members}
 
     def run(frame: Frame) -> bool:

@@ -1,4 +1,4 @@
-"""Check the types of an expression, and find which overloads its calls may mean."""
+"""Check the types of an expression, and find the overloads that its calls may refer to."""
 
 # cel-go: checker/checker.go, checker/env.go, cel/validator.go
 
@@ -41,7 +41,7 @@ _TYPE_NAMES: dict[str, Type] = {
 
 
 class Declarations(msgspec.Struct, frozen=True):
-    """What an expression may speak of: variables, fields of objects, functions."""
+    """What an expression may refer to: variables, fields of objects, functions."""
 
     variables: Mapping[str, Type]
     #: The fields of each type of object, by the name of the type.
@@ -50,11 +50,11 @@ class Declarations(msgspec.Struct, frozen=True):
 
 
 class Checked(msgspec.Struct):
-    """What checking found: types and overloads by the ids of nodes."""
+    """The result of checking: types and overloads by node id."""
 
     types: dict[int, Type]
     overloads: dict[int, tuple[str, ...]]
-    #: Functions that a target belongs to by its name (`sets.contains`), by the ids of calls.
+    #: Functions whose name includes the target (`sets.contains`), by the id of the call.
     qualified: dict[int, str]
     #: Nodes that are the name of a type.
     type_names: dict[int, str]
@@ -64,7 +64,7 @@ class Checked(msgspec.Struct):
 
 
 def check(node: Node, declarations: Declarations) -> Checked:
-    """Return the types of an expression and what is wrong with them."""
+    """Return the types of an expression and the errors found."""
     checker = _Checker(declarations)
     found = checker.found
     try:
@@ -79,7 +79,7 @@ def check(node: Node, declarations: Declarations) -> Checked:
 
 
 def _check_patterns(root: Node, found: Checked) -> None:
-    """Refuse constant patterns that are none."""
+    """Report constant patterns that are invalid."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -132,7 +132,7 @@ class _Checker:
     # Nodes.
 
     def check(self, node: Node) -> Type:
-        """Find the type of a node and of all nodes below it."""
+        """Return the type of a node, after finding those of all nodes below it."""
         if isinstance(node, Call):
             found = self._call(node)
         elif isinstance(node, Select):

@@ -1,8 +1,8 @@
 """The functions that expressions may call: cel-go's standard ones and Kubernetes' libraries.
 
-Each line gives the name of a function, the id of an overload, its arguments and its result; in
-front of a dot is the type of the target of a member function. The order matters where several
-overloads fit. The functions that need an authorizer are left out: no environment here has one.
+Each line gives the name of a function, the id of an overload, its arguments and its result. A
+member function has the type of its target before the dot. The order matters if several overloads
+fit. Functions that need an authorizer are left out: no environment here has one.
 """
 
 # cel-go: common/stdlib, ext; apiserver: pkg/cel/library, pkg/cel/environment/base.go
@@ -358,7 +358,7 @@ class Overload(msgspec.Struct, frozen=True):
 
 
 def read_overload(line: str) -> tuple[str, Overload]:
-    """Return the name of a function and the overload that a line of the table gives."""
+    """Return the name and the overload of the function that a line of the table declares."""
     signature, _, result = line.partition(" -> ")
     name, id, arguments = signature.split(" ", 2)
     target, _, rest = arguments.rpartition(".(") if ".(" in arguments else ("", "", arguments)

@@ -1,4 +1,4 @@
-"""Types with the sizes that values of them can have."""
+"""Types, with the sizes that their values can have."""
 
 # apiserver: pkg/cel/types.go
 
@@ -14,11 +14,11 @@ from mooring.cel.types import Type, list_type, map_type, struct_type
 
 
 class Declared(msgspec.Struct, frozen=True):
-    """A type, how many elements or characters its values have at most, and what is in it."""
+    """A type, the most elements or characters of its values, and the types inside it."""
 
     type: Type
     max_elements: int = 0
-    #: The least number of bytes of a value in JSON.
+    #: The smallest number of bytes of a value in JSON.
     min_size: int = 0
     fields: Mapping[str, Declared] | None = None
     key: Declared | None = None
@@ -26,22 +26,22 @@ class Declared(msgspec.Struct, frozen=True):
 
 
 def declared_list(element: Declared, max_elements: int) -> Declared:
-    """Declare lists of elements."""
+    """Return the declared type of lists of elements."""
     return Declared(list_type(element.type), max_elements, 2, element=element)
 
 
 def declared_map(key: Declared, element: Declared, max_elements: int) -> Declared:
-    """Declare maps."""
+    """Return the declared type of maps."""
     return Declared(map_type(key.type, element.type), max_elements, 2, key=key, element=element)
 
 
 def declared_object(name: str, fields: Mapping[str, Declared], min_size: int = 2) -> Declared:
-    """Declare objects with these fields."""
+    """Return the declared type of objects with these fields."""
     return Declared(struct_type(name), 0, min_size, fields=fields)
 
 
 def object_fields(root: Declared) -> dict[str, dict[str, Type]]:
-    """Return the fields of all types of objects in a type, by the names of these types."""
+    """Return the fields of all object types inside a type, by the name of the object type."""
     found: dict[str, dict[str, Type]] = {}
     waiting = [root]
     while waiting:
@@ -54,10 +54,10 @@ def object_fields(root: Declared) -> dict[str, dict[str, Type]]:
 
 
 def sizes_below(root: Declared, variable: str = "", any_key: Declared | None = None) -> Sizes:
-    """Return what tells how large something at a path below a variable can be.
+    """Return a function that gives the possible sizes of the value at a path below a variable.
 
-    Without a variable, paths from anything count as paths from the root, as they do for
-    validation rules. Elements of the type `any_key` can be selected by any name.
+    Without a variable, every path starts at the root, whatever its first name, as in validation
+    rules. A map whose elements are of the type `any_key` has every name as a key.
     """
 
     def sizes(path: tuple[str, ...]) -> Range | None:

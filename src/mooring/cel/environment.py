@@ -1,4 +1,4 @@
-"""Compile expressions for a place where they are used: its variables, its functions."""
+"""Compile expressions for the variables and functions of the place in which they are used."""
 
 # cel-go: cel/env.go, cel/program.go; apiserver: pkg/cel/environment
 
@@ -21,12 +21,12 @@ from mooring.cel.syntax import Node, depth_of
 from mooring.cel.types import Type
 from mooring.cel.values import CompileError, EvaluationError
 
-#: Frames of the checker, of the estimator and of evaluating, for each level of a tree.
+#: Python frames per level of a tree, in the checker, the estimator and the evaluator.
 _FRAMES = 5
 
 
 class Expression:
-    """An expression whose types are right."""
+    """An expression that passed the type check."""
 
     def __init__(self, node: Node, checked: Checked) -> None:
         self._node = node
@@ -35,21 +35,21 @@ class Expression:
 
     @property
     def type(self) -> Type:
-        """The type of its value."""
+        """The type of the expression's value."""
         return self._checked.types[self._node.id]
 
     @property
     def variables(self) -> frozenset[str]:
-        """The variables that it reads."""
+        """The variables that the expression reads."""
         return frozenset(self._checked.read)
 
     def max_cost(self, sizes: Sizes) -> int:
-        """Return what it can cost at most."""
+        """Return the most that an evaluation can cost."""
         with room_for(self._levels, _FRAMES):
             return estimate(self._node, self._checked, sizes).high
 
     def program(self) -> Program:
-        """Return what evaluates it, or raise CompileError."""
+        """Return a program that evaluates the expression, or raise CompileError."""
         with room_for(self._levels, _FRAMES):
             run, slots = build(self._node, self._checked)
         return Program(run, slots, self._levels)
@@ -68,9 +68,9 @@ class Program:
     def evaluate(
         self, variables: Mapping[str, Any], limit: int = PER_CALL_LIMIT
     ) -> tuple[Any, int]:
-        """Return the value and what it cost; EvaluationError if there is none.
+        """Return the value and its cost; raise EvaluationError if there is no value.
 
-        CostExceeded once more than `limit` has been spent.
+        Raise CostExceeded once more than `limit` has been spent.
         """
         frame = Frame(variables, self._slots, limit)
         try:

@@ -1,4 +1,4 @@
-"""Ranges of sizes and costs, with arithmetic that ends at the largest number of 64 bits."""
+"""Ranges of sizes and costs, with arithmetic that saturates at the largest 64-bit number."""
 
 # cel-go: checker/cost.go, common/cost.go
 
@@ -46,12 +46,12 @@ class Range(msgspec.Struct, frozen=True):
         return Range(scale(self.low, factor), scale(self.high, factor))
 
     def union(self, other: Range) -> Range:
-        """Return the range that holds both."""
+        """Return the smallest range that contains both."""
         return Range(min(self.low, other.low), max(self.high, other.high))
 
 
 def fixed(amount: int) -> Range:
-    """Return the range of one amount."""
+    """Return the range that holds only this amount."""
     return Range(amount, amount)
 
 

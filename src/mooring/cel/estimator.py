@@ -1,4 +1,4 @@
-"""Estimate what an expression costs at most, from the sizes of what it reads."""
+"""Estimate the most that an expression can cost, from the sizes of what it reads."""
 
 # cel-go: checker/cost.go
 
@@ -122,7 +122,7 @@ class _Estimator:
     # Costs.
 
     def cost(self, node: Node) -> Range:
-        """Return what a node and all below it can cost."""
+        """Return what a node and all nodes below it can cost."""
         if isinstance(node, Literal):
             return NOTHING
         if isinstance(node, Ident):

@@ -1,11 +1,11 @@
-"""Turn a checked tree into Python functions that evaluate it and count what that costs.
+"""Compile a checked tree into Python functions that evaluate it and count its cost.
 
-Costs are counted where cel-go observes them. A chain such as `device.attributes["a"].b` is one
-attribute: each step costs 1, and so does the attribute; where an attribute is a branch of a
-conditional or a key, the latter is not counted. Lists, maps and conversions of constants are
-computed once, and cost nothing.
+Costs are counted at the points where cel-go counts them. A chain such as
+`device.attributes["a"].b` is one attribute: each step costs 1, and the attribute itself costs 1
+more, except if it is a branch of a conditional or a key. Lists, maps and conversions of constants
+are computed once, and cost nothing.
 
-`&&` and `||` look at both sides: an error on one does not count if the other decides.
+If one side of `&&` or `||` decides the result, an error on the other side is ignored.
 """
 
 # cel-go: interpreter/planner.go, interpreter/interpretable.go, interpreter/decorators.go
@@ -49,24 +49,24 @@ _PATTERNED = frozenset({"matches", "find", "findAll"})
 
 
 class _Plan:
-    """How a node is evaluated."""
+    """The way in which a node is evaluated."""
 
     __slots__ = ("constant", "path", "resolve", "run", "value")
 
     def __init__(self, run: Run, resolve: Run | None = None) -> None:
         self.run = run
-        #: Evaluates an attribute without the cost of the attribute itself; None of other nodes.
+        #: Evaluates an attribute without the cost of the attribute itself; None for other nodes.
         self.resolve = resolve
         self.constant = False
         self.value: Any = None
-        #: A variable and the constant keys below it that lead to the value; None of other nodes.
+        #: The variable and the constant keys that lead to the value; None for other nodes.
         self.path: tuple[str, ...] | None = None
 
 
 def build(node: Node, checked: Checked) -> tuple[Run, int]:
-    """Return what evaluates a tree, and how many local variables it has.
+    """Return a function that evaluates a tree, and the number of its local variables.
 
-    CompileError if the tree calls what is not built, or has constants that cannot be computed.
+    Raise CompileError if the tree calls an unsupported function or has an invalid constant.
     """
     planner = _Planner(checked)
     return planner.plan(node, {}).run, planner.slots
@@ -86,7 +86,7 @@ def _attribute(resolve: Run, *, costs: bool = True) -> _Plan:
         try:
             return resolve(frame)
         finally:
-            # An attribute that is not there has its cost, too.
+            # A missing attribute is charged too.
             frame.cost += 1
             if frame.cost > frame.limit:
                 raise CostExceeded
@@ -115,7 +115,7 @@ class _Planner:
         self.slots = 0
 
     def plan(self, node: Node, names: Mapping[str, int]) -> _Plan:
-        """Plan a node; `names` are the local variables and their slots."""
+        """Return the plan of a node; `names` maps the local variables to their slots."""
         if isinstance(node, Literal):
             if node.kind in ("uint", "bytes"):
                 raise CompileError(f"values of type {node.kind} are not supported")
@@ -314,7 +314,7 @@ class _Planner:
 
 
 def _start(init: Run) -> Run:
-    """Return what makes the first accumulator: an empty list or map of its own to add to."""
+    """Return a function that creates the accumulator; an empty list or map becomes growable."""
 
     def run(frame: Frame) -> Any:
         value = init(frame)
@@ -337,7 +337,7 @@ def _present(value: Any) -> bool:
 
 
 def _fold(run: Run) -> _Plan:
-    """Compute a constant."""
+    """Return the plan of a constant, computed now."""
     try:
         return _constant(run(Frame({}, 0, 2**64)))
     except EvaluationError as error:
@@ -354,12 +354,12 @@ def _check_pattern(text: str) -> None:
 def _has(holder: Any, field: str) -> bool:
     if not isinstance(holder, dict):
         return find_optional(holder, field).present
-    # A domain that is not there counts as an empty one.
+    # A missing domain counts as an empty one, so it is present.
     return field in holder or hasattr(holder, "__missing__")
 
 
 def _walk(plan: _Plan, operand: _Plan, key: str) -> _Plan:
-    """Shorten the way to a value below a variable, if only constant keys lead to it."""
+    """Add a shortcut to a value below a variable, if only constant keys lead to it."""
     if operand.path is None:
         return plan
     plan.path = (*operand.path, key)
@@ -372,7 +372,7 @@ def _walk(plan: _Plan, operand: _Plan, key: str) -> _Plan:
             for one in keys:
                 value = value[one]
         except (KeyError, TypeError):
-            # The long way finds out what is wrong, and what it costs.
+            # The slow path finds the error and its cost.
             return slow(frame)
         frame.cost += cost
         if frame.cost > frame.limit:

@@ -31,7 +31,7 @@ from mooring.cel.values import (
 from mooring.errors import ObjectError
 
 _INT64 = range(-(2**63), 2**63)
-#: Values of a list attribute of a device.
+#: The most values of a list attribute of a device.
 _MAX_INCLUDES = 48
 
 
@@ -270,7 +270,7 @@ def _last_index_of(frame: Frame, text: Any, value: Any, start: Any = None) -> in
     _strings(text, value)
     if start is not None:
         text = text[: start + len(value)]
-    # Python searches from the left in linear time, but not from the right.
+    # Python's search takes linear time from the left, but not from the right.
     found = text[::-1].find(value[::-1])
     return -1 if found < 0 else len(text) - found - len(value)
 
@@ -323,7 +323,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "optional.none": lambda: NONE,
 }
 
-#: Functions whose work is not in proportion to what they cost; they count it.
+#: Functions whose work is not proportional to their cost, so they count it separately.
 METERED: dict[str, Callable[..., Any]] = {
     "sets.contains": lambda frame, a, b: _all_in(frame, b, a),
     "sets.intersects": _some_in,

@@ -1,4 +1,4 @@
-"""What is wrong with an expression, and where."""
+"""The errors of an expression, and their positions."""
 
 # cel-go: common/error.go, common/errors.go
 
@@ -10,20 +10,20 @@ import msgspec
 
 _MAX_REPORTED = 100
 _WIDE_DOT, _WIDE_CARET = "\uff0e", "\uff3e"
-#: Lines that are longer are not shown.
+#: Longer lines are not shown.
 _MAX_LINE = 16_384
 _LINE_END = re.compile(r"\n")
 
 
 class Issue(msgspec.Struct, frozen=True):
-    """A mistake at a place in the source; -1 if it concerns the whole."""
+    """An error at a position in the source; -1 if it concerns the whole source."""
 
     place: int
     message: str
 
 
 def describe(source: str, issues: list[Issue]) -> str:
-    """Return issues as text, in the order of their places, each with the line it is in."""
+    """Return issues as text, in the order of their positions, each with its source line."""
     starts = [0, *(match.end() for match in _LINE_END.finditer(source))]
     ordered = sorted(issues[:_MAX_REPORTED], key=lambda issue: issue.place)
     texts = [_describe(source, starts, issue) for issue in ordered]
@@ -43,7 +43,7 @@ def _describe(source: str, starts: list[int], issue: Issue) -> str:
     head = f"ERROR: <input>:{line}:{column + 1}: {issue.message}"
     if len(snippet.encode(errors="surrogatepass")) > _MAX_LINE:
         return head
-    # Wide characters are pointed at with the wide forms of the dot and of the caret.
+    # Non-ASCII characters are marked with the wide forms of the dot and of the caret.
     dots = "".join(_WIDE_DOT if character > "\x7f" else "." for character in snippet[:column])
     mark = _WIDE_CARET if snippet[column : column + 1] > "\x7f" else "^"
     return f"ERROR: <input>:{line}:{column + 1}: {issue.message}\n | {snippet}\n | {dots}{mark}"

@@ -32,7 +32,7 @@ _ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v
 
 
 class Token(msgspec.Struct, frozen=True):
-    """A token: what it is, its text, and where it begins."""
+    """A token: its kind, its text, and where it begins."""
 
     kind: str
     text: str
@@ -40,7 +40,7 @@ class Token(msgspec.Struct, frozen=True):
 
 
 class SyntaxFault(Exception):
-    """An expression that cannot be read."""
+    """A syntax error in an expression."""
 
     def __init__(self, place: int, message: str) -> None:
         super().__init__(message)
@@ -48,7 +48,7 @@ class SyntaxFault(Exception):
 
 
 def tokens_of(source: str) -> list[Token]:
-    """Return the tokens of a source, the last of which is its end."""
+    """Return the tokens of a source; the last one marks its end."""
     found: list[Token] = []
     place = 0
     while True:
@@ -65,7 +65,7 @@ def tokens_of(source: str) -> list[Token]:
 
 
 def unquote(token: Token) -> str:
-    """Return the text that a string literal stands for."""
+    """Return the string that a string literal denotes."""
     quoted = token.text
     raw = quoted[0] in "rR"
     body = quoted[1:] if raw else quoted

@@ -1,4 +1,4 @@
-"""Macros: calls that the parser replaces by comprehensions."""
+"""Macros: calls that the parser replaces with comprehensions."""
 
 # cel-go: parser/macro.go, cel/library.go (optMap), ext/bindings.go, ext/comprehensions.go,
 # ext/lists.go (sortBy)
@@ -30,15 +30,15 @@ from mooring.cel.syntax import (
     Select,
 )
 
-#: Nodes that macros copy. optMap copies its target, so a chain of them doubles the tree each time;
-#: cel-go has no limit there.
+#: The most nodes that macros may copy. optMap copies its target, so each one in a chain doubles the
+#: tree; cel-go has no such limit.
 MAX_COPIED = 10_000
 _SORT_INPUT = "@__sortBy_input__"
 _OLD_ACCUMULATOR = "__result__"
 
 
 class MacroFault(Exception):
-    """A macro whose arguments do not fit it."""
+    """A macro with unsuitable arguments."""
 
     def __init__(self, place: int, message: str) -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ class MacroFault(Exception):
 
 
 class Maker:
-    """A maker of nodes, which numbers them."""
+    """A factory of nodes, which numbers them."""
 
     def __init__(self) -> None:
         self._made = 0
@@ -57,31 +57,31 @@ class Maker:
         return self._made
 
     def literal(self, place: int, kind: str, value: Any) -> Literal:
-        """Make a constant."""
+        """Return a constant."""
         return Literal(self._id(), place, kind, value)
 
     def ident(self, place: int, name: str) -> Ident:
-        """Make a name."""
+        """Return an identifier."""
         return Ident(self._id(), place, name)
 
     def select(self, place: int, operand: Node, field: str, test_only: bool = False) -> Select:
-        """Make the selection of a field."""
+        """Return the selection of a field."""
         return Select(self._id(), place, operand, field, test_only)
 
     def call(self, place: int, function: str, *args: Node, target: Node | None = None) -> Call:
-        """Make a call."""
+        """Return a call."""
         return Call(self._id(), place, function, args, target)
 
     def list_of(self, place: int, elements: Iterable[Node], optionals: Iterable[int] = ()) -> Node:
-        """Make a list."""
+        """Return a list."""
         return ListOf(self._id(), place, tuple(elements), frozenset(optionals))
 
     def map_of(self, place: int, entries: Iterable[Entry] = ()) -> Node:
-        """Make a map."""
+        """Return a map."""
         return MapOf(self._id(), place, tuple(entries))
 
     def accumulator(self, place: int) -> Node:
-        """Make a reference to the accumulator."""
+        """Return a reference to the accumulator."""
         return self.ident(place, ACCUMULATOR)
 
     def fold(
@@ -95,20 +95,20 @@ class Maker:
         result: Node,
         accumulator: str = ACCUMULATOR,
     ) -> Node:
-        """Make a comprehension over one variable, or over two."""
+        """Return a comprehension with one iteration variable or two."""
         first, second = (*variables, "")[:2]
         return Comprehension(
             self._id(), place, source, first, second, accumulator, init, condition, step, result
         )
 
     def bind(self, place: int, name: str, value: Node, result: Node) -> Node:
-        """Make a comprehension that only gives a name to a value."""
+        """Return a comprehension that only gives a name to a value."""
         never = self.literal(place, "bool", False)
         source, step = self.list_of(place, ()), self.ident(place, name)
         return self.fold(place, source, (UNUSED,), value, never, step, result, name)
 
     def copy(self, node: Node) -> Node:
-        """Copy a tree, with ids of its own."""
+        """Return a copy of a tree, with new ids."""
         self._copied += 1
         if self._copied > MAX_COPIED:
             raise MacroFault(-1, f"macros copy more than {MAX_COPIED} parts of the expression")
@@ -145,7 +145,7 @@ class Maker:
 def expand(
     make: Maker, place: int, function: str, target: Node | None, args: list[Node]
 ) -> Node | None:
-    """Return what a call stands for if it is a macro, else None."""
+    """Return the expansion of a call if it is a macro, else None."""
     if target is None:
         return _has(make, place, args[0]) if (function, len(args)) == ("has", 1) else None
     if (function, len(args)) == ("bind", 3):

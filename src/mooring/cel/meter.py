@@ -1,4 +1,4 @@
-"""What an evaluation has cost so far, and when that is too much."""
+"""The cost of an evaluation so far, and its limits."""
 
 # cel-go: interpreter/runtimecost.go
 
@@ -8,23 +8,23 @@ from typing import Any
 
 from mooring.cel.values import EvaluationError
 
-#: The cost of one evaluation.
+#: The most that one evaluation may cost.
 PER_CALL_LIMIT = 1_000_000
 COST_EXCEEDED = "operation cancelled: actual cost limit exceeded"
-#: Elements and characters that functions go through without cost: cel-go charges nothing for
-#: comparing or joining values that share their parts, however many there are.
+#: The most elements and characters that functions may process without cost: cel-go charges nothing
+#: for comparing or joining values that share their parts, however many parts there are.
 _MAX_WORK = 10_000_000
 
 
 class CostExceeded(EvaluationError):
-    """An evaluation that was ended because it cost too much."""
+    """An evaluation that was stopped because it cost too much."""
 
     def __init__(self) -> None:
         super().__init__(COST_EXCEEDED)
 
 
 class Frame:
-    """The state of one evaluation: variables, and the cost so far."""
+    """The state of one evaluation: its variables, and the cost so far."""
 
     __slots__ = ("cost", "limit", "locals", "variables", "work")
 
@@ -42,7 +42,7 @@ class Frame:
             raise CostExceeded
 
     def labour(self, amount: int) -> None:
-        """Count elements or characters that a function goes through, or raise CostExceeded."""
+        """Count elements or characters that a function processes, or raise CostExceeded."""
         self.work += amount
         if self.work > _MAX_WORK:
             raise CostExceeded

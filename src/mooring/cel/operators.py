@@ -21,15 +21,15 @@ from mooring.cel.values import (
 
 
 class Growing(list[Any]):
-    """The list that a comprehension makes; adding to it changes it."""
+    """The list that a comprehension builds; appending changes it in place."""
 
 
 class GrowingMap(dict[Any, Any]):
-    """The map that a comprehension makes; inserting into it changes it."""
+    """The map that a comprehension builds; inserting changes it in place."""
 
 
 def truth(value: Any) -> bool:
-    """Return a boolean, or raise EvaluationError for anything else."""
+    """Return the value if it is a boolean, or raise EvaluationError."""
     if value is True or value is False:
         return bool(value)
     raise EvaluationError(NO_OVERLOAD)
@@ -127,7 +127,7 @@ def _at_most(frame: Frame, a: Any, b: Any) -> bool:
 
 
 def _equals(frame: Frame, a: Any, b: Any) -> bool:
-    # apiserver: pkg/cel/{quantity,semver}.go: these compare only with their own kind
+    # apiserver: pkg/cel/{quantity,semver}.go: these are comparable only with their own type
     if isinstance(a, Quantity | Semver) and b is not None and type(a) is not type(b):
         raise EvaluationError(NO_OVERLOAD)
     return equal(a, b, frame.labour)

@@ -1,4 +1,4 @@
-"""Parse CEL into a tree, within cel-go's limits of size and nesting."""
+"""Parse CEL into a tree, within cel-go's limits on size and nesting."""
 
 # cel-go: parser/parser.go, parser/gen/CEL.g4
 
@@ -14,7 +14,7 @@ from mooring.cel.macros import MacroFault, Maker, expand
 from mooring.cel.syntax import Entry, Node
 from mooring.cel.values import CompileError
 
-#: Levels of nesting, and code points of an expression.
+#: The most levels of nesting, and the most code points of an expression.
 MAX_DEPTH = 250
 MAX_CODE_POINTS = 100_000
 
@@ -24,7 +24,7 @@ _EXPECTED = (
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING,"
     " BYTES, IDENTIFIER}"
 )
-#: Frames of this parser for each bracket that is open.
+#: Python frames of this parser per open bracket.
 _FRAMES = 9
 _RELATIONS = {"<", "<=", ">=", ">", "==", "!=", "in"}
 _PRECEDENCE = {"*": 2, "/": 2, "%": 2, "+": 1, "-": 1}
@@ -58,7 +58,7 @@ def parse(source: str) -> Node:
 
 
 def _nesting(tokens: list[Token]) -> int:
-    """Return how many levels of nesting tokens can have at most, no more than are allowed."""
+    """Return an upper bound on the nesting levels of tokens, capped at what is allowed."""
     depth = deepest = 0
     for token in tokens:
         if token.kind == "mark":
@@ -71,15 +71,15 @@ def _nesting(tokens: list[Token]) -> int:
 
 
 def _signed(token: Token) -> bool:
-    """Return whether a minus sign before a token is a part of a number."""
+    """Return whether a minus sign before a token is part of a number."""
     return token.kind == "double" or (token.kind == "int" and token.text[-1] not in "uU")
 
 
 class _Parser:
     """A parser of one expression.
 
-    cel-go counts how often each rule of its grammar is open, and how deep the tree becomes; so
-    does this parser, to refuse the same expressions.
+    cel-go limits how often each rule of its grammar is open, and how deep the tree becomes. This
+    parser counts both in the same way, to refuse the same expressions.
     """
 
     def __init__(self, source: str, tokens: list[Token]) -> None:
@@ -131,7 +131,7 @@ class _Parser:
         if visits > MAX_DEPTH:
             raise SyntaxFault(-1, _VISITS)
 
-    # Rules. Each returns a node and how many nested visits cel-go needs for it.
+    # Rules. Each returns a node and the number of nested visits that cel-go needs for it.
 
     def _expression(self) -> tuple[Node, int]:
         self._enter("expr")

@@ -1,8 +1,8 @@
-"""Regular expressions that others wrote, matched in linear time.
+"""Regular expressions from untrusted users, matched in linear time.
 
-RE2 never backtracks, so no pattern can take longer than its length times that of the text. Go's
-regexp, which Kubernetes uses, has the same syntax; where the two word an error differently, Go's
-words are used.
+RE2 never backtracks, so matching takes time at most proportional to the length of the pattern times
+that of the text. Go's regexp, which Kubernetes uses, has the same syntax; where their error
+messages differ, Go's are used.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from functools import lru_cache
 
 import re2  # type: ignore[import-untyped]
 
-#: Memory for one pattern: the program and what matching remembers.
+#: The memory limit of one pattern: its program and the state of matching.
 _MAX_MEMORY = 8 * 1024 * 1024
-#: Characters of one pattern. The largest body that an API server reads is 3 MiB.
+#: The most characters of one pattern. The largest body that an API server reads is 3 MiB.
 _MAX_LENGTH = 100_000
 _CACHED = 32
-#: Groups inside one another that Go allows.
+#: The deepest nesting of groups that Go allows.
 _MAX_DEPTH = 999
-#: What Go refuses and RE2 does not: a single byte of a text, and looking behind by another name.
+#: Quoted text, and escapes except `\C` (a single byte), which Go refuses and RE2 accepts.
 _QUOTED = re.compile(r"\\Q(?s:.*?)(?:\\E|$)|\\(?s:[^C])")
+#: Lookbehind, for which Go's error message differs.
 _LOOK_BEHIND = re.compile(r"\(\?<[=!]")
 
 _WORDS = {
@@ -38,7 +39,7 @@ _WORDS = {
 
 
 class PatternError(Exception):
-    """A pattern that is none, in Go's words."""
+    """An invalid pattern, with Go's error message."""
 
 
 class Pattern:
@@ -57,7 +58,7 @@ class Pattern:
         except re2.error as error:
             raise PatternError(_worded(text, error)) from None
         finally:
-            # The library remembers patterns too; one memory of them is enough.
+            # The library caches patterns too; our own cache is enough.
             re2.purge()
         bare = _QUOTED.sub("", text)
         if "\\C" in bare:
@@ -70,7 +71,7 @@ class Pattern:
         return self._compiled.search(text) is not None
 
     def find(self, text: str) -> str:
-        """Return the first part of a text that the pattern matches, or an empty text."""
+        """Return the first part of a text that the pattern matches, or an empty string."""
         found = self._compiled.search(text)
         return "" if found is None else str(found.group())
 
@@ -101,7 +102,7 @@ def _worded(text: str, error: Exception) -> str:
 
 
 def _depth(text: str) -> int:
-    """Return how many parentheses are open at once, counting those in brackets too."""
+    """Return the deepest nesting of parentheses, counting those in square brackets too."""
     depth = deepest = 0
     for character in text:
         if character == "(":

@@ -1,4 +1,4 @@
-"""Local variables whose value is not there yet, or could not be computed."""
+"""Local variables whose value is not computed yet, or could not be computed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from mooring.cel.meter import CostExceeded, Frame
 from mooring.cel.values import EvaluationError
 
-#: Evaluates a part of an expression.
+#: A function that evaluates a part of an expression.
 Run = Callable[[Frame], Any]
 
 
 class Unready:
-    """What stands in the place of a value that is not there."""
+    """A placeholder for a value that is not available."""
 
     __slots__ = ()
 
@@ -37,7 +37,7 @@ class Failed(Unready):
 
 
 def attempt(run: Run, frame: Frame) -> Any:
-    """Return a value, or Failed if there is none; costs that are too high are not hidden."""
+    """Return a value, or Failed if evaluation fails; CostExceeded is raised."""
     try:
         return run(frame)
     except CostExceeded:
@@ -47,7 +47,7 @@ def attempt(run: Run, frame: Frame) -> Any:
 
 
 def ready(frame: Frame, place: int, value: Unready) -> Any:
-    """Return the value of a local variable that is not there yet, or raise why it is not."""
+    """Compute the value of a local variable that is not available yet, or raise its error."""
     found: Any = value
     if isinstance(value, Pending):
         found = frame.locals[place] = attempt(value.run, frame)

@@ -1,7 +1,7 @@
-"""The syntax tree of CEL: nodes with an id and a place in the source.
+"""The syntax tree of CEL: nodes with an id and a position in the source.
 
-Operators are calls of functions with cel-go's names (`_+_`, `_[_]`, `@in`). Macros are gone: the
-parser expands them into comprehensions.
+Operators are calls of functions with cel-go's names (`_+_`, `_[_]`, `@in`). There are no macros:
+the parser expands them into comprehensions.
 """
 
 # cel-go: common/ast/expr.go, common/operators/operators.go
@@ -18,7 +18,7 @@ EQUALS, NOT_EQUALS, IN, ADD = "_==_", "_!=_", "@in", "_+_"
 INDEX, OPT_INDEX, OPT_SELECT = "_[_]", "_[?_]", "_?._"
 MAP_INSERT = "cel.@mapInsert"
 
-#: The name of the variable in which a macro collects its result. No source can spell it.
+#: The variable in which a macro collects its result. No source can contain this name.
 ACCUMULATOR = "@result"
 #: The iteration variable of comprehensions that only bind a name.
 UNUSED = "#unused"
@@ -42,7 +42,7 @@ class Ident(msgspec.Struct):
 
 
 class Select(msgspec.Struct):
-    """A field of an operand; with `test_only`, the question whether it is there."""
+    """A field of an operand; with `test_only`, whether the field is present."""
 
     id: int
     place: int
@@ -87,7 +87,7 @@ class MapOf(msgspec.Struct):
 
 
 class Comprehension(msgspec.Struct):
-    """A loop over a range, which computes an accumulator and from it a result."""
+    """A loop over a range that computes an accumulator, and a result from it."""
 
     id: int
     place: int
@@ -101,7 +101,7 @@ class Comprehension(msgspec.Struct):
     result: Node
 
     def binds(self) -> bool:
-        """Return whether this only gives a name to a value, as `cel.bind` does."""
+        """Return whether the loop only gives a name to a value, as `cel.bind` does."""
         return (
             isinstance(self.range, ListOf)
             and not self.range.elements
@@ -115,7 +115,7 @@ Node = Literal | Ident | Select | Call | ListOf | MapOf | Comprehension
 
 
 def children(node: Node) -> list[Node]:
-    """Return the nodes right below a node, in the order of their evaluation."""
+    """Return the child nodes of a node, in the order of their evaluation."""
     if isinstance(node, Select):
         return [node.operand]
     if isinstance(node, Call):
@@ -130,7 +130,7 @@ def children(node: Node) -> list[Node]:
 
 
 def depth_of(node: Node) -> int:
-    """Return how many nodes are on the longest way down from a node."""
+    """Return the height of the tree below a node, counted in nodes."""
     deepest, waiting = 0, [(node, 1)]
     while waiting:
         found, depth = waiting.pop()
@@ -140,7 +140,7 @@ def depth_of(node: Node) -> int:
 
 
 def qualified_name(node: Node) -> str | None:
-    """Return the dotted name that a node spells, or None if it is something else."""
+    """Return the dotted name that a node spells, or None if it is not a name."""
     parts: list[str] = []
     while isinstance(node, Select) and not node.test_only:
         parts.append(node.field)

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-#: Kinds of types that are alike wherever they occur.
+#: Kinds of types that unify with every type.
 _WILD = ("dyn", "any", "error")
 _NULLABLE = ("opaque", "struct", "any", "duration", "timestamp")
 
 
-#: Characters of a type's text. Each bind can double a type, so their number has to have a limit;
-#: cel-go has none there.
+#: The most characters of a type's text. Each bind can double a type, so a limit is needed; cel-go
+#: has none.
 _MAX_TEXT = 20_000
 
 
@@ -21,7 +21,7 @@ class TypeFault(Exception):
 
 
 class Type:
-    """A type: its kind, its name, and what it is made of."""
+    """A type: its kind, its name, and its type parameters."""
 
     __slots__ = ("free", "kind", "name", "parameters", "text")
     text: str
@@ -33,11 +33,11 @@ class Type:
         self.parameters = parameters
         shown = {"error": "!error!", "null_type": "null"}.get(kind, name)
         inner = ", ".join([parameter.text for parameter in parameters])
-        #: As messages show it; types that look the same are the same.
+        #: The type as messages show it; types with the same text are equal.
         self.text = f"{shown}({inner})" if parameters else shown
         if len(self.text) > _MAX_TEXT:
             raise TypeFault("the type of a part of the expression is too large")
-        #: Whether type parameters are in it.
+        #: Whether it contains unresolved type parameters.
         self.free = kind == "param" or any([parameter.free for parameter in parameters])
 
     def __eq__(self, other: object) -> bool:
@@ -64,7 +64,7 @@ _OPAQUE = ("net.IP", "net.CIDR")
 
 
 def list_type(element: Type) -> Type:
-    """Return the type of lists of elements."""
+    """Return the type of lists with elements of a type."""
     return Type("list", "list", (element,))
 
 
@@ -84,12 +84,12 @@ def struct_type(name: str) -> Type:
 
 
 def type_parameter(name: str) -> Type:
-    """Return a type that is not known yet."""
+    """Return a type parameter."""
     return Type("param", name)
 
 
 def read_type(text: str) -> Type:
-    """Return the type that a text names, such as `map(K, list(V))`.
+    """Return the type that a text denotes, such as `map(K, list(V))`.
 
     >>> read_type("map(K, list(V))")
     map(K, list(V))
@@ -106,7 +106,7 @@ def read_type(text: str) -> Type:
 
 
 def split_types(text: str) -> list[str]:
-    """Return the parts of a list of types that commas separate."""
+    """Return the parts of a comma-separated list of types."""
     parts, depth, start = [], 0, 0
     for place, character in enumerate(text):
         if character in "()":
@@ -119,19 +119,19 @@ def split_types(text: str) -> list[str]:
 
 
 def is_dyn(found: Type) -> bool:
-    """Return whether anything may be of a type."""
+    """Return whether a type admits every value."""
     return found.kind in ("dyn", "any")
 
 
 def unwrap_optional(found: Type) -> tuple[Type, bool]:
-    """Return the type inside an optional one, and whether it was one."""
+    """Return the type inside an optional type, and whether it was optional."""
     if found.kind == "opaque" and found.name == "optional_type":
         return found.parameters[0], True
     return found, False
 
 
 class Substitutions:
-    """What is known about type parameters, with a way back after a failed attempt."""
+    """The known values of type parameters, which a failed attempt leaves unchanged."""
 
     def __init__(self) -> None:
         self._known: dict[str, Type] = {}
@@ -142,7 +142,7 @@ class Substitutions:
         self._known[parameter.text] = found
 
     def assignable(self, given: Iterable[Type], wanted: Iterable[Type]) -> bool:
-        """Return whether types can be used as others, and remember what that says."""
+        """Return whether given types can be used as the wanted ones; if so, set the parameters."""
         self._undo.clear()
         if self._all(list(given), list(wanted)):
             return True
@@ -154,7 +154,7 @@ class Substitutions:
         return False
 
     def apply(self, found: Type, *, unknown_is_dyn: bool = False) -> Type:
-        """Return a type with what is known in place of its parameters."""
+        """Return a type with its known type parameters replaced."""
         if not found.free:
             return found
         if found.kind == "param":
@@ -190,7 +190,7 @@ class Substitutions:
         return a == b
 
     def _substitute(self, a: Type, parameter: Type) -> tuple[bool, bool]:
-        """Return whether a type can stand for a parameter, and whether that was known."""
+        """Return whether a type fits a parameter, and whether the parameter was already known."""
         if a == parameter:
             return True, True
         known = self._known.get(parameter.text)

@@ -1,7 +1,7 @@
-"""Values of CEL: Python's own for the most part, and what Kubernetes adds.
+"""The values of CEL: mostly Python's own, plus those that Kubernetes adds.
 
-int, float, str, bool, list and dict stand for themselves; null is None. A bool is no int here,
-although Python says so.
+int, float, str, bool, list and dict represent themselves; null is None. Unlike in Python, a bool is
+not an int.
 """
 
 # cel-go: common/types; apiserver: pkg/cel/library/{quantity,semverlib}.go
@@ -17,20 +17,20 @@ from mooring.api.quantity import Quantity
 
 
 class CompileError(Exception):
-    """An expression that cannot be understood."""
+    """An expression that is invalid or not supported."""
 
 
 class EvaluationError(Exception):
     """An expression that has no value for these variables."""
 
-    #: What the evaluation cost until it failed.
+    #: The cost of the evaluation up to its failure.
     cost = 0
 
 
 NO_OVERLOAD = "no such overload"
-#: Comparing two elements is as much work as copying that many.
+#: The work of comparing two elements, in units of copying one.
 _COMPARING = 8
-#: Told how many elements or characters a function is about to go through; it may raise.
+#: Called with the number of elements or characters that a function will process; may raise.
 Labour = Callable[[int], None]
 
 _SEMVER = re.compile(
@@ -42,7 +42,7 @@ _SEMVER = re.compile(
 
 @total_ordering
 class Semver:
-    """Hold a version of semver.org 2.0.0; what stands behind a plus sign does not count."""
+    """A version as in semver.org 2.0.0; build metadata (after a plus sign) is ignored."""
 
     __slots__ = ("major", "minor", "order", "patch", "text")
 
@@ -55,8 +55,8 @@ class Semver:
             raise EvaluationError(f'invalid semantic version "{text}"')
         self.text = text
         self.major, self.minor, self.patch = (_version_number(found[i]) for i in (1, 2, 3))
-        # A version without a pre-release part is later than one with it; numbers sort by amount
-        # and come before words.
+        # A version without a pre-release part is later than one with it; numeric parts compare by
+        # value and come before words.
         pre = tuple(
             (0, _version_number(part), "") if part.isdigit() else (1, 0, part)
             for part in (found[4].split(".") if found[4] else ())
@@ -74,14 +74,14 @@ class Semver:
 
 
 def _version_number(text: str) -> int:
-    # blang/semver: numbers of a version have 64 bits
+    # blang/semver: the numbers of a version have 64 bits
     if len(text) > 20 or int(text) >= 2**64:
         raise EvaluationError(f'strconv.ParseUint: parsing "{text}": value out of range')
     return int(text)
 
 
 def normalize_semver(text: str) -> str:
-    """Bring a lax version ("v1.02") into the strict form."""
+    """Return the strict form of a lax version ("v1.02")."""
     # apiserver: pkg/cel/library/semverlib.go (normalizeAndParse)
     core = text.removeprefix("v")
     cut = min((place for place in (core.find("-"), core.find("+")) if place >= 0), default=None)
@@ -94,7 +94,7 @@ def normalize_semver(text: str) -> str:
 
 
 class Type:
-    """Stand for a type: what type() returns."""
+    """A type as a value: what type() returns."""
 
     __slots__ = ("name",)
 
@@ -108,12 +108,12 @@ class Type:
         return hash(self.name)
 
 
-#: Types that have a name of their own in the language.
+#: The types that the language has names for.
 TYPES = {name: Type(name) for name in ("bool", "int", "double", "string", "list", "map")}
 
 
 class Optional:
-    """Hold a value, or none."""
+    """A value that may be absent."""
 
     __slots__ = ("present", "value")
 
@@ -126,14 +126,14 @@ NONE = Optional(False)
 
 
 class Domains(dict[str, dict[str, Any]]):
-    """Hold attributes or capacities by domain; a domain that is not there is empty."""
+    """Attributes or capacities by domain; a missing domain is empty."""
 
     def __missing__(self, key: str) -> dict[str, Any]:
         return {}
 
 
 def type_name(value: Any) -> str:
-    """Name a value's type as CEL does."""
+    """Return CEL's name of a value's type."""
     for kind, name in _NAMES:
         if isinstance(value, kind):
             return name
@@ -158,23 +158,23 @@ _SCALARS = frozenset({bool, int, float, str})
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is an int or a double."""
+    """Return whether a value is an int or a double."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _free(_: int) -> None:
-    """Count nothing."""
+    """Do nothing: the work is not counted."""
 
 
 def equal(a: Any, b: Any, labour: Labour = _free) -> bool:
-    """Return whether two values are equal: of the same type, but numbers compare by amount.
+    """Return whether two values are equal: types must match, except that numbers compare by value.
 
-    `labour` is told how many parts are compared.
+    `labour` is called with the number of parts that are compared.
     """
     if type(a) is type(b) and type(a) in _SCALARS:
         return bool(a == b)
     waiting = [(a, b)]
-    # Values can share their parts, over and over; two parts are compared once.
+    # Values can share parts many times over, so each pair of parts is compared only once.
     compared: set[tuple[int, int]] = set()
     while waiting:
         a, b = waiting.pop()
@@ -205,7 +205,7 @@ def equal(a: Any, b: Any, labour: Labour = _free) -> bool:
 
 
 def ordered(a: Any, b: Any) -> bool:
-    """Tell whether one value is less than another; values without an order are an error."""
+    """Return whether one value is less than another; EvaluationError if they have no order."""
     if type(a) is type(b) and type(a) in _SCALARS:
         return bool(a < b)
     if (is_number(a) and is_number(b)) or (isinstance(a, str) and isinstance(b, str)):
@@ -216,7 +216,7 @@ def ordered(a: Any, b: Any) -> bool:
 
 
 def find(holder: Any, key: Any) -> Any:
-    """Look something up in a map or a list."""
+    """Return the value at a key of a map or an index of a list, or raise EvaluationError."""
     if isinstance(holder, dict):
         if isinstance(key, bool) or not isinstance(key, str | int | float):
             raise EvaluationError(f"no such key: {text_of(key)}")
@@ -238,7 +238,7 @@ def find(holder: Any, key: Any) -> Any:
 
 
 def find_optional(holder: Any, key: Any) -> Optional:
-    """Look something up that may be missing."""
+    """Return the value at a key or an index, or none if it is missing."""
     if isinstance(holder, Optional):
         return find_optional(holder.value, key) if holder.present else NONE
     if isinstance(holder, dict | list) and contains(holder, key, keys=True):
@@ -247,7 +247,7 @@ def find_optional(holder: Any, key: Any) -> Optional:
 
 
 def contains(holder: Any, value: Any, labour: Labour = _free, *, keys: bool = False) -> bool:
-    """Return whether a list has an element, or a map a key; with `keys`, a list's place."""
+    """Return whether a list has an element, or a map a key; with `keys`, a list an index."""
     if isinstance(holder, dict):
         return not isinstance(value, bool | list | dict) and value in holder
     if isinstance(holder, list):
@@ -259,7 +259,7 @@ def contains(holder: Any, value: Any, labour: Labour = _free, *, keys: bool = Fa
 
 
 def text_of(value: Any) -> str:
-    """Print a value as CEL's string() does."""
+    """Return a value as text, as CEL's string() does."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Semver):

@@ -25,7 +25,7 @@ def complete(config: KubeSchedulerConfiguration, gates: FeatureGates) -> KubeSch
     """Return the configuration with every default filled in; plugin args must be typed already."""
     profiles = config.profiles or (ProfileConfig(),)
     if len(profiles) == 1 and profiles[0].scheduler_name is None:
-        # Of several profiles each must say its name; validation sees to it.
+        # If there are several profiles, each must be named; validation checks that.
         profiles = (_replace(profiles[0], scheduler_name=defaults.SCHEDULER_NAME),)
     contention = config.enable_contention_profiling
     return _replace(

@@ -1,4 +1,4 @@
-"""Collect what is wrong with a configuration, and say where it stands."""
+"""Collect the errors and warnings of a configuration, with their positions in the file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mooring.framework.fields import FieldError
 
 
 class Problems:
-    """Hold the errors and warnings of one file. Owned by the load that made it."""
+    """The errors and warnings of one file. Owned by the load that created it."""
 
     def __init__(self, file: str, positions: Positions) -> None:
         self.file = file
@@ -19,16 +19,16 @@ class Problems:
         self._errors: list[ConfigError] = []
         self._paths: set[str] = set()
         self._warnings: list[str] = []
-        #: Map a path of the v1 form to the path in the file as it is written.
+        #: Maps a path of the v1 form to the path in the file as it is written.
         self.origin: Callable[[str], str] = str
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return the warnings, each with its place."""
+        """Return the warnings, each with its position."""
         return tuple(self._warnings)
 
     def add(self, errors: Iterable[FieldError]) -> None:
-        """Add the errors of one step, except those that an earlier step's error explains."""
+        """Add the errors of one step, except those that follow from an earlier error."""
         fresh = [error for error in errors if not self._is_explained(error.path)]
         for error in fresh:
             path = self.origin(error.path)
@@ -42,7 +42,7 @@ class Problems:
             self._append(error, self._positions.find(error.path))
 
     def add_marked(self, errors: Iterable[tuple[FieldError, Mark | None]]) -> None:
-        """Add errors whose places are known."""
+        """Add errors whose positions are known."""
         for error, mark in errors:
             self._append(error, mark)
 
@@ -55,7 +55,7 @@ class Problems:
             self._warnings.append(warning)
 
     def raise_if_any(self) -> None:
-        """Raise ConfigErrors, in the order of the file, where there are errors."""
+        """Raise ConfigErrors, in the order of the file, if there are errors."""
         if self._errors:
             raise ConfigErrors(
                 sorted(self._errors, key=lambda error: (error.line or 0, error.column or 0))

@@ -1,7 +1,7 @@
 """Turn plain data into Structs, collecting every problem instead of stopping at the first.
 
-msgspec's own conversion raises at the first error, and a configuration file deserves all of them.
-Structs, lists and mappings are walked here; every leaf is msgspec's.
+msgspec's own conversion raises at the first error; the user should see all of them at once.
+This module walks structs, lists and mappings, and leaves every leaf to msgspec.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _FAILED = object()
 
 
 class UnknownField(FieldError, frozen=True):
-    """Say that a mapping holds a key that means nothing; its place is the key's."""
+    """An unknown key in a mapping; the error points at the key, not at its value."""
 
 
 class Decoder:
-    """Collect the problems of one document while decoding its parts."""
+    """A decoder that collects the problems of one document while decoding its parts."""
 
     def __init__(self) -> None:
         self.errors: list[FieldError] = []
@@ -52,9 +52,9 @@ class Decoder:
     def struct(
         self, data: object, kind: type[S], path: str, *, ignore: frozenset[str] = frozenset()
     ) -> S | None:
-        """Build a Struct from a mapping as well as it can be: wrong fields keep their defaults.
+        """Build a Struct from a mapping; fields with errors keep their defaults.
 
-        None if it cannot be built. Keys in `ignore` are skipped: someone else reads them.
+        Return None if it cannot be built. Keys in `ignore` are skipped: the caller reads them.
         """
         value = self._struct(data, kind, path, ignore)
         return value if isinstance(value, kind) else None
@@ -100,7 +100,7 @@ class Decoder:
             if field is None:
                 self.errors.append(UnknownField(where, _unknown(key, list(fields))))
             elif item is not None or _admits_none(field.type):
-                # A null counts as absent, as in Go, unless the type says what null means.
+                # A null counts as absent, as in Go, unless the type gives null a meaning.
                 value = self._value(item, field.type, where)
                 if value is not _FAILED:
                     values[field.name] = value
@@ -182,7 +182,7 @@ class Decoder:
 
 
 def describe(data: object) -> str:
-    """Print what was found: a scalar itself, a list or mapping by its kind."""
+    """Return the found value as errors print it: a scalar itself, a list or mapping by kind."""
     if isinstance(data, dict):
         return "a mapping"
     if isinstance(data, list):
@@ -191,7 +191,7 @@ def describe(data: object) -> str:
 
 
 def suggest(name: str, known: list[str]) -> str:
-    """Return a "did you mean" for a misspelt name, or nothing.
+    """Return a "did you mean" hint for a misspelt name, or an empty string.
 
     >>> suggest("shedulerName", ["schedulerName", "plugins"])
     ', did you mean "schedulerName"?'

@@ -1,4 +1,4 @@
-"""The defaults of the file: every number and list that kube-scheduler fills in.
+"""The defaults of the configuration file: every number and list that kube-scheduler fills in.
 
 The defaults of a plugin's arguments are in its `Args`.
 """
@@ -14,7 +14,7 @@ API_VERSION = "kubescheduler.config.k8s.io/v1"
 KIND = "KubeSchedulerConfiguration"
 
 PARALLELISM = 16
-#: 0 asks for the adaptive share: fewer nodes are scored as the cluster grows.
+#: 0 means the adaptive percentage: as the cluster grows, a smaller share of nodes is scored.
 PERCENTAGE_OF_NODES_TO_SCORE = 0
 POD_INITIAL_BACKOFF_SECONDS = 1
 POD_MAX_BACKOFF_SECONDS = 10
@@ -33,7 +33,7 @@ CONTENT_TYPE = "application/vnd.kubernetes.protobuf"
 QPS = 50.0
 BURST = 100
 
-#: Extenders that say no timeout get this. # kube-scheduler: pkg/scheduler/extender.go
+#: For extenders that set no timeout. # kube-scheduler: pkg/scheduler/extender.go
 EXTENDER_TIMEOUT = Duration.from_seconds(5)
 
 _DEFAULT_PLUGINS: tuple[tuple[str, int | None], ...] = (
@@ -69,7 +69,7 @@ _BY_GATE: tuple[tuple[str, tuple[tuple[str, int | None], ...]], ...] = (
 
 
 def default_plugins(gates: FeatureGates) -> tuple[tuple[str, int | None], ...]:
-    """Return the multiPoint plugins of a profile that names none: in order, with weights."""
+    """Return the multiPoint plugins of a profile that names none, in order, with their weights."""
     plugins = [
         plugin
         for plugin in _DEFAULT_PLUGINS

@@ -1,9 +1,9 @@
-"""Load a configuration: text in, a complete and checked configuration out.
+"""Load a configuration: from its text to a completed and checked configuration.
 
 The steps: read the text with positions (positions.py), rewrite an older version as v1 (convert/),
 build Structs (decode.py), type the plugins' arguments (plugin_args.py), fill in defaults
-(completion.py), check (validate.py), and with a registry decide which plugin runs where
-(profiles.py). Every step adds its problems to one list; whoever wrote the file sees all of them.
+(completion.py), validate (validate.py) and, given a registry, decide which plugin runs at which
+point (profiles.py). Every step adds its problems to one list, so the user sees all of them at once.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from mooring.registry import Registry
 
 
 class LoadResult(msgspec.Struct, frozen=True):
-    """Hold a loaded configuration.
+    """A loaded configuration.
 
-    `profiles` says per profile which plugins run where; it is empty without a registry. The
-    warnings are meant for whoever wrote the file.
+    `profiles` lists, per profile, the plugins of each point; it is empty without a registry. The
+    warnings are meant for the user.
     """
 
     config: KubeSchedulerConfiguration
@@ -54,11 +54,11 @@ def load_config(
     read_config_map: ReadConfigMap | None = None,
     current_only: bool = False,
 ) -> LoadResult:
-    """Load a configuration file, YAML or JSON, of any version, or a Policy file.
+    """Load a configuration file (YAML or JSON) of any version, or a Policy file.
 
-    Raise ConfigErrors with everything that is wrong. Without a registry plugins are taken by name:
-    in-tree arguments are checked, others kept as they are. With `current_only`, versions older
-    than v1 are refused, as kube-scheduler refuses them.
+    Raise ConfigErrors with everything that is wrong. Without a registry, plugins are not looked up:
+    the arguments of in-tree plugins are checked, others are kept as they are. With `current_only`,
+    versions older than v1 are refused, as kube-scheduler refuses them.
     """
     try:
         text = locate(path).read_bytes().decode("utf-8-sig")
@@ -85,7 +85,7 @@ def load_config_text(
     read_config_map: ReadConfigMap | None = None,
     current_only: bool = False,
 ) -> LoadResult:
-    """Load a configuration from its text; `file` is the name that errors show."""
+    """Load a configuration from its text; `file` is the name shown in errors."""
     document = parse(text)
     return _load(document, file, registry, feature_gates, read_config_map, current_only)
 
@@ -97,7 +97,7 @@ def load_config_data(
     registry: Registry | None = None,
     feature_gates: FeatureGates | None = None,
 ) -> LoadResult:
-    """Load a configuration that is parsed already; its errors carry paths but no lines."""
+    """Load a configuration that is already parsed; its errors have paths but no line numbers."""
     return _load(Document(data, Positions(), [], []), file, registry, feature_gates, None)
 
 
@@ -107,9 +107,9 @@ def default_config(
     feature_gates: FeatureGates | None = None,
     enabled: Iterable[str] = (),
 ) -> LoadResult:
-    """Return the configuration of a scheduler that is given none.
+    """Return the configuration of a scheduler that was given no file.
 
-    The plugins named in `enabled` run beside the defaults, at every point they implement.
+    The plugins named in `enabled` run in addition to the defaults, at every point they implement.
     """
     gates = feature_gates or FeatureGates()
     problems = Problems("<default>", Positions())

@@ -1,4 +1,4 @@
-"""Give `pluginConfig.args` the type that its plugin declares."""
+"""Decode `pluginConfig.args` into the type that each plugin declares."""
 
 # kube-scheduler: k8s.io/kube-scheduler config/v1/types.go (decodeNestedObjects)
 
@@ -23,7 +23,7 @@ _TYPE_META = frozenset({"apiVersion", "kind"})
 def type_plugin_args(
     config: KubeSchedulerConfiguration, decoder: Decoder, registry: Registry | None
 ) -> KubeSchedulerConfiguration:
-    """Return the configuration with the args of known plugins typed; `decoder` notes problems."""
+    """Return the configuration with the args of known plugins typed; problems go to `decoder`."""
     profiles = []
     for i, profile in enumerate(config.profiles):
         typed = tuple(
@@ -37,7 +37,7 @@ def type_plugin_args(
 
 
 def args_type(name: str, registry: Registry | None) -> type[msgspec.Struct] | None:
-    """Return the Struct of a plugin's arguments, or None where it declares none or is unknown."""
+    """Return the Struct of a plugin's args, or None if it declares none or is unknown."""
     plugin = None if registry is None else registry.get(name)
     return ARGS_OF_PLUGIN.get(name) if plugin is None else plugin.Args
 

@@ -1,4 +1,4 @@
-"""Which plugins run where: merging a profile with the defaults, and expanding multiPoint."""
+"""Which plugins run at which point: merge a profile with the defaults, expand multiPoint."""
 
 # kube-scheduler: apis/config/v1/default_plugins.go (mergePluginSet),
 # framework/runtime/framework.go (updatePluginList, expandMultiPointPlugins, getValidScoreWeights)
@@ -14,12 +14,12 @@ from mooring.framework.fields import FieldError
 from mooring.framework.plugin import MAX_NODE_SCORE
 from mooring.framework.points import CONFIGURABLE_POINTS, Point
 
-#: Plugins per extension point in the order in which they run; the weight counts at Score only.
+#: The plugins of each extension point, in running order; the weight matters only at Score.
 PointPlan = dict[Point, tuple[tuple[str, int], ...]]
 
 MAX_TOTAL_SCORE = 2**63 - 1
 
-#: Known to kube-scheduler 1.36 (alpha), not to Mooring.
+#: Plugins that kube-scheduler 1.36 has (alpha) and Mooring does not.
 UNSUPPORTED_PLUGINS = frozenset(
     {"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
 )
@@ -49,8 +49,8 @@ def merge_plugins(custom: Plugins | None, gates: FeatureGates) -> Plugins:
 
 def _merge(defaults: PluginSet, custom: PluginSet) -> PluginSet:
     disabled = {plugin.name for plugin in custom.disabled}
-    # Of a plugin that is named twice the last one replaces the default; the other is a duplicate
-    # that the expansion refuses.
+    # If a plugin is named twice, the last entry replaces the default; the first stays as a
+    # duplicate, which `expand_profile` refuses.
     last = {plugin.name: index for index, plugin in enumerate(custom.enabled)}
     replaced = set()
     enabled = []
@@ -72,10 +72,10 @@ def _merge(defaults: PluginSet, custom: PluginSet) -> PluginSet:
 def expand_profile(
     profile: ProfileConfig, points_of: Mapping[str, frozenset[Point]]
 ) -> tuple[PointPlan, list[FieldError]]:
-    """Return the plugins of each point in order, and what is wrong with the choice.
+    """Return the plugins of each point in order, and the errors found.
 
-    The profile's plugins must be merged. `points_of` says which points each registered plugin
-    implements. The path of an error is the plugin set's key and the plugin's name.
+    The profile's plugins must be merged already. `points_of` maps each registered plugin to the
+    points it implements. The path of an error is the plugin set's key and the plugin's name.
     """
     plugins = profile.plugins or Plugins()
     errors: list[FieldError] = []
@@ -166,7 +166,7 @@ def _score_weights(
             continue
         weights[plugin.name] = plugin.weight or 1
         score = weights[plugin.name] * MAX_NODE_SCORE
-        # What is left wraps around after a negative weight, so that no plugin may follow.
+        # In Go, the remaining score overflows after a negative weight, so any further plugin fails.
         if total < 0 or score > MAX_TOTAL_SCORE - total:
             text = "score plugins: total score of Score plugins could overflow"
             errors.append(FieldError("score", text))
@@ -176,6 +176,6 @@ def _score_weights(
 
 
 def enabled_names(plugins: Plugins) -> set[str]:
-    """Return every plugin that some point or multiPoint enables."""
+    """Return every plugin that is enabled at some point or by multiPoint."""
     sets: Iterable[PluginSet] = (plugin_set for _, plugin_set in plugins.sets())
     return {plugin.name for plugin_set in sets for plugin in plugin_set.enabled}

@@ -1,4 +1,4 @@
-"""Read YAML or JSON into plain data, remembering where each value stands.
+"""Read YAML or JSON into plain data, recording the position of each value.
 
 kube-scheduler reads YAML with a Go parser whose scalars differ from PyYAML's: `y` is a boolean, a
 date is a string, `1:30` is a string, `1e3` is a number. The document is therefore composed into
@@ -16,9 +16,9 @@ import yaml
 
 from mooring.framework.fields import FieldError
 
-#: Values that one document may hold after aliases are expanded; a guard, not a format rule.
+#: The most values a document may hold after aliases are expanded; a guard, not a format rule.
 MAX_VALUES = 100_000
-#: Levels that one document may nest.
+#: The most levels a document may nest.
 MAX_DEPTH = 200
 
 _TAG = "tag:yaml.org,2002:"
@@ -43,14 +43,14 @@ _WORDS: dict[str, Any] = {
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """Name a place in a text; line and column count from 1."""
+    """A position in a text; line and column count from 1."""
 
     line: int
     column: int
 
 
 class Positions:
-    """Map a path such as `profiles[0].plugins` to where its key and its value stand."""
+    """A map from a path such as `profiles[0].plugins` to the positions of its key and its value."""
 
     __slots__ = ("keys", "values")
 
@@ -59,7 +59,7 @@ class Positions:
         self.values: dict[str, Mark] = {}
 
     def find(self, path: str, *, key: bool = False) -> Mark | None:
-        """Return the place of a value (or of its key), or of the nearest value around it."""
+        """Return the position of a value (or of its key), or of the nearest value around it."""
         first = self.keys if key else self.values
         while True:
             mark = first.get(path) or self.values.get(path)
@@ -69,7 +69,7 @@ class Positions:
 
 
 class Document(msgspec.Struct):
-    """Hold one parsed document: its data, the places, and what was wrong or odd."""
+    """One parsed document: its data, the positions, and its errors and warnings."""
 
     data: Any
     positions: Positions
@@ -78,7 +78,7 @@ class Document(msgspec.Struct):
 
 
 def parent(path: str) -> str:
-    """Return the path around a path.
+    """Return the path that encloses a path.
 
     >>> parent("profiles[0].plugins"), parent("profiles[0]"), parent("profiles")
     ('profiles[0]', 'profiles', '')
@@ -89,18 +89,18 @@ def parent(path: str) -> str:
 
 
 def field_path(path: str, key: str) -> str:
-    """Return the path of a mapping's key; a key that is no plain word stands in brackets."""
+    """Return the path of a mapping's key; a key with special characters is put in brackets."""
     if not re.fullmatch(r"[A-Za-z0-9_*-]+", key):
         return f"{path}[{key.replace('[', '(').replace(']', ')')}]"
     return f"{path}.{key}" if path else key
 
 
 def parse(text: str) -> Document:
-    """Read the first document of a text; problems are in `errors`, never raised."""
+    """Read the first document of a text; problems go to `errors` and are never raised."""
     reader = _Reader()
     if text.lstrip().startswith("{"):
-        # JSON may be indented with tabs, which YAML forbids; a JSON string holds none.
-        # Nor does YAML know JSON's way to write one character as a pair of escapes.
+        # JSON may be indented with tabs, which YAML forbids; a JSON string contains no raw tabs.
+        # YAML does not know JSON's surrogate pairs either: one character as two \u escapes.
         text = _PAIR.sub(_join_pair, text.replace("\t", " "))
     try:
         deep = _too_deep(text)
@@ -133,7 +133,7 @@ def parse(text: str) -> Document:
 
 
 class _Loader(yaml.CSafeLoader):
-    """Compose nodes, tagging plain scalars: `resolve_plain` gives them meaning."""
+    """A loader that composes nodes and tags plain scalars, for `resolve_plain` to interpret."""
 
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> Any:
         if kind is yaml.ScalarNode:
@@ -242,7 +242,7 @@ def _too_deep(text: str) -> Mark | None:
 
 
 def resolve_plain(text: str) -> Any:
-    """Return what an unquoted scalar means to Go's YAML parser.
+    """Return the value that Go's YAML parser gives an unquoted scalar.
 
     >>> resolve_plain("y"), resolve_plain("1e3"), resolve_plain("2020-01-01")
     (True, 1000, '2020-01-01')

@@ -31,7 +31,7 @@ from mooring.framework.fields import struct_fields
 from mooring.plugins.args import DynamicResourcesArgs, InTreeArgs
 
 _TEXT = "tag:yaml.org,2002:str"
-# What other YAML parsers take for a date or a number to the base of 60.
+# What other YAML parsers read as a date or a base-60 number.
 _LOOKS_ODD = re.compile(
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?"
 )
@@ -40,8 +40,8 @@ _LOOKS_ODD = re.compile(
 def to_v1(config: KubeSchedulerConfiguration, *, as_given: bool = False) -> dict[str, Any]:
     """Return a completed configuration as plain data.
 
-    Args of plugins are those in use, by name; or, `as_given`, those that were given, and the
-    defaults of others after them (kube-scheduler's /configz).
+    By default the args of plugins are those in use, sorted by name. With `as_given`, those that
+    the file gives come first, then the defaults of the others (kube-scheduler's /configz).
     """
     data = {
         "apiVersion": API_VERSION,
@@ -111,7 +111,7 @@ def _args(config: PluginConfig) -> Any:
     if isinstance(config.args, InTreeArgs):
         data = {"apiVersion": API_VERSION, "kind": f"{config.name}Args", **_struct(config.args)}
         if isinstance(config.args, DynamicResourcesArgs):
-            # The one optional field whose absence is printed.
+            # The only optional field that is printed when it is absent.
             data.setdefault("filterTimeout", None)
         return data
     return _value(config.args)
@@ -162,9 +162,10 @@ def _value(value: Any) -> Any:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Print without anchors, with Go's choice of quotes.
+    """A dumper without anchors that quotes as Go does.
 
-    Scalars are texts to PyYAML, whose own rules for what needs quotes are thereby switched off.
+    With no implicit resolvers, PyYAML takes every plain scalar for a string and adds no quotes of
+    its own.
     """
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  (declared so by PyYAML)

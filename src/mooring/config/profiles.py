@@ -1,4 +1,4 @@
-"""Resolve profiles: with the registered plugins at hand, which plugin runs where."""
+"""Resolve profiles against the registered plugins: which plugin runs at which point."""
 
 # kube-scheduler: framework/runtime/framework.go (NewFramework), profile/profile.go (cfgValidator)
 
@@ -34,14 +34,14 @@ _HOW_TO_REGISTER = (
 
 
 class ResolvedProfile(msgspec.Struct, frozen=True):
-    """Say what one scheduler name runs."""
+    """The plugins that run for one scheduler name."""
 
     scheduler_name: str
-    #: None: the configuration's own percentage counts.
+    #: None means that the configuration's global percentage applies.
     percentage_of_nodes_to_score: int | None
-    #: Per point the plugins in the order in which they run; the weight counts at Score only.
+    #: The plugins of each point, in running order; the weight matters only at Score.
     points: Mapping[Point, tuple[tuple[str, int], ...]]
-    #: Args per plugin that runs: a Struct, plain data where the plugin declares none, or None.
+    #: The args of each plugin that runs: a Struct, plain data if it declares no Args, or None.
     args: Mapping[str, Any]
 
     def names(self, point: Point) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def resolve_profiles(
     registry: Registry,
     problems: Problems,
 ) -> tuple[ResolvedProfile, ...]:
-    """Return what each profile runs. `written` is the file's own form: errors point there."""
+    """Return what each profile runs. `written` is the file's own form, used to locate errors."""
     points_of = {name: registry.points(name) for name in registry.names()}
     profiles = []
     for index, profile in enumerate(config.profiles):
@@ -106,7 +106,7 @@ def _unusable(
 
 
 class _Places:
-    """Where a profile of the file names which plugin."""
+    """The places in a profile of the file at which each plugin is named."""
 
     def __init__(self, path: str, given: Plugins) -> None:
         self._path = path
@@ -116,7 +116,7 @@ class _Places:
         }
 
     def of(self, place: str) -> str:
-        """Return where the file names the plugin of an error, else the path of the set."""
+        """Return the path at which the file names the plugin of an error, else that of the set."""
         key, _, name = place.partition("/")
         index = self._indexes[key].get(name) if name else None
         where = f"{self._path}.plugins.{key}"

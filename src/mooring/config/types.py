@@ -20,7 +20,7 @@ class _Type(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class LeaderElection(_Type, frozen=True, kw_only=True):
-    """Say whether and how replicas elect the one that schedules."""
+    """The settings of leader election among replicas."""
 
     leader_elect: bool = defaults.LEADER_ELECT
     lease_duration: Duration = defaults.LEASE_DURATION
@@ -32,7 +32,7 @@ class LeaderElection(_Type, frozen=True, kw_only=True):
 
 
 class ClientConnection(_Type, frozen=True, kw_only=True):
-    """Say how to reach the API server."""
+    """The settings of the connection to the API server."""
 
     kubeconfig: str = ""
     accept_content_types: str = ""
@@ -42,21 +42,21 @@ class ClientConnection(_Type, frozen=True, kw_only=True):
 
 
 class PluginRef(_Type, frozen=True, kw_only=True):
-    """Name a plugin; the weight matters where it scores."""
+    """A plugin's name; the weight matters only if the plugin scores."""
 
     name: str = ""
     weight: INT32 | None = None
 
 
 class PluginSet(_Type, frozen=True, kw_only=True):
-    """Enable and disable plugins at one extension point; `*` disables all defaults."""
+    """The plugins enabled and disabled at one extension point; `*` disables all defaults."""
 
     enabled: tuple[PluginRef, ...] = ()
     disabled: tuple[PluginRef, ...] = ()
 
 
 class Plugins(_Type, frozen=True, kw_only=True):
-    """Enable and disable plugins per extension point."""
+    """The plugins enabled and disabled at each extension point."""
 
     pre_enqueue: PluginSet = PluginSet()
     queue_sort: PluginSet = PluginSet()
@@ -75,25 +75,25 @@ class Plugins(_Type, frozen=True, kw_only=True):
     placement_score: PluginSet = PluginSet()
 
     def sets(self) -> Iterator[tuple[str, PluginSet]]:
-        """Yield every (key of the file, set)."""
+        """Yield every plugin set with its key in the file, as (key, set)."""
         for field in struct_fields(type(self)):
             yield field.encode_name, getattr(self, field.name)
 
     def at(self, key: str) -> PluginSet:
-        """Return the set that the file's key names, such as `preFilter`."""
+        """Return the plugin set under a key of the file, such as `preFilter`."""
         plugin_set: PluginSet = getattr(self, _FIELD_OF_KEY[key])
         return plugin_set
 
 
 class PluginConfig(_Type, frozen=True, kw_only=True):
-    """Hold one plugin's arguments: plain data as read, its `Args` Struct once typed."""
+    """One plugin's arguments: plain data as read, its `Args` Struct once typed."""
 
     name: str = ""
     args: Any = None
 
 
 class ProfileConfig(_Type, frozen=True, kw_only=True):
-    """Describe one scheduler name: which plugins run, and how."""
+    """One scheduler name: which plugins run, and how."""
 
     scheduler_name: str | None = None
     percentage_of_nodes_to_score: INT32 | None = None
@@ -102,14 +102,14 @@ class ProfileConfig(_Type, frozen=True, kw_only=True):
 
 
 class ExtenderManagedResource(_Type, frozen=True, kw_only=True):
-    """Name a resource that an extender manages."""
+    """A resource that an extender manages."""
 
     name: str = ""
     ignored_by_scheduler: bool = False
 
 
 class ExtenderTLSConfig(_Type, frozen=True, kw_only=True):
-    """Say how to secure the connection to an extender."""
+    """The TLS settings of the connection to an extender."""
 
     insecure: bool = False
     server_name: str = ""
@@ -122,7 +122,7 @@ class ExtenderTLSConfig(_Type, frozen=True, kw_only=True):
 
 
 class Extender(_Type, frozen=True, kw_only=True):
-    """Describe a webhook that takes part in scheduling."""
+    """A webhook that takes part in scheduling."""
 
     url_prefix: str = ""
     filter_verb: str = ""
@@ -140,7 +140,7 @@ class Extender(_Type, frozen=True, kw_only=True):
 
 
 class KubeSchedulerConfiguration(_Type, frozen=True, kw_only=True):
-    """Hold a whole configuration."""
+    """A whole configuration."""
 
     api_version: str = defaults.API_VERSION
     kind: str = defaults.KIND
@@ -148,7 +148,7 @@ class KubeSchedulerConfiguration(_Type, frozen=True, kw_only=True):
     leader_election: LeaderElection = LeaderElection()
     client_connection: ClientConnection = ClientConnection()
     enable_profiling: bool = defaults.ENABLE_PROFILING
-    #: None until defaulted: on where profiling is on.
+    #: None until defaulted: on if profiling is on.
     enable_contention_profiling: bool | None = None
     percentage_of_nodes_to_score: INT32 = defaults.PERCENTAGE_OF_NODES_TO_SCORE
     pod_initial_backoff_seconds: INT64 = defaults.POD_INITIAL_BACKOFF_SECONDS

@@ -1,4 +1,4 @@
-"""Check a completed configuration, in the words of kube-scheduler's own validation."""
+"""Check a completed configuration, with the messages of kube-scheduler's own validation."""
 
 # kube-scheduler: apis/config/validation/validation.go, component-base config/validation
 
@@ -27,7 +27,7 @@ from mooring.framework.fields import (
 )
 from mooring.plugins.args import InTreeArgs
 
-#: Plugins that kube-scheduler removed; naming one at a point is an error of its own.
+#: Plugins that kube-scheduler removed; naming one at a point is a separate error.
 REMOVED_PLUGINS = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
 
 _REMOVED = f'was invalid in version "v1" (KubeSchedulerConfiguration is version "{API_VERSION}")'
@@ -155,7 +155,7 @@ def _args_of(profile: ProfileConfig, name: str) -> Any:
 
 
 def _internal(plugin_set: PluginSet) -> dict[str, Any]:
-    # kube-scheduler prints its internal type, which has no names of its own for JSON.
+    # kube-scheduler prints its internal type, which has no JSON field names.
     return {
         title: [{"Name": plugin.name, "Weight": plugin.weight or 0} for plugin in plugins] or None
         for title, plugins in (("Enabled", plugin_set.enabled), ("Disabled", plugin_set.disabled))

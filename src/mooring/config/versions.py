@@ -1,4 +1,4 @@
-"""Tell a document's version, and bring older ones to v1."""
+"""Detect a document's version, and convert older ones to v1."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mooring.config.defaults import API_VERSION, KIND
 from mooring.framework.fields import FieldError
 from mooring.observe.files import locate
 
-#: Return the data of a ConfigMap by namespace and name; raises OSError or MooringError.
+#: Returns the data of a ConfigMap by namespace and name; raises OSError or MooringError.
 ReadConfigMap = Callable[[str, str], Mapping[str, Any]]
 
 POLICY_KIND = "Policy"
@@ -32,7 +32,7 @@ def to_current(
     read_config_map: ReadConfigMap | None,
     current_only: bool = False,
 ) -> dict[str, Any]:
-    """Return the document in its v1 form; what is wrong goes to `problems`."""
+    """Return the document in its v1 form; errors go to `problems`."""
     if not isinstance(data, dict):
         found = "an empty document" if data is None else describe(data)
         problems.add([FieldError("", f"must be a {KIND}, got {found}")])

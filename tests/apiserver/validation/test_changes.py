@@ -1,4 +1,4 @@
-"""How a refusal shows what was changed in a spec that may not change."""
+"""How messages show a change of an immutable spec."""
 
 from __future__ import annotations
 

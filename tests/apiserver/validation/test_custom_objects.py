@@ -1,4 +1,4 @@
-"""Custom resources against their schema."""
+"""Custom resources are validated against their schema."""
 
 from __future__ import annotations
 

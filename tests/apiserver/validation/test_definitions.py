@@ -1,4 +1,4 @@
-"""Definitions whose patterns are none."""
+"""Definitions with invalid patterns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selectors of devices are refused as the API server refuses them."""
+"""Device selectors are refused as the API server refuses them."""
 
 from __future__ import annotations
 

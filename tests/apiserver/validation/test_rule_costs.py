@@ -1,4 +1,4 @@
-"""What the rules of a definition can cost. The texts were compared with Kubernetes v1.36.4."""
+"""What the rules of a definition can cost. The messages were compared with Kubernetes v1.36.4."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules that definitions write in CEL."""
+"""The CEL rules of definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is refused; the side-by-side test compares far more of it with a real server."""
+"""Objects that are refused; the side-by-side test compares many more with a real server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is accepted with a warning."""
+"""Objects that are accepted with a warning."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_a_default_plugin_that_is_enabled_as_it_is_stays_where_it_is() -> None:
 def test_a_plugin_disabled_wherever_it_ran_is_disabled_as_a_whole() -> None:
     plugins = {"filter": enable(disable=("VolumeZone", "NodeName"))}
     written = profile(run("v1beta2", plugins))["plugins"]
-    # VolumeZone has a PreFilter today, NodeName still filters only.
+    # VolumeZone has a PreFilter today; NodeName still has only a Filter.
     assert written["multiPoint"]["disabled"] == [{"name": "VolumeZone"}]
     assert written["filter"] == {"disabled": [{"name": "NodeName"}]}
 

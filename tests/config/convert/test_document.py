@@ -1,4 +1,4 @@
-"""Dispatch, strictness, origins, and that malformed documents give errors and nothing else."""
+"""Dispatch, strictness and origins; malformed documents give errors and never crash."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ NAMES = sorted(
 
 @st.composite
 def values(draw: st.DrawFn, kind: str, version: str) -> Any:
-    """Draw a value of a kind, now and then something else."""
+    """Draw a value of a kind, and now and then something else."""
     if draw(st.integers(0, 30)) == 0:
         return draw(JUNK)
     if kind.startswith("[]"):

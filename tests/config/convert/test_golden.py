@@ -1,4 +1,4 @@
-"""Golden pairs: an older file and its v1 form, with the warnings; or the errors of one refused.
+"""Golden pairs: an older file and its v1 form with the warnings, or the errors if it is refused.
 
 `NAME.yaml` (or `.json`) is the older file, `NAME.v1.yaml` its v1 form, `NAME.txt` the warnings that
 follow the deprecation, or the errors. `python -m tests.config.convert.test_golden` rewrites them.
@@ -69,7 +69,7 @@ def test_an_older_file_becomes_its_v1_form(path: Path) -> None:
 def test_the_v1_form_is_valid_and_converts_to_itself(path: Path) -> None:
     doc = read(path)
     assert convert(doc).doc_v1 == doc
-    # The gate that VolumeBinding's shape needs; it was called VolumeCapacityPriority.
+    # The feature gate that VolumeBinding's shape needs, formerly VolumeCapacityPriority.
     gates = FeatureGates.from_text("StorageCapacityScoring=true")
     assert load_config_data(doc, feature_gates=gates).warnings == ()
 

@@ -1,4 +1,4 @@
-"""An older profile runs the same plugins after conversion: every default merged, every point."""
+"""An older profile runs the same plugins after conversion, at every point, defaults included."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.config import in_tree
 
 STRANGERS = ("Mine", "Yours")
 VERSIONS = {"v1beta2": V1BETA2, "v1beta1": V1BETA1, "v1alpha2": V1ALPHA}
-#: Left out of the comparison: nothing of theirs runs today.
+#: Left out of the comparison: removed plugins, of which nothing runs today.
 VANISHED = {"EBSLimits", "GCEPDLimits", "AzureDiskLimits", "NodePreferAvoidPods"}
 RENAMED = {
     "NodeResourcesLeastAllocated": "NodeResourcesFit",
@@ -44,7 +44,7 @@ def resolve(doc: dict[str, Any]) -> ResolvedProfile:
 def old_plan(
     defaults: tuple[tuple[str, int | None], ...], plugin_set: dict[str, Any]
 ) -> tuple[dict[str, int | None], dict[str, int | None], set[str]]:
-    """Return what an older release ran: defaults, then what was added, and what it dropped."""
+    """Return what an older release ran: the defaults, the added plugins, and the dropped ones."""
     # kube-scheduler 1.25: apis/config/v1beta2/default_plugins.go, mergePluginSet
     disabled = {one["name"] for one in plugin_set.get("disabled", [])}
     custom = {one["name"]: one.get("weight", 1) for one in plugin_set.get("enabled", [])}
@@ -78,11 +78,11 @@ def profiles(draw: st.DrawFn, version: str) -> dict[str, Any]:
     for point, old in VERSIONS[version].items():
         if point == "queueSort" or (point == "postFilter" and version == "v1alpha2"):
             continue
-        # Spreading by default goes by two names in v1alpha2; it has tests of its own.
+        # v1alpha2 has two names for default spreading, which has separate tests.
         names = [name for name, _ in old if version != "v1alpha2" or "Spread" not in name]
         if draw(st.booleans()) and (names or point in ("permit", "postBind")):
             plugins[point] = draw(plugin_sets(point, names))
-    # Two ways of scoring by resources are refused; that has a test of its own.
+    # Two ways of scoring by resources are refused, which a separate test covers.
     score = plugins.get("score")
     if score is not None and version != "v1beta2":
         score["enabled"] = [one for one in score["enabled"] if one["name"] != "NodeResourcesFit"]
@@ -119,7 +119,7 @@ def test_a_profile_runs_what_it_ran(version: str, data: st.DataObject) -> None:
         new = set(now) - set(old)
         if cleared:
             assert not new, point
-        # Whatever is new at the point came with a release, not by the conversion.
+        # Anything new at the point came with a release, not with the conversion.
         assert all(point in IN_TREE_POINTS[name] and name in today() for name in new), point
         ran |= set(old)
         dropped_somewhere |= lost
@@ -162,7 +162,7 @@ def test_a_file_that_says_nothing_has_the_default_weights_of_its_version(version
         "NodeResourcesBalancedAllocation": 1,
         "ImageLocality": 1,
         "PodTopologySpread": SPREADING[version],
-        # What releases added.
+        # Added by later releases.
         "VolumeBinding": 1,
         "DynamicResources": 2,
         **WEIGHTS[version],

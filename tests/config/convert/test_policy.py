@@ -1,4 +1,4 @@
-"""The Policy file: the mapping of kube-scheduler 1.22, name by name."""
+"""The Policy file: kube-scheduler 1.22's mapping to plugins, name by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The configuration files of the tutorials people come from load and mean what they meant."""
+"""The configuration files of common tutorials load and keep their meaning."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.config.in_tree import in_tree_registry, make_plugin
 
 TUTORIALS = Path(__file__).parent / "tutorials"
 
-#: File -> the plugins it brings along: name -> points.
+#: File -> the plugins that it needs, as name -> points.
 FILES = {
     "sample.yaml": {"sample": "filter preScore"},
     "prefer-node.yaml": {"PreferNode": "filter score"},
@@ -83,7 +83,7 @@ def test_a_plugin_that_is_not_registered_is_named_where_the_file_names_it(name: 
 
 
 def test_the_policy_runs_its_predicates_and_priorities_and_no_others() -> None:
-    # NodeDeclaredFeatures and DynamicResources came later; no Policy could name them.
+    # NodeDeclaredFeatures and DynamicResources are newer, so no Policy could name them.
     assert names("policy.json", "filter") == (
         "DynamicResources",
         "NodeDeclaredFeatures",
@@ -116,7 +116,7 @@ def test_the_policy_runs_its_predicates_and_priorities_and_no_others() -> None:
 def test_custom_score_plugins_join_the_default_ones() -> None:
     scores = weights("custom-plugins.yaml")
     assert (scores["MyCustomPluginA"], scores["MyCustomPluginB"]) == (2, 1)
-    # v1beta2 scored by NodeResourcesFit: what the file disables was no default there.
+    # v1beta2 scores by NodeResourcesFit: the plugin that the file disables was not a default.
     assert scores["NodeResourcesFit"] == 1
     warnings = load("custom-plugins.yaml").warnings
     assert any("disabling it had no effect" in warning for warning in warnings)

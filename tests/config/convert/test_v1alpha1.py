@@ -1,4 +1,4 @@
-"""v1alpha1: where its algorithm came from, and the settings that moved."""
+"""v1alpha1: its algorithmSource, and the settings that moved."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""What the API server refuses in an object that decodes, and in a change of one.
+"""Validation: what the API server refuses in a decoded object, or in an update of one.
 
-`check_create` and `check_update` return problems, `(reason, field, message)`, in the order and in
-the words of kube-apiserver; an empty list is agreement. They work on canonical, defaulted objects.
+`check_create` and `check_update` return problems, `(reason, field, message)`, in the order and with
+the messages of kube-apiserver; an empty list means that the object is valid. They work on
+canonical, defaulted objects.
 """
 
 # kubernetes: pkg/apis/*/validation, pkg/registry/*/strategy.go
@@ -23,10 +24,10 @@ __all__ = ["Problem", "check_create", "check_update"]
 
 
 def check_create(group_version: str, kind: str, obj: Object) -> list[Problem]:
-    """Say what is wrong with a new object of a built-in kind."""
+    """Return the problems of a new object of a built-in kind."""
     check = NAMES.get(kind) or name_check(kind)
     if kind == "Event" and not obj.get("eventTime"):
-        # Events as they were before events.k8s.io are hardly checked.
+        # Events in the form that precedes events.k8s.io are hardly checked.
         check = path_segment_problems
     problems = check_metadata(obj["metadata"], _is_namespaced(group_version, kind), check)
     problems += check_kube_finalizers(obj["metadata"])
@@ -37,7 +38,7 @@ def check_create(group_version: str, kind: str, obj: Object) -> list[Problem]:
 def check_update(
     group_version: str, kind: str, obj: Object, old: Object, subresource: str = ""
 ) -> list[Problem]:
-    """Say what is wrong with a changed object, or with the status that a request wrote."""
+    """Return the problems of an updated object, or of the subresource that a request wrote."""
     problems = check_metadata_update(obj["metadata"], old["metadata"])
     if not subresource:
         problems += check_kube_finalizers(obj["metadata"])

@@ -1,4 +1,4 @@
-"""The metrics by which autoscalers scale."""
+"""The metrics of autoscalers."""
 
 # kubernetes: pkg/apis/autoscaling/validation/validation.go (validateMetricSpec)
 
@@ -26,7 +26,7 @@ ONE_SOURCE = "must populate the given metric source only"
 
 
 def segment(given: str, path: str, why: str = "") -> list[Problem]:
-    """Check a name that is part of a path; `why` says what is missing where it is empty."""
+    """Check a name that is part of a path; `why` is the message if it is empty."""
     return each(path, given, path_segment_problems(given)) if given else [required(path, why)]
 
 
@@ -42,7 +42,7 @@ def check_target_reference(reference: Object, path: str) -> list[Problem]:
 
 
 def check_metric(metric: Object, path: str) -> list[Problem]:
-    """Check a metric: one source, of the type that it names."""
+    """Check a metric: it must have one source, of the type that it names."""
     kind = metric.get("type") or ""
     problems: list[Problem] = []
     if not kind:
@@ -124,7 +124,7 @@ def _raw_or_share(source: Object, path: str) -> list[Problem]:
 def _one_of(
     source: Object, path: str, names: tuple[str, str], what: tuple[str, str]
 ) -> list[Problem]:
-    """Demand one of two targets: the first name is the one that lacks, the second one too many."""
+    """Require one of two targets; blame the first if none is set, the second if both are."""
     given = [source["target"].get(name) is not None for name in names]
     if not any(given):
         return [required(f"{path}.target.{names[0]}", f"must set either {what[0]} or {what[1]}")]
@@ -148,7 +148,7 @@ def _container_resource(source: Object, path: str) -> list[Problem]:
     return problems + _raw_or_share(source, path)
 
 
-# In the order in which the API server looks at them.
+# In the order in which the API server checks them.
 _SOURCES: dict[str, Callable[[Object, str], list[Problem]]] = {
     "object": _object,
     "external": _external,

@@ -1,4 +1,4 @@
-"""Shows how what may not change was changed, as the API server does: a diff of Go's structs."""
+"""Show changes of immutable fields as the API server does: as a diff of Go structs."""
 
 # apimachinery: pkg/util/diff/diff.go; kubernetes: pkg/apis/core/types.go for names and order
 
@@ -35,6 +35,7 @@ _SOURCES = {
     "StorageOS": "storageos",
     "CSI": "csi",
 }
+#: The fields of common volume sources, with their values if they are not set.
 _INSIDE: Mapping[str, Mapping[str, Any]] = {
     "HostPath": {"Path": "", "Type": None},
     "NFS": {"Server": "", "Path": "", "ReadOnly": False},
@@ -52,7 +53,6 @@ _INSIDE: Mapping[str, Mapping[str, Any]] = {
         "NodeExpandSecretRef": None,
     },
 }
-"""The fields of the sources that people use, with the values of those that are not set."""
 
 
 def _lines(value: Object) -> list[str]:
@@ -60,7 +60,7 @@ def _lines(value: Object) -> list[str]:
 
 
 def difference(old: Object, new: Object) -> str:
-    """Show where two structs differ, in the form of a unified diff without its header."""
+    """Return how two structs differ, as a unified diff without its header."""
     return "".join(list(difflib.unified_diff(_lines(old), _lines(new)))[2:])
 
 

@@ -30,13 +30,13 @@ from mooring.apiserver.validation.field_problems import Object, Problem
 from mooring.apiserver.validation.formats import label_problems
 from mooring.apiserver.validation.metadata import NameCheck
 
+#: Checks of names that replace `name_check` for some kinds.
 NAMES: dict[str, NameCheck] = {
     "Namespace": label_problems,
     "StatefulSet": label_problems,
     "Service": label_problems,
     "CertificateSigningRequest": lambda name: [],
 }
-"""What the names of some kinds must satisfy beyond what `name_check` says."""
 
 Check = Callable[[Object], list[Problem]]
 Change = Callable[[Object, Object], list[Problem]]
@@ -45,6 +45,7 @@ _RBAC = "rbac.authorization.k8s.io/v1"
 _STORAGE = "storage.k8s.io/v1"
 _NETWORKING = "networking.k8s.io/v1"
 
+#: The checks of new objects, by group version and kind.
 CREATES: dict[tuple[str, str], Check] = {
     ("v1", "Pod"): pods.check_pod,
     ("v1", "Binding"): pods.check_binding,
@@ -98,10 +99,9 @@ CREATES: dict[tuple[str, str], Check] = {
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): definitions.check_definition,
     ("certificates.k8s.io/v1", "CertificateSigningRequest"): signing_requests.check_signing_request,
 }
-"""The checks of new objects, by group version and kind."""
 
 _CHANGES: dict[tuple[str, str], Change] = {
-    # The finalizers of a namespace change through a subresource alone.
+    # The finalizers of a namespace change only through a subresource.
     ("v1", "Namespace"): lambda namespace, old: [],
     ("v1", "Pod"): pods.check_pod_update,
     ("v1", "Node"): nodes.check_node_update,
@@ -140,10 +140,11 @@ _CHANGES: dict[tuple[str, str], Change] = {
 
 
 def _again(check: Check) -> Change:
-    """Check a changed object as if it were new."""
+    """Return a check that treats an updated object as a new one."""
     return lambda obj, old: check(obj)
 
 
+#: The checks of updates, by group version, kind and subresource.
 UPDATES: dict[tuple[str, str, str], Change] = {
     **{(version, kind, ""): _again(check) for (version, kind), check in CREATES.items()},
     **{(version, kind, ""): change for (version, kind), change in _CHANGES.items()},
@@ -166,4 +167,3 @@ UPDATES: dict[tuple[str, str, str], Change] = {
     ("autoscaling/v1", "HorizontalPodAutoscaler", "status"): statuses.check_autoscaler_status,
     ("autoscaling/v2", "HorizontalPodAutoscaler", "status"): statuses.check_autoscaler_status,
 }
-"""The checks of changes, by group version, kind and subresource."""

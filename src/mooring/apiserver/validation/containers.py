@@ -50,7 +50,7 @@ _INIT_ONLY = "may not be set for init containers without restartPolicy=Always"
 def check_containers(
     containers: Sequence[Object] | None, path: str, volumes: Mapping[str, Object], spec: Object
 ) -> list[Problem]:
-    """Check the containers that make up a pod."""
+    """Check the regular containers of a pod."""
     if not containers:
         return [required(path)]
     problems: list[Problem] = []
@@ -71,7 +71,7 @@ def check_containers(
 def check_init_containers(
     containers: Sequence[Object] | None, path: str, volumes: Mapping[str, Object], spec: Object
 ) -> list[Problem]:
-    """Check the containers that run before the others."""
+    """Check the init containers of a pod."""
     problems: list[Problem] = []
     claims = _claims(spec)
     seen = {container["name"] for container in spec.get("containers") or ()}
@@ -99,7 +99,7 @@ def check_init_containers(
 def check_ephemeral_containers(
     containers: Sequence[Object] | None, path: str, volumes: Mapping[str, Object], spec: Object
 ) -> list[Problem]:
-    """Check the containers that were put into a running pod."""
+    """Check the ephemeral containers of a pod."""
     others = (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
     seen = {container["name"] for container in others}
     known = set(seen)
@@ -378,7 +378,7 @@ def _action(name: str, action: Object, path: str, grace: int | None) -> list[Pro
 
 
 def check_port(port: Any, path: str) -> list[Problem]:
-    """Check a port that is given by number or name."""
+    """Check a port, given by number or name."""
     whys = port_name_problems(port) if isinstance(port, str) else port_problems(port)
     return each(path, port, whys)
 

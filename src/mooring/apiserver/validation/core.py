@@ -61,7 +61,7 @@ def check_config_map(config: Object) -> list[Problem]:
 
 
 def check_config_map_update(config: Object, old: Object) -> list[Problem]:
-    """Check the change of a ConfigMap."""
+    """Check an update of a ConfigMap."""
     return _frozen(config, old, ("data", "binaryData")) + check_config_map(config)
 
 
@@ -73,7 +73,7 @@ def _frozen(new: Object, old: Object, fields: tuple[str, ...]) -> list[Problem]:
 
 
 def check_secret(secret: Object) -> list[Problem]:
-    """Check the keys of a secret, and those that its type asks for."""
+    """Check the keys of a secret, including those that its type requires."""
     problems: list[Problem] = []
     data: Mapping[str, str] = secret.get("data") or {}
     for key in data:
@@ -108,7 +108,7 @@ def _not_json(text: str) -> str:
 
 
 def check_secret_update(secret: Object, old: Object) -> list[Problem]:
-    """Check the change of a secret."""
+    """Check an update of a secret."""
     problems = immutable("type", secret.get("type", ""), old.get("type", ""))
     return problems + _frozen(secret, old, ("data",)) + check_secret(secret)
 
@@ -124,7 +124,7 @@ def check_namespace(namespace: Object) -> list[Problem]:
 
 
 def check_namespace_finalizers(namespace: Object, old: Object) -> list[Problem]:
-    """Check a change of a namespace's finalizers."""
+    """Check an update of a namespace's finalizers."""
     return [
         invalid(f"spec.finalizers[{i}]", name, NOT_QUALIFIED)
         for i, name in enumerate(namespace["spec"].get("finalizers") or ())
@@ -192,7 +192,7 @@ def check_endpoints(endpoints: Object) -> list[Problem]:
 
 
 def check_namespace_status(namespace: Object, old: Object) -> list[Problem]:
-    """Check that the phase of a namespace says whether it is being deleted."""
+    """Check that the phase of a namespace is Terminating if, and only if, it is being deleted."""
     deleted = bool(namespace["metadata"].get("deletionTimestamp"))
     phase, wanted = (namespace.get("status") or {}).get("phase") or "", "Active"
     how = "empty"

@@ -65,7 +65,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def check_custom(kind: CustomKind, obj: Object, old: Object | None = None) -> list[Problem]:
-    """Say what is wrong with a new custom resource, or with a changed one."""
+    """Return the problems of a new or updated custom resource."""
     problems: list[Problem] = []
     if obj["kind"] != kind.kind:
         problems.append(invalid("kind", obj["kind"], f"must be {kind.kind}"))
@@ -87,7 +87,7 @@ def check_custom(kind: CustomKind, obj: Object, old: Object | None = None) -> li
 
 
 def check_value(schema: Schema, value: Any, path: str) -> list[Problem]:
-    """Say what is wrong with a value, such as a default, of which a schema is given."""
+    """Return the problems of a value, such as a default, according to its schema."""
     return _check(schema, value, path)
 
 
@@ -126,7 +126,7 @@ def _fails(path: str, value: Any, what: str) -> Problem:
 
 
 def _check(schema: Schema, value: Any, path: str) -> list[Problem]:
-    """Check a value; what is in `metadata` is checked elsewhere."""
+    """Check a value against a schema; the contents of `metadata` are checked elsewhere."""
     if value is None and schema.get("nullable"):
         return []
     problems = _check_type(schema, value, path)
@@ -171,7 +171,7 @@ def _check_type(schema: Schema, value: Any, path: str) -> list[Problem]:
 
 
 def _wrong_format(expected: str, form: str, value: Any, path: str) -> list[Problem]:
-    """Refuse a value of another type where there is a format: the API server looks at that."""
+    """Refuse a wrongly typed value of a schema with a format, which changes the message."""
     # kube-openapi: pkg/validation/validate/type.go, schemaInfoForType
     if expected == "integer" and not isinstance(value, bool | dict | None):
         return [_wrong_type(path, expected, value)]
@@ -187,7 +187,7 @@ def _wrong_format(expected: str, form: str, value: Any, path: str) -> list[Probl
 
 
 def _fractional(form: str | None, value: float, path: str) -> list[Problem]:
-    """Refuse a number with a fraction where a whole one is expected."""
+    """Refuse a number with a fraction if an integer is expected."""
     words = f"with format {form}" if form else "(default format)"
     text = f'Invalid value: "": Checked value must be of type integer {words} in {path}'
     problems: list[Problem] = [("FieldValueInvalid", _NOWHERE, text)]
@@ -198,7 +198,7 @@ def _fractional(form: str | None, value: float, path: str) -> list[Problem]:
 
 
 def _check_form(schema: Schema, value: str, path: str) -> list[Problem]:
-    """Check length and pattern; the API server says the first that is wrong."""
+    """Check length and pattern; like the API server, report only the first problem."""
     # kube-openapi: pkg/validation/validate/validator.go, stringValidator
     longest, shortest = schema.get("maxLength"), schema.get("minLength")
     if longest is not None and len(value) > longest:
@@ -352,7 +352,7 @@ def _choice(path: str, text: str) -> Problem:
 
 
 def _check_lists(schema: Schema, value: Any, path: str) -> list[Problem]:
-    """Check that the items of sets and of lists with keys are there once."""
+    """Check that the items of sets and of lists with keys are unique."""
     problems: list[Problem] = []
     if isinstance(value, list):
         seen: set[str] = set()

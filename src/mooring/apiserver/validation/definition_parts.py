@@ -1,4 +1,4 @@
-"""What a version of a custom resource definition says beside its schema."""
+"""What a version of a custom resource definition declares besides its schema."""
 
 # apiextensions-apiserver: pkg/apis/apiextensions/validation/validation.go
 
@@ -31,7 +31,7 @@ NOT_SELECTABLE = (
 
 
 def check_parts(version: Object, path: str, shared: str) -> list[Problem]:
-    """Check a version; `shared` is where what the only version says is looked for."""
+    """Check a version; `shared` is the path in messages: "spec" if it is the only version."""
     problems: list[Problem] = []
     warning = version.get("deprecationWarning")
     if warning is not None:
@@ -55,7 +55,7 @@ def check_parts(version: Object, path: str, shared: str) -> list[Problem]:
 
 
 def check_extensions(schema: Mapping[str, Any], path: str) -> list[Problem]:
-    """Check what a schema says of lists, maps and objects inside, beyond JSON schema."""
+    """Check the x-kubernetes extensions of a schema, which go beyond JSON schema."""
     kind = schema.get("type") or ""
     problems: list[Problem] = []
     if schema.get("uniqueItems"):
@@ -162,7 +162,7 @@ def _selectable(
 
 
 def _find(schema: Mapping[str, Any], path: str) -> Mapping[str, Any] | None:
-    """Return the schema of the field that a simple path leads to."""
+    """Return the schema of the field at a simple path."""
     if _SIMPLE.fullmatch(path) is None:
         return None
     found: Any = schema

@@ -144,7 +144,7 @@ def _version(version: Object, path: str, *, single: bool, unchanged: bool) -> li
     if schema is None:
         problems.append(required(where))
     else:
-        # With one version the API server speaks of the schema as if it were for all.
+        # If there is only one version, the API server reports its schema as the shared one.
         place = "spec.validation.openAPIV3Schema" if single else where
         if schema.get("type") != "object":
             why = "must be object at the root"
@@ -154,7 +154,7 @@ def _version(version: Object, path: str, *, single: bool, unchanged: bool) -> li
             else:
                 problems.append(required(f"{place}.type", "must not be empty at the root"))
         found = _schema(schema, place, root=True)
-        # Defaults are looked at where the schema is structural.
+        # Defaults are checked only if the schema is structural.
         found = found or _defaults(schema, place)
         problems += found or check_rule_costs(schema, place, unchanged=unchanged)
         served_status = (version.get("subresources") or {}).get("status") is not None
@@ -214,7 +214,7 @@ def _pattern(pattern: str, path: str) -> list[Problem]:
 
 
 def _defaults(schema: Mapping[str, Any], path: str) -> list[Problem]:
-    """Check that defaults fit the schema that they are part of."""
+    """Check that defaults match the schemas that they belong to."""
     problems: list[Problem] = []
     if schema.get("default") is not None:
         problems += [
@@ -230,7 +230,7 @@ def _defaults(schema: Mapping[str, Any], path: str) -> list[Problem]:
 
 
 def _rule(rule: Object, path: str) -> list[Problem]:
-    """Check what is around a rule; whether it is CEL is checked if the schema is right."""
+    """Check the fields of a rule; its CEL is checked later, if the schema is valid."""
     problems: list[Problem] = []
     text, message = (rule.get("rule") or "").strip(), rule.get("message") or ""
     if not text:
@@ -269,7 +269,10 @@ def _names(names: Object, path: str) -> list[Problem]:
 
 
 def check_definition_update(definition: Object, old: Object) -> list[Problem]:
-    """Check the change of a definition: group, scope and names stay once it is established."""
+    """Check an update of a definition.
+
+    The group and the plural never change; scope and kind do not once it is established.
+    """
     problems = _spec(definition["spec"], [], old["spec"]) + _stored_versions(definition)
     new, before = definition["spec"], old["spec"]
     conditions = old["status"].get("conditions") or ()

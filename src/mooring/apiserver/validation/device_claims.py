@@ -1,4 +1,4 @@
-"""Claims to devices, templates of them, and classes of devices."""
+"""Resource claims, their templates, and device classes."""
 
 # kubernetes: pkg/apis/resource/validation/validation.go
 
@@ -58,24 +58,24 @@ ONE_ATTRIBUTE = (
 
 
 def check_claim(claim: Object) -> list[Problem]:
-    """Check a claim to devices."""
+    """Check a resource claim."""
     return _claim_spec(claim["spec"], "spec")
 
 
 def check_claim_update(claim: Object, old: Object) -> list[Problem]:
-    """Check the change of a claim: its spec stays."""
+    """Check an update of a resource claim: its spec may not change."""
     return immutable("spec", claim["spec"], old["spec"])
 
 
 def check_template(template: Object) -> list[Problem]:
-    """Check a template of claims."""
+    """Check a template of resource claims."""
     spec = template["spec"]
     problems = check_template_metadata(spec.get("metadata") or {}, "spec.metadata")
     return problems + _claim_spec(spec["spec"], "spec.spec")
 
 
 def check_template_update(template: Object, old: Object) -> list[Problem]:
-    """Check the change of a template: its spec stays."""
+    """Check an update of a template: its spec may not change."""
     return immutable("spec", template["spec"], old["spec"]) + check_template(template)
 
 
@@ -226,7 +226,7 @@ def _references(given: Sequence[str], path: str, names: set[str]) -> list[Proble
 
 
 def check_configuration(config: Object, path: str) -> list[Problem]:
-    """Check what is said to a driver about devices."""
+    """Check the configuration that a driver gets for devices."""
     opaque, where = config.get("opaque"), f"{path}.opaque"
     if opaque is None:
         return [required(where)]
@@ -251,7 +251,7 @@ def driver_name(name: str, path: str) -> list[Problem]:
 
 
 def qualified_name(name: str, path: str) -> list[Problem]:
-    """Check the name of an attribute, with or without the domain that it belongs to."""
+    """Check the name of an attribute, with or without its domain."""
     parts = name.split("/")
     if len(parts) > 2:
         return []
@@ -272,7 +272,7 @@ def qualified_name(name: str, path: str) -> list[Problem]:
 
 
 def check_device_class(device_class: Object) -> list[Problem]:
-    """Check a class of devices."""
+    """Check a device class."""
     spec = device_class["spec"]
     problems = _selectors(spec.get("selectors") or (), "spec.selectors")
     for i, config in enumerate(spec.get("config") or ()):

@@ -1,4 +1,4 @@
-"""Selectors of devices: whether they compile, and what they can cost."""
+"""Device selectors: whether they compile, and what they can cost."""
 
 # kubernetes: pkg/apis/resource/validation/validation.go, validateCELSelector
 
@@ -36,7 +36,7 @@ def _environment() -> DeviceEnvironment:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _fault(source: str) -> str:
-    """Return what is wrong with an expression, or an empty text."""
+    """Return what is wrong with an expression, or an empty string."""
     environment = _environment()
     try:
         expression = environment.compile(source)
@@ -45,7 +45,7 @@ def _fault(source: str) -> str:
     try:
         expression.program()
     except CompileError as error:
-        # What is not built here may well be understood by others.
+        # An expression that is not supported here may be supported by another scheduler.
         if str(error).startswith(_INTERNAL):
             return str(error)
     return TOO_COMPLEX if environment.max_cost(expression) > MAX_COST else ""

@@ -1,4 +1,4 @@
-"""What drivers of devices offer."""
+"""Resource slices: the devices that drivers offer."""
 
 # kubernetes: pkg/apis/resource/validation/validation.go (ValidateResourceSlice)
 
@@ -46,7 +46,7 @@ ONE_VALUE = "exactly one value must be specified"
 
 
 def check_slice(resource_slice: Object) -> list[Problem]:
-    """Check what a driver offers."""
+    """Check a resource slice."""
     spec = resource_slice["spec"]
     problems = driver_name(spec["driver"], "spec.driver") + _pool(spec["pool"], "spec.pool")
     node = spec.get("nodeName")
@@ -140,7 +140,7 @@ def _attribute(attribute: Object, path: str) -> list[Problem]:
 
 
 def check_slice_update(resource_slice: Object, old: Object) -> list[Problem]:
-    """Check the change of a slice: where it is stays."""
+    """Check an update of a slice: its driver, pool and node may not change."""
     new, before = resource_slice["spec"], old["spec"]
     problems = check_slice(resource_slice)
     problems += immutable("spec.pool.name", new["pool"]["name"], before["pool"]["name"])

@@ -1,4 +1,4 @@
-"""Sources of volumes that Kubernetes knows by their makers, for pods and persistent volumes."""
+"""The vendor-specific volume sources of pods and persistent volumes."""
 
 # kubernetes: pkg/apis/core/validation/validation.go (validateISCSIVolumeSource and its neighbours)
 
@@ -84,13 +84,13 @@ def _partition(source: Object, path: str) -> list[Problem]:
 
 
 def google_disk(source: Object, path: str) -> list[Problem]:
-    """Check a disk of Google's; the API server names the field after its first name."""
+    """Check a Google disk; the API server reports its field as `persistentDisk`."""
     where = f"{path.removesuffix('.gcePersistentDisk')}.persistentDisk"
     return _needed(source, where, "pdName") + _partition(source, where)
 
 
 def amazon_disk(source: Object, path: str) -> list[Problem]:
-    """Check a disk of Amazon's."""
+    """Check an Amazon disk."""
     return _needed(source, path, "volumeID") + _partition(source, path)
 
 
@@ -127,7 +127,7 @@ def flocker(source: Object, path: str) -> list[Problem]:
 
 
 def cinder(source: Object, path: str) -> list[Problem]:
-    """Check a disk of OpenStack's."""
+    """Check an OpenStack disk."""
     problems = _needed(source, path, "volumeID")
     if (secret := source.get("secretRef")) is not None:
         problems += _needed(secret, f"{path}.secretRef", "name")
@@ -135,7 +135,7 @@ def cinder(source: Object, path: str) -> list[Problem]:
 
 
 def azure_disk(source: Object, path: str) -> list[Problem]:
-    """Check a disk of Azure's."""
+    """Check an Azure disk."""
     problems = _needed(source, path, "diskName", "diskURI")
     for field, known in (("cachingMode", _CACHING), ("kind", _DISK_KINDS)):
         given = source.get(field)

@@ -1,4 +1,4 @@
-"""Events, as the core group has them; those of events.k8s.io are checked in this form too."""
+"""Events in the form of the core group, in which those of events.k8s.io are checked too."""
 
 # kubernetes: pkg/apis/core/validation/events.go
 
@@ -53,7 +53,7 @@ def _check(event: Object, controller: str) -> list[Problem]:
 
 
 def check_new_event(event: Object) -> list[Problem]:
-    """Check an event that comes through events.k8s.io."""
+    """Check an event that was created through events.k8s.io."""
     problems = _check(event, "reportingController") + _series(event)
     if not event.get("eventTime"):
         problems.append(required("eventTime"))
@@ -80,7 +80,7 @@ def _series(event: Object) -> list[Problem]:
 
 
 def check_new_event_update(event: Object, old: Object) -> list[Problem]:
-    """Check a change through events.k8s.io: only the series of an event goes on."""
+    """Check an update through events.k8s.io: only the series of an event may change."""
     problems = _check(event, "reportingController")
     if event.get("series") != old.get("series"):
         problems += _series(event)

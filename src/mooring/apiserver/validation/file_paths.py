@@ -19,7 +19,7 @@ _HTTP_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+", re.ASCII)
 
 
 def prefixed_path(path: str, field: str) -> list[Problem]:
-    """Check a path that begins with a domain."""
+    """Check a path that begins with a domain name."""
     # apimachinery: pkg/util/validation/validation.go, IsDomainPrefixedPath
     if not path:
         return [required(field)]
@@ -33,12 +33,12 @@ def prefixed_path(path: str, field: str) -> list[Problem]:
 
 
 def no_backsteps(path: str, field: str) -> list[Problem]:
-    """Refuse a path that goes up."""
+    """Refuse a path with a `..` element."""
     return [invalid(field, path, BACKSTEPS)] if ".." in path.split("/") else []
 
 
 def descending_path(path: str, field: str) -> list[Problem]:
-    """Refuse a path that is absolute or goes up."""
+    """Refuse a path that is absolute or has a `..` element."""
     problems = []
     if path.startswith("/"):
         problems.append(invalid(field, path, "must be a relative path"))
@@ -46,7 +46,7 @@ def descending_path(path: str, field: str) -> list[Problem]:
 
 
 def local_path(path: str, field: str) -> list[Problem]:
-    """Refuse a path that is not below, or is reserved."""
+    """Refuse a path that is absolute, has a `..` element, or starts with `..`."""
     problems = descending_path(path, field)
     if path.startswith("..") and not path.startswith("../"):
         problems.append(invalid(field, path, "must not start with '..'"))
@@ -54,7 +54,7 @@ def local_path(path: str, field: str) -> list[Problem]:
 
 
 def check_mode(mode: int | None, field: str) -> list[Problem]:
-    """Refuse what is no file mode."""
+    """Refuse an invalid file mode."""
     if mode is not None and not 0 <= mode <= 0o777:
         return [invalid(field, mode, FILE_MODE)]
     return []

@@ -1,4 +1,7 @@
-"""What Kubernetes accepts as a label of DNS, a port, a path, a key; empty where it does."""
+"""The formats of DNS labels, ports, paths and keys: each function returns why a text is invalid.
+
+An empty list means that it is valid.
+"""
 
 # apimachinery: pkg/util/validation/validation.go, pkg/api/validate/content
 
@@ -62,12 +65,12 @@ VALID_IP = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 
 
 def max_length(limit: int) -> str:
-    """Word that a text is too long."""
+    """Return the message for a text that is too long."""
     return f"must be no more than {limit} characters"
 
 
 def host_problems(address: str) -> list[str]:
-    """Say why an address is none that others can reach a host by."""
+    """Return why an address is special (loopback, link-local…) and cannot be a host's."""
     # kubernetes: pkg/apis/core/validation/validation.go, ValidateNonSpecialIP
     parsed = ipaddress.ip_address(address)
     problems: list[str] = []
@@ -83,12 +86,12 @@ def host_problems(address: str) -> list[str]:
 
 
 def between(low: int, high: int) -> str:
-    """Word the range that a number must be in."""
+    """Return the message for a number outside of a range."""
     return f"must be between {low} and {high}, inclusive"
 
 
 def label_problems(text: str) -> list[str]:
-    """Say why a text is no DNS label (RFC 1123)."""
+    """Return why a text is not a DNS label (RFC 1123)."""
     problems = [max_length(63)] if len(text.encode()) > 63 else []
     if _LABEL.fullmatch(text) is None:
         problems.append(LABEL if subdomain_problems(text) else NO_DOTS)
@@ -96,7 +99,7 @@ def label_problems(text: str) -> list[str]:
 
 
 def label_1035_problems(text: str) -> list[str]:
-    """Say why a text is no DNS label (RFC 1035), as services have."""
+    """Return why a text is not a DNS label (RFC 1035), the format of service names."""
     problems = [max_length(63)] if len(text.encode()) > 63 else []
     if _LABEL_1035.fullmatch(text) is None:
         problems.append(LABEL_1035)
@@ -104,7 +107,7 @@ def label_1035_problems(text: str) -> list[str]:
 
 
 def config_key_problems(text: str) -> list[str]:
-    """Say why a text is no key of a ConfigMap or Secret."""
+    """Return why a text is not a key of a ConfigMap or Secret."""
     problems = [max_length(253)] if len(text.encode()) > 253 else []
     if _CONFIG_KEY.fullmatch(text) is None:
         problems.append(CONFIG_KEY)
@@ -120,7 +123,7 @@ def _change_directory(text: str) -> list[str]:
 
 
 def environment_name_problems(text: str) -> list[str]:
-    """Say why a text is no name of an environment variable."""
+    """Return why a text is not the name of an environment variable."""
     if not text:
         return ["environment variable name must be non-empty"]
     if any(not " " <= c <= "~" or c == "=" for c in text):
@@ -132,17 +135,17 @@ def environment_name_problems(text: str) -> list[str]:
 
 
 def http_header_problems(text: str) -> list[str]:
-    """Say why a text is no name of an HTTP header."""
+    """Return why a text is not the name of an HTTP header."""
     return [] if _HTTP_HEADER.fullmatch(text) else [HTTP_HEADER]
 
 
 def port_problems(port: int) -> list[str]:
-    """Say why a number is no port."""
+    """Return why a number is not a port."""
     return [] if 1 <= port <= 65535 else [PORT_RANGE]
 
 
 def port_name_problems(name: str) -> list[str]:
-    """Say why a text is no name of a port."""
+    """Return why a text is not the name of a port."""
     problems = ["must be no more than 15 characters"] if len(name) > 15 else []
     if _PORT_CHARACTERS.fullmatch(name) is None:
         problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
@@ -156,25 +159,25 @@ def port_name_problems(name: str) -> list[str]:
 
 
 def percent_problems(text: str) -> list[str]:
-    """Say why a text is no percentage."""
+    """Return why a text is not a percentage."""
     return [] if _PERCENT.fullmatch(text) else [PERCENT]
 
 
 def path_segment_problems(text: str, *, prefix: bool = False) -> list[str]:
-    """Say why a text is no single segment of a path, as names of roles must be."""
+    """Return why a text is not a single path segment, the format of role names."""
     if not prefix and text in (".", ".."):
         return [f"may not be '{text}'"]
     return [f"may not contain '{part}'" for part in ("/", "%") if part in text]
 
 
 def relaxed_subdomain_problems(text: str) -> list[str]:
-    """Say why a text is no DNS subdomain with underscores, as search paths may have."""
+    """Return why a text is not a DNS subdomain; underscores are allowed, as in search paths."""
     problems = [max_length(253)] if len(text.encode()) > 253 else []
     return problems if _RELAXED.fullmatch(text) else [*problems, RELAXED_SUBDOMAIN]
 
 
 def cidr_problems(text: str) -> list[str]:
-    """Say why a text is no CIDR."""
+    """Return why a text is not a CIDR."""
     try:
         ipaddress.ip_network(text, strict=False)
     except ValueError:
@@ -183,7 +186,7 @@ def cidr_problems(text: str) -> list[str]:
 
 
 def ip_problems(text: str) -> list[str]:
-    """Say why a text is no IP address."""
+    """Return why a text is not an IP address."""
     try:
         ipaddress.ip_address(text)
     except ValueError:

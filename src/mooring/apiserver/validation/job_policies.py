@@ -1,4 +1,4 @@
-"""When a job has failed or succeeded, as its own rules say."""
+"""The failure and success policies of jobs."""
 
 # kubernetes: pkg/apis/batch/validation/validation.go (validatePodFailurePolicy,
 # validateSuccessPolicy)
@@ -47,7 +47,7 @@ def _choice(given: str, known: Sequence[str], path: str) -> list[Problem]:
 
 
 def check_failure_policy(spec: Object, path: str) -> list[Problem]:
-    """Check what is done about pods that fail."""
+    """Check the pod failure policy of a job."""
     rules = spec["podFailurePolicy"].get("rules") or ()
     problems: list[Problem] = []
     if len(rules) > _RULES:
@@ -105,7 +105,7 @@ def _exit_codes(codes: Object, path: str, names: set[str]) -> list[Problem]:
 
 
 def check_success_policy(spec: Object, path: str) -> list[Problem]:
-    """Check what makes an indexed job a success before all its indexes succeeded."""
+    """Check the success policy, by which an indexed job succeeds before all its indexes do."""
     policy = spec["successPolicy"]
     if spec.get("completionMode") != "Indexed":
         return [invalid(path, policy, "requires indexed completion mode")]
@@ -152,7 +152,7 @@ def _success_rule(rule: Object, path: str, completions: int) -> list[Problem]:
 
 
 def _count_indexes(text: str, completions: int) -> int:
-    """Count the indexes of a text such as 0,2-4; raise ValueError where it is none."""
+    """Return how many indexes a text such as 0,2-4 names; raise ValueError if it is invalid."""
     if not text:
         return 0
     total, last = 0, -1

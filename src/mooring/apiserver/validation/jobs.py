@@ -42,7 +42,7 @@ def check_job(job: Object) -> list[Problem]:
 
 
 def _job_selector(job: Object) -> list[Problem]:
-    """Check that a job selects its own pods; the server makes the selector unless told not to."""
+    """Check that a job selects its own pods; the server sets the selector by default."""
     spec = job["spec"]
     selector = spec.get("selector")
     problems: list[Problem] = []
@@ -61,7 +61,7 @@ def _job_selector(job: Object) -> list[Problem]:
 
 
 def check_job_spec(spec: Object, path: str) -> list[Problem]:
-    """Check the spec of a job, or of the jobs that a cron job makes."""
+    """Check the spec of a job, or of the jobs that a cron job creates."""
     problems: list[Problem] = []
     for field in (
         "parallelism",
@@ -124,7 +124,7 @@ def _completion(spec: Object, path: str) -> list[Problem]:
 
 
 def _indexed(spec: Object, path: str) -> list[Problem]:
-    """Check how large an indexed job is."""
+    """Check the size of an indexed job."""
     problems: list[Problem] = []
     parallelism, completions = spec.get("parallelism") or 0, spec.get("completions")
     failed = spec.get("maxFailedIndexes")
@@ -143,7 +143,7 @@ def _indexed(spec: Object, path: str) -> list[Problem]:
 
 
 def check_job_update(job: Object, old: Object) -> list[Problem]:
-    """Check the change of a job: what it runs stays, unless it is suspended and never ran."""
+    """Check an update of a job: its pod template is fixed, except before a suspended job starts."""
     new, before = job["spec"], old["spec"]
     problems = check_job_spec(new, "spec")
     labels = (new["template"].get("metadata") or {}).get("labels")
@@ -179,7 +179,10 @@ def check_job_update(job: Object, old: Object) -> list[Problem]:
 
 
 def _fixed(spec: Object) -> Object:
-    """Return what stays of a pod's spec while a job is suspended: all but where it runs."""
+    """Return the fields of a pod's spec that are fixed before a suspended job starts.
+
+    Only placement and the resources of containers may change.
+    """
     free = ("nodeSelector", "tolerations", "affinity", "schedulingGates")
     kept = {key: value for key, value in spec.items() if key not in free}
     return kept | {

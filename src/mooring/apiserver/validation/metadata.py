@@ -1,4 +1,4 @@
-"""What every object must satisfy: its name, labels, annotations, owners and finalizers."""
+"""Checks of every object's metadata: name, labels, annotations, owners and finalizers."""
 
 # apimachinery: pkg/api/validation/objectmeta.go, pkg/apis/meta/v1/validation/validation.go
 
@@ -40,7 +40,7 @@ _PATH_NAMES = frozenset({"Role", "ClusterRole", "RoleBinding", "ClusterRoleBindi
 
 
 def name_check(kind: str) -> NameCheck:
-    """Return what the names of a kind must satisfy."""
+    """Return the check for the names of a kind."""
     if kind in _LABEL_NAMES:
         return label_problems
     if kind in _LABEL_1035_NAMES:
@@ -54,7 +54,7 @@ def check_metadata(
     """Check the metadata of a new object."""
     problems: list[Problem] = []
     if prefix := metadata.get("generateName"):
-        # What is appended makes a name that ends well out of a prefix that ends in a hyphen.
+        # A prefix may end in a hyphen, because the server appends a suffix to it.
         masked = prefix[:-1] + "a" if prefix.endswith("-") and len(prefix) > 1 else prefix
         problems += each(f"{path}.generateName", prefix, check(masked))
     name = metadata.get("name")
@@ -79,7 +79,7 @@ def check_metadata(
 
 
 def check_kube_finalizers(metadata: Object) -> list[Problem]:
-    """Check the finalizers of built-in kinds, which are qualified unless they are well known."""
+    """Check the finalizers of built-in kinds, which must be qualified or well known."""
     # kubernetes: pkg/apis/core/validation/validation.go (ValidateFinalizerName)
     return [
         invalid(f"metadata.finalizers[{i}]", name, NOT_QUALIFIED)
@@ -89,7 +89,7 @@ def check_kube_finalizers(metadata: Object) -> list[Problem]:
 
 
 def check_metadata_update(new: Object, old: Object, path: str = "metadata") -> list[Problem]:
-    """Check the metadata of a changed object."""
+    """Check the metadata of an updated object."""
     problems: list[Problem] = []
     if old.get("deletionTimestamp"):
         before = set(old.get("finalizers") or ())
@@ -116,7 +116,7 @@ def check_metadata_update(new: Object, old: Object, path: str = "metadata") -> l
 
 
 def check_labels(labels: Mapping[str, str] | None, path: str) -> list[Problem]:
-    """Check labels: qualified names, and values of up to 63 characters."""
+    """Check labels: keys must be qualified names, values have at most 63 characters."""
     problems: list[Problem] = []
     for key, value in (labels or {}).items():
         problems += each(path, key, label_key_problems(key))
@@ -125,7 +125,7 @@ def check_labels(labels: Mapping[str, str] | None, path: str) -> list[Problem]:
 
 
 def check_annotations(annotations: Mapping[str, str] | None, path: str) -> list[Problem]:
-    """Check annotations: qualified names in any case, and not too much in all."""
+    """Check annotations: keys must be qualified names in any case; the total size is limited."""
     problems: list[Problem] = []
     size = 0
     for key, value in (annotations or {}).items():
@@ -137,7 +137,7 @@ def check_annotations(annotations: Mapping[str, str] | None, path: str) -> list[
 
 
 def check_owners(owners: Sequence[Object] | None, path: str) -> list[Problem]:
-    """Check the owners of an object, of which one at most is its controller."""
+    """Check the owners of an object, at most one of which is its controller."""
     problems: list[Problem] = []
     controller = ""
     for owner in owners or ():
@@ -228,7 +228,7 @@ def _requirement(requirement: Object, path: str, invalid_values: bool) -> list[P
 
 
 def is_empty_selector(selector: Any) -> bool:
-    """Tell whether a selector selects everything."""
+    """Return whether a selector selects everything."""
     return not selector or not (selector.get("matchLabels") or selector.get("matchExpressions"))
 
 

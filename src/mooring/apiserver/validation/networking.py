@@ -151,7 +151,7 @@ def _typed_reference(reference: Object, path: str) -> list[Problem]:
 
 
 def check_ingress_class_update(ingress_class: Object, old: Object) -> list[Problem]:
-    """Check the change of an ingress class: its controller stays."""
+    """Check an update of an ingress class: its controller may not change."""
     new, before = (one["spec"].get("controller") or "" for one in (ingress_class, old))
     return immutable("spec.controller", new, before) + check_ingress_class(ingress_class)
 
@@ -194,7 +194,7 @@ def _policy_port(port: Object, path: str) -> list[Problem]:
         problems.append(invalid(f"{path}.endPort", end, why))
     elif end is not None:
         problems += check_port(end, f"{path}.endPort")
-        if end < number:  # the API server shows the other end of the range
+        if end < number:  # the API server reports the start of the range, not its end
             why = "must be greater than or equal to `port`"
             problems.append(invalid(f"{path}.endPort", number, why))
     return problems + check_port(number, f"{path}.port")
@@ -222,7 +222,7 @@ def _peer(peer: Object, path: str) -> list[Problem]:
 
 
 def _exceptions(block: Object, path: str) -> list[Problem]:
-    """Check that each exception is a smaller part of the block."""
+    """Check that each exception is a proper subset of the block."""
     problems: list[Problem] = []
     whole = _network(block["cidr"])
     if whole is None:
@@ -249,7 +249,7 @@ def _network(cidr: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
 
 
 def check_address(address: Object) -> list[Problem]:
-    """Check an address of the cluster, and what it belongs to."""
+    """Check an IPAddress, including its parent reference."""
     parent, path = address["spec"].get("parentRef"), "spec.parentRef"
     if parent is None:
         return [required(path)]
@@ -264,13 +264,13 @@ def check_address(address: Object) -> list[Problem]:
 
 
 def check_address_update(address: Object, old: Object) -> list[Problem]:
-    """Check the change of an address: what it belongs to stays."""
+    """Check an update of an IPAddress: its parent reference may not change."""
     parents = (address["spec"].get("parentRef"), old["spec"].get("parentRef"))
     return check_address(address) + immutable("spec.parentRef", *parents)
 
 
 def check_service_range(service_range: Object) -> list[Problem]:
-    """Check the ranges that services get their addresses from."""
+    """Check a ServiceCIDR, from which services get their addresses."""
     cidrs, path = service_range["spec"].get("cidrs") or [], "spec.cidrs"
     if not cidrs:
         return [required(path, "at least one CIDR required")]
@@ -291,7 +291,7 @@ def check_service_range(service_range: Object) -> list[Problem]:
 
 
 def check_service_range_update(service_range: Object, old: Object) -> list[Problem]:
-    """Check the change of a range: what it covers stays, but a second family may be added."""
+    """Check an update of a ServiceCIDR: ranges stay, but one of a second family may be added."""
     # kubernetes: pkg/apis/networking/validation/validation.go, ValidateServiceCIDRUpdate
     new, before = service_range["spec"].get("cidrs"), old["spec"].get("cidrs") or []
     path = "spec.cidrs"
@@ -367,6 +367,6 @@ def _family_problems(address: str, kind: str) -> list[str]:
 
 
 def check_endpoint_slice_update(endpoint_slice: Object, old: Object) -> list[Problem]:
-    """Check the change of an endpoint slice: the kind of its addresses stays."""
+    """Check an update of an endpoint slice: its address type may not change."""
     problems = check_endpoint_slice(endpoint_slice)
     return problems + immutable("addressType", endpoint_slice["addressType"], old["addressType"])

@@ -29,7 +29,7 @@ _PROVIDER_CHANGE = 'node updates may not change providerID except from "" to val
 
 
 def check_node(node: Object) -> list[Problem]:
-    """Check a new node beyond its metadata."""
+    """Check a new node, apart from its metadata."""
     problems = _taints(node) + _resources(node)
     cidrs = node["spec"].get("podCIDRs") or []
     for i, cidr in enumerate(cidrs):
@@ -75,7 +75,7 @@ def _resources(node: Object) -> list[Problem]:
 
 
 def check_node_update(node: Object, old: Object) -> list[Problem]:
-    """Check the change of a node, or of its status."""
+    """Check an update of a node, or of its status."""
     problems = _resources(node)
     addresses = node["status"].get("addresses") or ()
     for i in repeated([frozenset(address.items()) for address in addresses]):

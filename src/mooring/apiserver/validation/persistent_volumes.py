@@ -116,7 +116,7 @@ def _volume_sources(spec: Object) -> list[Problem]:
         if source is None:
             continue
         where = f"spec.{name}"
-        # One more is not refused where it is a FlexVolume.
+        # A FlexVolume as a further source is not refused.
         if count and name != "flexVolume":
             problems.append(forbidden("spec.cephFS" if name == "cephfs" else where, ONE_TYPE))
             continue
@@ -154,7 +154,7 @@ def _secret(reference: Object, path: str) -> list[Problem]:
 
 
 def check_volume_update(volume: Object, old: Object) -> list[Problem]:
-    """Check the change of a persistent volume: its source stays."""
+    """Check an update of a persistent volume: its source may not change."""
     problems = check_volume(volume)
     new, before = volume["spec"], old["spec"]
     if any(new.get(name) != before.get(name) for name in _SOURCES):

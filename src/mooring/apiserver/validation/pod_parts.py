@@ -1,4 +1,4 @@
-"""The parts of a pod that are written by themselves: status, resources, ephemeral containers."""
+"""The parts of a pod that have their own subresources: status, resources, ephemeral containers."""
 
 # kubernetes: pkg/apis/core/validation/validation.go (ValidatePodStatusUpdate, ValidatePodResize,
 # ValidatePodEphemeralContainersUpdate)
@@ -27,7 +27,7 @@ _RESIZABLE = ("cpu", "memory")
 
 
 def check_pod_status(pod: Object, old: Object) -> list[Problem]:
-    """Check the change of a pod's status."""
+    """Check an update of a pod's status."""
     problems: list[Problem] = []
     status, before = pod["status"], old["status"]
     for i, condition in enumerate(status.get("conditions") or ()):
@@ -57,7 +57,7 @@ def check_pod_status(pod: Object, old: Object) -> list[Problem]:
 
 
 def _restarted(status: Object, before: Object, spec: Object) -> list[Problem]:
-    """Refuse that a container that ended for good runs again."""
+    """Refuse to restart a container that has terminated for good."""
     now = {one.get("name"): one for one in status.get("containerStatuses") or ()}
     containers = {one["name"]: one for one in spec.get("containers") or ()}
     problems: list[Problem] = []
@@ -110,7 +110,7 @@ def _addresses(status: Object, before: Object) -> list[Problem]:
 
 
 def check_ephemeral(pod: Object, old: Object) -> list[Problem]:
-    """Check a change of a pod's ephemeral containers: they are added, never changed."""
+    """Check an update of a pod's ephemeral containers: they may be added, but not changed."""
     spec = pod["spec"]
     path = "spec.ephemeralContainers"
     if MIRROR in (old["metadata"].get("annotations") or {}):
@@ -130,7 +130,7 @@ def check_ephemeral(pod: Object, old: Object) -> list[Problem]:
 
 
 def check_resize(pod: Object, old: Object) -> list[Problem]:
-    """Check a change of what a pod's containers ask for."""
+    """Check an update of the resources of a pod's containers."""
     spec, before = pod["spec"], old["spec"]
     problems = check_pod_spec(spec, "spec", pod["metadata"].get("name", ""), pod=True)
     if MIRROR in (old["metadata"].get("annotations") or {}):
@@ -178,7 +178,7 @@ def _removed(new: Object, was: Object, path: str) -> list[Problem]:
 
 
 def _unresizable(container: Object) -> Object:
-    """Return what a resize must not change of a container."""
+    """Return the fields of a container that a resize must not change."""
     kept = copy.deepcopy(container)
     for kind in ("requests", "limits"):
         amounts = (kept.get("resources") or {}).get(kind) or {}

@@ -1,4 +1,4 @@
-"""What a pod asks for as a whole, and whether its containers fit into it."""
+"""The resources of a pod as a whole, and whether its containers fit into them."""
 
 # kubernetes: pkg/apis/core/validation/validation.go (validatePodResources)
 
@@ -41,7 +41,7 @@ def _consistency(spec: Object, resources: Object, path: str) -> list[Problem]:
     try:
         pod = msgspec.convert({"metadata": {"name": ""}, "spec": kept}, Pod)
     except (ObjectError, msgspec.ValidationError):
-        return []  # what is wrong with a container is said elsewhere
+        return []  # problems of the containers are reported elsewhere
     problems: list[Problem] = []
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     for name, nanos in container_requests(pod, _SPEC_ONLY).items():
@@ -65,7 +65,7 @@ def _consistency(spec: Object, resources: Object, path: str) -> list[Problem]:
 
 
 def _format(spec: Object, part: str, name: str) -> Format:
-    """Return the format of the first container's amount: a sum is printed in it."""
+    """Return the format of the first container's amount, in which a sum is printed."""
     for field in ("containers", "initContainers"):
         for container in spec.get(field) or ():
             if amount := (container["resources"].get(part) or {}).get(name):

@@ -1,4 +1,4 @@
-"""Pods, and the templates of pods in workloads."""
+"""Pods, and the pod templates of workloads."""
 
 # kubernetes: pkg/apis/core/validation/validation.go (ValidatePodSpec, ValidatePodUpdate)
 
@@ -63,7 +63,7 @@ ONLY_SOME_FIELDS = f"pod updates may not change fields other than {','.join(_UPD
 
 
 def check_pod(pod: Object) -> list[Problem]:
-    """Check a new pod beyond its metadata."""
+    """Check a new pod, apart from its metadata."""
     spec = pod["spec"]
     problems = _whole_pod(pod)
     mirrored = (pod["metadata"].get("annotations") or {}).get(MIRROR)
@@ -92,7 +92,7 @@ def _whole_pod(pod: Object) -> list[Problem]:
 
 
 def check_template(template: Object, path: str) -> list[Problem]:
-    """Check the template of a workload's pods."""
+    """Check the pod template of a workload."""
     metadata = template.get("metadata") or {}
     problems = check_labels(metadata.get("labels"), f"{path}.labels")
     problems += check_annotations(metadata.get("annotations"), f"{path}.annotations")
@@ -106,7 +106,7 @@ def check_template(template: Object, path: str) -> list[Problem]:
 def check_pod_spec(
     spec: Object, path: str, pod_name: str = "", *, pod: bool = False
 ) -> list[Problem]:
-    """Check the spec of a pod, in the order in which the API server does."""
+    """Check the spec of a pod, in the order of the API server."""
     volumes, problems = check_volumes(spec.get("volumes"), f"{path}.volumes", pod_name)
     problems += _resource_claims(spec.get("resourceClaims") or (), f"{path}.resourceClaims")
     problems += check_containers(spec.get("containers"), f"{path}.containers", volumes, spec)
@@ -269,7 +269,7 @@ def _late(spec: Object, path: str) -> list[Problem]:
 
 
 def check_pod_update(pod: Object, old: Object) -> list[Problem]:
-    """Check the change of a pod: hardly anything in its spec may change."""
+    """Check an update of a pod: hardly anything in its spec may change."""
     problems = _whole_pod(pod)
     new_spec, old_spec = pod["spec"], old["spec"]
     for field in ("containers", "initContainers"):
@@ -345,7 +345,7 @@ def _take(target: Object, source: Object, field: str) -> None:
 
 
 def _gated(munged: Object, old: Object) -> list[Problem]:
-    """Allow a gated pod to demand more of nodes, not less."""
+    """Check that node selection of a gated pod becomes stricter, never looser."""
     problems: list[Problem] = []
     before, now = old.get("nodeSelector") or {}, munged.get("nodeSelector")
     if any((now or {}).get(key) != value for key, value in before.items()):
@@ -393,7 +393,7 @@ def _node_affinity_change(new: Object, old: Object) -> list[Problem]:
 
 
 def _difference(old: Object, new: Object) -> str:
-    """Show where two specs differ, one line a field."""
+    """Return how two specs differ, field by field."""
     return "\n".join(
         f"-  {key}: {old.get(key)!r}\n+  {key}: {new.get(key)!r}"
         for key in sorted({**old, **new})

@@ -1,4 +1,4 @@
-"""Budgets, priorities, roles, leases and runtime classes."""
+"""Pod disruption budgets, priority classes, roles, leases and runtime classes."""
 
 # kubernetes: pkg/apis/{policy,scheduling,rbac,coordination,node}/validation/validation.go
 
@@ -79,7 +79,7 @@ def check_priority_class(priority_class: Object) -> list[Problem]:
 
 
 def check_priority_class_update(priority_class: Object, old: Object) -> list[Problem]:
-    """Check the change of a priority class: its value stays."""
+    """Check an update of a priority class: its value may not change."""
     problems: list[Problem] = []
     if priority_class["value"] != old["value"]:
         problems.append(forbidden("value", "may not be changed in an update."))
@@ -88,12 +88,12 @@ def check_priority_class_update(priority_class: Object, old: Object) -> list[Pro
 
 
 def check_role(role: Object) -> list[Problem]:
-    """Check the rules of a role in a namespace."""
+    """Check the rules of a role."""
     return _rules(role, namespaced=True)
 
 
 def check_cluster_role(role: Object) -> list[Problem]:
-    """Check the rules of a role in the whole cluster."""
+    """Check the rules of a cluster role."""
     problems = _rules(role, namespaced=False)
     aggregation = role.get("aggregationRule")
     if aggregation is not None:
@@ -136,12 +136,12 @@ def _rules(role: Object, *, namespaced: bool) -> list[Problem]:
 
 
 def check_role_binding(binding: Object) -> list[Problem]:
-    """Check the binding of a role in a namespace."""
+    """Check a role binding."""
     return _binding(binding, ("Role", "ClusterRole"))
 
 
 def check_cluster_role_binding(binding: Object) -> list[Problem]:
-    """Check the binding of a role in the whole cluster."""
+    """Check a cluster role binding."""
     return _binding(binding, ("ClusterRole",))
 
 
@@ -184,12 +184,12 @@ def _subject(subject: Object, path: str, namespaced: bool) -> list[Problem]:
 
 
 def check_role_binding_update(binding: Object, old: Object) -> list[Problem]:
-    """Check the change of a binding: its role stays."""
+    """Check an update of a role binding: its role may not change."""
     return check_role_binding(binding) + _same_role(binding, old)
 
 
 def check_cluster_role_binding_update(binding: Object, old: Object) -> list[Problem]:
-    """Check the change of a cluster-wide binding: its role stays."""
+    """Check an update of a cluster role binding: its role may not change."""
     return check_cluster_role_binding(binding) + _same_role(binding, old)
 
 
@@ -223,6 +223,6 @@ def check_runtime_class(runtime_class: Object) -> list[Problem]:
 
 
 def check_runtime_class_update(runtime_class: Object, old: Object) -> list[Problem]:
-    """Check the change of a runtime class: its handler stays."""
+    """Check an update of a runtime class: its handler may not change."""
     problems = immutable("handler", runtime_class["handler"], old["handler"])
     return problems + check_runtime_class(runtime_class)

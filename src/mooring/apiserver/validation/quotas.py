@@ -1,4 +1,4 @@
-"""Quotas and limits of namespaces."""
+"""Resource quotas and limit ranges."""
 
 # kubernetes: pkg/apis/core/validation/validation.go (ValidateResourceQuota, ValidateLimitRange)
 
@@ -67,7 +67,7 @@ def _counted(name: str, amount: str, where: str) -> list[Problem]:
 
 
 def check_quota_update(quota: Object, old: Object) -> list[Problem]:
-    """Check the change of a resource quota: its scopes stay."""
+    """Check an update of a resource quota: its scopes may not change."""
     new, before = (one["spec"].get("scopes") or [] for one in (quota, old))
     problems = check_quota(quota)
     if set(new) != set(before):
@@ -76,7 +76,7 @@ def check_quota_update(quota: Object, old: Object) -> list[Problem]:
 
 
 def check_quota_status(quota: Object, old: Object) -> list[Problem]:
-    """Check what a quota says is allowed and used."""
+    """Check the status of a quota: the amounts allowed and used."""
     status = quota.get("status") or {}
     problems: list[Problem] = []
     for field in ("hard", "used"):
@@ -86,7 +86,7 @@ def check_quota_status(quota: Object, old: Object) -> list[Problem]:
 
 
 def _suits(scope: str, name: str) -> bool:
-    """Tell whether a scope makes sense for a resource that quotas know."""
+    """Return whether a scope applies to a resource; any scope does to an unknown resource."""
     if not is_standard(name):
         return True
     if scope == "BestEffort":

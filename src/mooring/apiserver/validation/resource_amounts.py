@@ -1,4 +1,4 @@
-"""Amounts of resources: their names and quantities."""
+"""The names and amounts of resources."""
 
 # kubernetes: pkg/apis/core/validation/validation.go, pkg/apis/core/helper/helpers.go
 
@@ -74,7 +74,7 @@ NameProblems = Callable[[str, str], list[Problem]]
 
 
 def is_standard(name: str) -> bool:
-    """Tell whether a resource without a prefix is one of Kubernetes' own."""
+    """Return whether a name without a prefix is one of Kubernetes' own resources."""
     return name in _STANDARD or name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}"))
 
 
@@ -87,7 +87,7 @@ def resource_name_problems(name: str, path: str) -> list[Problem]:
 
 
 def container_resource_name_problems(name: str, path: str) -> list[Problem]:
-    """Check the name of a resource that a container asks for."""
+    """Check the name of a resource that a container requests."""
     problems = resource_name_problems(name, path)
     if "/" not in name:
         if name not in _CONTAINER and not name.startswith(HUGE_PAGES):
@@ -98,7 +98,7 @@ def container_resource_name_problems(name: str, path: str) -> list[Problem]:
 
 
 def pod_resource_name_problems(name: str, path: str) -> list[Problem]:
-    """Check the name of a resource that a pod asks for as a whole."""
+    """Check the name of a resource that a pod requests as a whole."""
     problems = resource_name_problems(name, path)
     if not problems and name not in ("cpu", "memory") and not name.startswith(HUGE_PAGES):
         problems.append(not_supported(path, name, ("cpu", HUGE_PAGES, "memory")))
@@ -127,7 +127,7 @@ def check_amounts(amounts: Object | None, path: str) -> list[Problem]:
 
 
 def overcommit_allowed(name: str) -> bool:
-    """Tell whether a container may be given more than it asked for."""
+    """Return whether the limit of a resource may exceed its request."""
     return is_native_resource(name) and not name.startswith(HUGE_PAGES)
 
 

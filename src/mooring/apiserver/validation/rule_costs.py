@@ -11,7 +11,7 @@ from mooring.apiserver.validation.rule_programs import Rule, RuleNode, rules_of
 from mooring.apiserver.validation.rule_types import MAX_REQUEST, Schema
 from mooring.cel.estimates import MAX
 
-#: What one rule, and what all rules of a schema, may be estimated to cost.
+#: The most that one rule, and all rules of a schema together, may be estimated to cost.
 RULE_LIMIT = 10_000_000
 SCHEMA_LIMIT = 100_000_000
 CONTRIBUTED = (
@@ -23,14 +23,14 @@ _EXCEEDS = (
     "{} exceeds budget by factor of {} (try simplifying the rule, or adding maxItems, "
     "maxProperties, and maxLength where arrays, maps, and strings are declared)"
 )
-#: As many rules are named if all together are too expensive.
+#: The most rules that are named if all rules together are too expensive.
 _NAMED = 4
 
 
 def check_rule_costs(schema: Schema, path: str, *, unchanged: bool = False) -> list[Problem]:
     """Return the problems of the rules of a schema.
 
-    A rule of a schema that is `unchanged` may cost what it cost before.
+    If the schema is `unchanged`, the cost of a single rule is not limited.
     """
     node = rules_of(schema)
     if node is None:
@@ -49,9 +49,10 @@ class _Costs:
     def check(
         self, node: RuleNode, cardinality: int | None, path: str, uncorrelated: str = ""
     ) -> None:
-        """Check rules that can apply as many times to one object; None if there is no limit.
+        """Check rules that can apply `cardinality` times to one object; None means no limit.
 
-        `uncorrelated` is the path of a list around them whose items cannot be recognized again.
+        `uncorrelated` is the path of an enclosing list whose items have no keys, if there is one:
+        their old values cannot be found.
         """
         below = None if cardinality is None else _times(cardinality, _elements(node.schema))
         lost = uncorrelated
@@ -94,7 +95,7 @@ class _Costs:
         self._costs.append((cost, path))
 
     def total(self, path: str) -> list[Problem]:
-        """Return the problems of a schema whose rules are too expensive together."""
+        """Return the problems of a schema whose rules are too expensive in total."""
         total = min(sum(cost for cost, _ in self._costs), MAX)
         if total <= SCHEMA_LIMIT:
             return []
@@ -105,7 +106,7 @@ class _Costs:
 
 
 def _internal(rule: Object) -> Object:
-    """Return a rule as refusals show it: with the fields of the API server's own type."""
+    """Return a rule as messages show it: with the fields of the API server's internal type."""
     texts = ("rule", "message", "messageExpression", "reason", "fieldPath", "optionalOldSelf")
     absent = {"reason": None, "optionalOldSelf": None}
     return {name[0].upper() + name[1:]: rule.get(name) or absent.get(name, "") for name in texts}
@@ -116,7 +117,7 @@ def _times(count: int, factor: int | None) -> int | None:
 
 
 def _elements(schema: Schema) -> int | None:
-    """Return how often what is right below a schema can occur; None if there is no limit."""
+    """Return how often the child of a schema can occur; None if there is no limit."""
     if schema.get("type") == "array":
         most = schema.get("maxItems")
     elif schema.get("type") == "object" and isinstance(

@@ -1,4 +1,4 @@
-"""The names of properties, as validation rules write them."""
+"""The names of properties in validation rules."""
 
 # apiserver: pkg/cel/escaping.go
 
@@ -19,7 +19,7 @@ _MARKS = re.compile(r"__|[./-]")
 
 
 def escape(name: str) -> str | None:
-    """Return a property's name as rules write it; None if they cannot.
+    """Return a property's name as rules write it, or None if rules cannot refer to it.
 
     >>> escape("my-name"), escape("in"), escape("a b")
     ('my__dash__name', '__in__', None)

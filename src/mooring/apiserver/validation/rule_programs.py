@@ -1,4 +1,4 @@
-"""Compile the validation rules of a schema, with the types that the schema gives."""
+"""Compile the validation rules of a schema, with the types that the schema declares."""
 
 # apiextensions-apiserver: pkg/apiserver/schema/cel/compilation.go
 
@@ -23,7 +23,7 @@ _REMEMBERED = 64
 
 
 class Rule(msgspec.Struct):
-    """A rule with its programs; there are none for what the CEL here does not understand."""
+    """A rule with its programs, which are None if this CEL does not support the expression."""
 
     given: Object
     expression: Expression | None = None
@@ -35,12 +35,12 @@ class Rule(msgspec.Struct):
 
     @property
     def uses_old(self) -> bool:
-        """Whether the rule compares with what was before."""
+        """Whether the rule refers to the old value."""
         return self.expression is not None and "oldSelf" in self.expression.variables
 
 
 class RuleNode(msgspec.Struct):
-    """The rules of a schema, and those below it."""
+    """The rules of a schema and of the schemas below it."""
 
     schema: Schema
     root: bool
@@ -54,11 +54,11 @@ class RuleNode(msgspec.Struct):
         return bool(self.rules or self.items or self.properties or self.additional)
 
     def max_cost(self, expression: Expression) -> int:
-        """Return what a rule or its message can cost at most."""
+        """Return the most that a rule or its message can cost."""
         return expression.max_cost(sizes_below(self.declared))
 
     def below(self) -> Iterator[tuple[str, RuleNode]]:
-        """Return the nodes right below, with the ends of their paths in the definition."""
+        """Yield the child nodes, with the last part of their paths in the definition."""
         if self.items is not None:
             yield "items", self.items
         if self.additional is not None:
@@ -68,7 +68,7 @@ class RuleNode(msgspec.Struct):
 
 
 class _Identity:
-    """A schema, equal only to itself."""
+    """A key for a schema, which is equal only to itself."""
 
     __slots__ = ("schema",)
 
@@ -83,7 +83,7 @@ class _Identity:
 
 
 def rules_of(schema: Schema) -> RuleNode | None:
-    """Return the rules of the schema of a custom resource, None if there are none."""
+    """Return the rules in the schema of a custom resource, or None if it has none."""
     return _rules_of(_Identity(schema))
 
 
@@ -157,9 +157,9 @@ def _message(rule: Rule, source: str, environment: Environment) -> None:
 
 
 def _program(expression: Expression) -> tuple[Program | None, str]:
-    """Return the program of an expression, or what is wrong with its constants.
+    """Return the program of an expression, or the error in its constants.
 
-    There is neither if the expression uses what the CEL here does not have.
+    Return neither if this CEL does not support the expression.
     """
     try:
         return expression.program(), ""

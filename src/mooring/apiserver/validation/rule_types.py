@@ -1,4 +1,4 @@
-"""The types of what validation rules see, from the schema of a definition."""
+"""The types of the values that validation rules see, from the schema of a definition."""
 
 # apiserver: pkg/cel/common/schemas.go
 
@@ -13,12 +13,12 @@ from mooring.cel.declared import Declared, declared_list, declared_map, declared
 
 Schema = Mapping[str, Any]
 
-#: Bytes of the largest request.
+#: The largest size of a request, in bytes.
 MAX_REQUEST = 3 * 1024 * 1024
 _TEXT: Schema = {"type": "string"}
 _META: Schema = {"type": "object", "properties": {"name": _TEXT, "generateName": _TEXT}}
 _STRING_SIZE = 2
-#: Formats of texts that have a type of their own: the type, the least and the largest size.
+#: String formats with a separate type: the type, the smallest and the largest size.
 _FORMATS = {
     "duration": (types.DURATION, 3, 32),
     "date": (types.TIMESTAMP, 12, 12),
@@ -27,9 +27,9 @@ _FORMATS = {
 
 
 def declare(schema: Schema, *, root: bool = False, name: str = "selfType") -> Declared | None:
-    """Return the type of values of a schema; None if rules cannot see them.
+    """Return the type of the values of a schema, or None if rules cannot see them.
 
-    `root` is for objects that have a kind and a name: whole objects, also embedded ones.
+    `root` marks objects that have a kind and a name: whole objects and embedded resources.
     """
     if schema.get("x-kubernetes-int-or-string"):
         longest = schema.get("maxLength")

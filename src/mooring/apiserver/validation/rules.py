@@ -1,6 +1,6 @@
-"""The rules that custom resource definitions write in CEL (x-kubernetes-validations).
+"""The CEL rules of custom resource definitions (x-kubernetes-validations).
 
-A rule that the CEL here does not understand is not checked.
+A rule that this CEL does not support is not checked.
 """
 
 # apiextensions-apiserver: pkg/apiserver/schema/cel/{validation,values}.go
@@ -26,7 +26,7 @@ from mooring.apiserver.validation.rule_types import Schema
 from mooring.cel.meter import CostExceeded
 from mooring.cel.values import NO_OVERLOAD, EvaluationError, Optional
 
-#: What the rules may cost together for one object.
+#: The most that all rules together may cost for one object.
 BUDGET = 10_000_000
 OUT_OF_BUDGET = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
@@ -43,7 +43,7 @@ _ROOT = ("apiVersion", "kind", "metadata")
 
 
 def check_rules(schema: Schema, obj: Object, old: Object | None) -> list[Problem]:
-    """Return the problems of an object, or of a change of one, that rules find."""
+    """Return the problems that rules find in a new or updated object."""
     node = rules_of(schema)
     if node is None:
         return []
@@ -54,14 +54,14 @@ def check_rules(schema: Schema, obj: Object, old: Object | None) -> list[Problem
 
 
 def _root(obj: Object) -> Object:
-    """Return what rules see of an object: of its metadata, only how it is called."""
+    """Return an object as rules see it: with only name and generateName in its metadata."""
     metadata = obj.get("metadata") or {}
     kept = {key: metadata[key] for key in ("name", "generateName") if key in metadata}
     return obj | {"metadata": kept}
 
 
 class _Over(Exception):
-    """The end of a check: no further rules are evaluated."""
+    """The end of a check: no more rules are evaluated."""
 
 
 class _Check:
@@ -72,7 +72,7 @@ class _Check:
         self._budget = BUDGET
 
     def node(self, node: RuleNode, value: Any, old: Any, path: str) -> None:
-        """Check a value and all that is below it."""
+        """Check a value and everything below it."""
         if value is None:
             return
         if node.rules:
@@ -141,7 +141,7 @@ class _Check:
             return
         where = f"{path}{_place(node.schema, rule.given.get('fieldPath') or '')}"
         message, over = self._message(rule, variables)
-        # What was wrong before and has not changed is not refused.
+        # An unchanged value that already violated the rule is not refused.
         if rule.uses_old or old is None or old != value:
             if over:
                 self.problems.append(invalid(where, kind, message))
@@ -162,7 +162,7 @@ class _Check:
             self.problems.append(invalid(path, kind, f"{error} evaluating rule: {said}"))
 
     def _message(self, rule: Rule, variables: Mapping[str, Any]) -> tuple[str, bool]:
-        """Return the message that a rule computes, and whether that ended the check."""
+        """Return the message that a rule computes, and whether computing it ended the check."""
         if rule.message_program is None:
             return "", False
         try:
@@ -184,7 +184,7 @@ class _Check:
 
 
 class _Correlated:
-    """The items of an old list by their keys, if lists of their schema have any."""
+    """The items of an old list by their keys, if the schema declares keys."""
 
     def __init__(self, schema: Schema, old: Any) -> None:
         self._keys = schema.get("x-kubernetes-list-map-keys") or ()
@@ -198,7 +198,7 @@ class _Correlated:
         return json.dumps([item.get(key) for key in self._keys], sort_keys=True)
 
     def find(self, item: Any) -> Any:
-        """Return the old item with the same keys, None if there is none."""
+        """Return the old item with the same keys, or None."""
         if not self._old or not isinstance(item, dict):
             return None
         return self._old.get(self._key(item))
@@ -219,7 +219,7 @@ def _problem(rule: Object, kind: str, value: Any, path: str, message: str) -> Pr
 
 
 def _place(schema: Schema, path: str) -> str:
-    """Return the path that a rule blames, as refusals write it: keys of maps are in brackets."""
+    """Return a rule's fieldPath as messages write it: keys of maps are in brackets."""
     found, known = "", schema
     for name in path.lstrip(".").split(".") if path else ():
         properties = known.get("properties")
@@ -230,7 +230,7 @@ def _place(schema: Schema, path: str) -> str:
 
 
 def to_cel(schema: Schema, value: Any, *, root: bool = False) -> Any:
-    """Return a value as rules see it, by its schema."""
+    """Return a value as rules see it, according to its schema."""
     if value is None or schema.get("x-kubernetes-int-or-string"):
         return value
     if schema.get("type") == "number" and isinstance(value, int) and not isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Schedules of cron jobs, in the words of the library that reads them."""
+"""The schedules of cron jobs, with the messages of the library that parses them."""
 
 # robfig/cron: parser.go
 
@@ -22,7 +22,7 @@ _EVERY = "@every "
 
 
 def schedule_problems(schedule: str) -> list[str]:
-    """Say why a text is no schedule."""
+    """Return why a text is not a schedule."""
     if schedule.startswith(("TZ=", "CRON_TZ=")):
         schedule = schedule.partition(" ")[2].strip()
     try:

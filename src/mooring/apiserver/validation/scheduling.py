@@ -1,4 +1,4 @@
-"""What a pod demands of nodes: tolerations, affinity, spreading, gates."""
+"""What a pod requires of nodes: tolerations, affinity, spreading, gates."""
 
 # kubernetes: pkg/apis/core/validation/validation.go
 
@@ -103,7 +103,7 @@ def _node_affinity(affinity: Object, path: str) -> list[Problem]:
 
 
 def check_node_selector(selector: Object, path: str) -> list[Problem]:
-    """Check a node selector, of a pod or of a volume."""
+    """Check the node selector of a pod or of a volume."""
     terms = selector.get("nodeSelectorTerms") or []
     where = f"{path}.nodeSelectorTerms"
     if not terms:

@@ -1,4 +1,4 @@
-"""What pods and their containers may do on a node."""
+"""The security contexts of pods and containers."""
 
 # kubernetes: pkg/apis/core/validation/validation.go (ValidateSecurityContext,
 # ValidatePodSecurityContext)
@@ -44,7 +44,7 @@ SYSCTL = (
 
 
 def check_ids(context: Object, names: Sequence[str], path: str) -> list[Problem]:
-    """Check ids of users and groups."""
+    """Check user and group ids."""
     return [
         problem
         for name in names
@@ -54,12 +54,12 @@ def check_ids(context: Object, names: Sequence[str], path: str) -> list[Problem]
 
 
 def check_id(number: int, path: str) -> list[Problem]:
-    """Check the id of a user or group."""
+    """Check a user or group id."""
     return [] if 0 <= number <= 2**31 - 1 else [invalid(path, number, _ID)]
 
 
 def check_container_security(context: Object | None, path: str) -> list[Problem]:
-    """Check what a container may do."""
+    """Check the security context of a container."""
     if context is None:
         return []
     problems = check_ids(context, ("runAsUser", "runAsGroup"), path)
@@ -82,7 +82,7 @@ def check_container_security(context: Object | None, path: str) -> list[Problem]
 
 
 def _profiles(context: Object, path: str) -> list[Problem]:
-    """Check the profiles of seccomp and AppArmor."""
+    """Check seccomp and AppArmor profiles."""
     problems: list[Problem] = []
     for field, title in (("seccompProfile", "seccomp"), ("appArmorProfile", "AppArmor")):
         profile = context.get(field)
@@ -122,7 +122,7 @@ def _host_users(spec: Object, path: str) -> list[Problem]:
 
 
 def check_pod_security(spec: Object, path: str) -> list[Problem]:
-    """Check what all containers of a pod may do."""
+    """Check the security context of a pod."""
     context = spec.get("securityContext") or {}
     where = f"{path}.securityContext"
     problems = check_ids(context, ("fsGroup", "runAsUser", "runAsGroup"), where)

@@ -41,7 +41,7 @@ _HEALTH_PORT = (
 
 
 def check_service(service: Object) -> list[Problem]:
-    """Check a new service beyond its metadata."""
+    """Check a new service, apart from its metadata."""
     spec = service["spec"]
     kind = spec.get("type")
     problems: list[Problem] = []
@@ -51,7 +51,7 @@ def check_service(service: Object) -> list[Problem]:
         problems.append(required("spec.ports"))
     found = _by_type(spec, kind)
     if any(VALID_IP in text for _, _, text in found):
-        return found  # an address that is none is found before all else
+        return found  # an invalid IP address is reported alone
     problems += found
     for i, port in enumerate(ports):
         problems += _port(port, len(ports) > 1, f"spec.ports[{i}]")
@@ -108,7 +108,7 @@ def _port(port: Object, named: bool, path: str) -> list[Problem]:
 
 
 def _reserved(spec: Object, kind: str | None) -> list[Problem]:
-    """Check what only load balancers have, and where a service's traffic goes."""
+    """Check the fields that only load balancers have, and the traffic distribution."""
     problems: list[Problem] = []
     balancer = spec.get("loadBalancerClass")
     problems += [
@@ -204,7 +204,7 @@ def _traffic(service: Object, kind: str | None) -> list[Problem]:
 
 
 def check_service_update(service: Object, old: Object) -> list[Problem]:
-    """Check the change of a service: the address it has stays."""
+    """Check an update of a service: its cluster IP may not change."""
     problems: list[Problem] = []
     new, before = service["spec"], old["spec"]
     fixed = "ExternalName" not in (new.get("type"), before.get("type"))

@@ -74,7 +74,7 @@ def check_signing_request(request: Object) -> list[Problem]:
 
 
 def _unsigned(request: str) -> str:
-    """Say why a text is no certificate request, "" where it is one."""
+    """Return why a text is not a certificate request, or an empty string if it is one."""
     try:
         data = base64.b64decode(request)
         if b"-----BEGIN CERTIFICATE REQUEST-----" not in data:

@@ -1,4 +1,4 @@
-"""What controllers write into the status of workloads, services and budgets."""
+"""The status that controllers write for workloads, services and budgets."""
 
 # kubernetes: pkg/apis/{apps,core,autoscaling}/validation/validation.go (Validate…StatusUpdate)
 
@@ -38,7 +38,7 @@ def _counts(status: Object, names: tuple[str, ...]) -> list[Problem]:
 
 
 def _within(status: Object, names: tuple[str, ...], ready: str) -> list[Problem]:
-    """Refuse more of some than there are replicas, and more that are available than ready."""
+    """Refuse counts above the number of replicas, and more available replicas than ready ones."""
     total = status.get("replicas") or 0
     problems = [
         invalid(f"status.{name}", status[name], _BEYOND)
@@ -110,7 +110,7 @@ def check_autoscaler_status(autoscaler: Object, old: Object) -> list[Problem]:
 
 
 def check_job_status(job: Object, old: Object) -> list[Problem]:
-    """Check the counts of a job; its controller sees to the rest."""
+    """Check the counts of a job; the rest is left to its controller."""
     status = job.get("status") or {}
     before = old.get("status") or {}
     problems = _counts(status, ("active", "succeeded", "failed", "ready", "terminating"))
@@ -132,7 +132,7 @@ def check_budget_status(budget: Object, old: Object) -> list[Problem]:
 
 
 def check_service_status(service: Object, old: Object) -> list[Problem]:
-    """Check where a service's load balancer is."""
+    """Check the addresses of a service's load balancer."""
     status = service.get("status") or {}
     ingress = (status.get("loadBalancer") or {}).get("ingress") or ()
     path = "status.loadBalancer.ingress"
@@ -152,7 +152,7 @@ def check_service_status(service: Object, old: Object) -> list[Problem]:
 
 
 def check_ingress_status(ingress: Object, old: Object) -> list[Problem]:
-    """Check where an ingress is."""
+    """Check the addresses of an ingress."""
     places = ((ingress.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
     problems: list[Problem] = []
     for i, one in enumerate(places):
@@ -173,7 +173,7 @@ def _place(place: Object, path: str) -> list[Problem]:
 
 
 def check_conditions(status: Object, path: str) -> list[Problem]:
-    """Check conditions of the form that newer kinds share."""
+    """Check conditions of the form that newer kinds share (metav1.Condition)."""
     # apimachinery: pkg/apis/meta/v1/validation/validation.go, ValidateConditions
     problems: list[Problem] = []
     seen: set[str] = set()

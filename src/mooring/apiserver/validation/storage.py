@@ -1,4 +1,4 @@
-"""Storage classes, CSI drivers and what they say about nodes."""
+"""Storage classes, CSI drivers, CSI nodes and volume attachments."""
 
 # kubernetes: pkg/apis/storage/validation/validation.go
 
@@ -51,7 +51,7 @@ def check_storage_class(storage_class: Object) -> list[Problem]:
 
 
 def _topologies(terms: Sequence[Object]) -> list[Problem]:
-    """Check where volumes may be, each place named once."""
+    """Check the allowed topologies of a class, each of which may occur only once."""
     # kubernetes: pkg/apis/core/validation/validation.go, ValidateTopologySelectorTerm
     problems: list[Problem] = []
     places: set[frozenset[tuple[str, frozenset[str]]]] = set()
@@ -76,7 +76,7 @@ def _topologies(terms: Sequence[Object]) -> list[Problem]:
 
 
 def check_storage_class_update(storage_class: Object, old: Object) -> list[Problem]:
-    """Check the change of a storage class: what it makes stays."""
+    """Check an update of a storage class: how it provisions volumes may not change."""
     problems: list[Problem] = []
     for field in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
         problems += immutable(field, storage_class.get(field), old.get(field))
@@ -98,7 +98,7 @@ def check_attributes_class(attributes: Object) -> list[Problem]:
 
 
 def check_attributes_class_update(attributes: Object, old: Object) -> list[Problem]:
-    """Check the change of a volume attributes class: nothing but metadata may change."""
+    """Check an update of a volume attributes class: only its metadata may change."""
     return [
         forbidden(name, f"updates to {name} are forbidden.")
         for name in ("driverName", "parameters")
@@ -148,7 +148,7 @@ def _token_requests(requests: Sequence[Object], path: str) -> list[Problem]:
 
 
 def check_driver_update(driver: Object, old: Object) -> list[Problem]:
-    """Check the change of a CSI driver."""
+    """Check an update of a CSI driver."""
     problems = check_driver(driver)
     new, before = driver["spec"], old["spec"]
     for field, name in (
@@ -160,7 +160,7 @@ def check_driver_update(driver: Object, old: Object) -> list[Problem]:
 
 
 def check_csi_node(node: Object) -> list[Problem]:
-    """Check what CSI drivers say about a node."""
+    """Check a CSINode: what CSI drivers report about a node."""
     problems: list[Problem] = []
     seen: set[str] = set()
     for i, driver in enumerate(node["spec"].get("drivers") or ()):
@@ -186,7 +186,7 @@ def check_csi_node(node: Object) -> list[Problem]:
 
 
 def check_csi_node_update(node: Object, old: Object) -> list[Problem]:
-    """Check a change of what drivers say: what one has said of itself stays."""
+    """Check an update of a CSINode: node ID and topology keys of a driver may not change."""
     problems = check_csi_node(node)
     before = {driver["name"]: driver for driver in old["spec"].get("drivers") or ()}
     for driver in node["spec"].get("drivers") or ():
@@ -224,12 +224,12 @@ def check_attachment(attachment: Object) -> list[Problem]:
 
 
 def check_attachment_update(attachment: Object, old: Object) -> list[Problem]:
-    """Check the change of an attachment: its spec stays."""
+    """Check an update of an attachment: its spec may not change."""
     return immutable("spec", attachment["spec"], old["spec"]) + check_attachment(attachment)
 
 
 def check_capacity(capacity: Object) -> list[Problem]:
-    """Check how much storage there is somewhere."""
+    """Check a CSIStorageCapacity."""
     problems = check_selector(capacity.get("nodeTopology"), "nodeTopology")
     name = capacity["storageClassName"]
     problems += each("storageClassName", name, subdomain_problems(name))
@@ -241,7 +241,7 @@ def check_capacity(capacity: Object) -> list[Problem]:
 
 
 def check_capacity_update(capacity: Object, old: Object) -> list[Problem]:
-    """Check the change of a storage capacity: where it is stays."""
+    """Check an update of a CSIStorageCapacity: its topology and storage class may not change."""
     problems = check_capacity(capacity)
     for field in ("nodeTopology", "storageClassName"):
         problems += immutable(field, capacity.get(field), old.get(field))

@@ -1,4 +1,4 @@
-"""The variables of a container, and where they come from."""
+"""The environment variables of a container, and their sources."""
 
 # kubernetes: pkg/apis/core/validation/validation.go (ValidateEnv, ValidateEnvFrom)
 
@@ -57,7 +57,7 @@ _ONE_SOURCE = "may not have more than one field specified at a time"
 
 
 def check_environment(variables: Sequence[Object], path: str) -> list[Problem]:
-    """Check the variables of a container."""
+    """Check the environment variables of a container."""
     problems: list[Problem] = []
     for i, variable in enumerate(variables):
         where, name = f"{path}[{i}]", variable["name"]
@@ -125,7 +125,7 @@ def _file_selector(selector: Object, path: str) -> list[Problem]:
 
 
 def check_file_volumes(spec: Object, path: str) -> list[Problem]:
-    """Check that variables are read from volumes that can have been written to."""
+    """Check that variables read from files refer to emptyDir volumes of the pod."""
     # kubernetes: pkg/apis/core/validation/validation.go, validateFileKeyRefVolumes
     volumes = {volume["name"]: volume for volume in spec.get("volumes") or ()}
     problems: list[Problem] = []
@@ -190,7 +190,7 @@ def resource_selector(selector: Object, path: str, *, volume: bool) -> list[Prob
 
 
 def check_environment_from(sources: Sequence[Object], path: str) -> list[Problem]:
-    """Check the objects whose keys become variables."""
+    """Check the objects whose keys become environment variables."""
     problems: list[Problem] = []
     for i, source in enumerate(sources):
         where = f"{path}[{i}]"

@@ -1,4 +1,4 @@
-"""Claims to storage."""
+"""Persistent volume claims."""
 
 # kubernetes: pkg/apis/core/validation/validation.go (ValidatePersistentVolumeClaim)
 
@@ -32,16 +32,16 @@ IMMUTABLE_SPEC = (
 
 
 def check_claim(claim: Object) -> list[Problem]:
-    """Check a new claim beyond its metadata."""
+    """Check a new claim, apart from its metadata."""
     spec = claim["spec"]
     if spec.get("dataSourceRef") is None:
-        # A dataSource alone that makes no sense is dropped, not refused.
+        # An invalid dataSource without a dataSourceRef is dropped, not refused.
         spec = {name: value for name, value in spec.items() if name != "dataSource"}
     return check_claim_spec(spec, "spec")
 
 
 def check_access_modes(modes: list[str], path: str) -> list[Problem]:
-    """Check how a volume or claim may be mounted."""
+    """Check the access modes of a volume or claim."""
     problems = [not_supported(path, one, ACCESS_MODES) for one in modes if one not in ACCESS_MODES]
     alone = "ReadWriteOncePod" in modes
     if alone and any(one in ACCESS_MODES and one != "ReadWriteOncePod" for one in modes):
@@ -75,13 +75,13 @@ def check_claim_spec(spec: Object, path: str) -> list[Problem]:
 
 
 def check_claim_template(template: Object, path: str) -> list[Problem]:
-    """Check the template of the claims that a pod's volumes are made of."""
+    """Check the claim template of a pod's ephemeral volume."""
     problems = check_template_metadata(template.get("metadata") or {}, f"{path}.metadata")
     return problems + check_claim_spec(template["spec"], f"{path}.spec")
 
 
 def check_template_metadata(metadata: Object, path: str) -> list[Problem]:
-    """Check what a template says of the metadata of what is made from it: no more than labels."""
+    """Check the metadata in a template: it may set only labels and annotations."""
     problems = check_annotations(metadata.get("annotations"), f"{path}.annotations")
     problems += check_labels(metadata.get("labels"), f"{path}.labels")
     return problems + [
@@ -123,7 +123,7 @@ def _source(source: Object, path: str) -> list[Problem]:
 
 
 def check_claim_update(claim: Object, old: Object) -> list[Problem]:
-    """Check the change of a claim: only a bound one may grow."""
+    """Check an update of a claim: only a bound claim may grow."""
     problems = check_claim(claim)
     new, before = copy.deepcopy(claim["spec"]), copy.deepcopy(old["spec"])
     if not before.get("volumeName"):

@@ -35,7 +35,7 @@ _HOST_PATH_TYPES = (
     "Socket",
 )
 
-# In the order in which the API server looks at them.
+# In the order in which the API server checks them.
 _SOURCES = (
     "emptyDir",
     "hostPath",
@@ -68,14 +68,14 @@ _SOURCES = (
     "ephemeral",
     "image",
 )
-# The names by which the API server calls some where there are two sources.
+# The API server's names of some sources in the message about a second source (sic).
 _NAMED = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 
 
 def check_volumes(
     volumes: Sequence[Object] | None, path: str, pod_name: str
 ) -> tuple[dict[str, Object], list[Problem]]:
-    """Check volumes; return the good ones by name, and what is wrong with the others."""
+    """Check volumes; return the valid ones by name, and the problems of the others."""
     good: dict[str, Object] = {}
     problems: list[Problem] = []
     created = {
@@ -110,7 +110,7 @@ def check_volumes(
 
 
 def check_source(volume: Object, path: str) -> list[Problem]:
-    """Check that a volume has one source, and the source."""
+    """Check that a volume has exactly one source, and that the source is valid."""
     problems: list[Problem] = []
     count = 0
     for name in _SOURCES:
@@ -157,7 +157,7 @@ def _empty_dir(source: Object, path: str) -> list[Problem]:
 
 
 def host_path(source: Object, path: str) -> list[Problem]:
-    """Check a path on the node."""
+    """Check a hostPath source: a path on the node."""
     if not source["path"]:
         return [required(f"{path}.path")]
     problems = no_backsteps(source["path"], f"{path}.path")

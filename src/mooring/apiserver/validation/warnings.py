@@ -1,4 +1,4 @@
-"""What the API server accepts and warns about."""
+"""Warnings about objects that the API server accepts."""
 
 # kubernetes: pkg/api/{pod,service,persistentvolume,node,job}/warnings.go and util.go,
 # pkg/registry/*/strategy.go (WarningsOnCreate, WarningsOnUpdate)
@@ -86,24 +86,24 @@ _DOMAIN = (
 )
 _PATH = " including a path (/)"
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
-#: The path of a file in a volume, and where it comes from.
+#: The path of a file in a volume, and the source that provides it.
 _File = tuple[str, str]
 _WORKLOADS = ("Deployment", "ReplicaSet", "ReplicationController", "Job", "CronJob")
 
 
 def kind_warning(group_version: str, kind: str) -> str | None:
-    """Return the warning that every request for a deprecated kind gets."""
+    """Return the warning for every request for a deprecated kind, or None."""
     return _KINDS.get((group_version, kind))
 
 
 def warnings(group_version: str, kind: str, obj: Object, old: Object | None = None) -> list[str]:
-    """Return what to warn about in a valid object that is created, or changed from an old one.
+    """Return the warnings about a valid object that is created, or updated from an old one.
 
-    No more is worked out than is sent.
+    Warnings beyond what the response can carry are not computed.
     """
     found = [] if old is not None else list(_name(kind, obj["metadata"].get("name", "")))
     if (group_version, kind) == ("v1", "Pod"):
-        # A pod that runs has been warned about.
+        # The warnings about an existing pod were sent when it was created.
         return found + ([] if old is not None else cut(_pod(obj, "")))
     if (group_version, kind) == ("v1", "Service"):
         return found + list(_service(obj["spec"]))
@@ -131,7 +131,7 @@ def _shows_tokens(driver: Object) -> bool:
 
 
 def custom_warnings(obj: Object, old: Object | None = None) -> list[str]:
-    """Return what to warn about in a custom resource: finalizers without a domain."""
+    """Return the warnings about a custom resource: finalizers without a domain."""
     # apiextensions-apiserver: pkg/registry/customresource/strategy.go
     before = (old or {}).get("metadata", {}).get("finalizers") or ()
     added = sorted(set(obj["metadata"].get("finalizers") or ()) - set(before))
@@ -288,7 +288,7 @@ def _environment(container: Object, path: str) -> Iterator[str]:
     for i, variable in enumerate(container.get("env") or ()):
         name, value = variable["name"], variable.get("value", "")
         reference = f"$({name})"
-        # A later definition may build on the earlier one.
+        # A later definition may refer to the earlier one.
         extends = reference in value and value != reference and not variable.get("valueFrom")
         if name in seen and not extends:
             text = f"hides previous definition of {shown(name)}, which may be dropped when using"
@@ -297,7 +297,7 @@ def _environment(container: Object, path: str) -> Iterator[str]:
 
 
 def _port_shown(port: Object) -> str:
-    """Print a port as Go prints the struct."""
+    """Return a port as Go prints the struct."""
     names = ("name", "hostPort", "containerPort", "protocol", "hostIP")
     empty = {"hostPort": 0, "containerPort": 0}
     cells = (f"{n[0].upper()}{n[1:]}:{port.get(n, empty.get(n, ''))}" for n in names)
@@ -305,7 +305,7 @@ def _port_shown(port: Object) -> str:
 
 
 def _overlaps(spec: Object) -> Iterator[str]:
-    """Warn of files of one volume that are in each other's place."""
+    """Yield warnings about files of one volume whose paths overlap."""
     # kubernetes: pkg/api/pod/warnings.go, warningsForOverlappingVirtualPaths
     for volume in spec.get("volumes") or ():
         start = f"volume {shown(volume['name'])}"
@@ -339,12 +339,12 @@ def _colliding(files: Iterable[tuple[str, str]]) -> Iterator[str]:
     listed = [(path.rstrip("/"), source) for path, source in files]
     listed = [file for file in listed if file[0]]
     nearby = _in_the_way(listed)
-    #: By file: those that came after it was last looked at and are in its way.
+    #: For each file, the overlapping files that came up since it was last visited.
     waiting: dict[_File, list[_File]] = {}
     for file in listed:
         others = waiting.pop(file, [])
         if file in nearby:
-            # Its first time.
+            # The first occurrence of this file.
             for other in nearby.pop(file):
                 waiting.setdefault(other, []).append(file)
         else:
@@ -354,10 +354,10 @@ def _colliding(files: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _in_the_way(files: Iterable[_File]) -> dict[_File, list[_File]]:
-    """Return for each file the others that are above or below it."""
+    """Return, for each file, the others whose paths are above or below its own."""
     found: dict[_File, list[_File]] = {}
     above: list[_File] = []
-    # Sorted like this, what is below a path follows it.
+    # In this order, everything below a path directly follows it.
     for file in sorted(set(files), key=lambda file: f"{file[0]}/"):
         while above and not f"{file[0]}/".startswith(f"{above[-1][0]}/"):
             above.pop()
@@ -401,17 +401,17 @@ def _ports(containers: list[tuple[str, Object]]) -> Iterator[str]:
 
 
 class _SamePort:
-    """Definitions of one container port, by their host address and port."""
+    """The definitions of one container port, by host address and host port."""
 
     def __init__(self) -> None:
         self._places: list[tuple[int, str]] = []
         self._without_host: list[tuple[int, str]] = []
         self._by_host: dict[tuple[str, int], list[tuple[int, str]]] = {}
-        #: By host port: the definitions with an address.
+        #: The definitions with a host address, by host port.
         self._addressed: dict[int, list[tuple[int, str]]] = {}
 
     def add(self, address: str, number: int, where: str) -> Iterator[tuple[str, str]]:
-        """Yield what is the matter with earlier definitions, and their places, and add one."""
+        """Add a definition, and yield its conflicts with earlier ones, as (conflict, place)."""
         same = self._by_host.setdefault((address, number), [])
         if number:
             found = [(*one, "duplicate") for one in same]

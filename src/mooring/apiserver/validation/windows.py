@@ -1,4 +1,4 @@
-"""What pods may ask for on Windows, and what they may not on the other system."""
+"""What pods may request on Windows, and what they may not on another system."""
 
 # kubernetes: pkg/apis/core/validation/validation.go (validateWindows, validateLinux,
 # validateWindowsSecurityContextOptions, validateWindowsHostProcessPod)
@@ -35,7 +35,7 @@ _SPECIFICATION_KIB = 64
 
 
 def check_system(spec: Object, path: str) -> list[Problem]:
-    """Check that a pod asks for nothing its operating system does not have."""
+    """Check that a pod sets nothing that its operating system does not have."""
     system = (spec.get("os") or {}).get("name")
     context = spec.get("securityContext") or {}
     where = f"{path}.securityContext"
@@ -86,7 +86,7 @@ def _containers(spec: Object, path: str) -> Iterator[tuple[Object, str]]:
 
 
 def check_host_process(spec: Object, path: str) -> list[Problem]:
-    """Check that either all containers of a pod are processes of the host, or none is."""
+    """Check that either all containers of a pod are host processes, or none is."""
     options = (spec.get("securityContext") or {}).get("windowsOptions") or {}
     whole = options.get("hostProcess")
     problems: list[Problem] = []
@@ -115,7 +115,7 @@ def check_host_process(spec: Object, path: str) -> list[Problem]:
 
 
 def check_windows_options(options: Object | None, path: str) -> list[Problem]:
-    """Check what a pod or container asks of Windows."""
+    """Check the Windows options of a pod or container."""
     if options is None:
         return []
     problems: list[Problem] = []

@@ -1,4 +1,4 @@
-"""Workloads of the group apps."""
+"""Workloads of the apps group."""
 
 # kubernetes: pkg/apis/apps/validation/validation.go
 
@@ -40,7 +40,7 @@ _SET_BY_CONTROLLER = ("hostname", "subdomain")
 
 
 def selects(selector: Object, labels: Object) -> bool | None:
-    """Tell whether a selector matches; None where it is none."""
+    """Return whether a selector matches labels, or None if the selector is invalid."""
     try:
         return Selector.from_label_selector(msgspec.convert(selector, LabelSelector)).matches(
             labels
@@ -52,7 +52,7 @@ def selects(selector: Object, labels: Object) -> bool | None:
 def check_selected_template(
     spec: Object, path: str = "spec", *, nothing: bool = True
 ) -> list[Problem]:
-    """Check that a workload selects the pods it makes, and their template."""
+    """Check that a workload selects the pods it creates, and check their template."""
     problems: list[Problem] = []
     selector, template = spec.get("selector"), spec["template"]
     labels = (template.get("metadata") or {}).get("labels")
@@ -124,7 +124,7 @@ def _deployment_strategy(strategy: Object, path: str) -> list[Problem]:
 
 
 def _as_go(strategy: Object) -> Object:
-    """Return a strategy as a refusal shows it."""
+    """Return a strategy as messages show it: with the fields of the Go struct."""
     rolling = strategy.get("rollingUpdate")
     if rolling is not None:
         rolling = {
@@ -135,14 +135,14 @@ def _as_go(strategy: Object) -> Object:
 
 
 def check_amount(value: Any, path: str) -> list[Problem]:
-    """Check a number or percentage that is not negative."""
+    """Check a non-negative number or a percentage."""
     if isinstance(value, str):
         return each(path, value, percent_problems(value))
     return non_negative(path, value)
 
 
 def not_over_all(value: Any, path: str) -> list[Problem]:
-    """Refuse more than all."""
+    """Refuse a percentage above 100%."""
     if isinstance(value, str) and not percent_problems(value) and int(value[:-1]) > 100:
         return [invalid(path, value, "must not be greater than 100%")]
     return []
@@ -155,7 +155,7 @@ def _whole(value: Any) -> int:
 
 
 def check_deployment_update(deployment: Object, old: Object) -> list[Problem]:
-    """Check the change of a deployment: its selector stays."""
+    """Check an update of a deployment: its selector may not change."""
     return check_deployment(deployment) + _same_selector(deployment, old)
 
 
@@ -173,7 +173,7 @@ def check_replica_set(replica_set: Object) -> list[Problem]:
 
 
 def check_replica_set_update(replica_set: Object, old: Object) -> list[Problem]:
-    """Check the change of a replica set: its selector stays."""
+    """Check an update of a replica set: its selector may not change."""
     return check_replica_set(replica_set) + _same_selector(replica_set, old)
 
 
@@ -208,7 +208,7 @@ def check_stateful_set(stateful_set: Object) -> list[Problem]:
 
 
 def _with_claims(spec: Object) -> Object:
-    """Return a stateful set's spec with the volumes that its pods get of the claims' templates."""
+    """Return a stateful set's spec with the volumes that its claim templates add to its pods."""
     pod = {key: v for key, v in spec["template"]["spec"].items() if key not in _SET_BY_CONTROLLER}
     names = [(one.get("metadata") or {}).get("name", "") for one in _claims(spec)]
     volumes = [{"name": n, "persistentVolumeClaim": {"claimName": n}} for n in dict.fromkeys(names)]
@@ -242,8 +242,8 @@ def _stateful_set_strategy(strategy: Object, path: str) -> list[Problem]:
 
 
 def check_stateful_set_update(stateful_set: Object, old: Object) -> list[Problem]:
-    """Check the change of a stateful set: few fields may change."""
-    # What only a new one may choose is not looked at again.
+    """Check an update of a stateful set: few fields may change."""
+    # Use the old values of these fields: a change of them is refused below, not validated.
     kept = {
         name: old["spec"][name]
         for name in ("serviceName", "volumeClaimTemplates")
@@ -315,7 +315,7 @@ def _daemon_set_strategy(strategy: Object, path: str) -> list[Problem]:
 
 
 def check_daemon_set_update(daemon_set: Object, old: Object) -> list[Problem]:
-    """Check the change of a daemon set: its selector stays."""
+    """Check an update of a daemon set: its selector may not change."""
     return _same_selector(daemon_set, old) + check_daemon_set(daemon_set)
 
 
@@ -328,6 +328,6 @@ def check_revision(revision: Object) -> list[Problem]:
 
 
 def check_revision_update(revision: Object, old: Object) -> list[Problem]:
-    """Check the change of a controller revision: its data stays."""
+    """Check an update of a controller revision: its data may not change."""
     problems = non_negative("revision", revision["revision"])
     return problems + immutable("data", revision.get("data"), old.get("data"))

@@ -1,4 +1,4 @@
-"""Older versions of the configuration, and the Policy file, turned into v1."""
+"""Convert older versions of the configuration, and the Policy file, to v1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a conversion to v1 yields, and the notebook in which it is collected."""
+"""The result of a conversion to v1, and the object that collects its warnings and errors."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ Doc = dict[str, Any]
 
 
 class Converted(msgspec.Struct):
-    """Hold the v1 form of an older document.
+    """The v1 form of an older document.
 
-    `doc_v1` is what a user would write, not defaulted beyond what keeps the meaning; it is empty
-    where there are `errors`, whose paths are those of the original document.
+    `doc_v1` is what a user would write: it adds only the defaults that keep the meaning. It is
+    empty if there are `errors`, whose paths are those of the original document.
     """
 
     doc_v1: Doc
     warnings: list[str]
     errors: list[FieldError]
-    #: v1 path -> original path, for what moved; a path below a key moved with it.
+    #: v1 path -> original path, for what moved; everything below a moved key moved with it.
     origins: dict[str, str]
 
     def origin(self, path: str) -> str:
-        """Return where the value at a v1 path stood in the original document.
+        """Return the path in the original document of the value at a v1 path.
 
         >>> moved = Converted({}, [], [], {"profiles[0]": "", "profiles[0].plugins.reserve": ""})
         >>> moved.origin("profiles[0].pluginConfig[1].name"), moved.origin("parallelism")
@@ -41,7 +41,7 @@ class Converted(msgspec.Struct):
 
 
 class Conversion:
-    """Collect what one conversion finds. Owned by the call that made it."""
+    """The warnings, errors and origins of one conversion. Owned by the call that created it."""
 
     def __init__(self) -> None:
         self.warnings: list[str] = []
@@ -49,19 +49,19 @@ class Conversion:
         self.origins: dict[str, str] = {}
 
     def warn(self, path: str, text: str) -> None:
-        """Say that something means less, or something else, than it did."""
+        """Add a warning: something has less effect, or another one, than it had."""
         line = f"{path}: {text}" if path else text
         if line not in self.warnings:
             self.warnings.append(line)
 
     def refuse(self, path: str, text: str) -> None:
-        """Say that something cannot be carried over, and what to use instead."""
+        """Add an error: something cannot be converted; the text names what to use instead."""
         error = FieldError(path, text)
         if error not in self.errors:
             self.errors.append(error)
 
     def finish(self, doc: Doc, deprecation: str) -> Converted:
-        """Return the result, its first warning being the deprecation and the v1 form."""
+        """Return the result; its first warning gives the deprecation and the v1 form."""
         warnings = list(self.warnings)
         if not self.errors:
             warnings.insert(0, f"{deprecation}; its v1 form is:\n\n{to_yaml(doc)}")
@@ -75,7 +75,7 @@ def to_yaml(doc: Doc) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Print without anchors: a list that stands in two places is written twice."""
+    """A dumper without anchors: a list that occurs in two places is written twice."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""A profile of v1beta2 and older on its way to v1: default plugins, removed plugins, args."""
+"""Convert a profile of v1beta2 or older: default plugins, removed plugins, args."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from mooring.config.positions import field_path
 
 
 class ConvertedProfile:
-    """Hold one profile while it changes. Owned by its conversion.
+    """One profile while it is converted. Owned by its conversion.
 
-    `api_version` is the original file's; `path` is where the profile stood, empty in v1alpha1.
-    `keys` says which points had another key in `plugins`.
+    `api_version` is the original file's; `path` is the profile's original path, empty in v1alpha1.
+    `keys` maps the points that had another key in `plugins` to that key.
     """
 
     def __init__(
@@ -64,13 +64,13 @@ class ConvertedProfile:
         self.config = ConvertedPluginConfig(
             doc.get("pluginConfig", []), field_path(path, "pluginConfig")
         )
-        #: Plugins that multiPoint disables as a whole -> where the file said so.
+        #: Plugins that multiPoint disables at every point -> where the file disabled them.
         self.gone: dict[str, str] = {}
-        #: What multiPoint holds instead of the default plugins, if it does.
+        #: What multiPoint enables instead of the default plugins; None to keep the defaults.
         self.instead: list[Entry] | None = None
 
     def stands_at(self, conversion: Conversion, path: str) -> None:
-        """Hand the profile to another conversion: all of it stood at one path of its document."""
+        """Move the profile to another conversion, in whose document it all comes from one path."""
         self.conversion = conversion
         self.path = path
         for plugin_set in self.sets.values():
@@ -92,7 +92,7 @@ class ConvertedProfile:
         self._drop_unused_args()
 
     def write(self, path: str) -> Doc:
-        """Return the v1 profile that will stand at `path`, noting origins."""
+        """Return the v1 profile, to be placed at `path`, and record origins."""
         conversion = self.conversion
         conversion.origins[path] = self.path
         written: Doc = {}
@@ -135,9 +135,9 @@ class ConvertedProfile:
         return written
 
     def _find_gone(self) -> None:
-        """Find the default plugins that the file disabled wherever its version ran them.
+        """Find the default plugins that the file disabled at every point at which they ran.
 
-        Today they take part at more points, and would still run there.
+        Today they take part at more points, where they would still run.
         """
         for name, points in IN_TREE_POINTS.items():
             dropped: dict[str, str] = {}
@@ -147,7 +147,7 @@ class ConvertedProfile:
                 for entry in plugin_set.dropped:
                     if entry.name == name:
                         dropped[point] = entry.origin
-            # A PreScore without its Score changes nothing.
+            # PreScore without Score has no effect.
             left = points - dropped.keys() - {"preScore"}
             left -= {point for point in left if point in self.sets and self.sets[point].cleared}
             if dropped and left and not runs and name not in self.gone:
@@ -220,7 +220,7 @@ class ConvertedProfile:
         if ran is not None and ran.origin:
             text = removed.SELECTOR_SPREAD_GONE.format(name=ran.name)
             self.conversion.warn(ran.origin, text)
-        # Until the gate DefaultPodTopologySpread came (1.20), v1beta1 spread by SelectorSpread.
+        # Before the gate DefaultPodTopologySpread (1.20), v1beta1 used SelectorSpread to spread.
         meant = was_default or self.api_version.endswith("v1beta1")
         if ran is None and stopped is not None and meant:
             if SPREAD in score.names():
@@ -231,7 +231,7 @@ class ConvertedProfile:
                 ]
 
     def _replace_at(self, point: str) -> None:
-        """Let PodTopologySpread run where SelectorSpread did; the larger weight holds."""
+        """Run PodTopologySpread in place of SelectorSpread; the larger weight wins."""
         plugin_set = self.sets[point]
         old = [entry for entry in plugin_set.running() if entry.name in SELECTOR_SPREADS]
         spread = next((one for one in plugin_set.running() if one.name == SPREAD), None)
@@ -269,7 +269,7 @@ class ConvertedProfile:
             plugin_set.replace(lambda one: None if one.name == removed.NODE_LABEL else one)
 
     def _refuse(self) -> None:
-        """Refuse the plugins that nothing replaces."""
+        """Refuse the plugins that have no replacement."""
         for point, texts in removed.REFUSED.items():
             plugin_set = self.sets[point]
             for entry in plugin_set.running():
@@ -279,7 +279,7 @@ class ConvertedProfile:
             plugin_set.added = [one for one in plugin_set.added if one.name not in texts]
 
     def _refuse_misplaced(self) -> None:
-        """Refuse what is left of them: none took part at these points."""
+        """Refuse the removed plugins that are left: none of them ever took part at these points."""
         for point, plugin_set in self.sets.items():
             for entry in plugin_set.running():
                 if entry.name in removed.ALL_REMOVED:
@@ -287,7 +287,7 @@ class ConvertedProfile:
                     self.conversion.refuse(entry.origin, text)
 
     def _drop_idle(self) -> None:
-        """Leave out, with a word, the disabling of removed plugins that were no default."""
+        """Drop, with a warning, entries that disable removed plugins that were not defaults."""
         for point, plugin_set in self.sets.items():
             for entry in plugin_set.idle:
                 if entry.name in removed.ALL_REMOVED:

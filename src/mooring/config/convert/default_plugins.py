@@ -1,10 +1,11 @@
-"""The plugins that each older version ran by default, and where today's run.
+"""The plugins that each older version ran by default, and the points of today's default plugins.
 
 A *version* of the file fixed its default plugins and their weights: kube-scheduler 1.25 read both
-v1beta2 and v1beta3 and gave TaintToleration the weight 1 in the one and 3 in the other. So those
-are carried over. What a *release* added meanwhile (SchedulingGates, DynamicResources,
-NodeDeclaredFeatures, a PreFilter for VolumeZone …) comes with the release and is left as it is
-today; so is the order of the default plugins among themselves.
+v1beta2 and v1beta3, and gave TaintToleration the weight 1 in the first and 3 in the second.
+Conversion therefore keeps the plugins and weights of the version. What a *release* added since then
+(SchedulingGates, DynamicResources, NodeDeclaredFeatures, a PreFilter for VolumeZone …) does not
+depend on the version, so conversion leaves it, and the relative order of the default plugins, as
+they are today.
 """
 
 # kube-scheduler 1.18: algorithmprovider/registry.go; 1.22: apis/config/v1beta1/default_plugins.go;
@@ -18,7 +19,7 @@ from mooring.config.defaults import default_plugins
 from mooring.framework.features import FeatureGates
 from mooring.framework.points import CONFIGURABLE_POINTS
 
-#: Point -> the plugins that run there, with the weight where it is a score.
+#: Point -> the plugins that run there, with weights at score.
 DefaultPlugins = dict[str, tuple[tuple[str, int | None], ...]]
 
 LEAST_ALLOCATED = "NodeResourcesLeastAllocated"
@@ -82,8 +83,8 @@ V1BETA1: DefaultPlugins = {
     ),
 }
 
-#: v1alpha2, and v1alpha1's algorithmSource.provider DefaultProvider. Preemption and the binding of
-#: volumes were not plugins yet.
+#: For v1alpha2, and for v1alpha1's algorithmSource.provider DefaultProvider. Preemption and volume
+#: binding were not plugins yet.
 V1ALPHA: DefaultPlugins = {
     "queueSort": _plain("PrioritySort"),
     "preFilter": _plain("NodeResourcesFit NodePorts InterPodAffinity PodTopologySpread"),
@@ -110,7 +111,7 @@ V1ALPHA: DefaultPlugins = {
     "postBind": (),
 }
 
-#: algorithmSource.provider ClusterAutoscalerProvider: full nodes are preferred to empty ones.
+#: For algorithmSource.provider ClusterAutoscalerProvider, which prefers full nodes to empty ones.
 CLUSTER_AUTOSCALER: DefaultPlugins = {
     **V1ALPHA,
     "score": tuple(

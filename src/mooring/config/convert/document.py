@@ -1,4 +1,4 @@
-"""Find out what a document is, and convert it."""
+"""Detect what a document is, and convert it."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def convert(
 ) -> Converted:
     """Return the v1 form of a configuration document of any version, or of a Policy.
 
-    A document that is neither an older version nor a Policy comes back as it is: v1's own checks
-    have the word. The readers fetch the Policy that a v1alpha1 file may refer to.
+    A document that is neither an older version nor a Policy is returned unchanged, for v1's own
+    checks to judge. The two readers fetch the Policy that a v1alpha1 file may refer to.
     """
     if not isinstance(doc, dict):
         return Converted({}, [], [], {}) if doc is None else _unchanged(doc)
@@ -80,7 +80,7 @@ def convert(
 
 
 def older_version(doc: Doc) -> str | None:
-    """Return which older version a document says it is, if any.
+    """Return the older version that a document claims to be, or None.
 
     >>> older_version({"apiVersion": "kubescheduler.config.k8s.io/v1beta2"})
     'v1beta2'

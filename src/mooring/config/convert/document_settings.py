@@ -1,4 +1,4 @@
-"""The fields of a document that do not belong to a profile, on their way to v1."""
+"""Convert the fields of a document that do not belong to a profile."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SAME = (
 
 
 def start_document(conversion: Conversion, doc: Doc) -> Doc:
-    """Return a v1 document with the settings that are not a profile's."""
+    """Return a v1 document with the settings that do not belong to a profile."""
     written: Doc = {"apiVersion": API_VERSION, "kind": KIND}
     for field in _SAME:
         if field in doc:
@@ -45,7 +45,7 @@ def start_document(conversion: Conversion, doc: Doc) -> Doc:
 
 
 def _serves(address: Any) -> bool:
-    """Tell whether an address asked for a server: an empty one and port 0 switched it off."""
+    """Return whether an address starts a server: an empty address or port 0 switches it off."""
     return bool(address) and address != "0" and not address.endswith(":0")
 
 

@@ -1,7 +1,7 @@
 """Extenders as the Policy file and v1alpha2 wrote them.
 
-Their keys were read whatever their case, `enableHttps` has another spelling in v1, and
-`httpTimeout` was a number of nanoseconds.
+Their keys were case-insensitive, `enableHttps` is spelt differently in v1, and `httpTimeout` was a
+number of nanoseconds.
 """
 
 # kube-scheduler 1.22: k8s.io/kube-scheduler/config/v1/types.go, LegacyExtender.UnmarshalJSON
@@ -20,7 +20,7 @@ IGNORED = 'unknown field "{key}" is left out, as kube-scheduler did'
 
 
 def fold_case(conversion: Conversion, value: Any, kind: str, version: str, path: str) -> Any:
-    """Copy an extender (or what is in it) with its keys spelt as the version spells them."""
+    """Copy an extender (or a part of one), changing its keys to the version's spelling."""
     if kind.startswith("[]") and isinstance(value, list):
         return [
             fold_case(conversion, item, kind[2:], version, f"{path}[{index}]")
@@ -42,7 +42,7 @@ def fold_case(conversion: Conversion, value: Any, kind: str, version: str, path:
 
 
 def convert_legacy_extenders(conversion: Conversion, extenders: list[Doc]) -> list[Doc]:
-    """Return the v1 form of extenders whose keys `fold_case` has spelt."""
+    """Return the v1 form of extenders whose keys `fold_case` has normalized."""
     written: list[Doc] = []
     for index, extender in enumerate(extenders):
         doc: Doc = {}

@@ -1,4 +1,4 @@
-"""The `pluginConfig` list of a profile on its way to v1."""
+"""Convert the `pluginConfig` list of a profile."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ _GROUP = API_VERSION.rpartition("/")[0]
 
 
 class PluginArgs(msgspec.Struct):
-    """Hold one entry: a plugin's name, its args and where it stood."""
+    """One entry: a plugin's name, its args and its original path."""
 
     name: str
     args: Any
     origin: str
-    #: The original has an `args` key; kept so that an entry without one stays without.
+    #: Whether the original has an `args` key: an entry without one must stay without.
     has_args: bool = True
-    #: Field of the args -> where its value stood, if elsewhere.
+    #: Field of the args -> the original path of its value, if it came from elsewhere.
     moved: dict[str, str] = {}
 
     def fields(self) -> Doc:
-        """Return the args to read; empty if they are no mapping."""
+        """Return the args for reading; empty if they are not a mapping."""
         return self.args if isinstance(self.args, dict) else {}
 
 
 class ConvertedPluginConfig:
-    """Collect the entries of one profile. Owned by its conversion."""
+    """The `pluginConfig` entries of one profile. Owned by its conversion."""
 
     def __init__(self, entries: list[Doc], path: str) -> None:
         self.entries = [
@@ -61,7 +61,7 @@ class ConvertedPluginConfig:
         return next((entry for entry in self.entries if entry.name == plugin), None)
 
     def fields(self, plugin: str) -> Doc:
-        """Return the args of a plugin to read; empty if it has none."""
+        """Return the args of a plugin for reading; empty if it has none."""
         entry = self.find(plugin)
         return {} if entry is None else entry.fields()
 
@@ -82,7 +82,7 @@ class ConvertedPluginConfig:
         entry.moved[field] = origin
 
     def write(self, conversion: Conversion, path: str) -> list[Doc]:
-        """Return the v1 list, noting where each entry came from."""
+        """Return the v1 list, and record where each entry came from."""
         written: list[Doc] = []
         for index, entry in enumerate(self.entries):
             where = f"{path}[{index}]"
@@ -99,7 +99,7 @@ class ConvertedPluginConfig:
 def set_strategy(
     config: ConvertedPluginConfig, plugin: str, args: PluginArgs | None, origin: str
 ) -> None:
-    """Give NodeResourcesFit the scoringStrategy that `plugin` was, if it is not the default."""
+    """Set the scoringStrategy of NodeResourcesFit that replaces `plugin`, if not the default."""
     old = {} if args is None else args.fields()
     strategy: Doc = {"type": STRATEGIES[plugin]}
     if old.get("resources"):
@@ -113,7 +113,7 @@ def set_strategy(
 
 
 def say_list_defaulting(config: ConvertedPluginConfig) -> None:
-    """Say `defaultingType: List` where constraints alone said it, in v1beta1 and older."""
+    """Set `defaultingType: List` if constraints imply it, as they did in v1beta1 and older."""
     # kube-scheduler 1.22: apis/config/v1beta1/defaults.go, SetDefaults_PodTopologySpreadArgs
     entry = config.find(SPREAD)
     if entry is None:
@@ -124,7 +124,7 @@ def say_list_defaulting(config: ConvertedPluginConfig) -> None:
 
 
 def stop_default_spreading(config: ConvertedPluginConfig, origin: str) -> None:
-    """Take the system's default constraints away, unless the file says what it wants."""
+    """Remove the system's default constraints, unless the file sets the defaulting itself."""
     args = config.fields(SPREAD)
     if not args.get("defaultingType") and not args.get("defaultConstraints"):
         config.put(SPREAD, "defaultingType", "List", origin)
@@ -133,7 +133,7 @@ def stop_default_spreading(config: ConvertedPluginConfig, origin: str) -> None:
 def require_labels(
     conversion: Conversion, config: ConvertedPluginConfig, node_label: Doc, origin: str
 ) -> None:
-    """Ask for NodeLabel's labels by NodeAffinity's addedAffinity, which every pod then obeys."""
+    """Require NodeLabel's labels through NodeAffinity's addedAffinity, for every pod."""
     wanted = [
         {"key": key, "operator": operator}
         for field, operator in (("presentLabels", "Exists"), ("absentLabels", "DoesNotExist"))
@@ -157,7 +157,7 @@ def require_labels(
         where = origin if entry is None else f"{entry.origin}.args.addedAffinity"
         conversion.refuse(where, "must hold node selector terms, to which NodeLabel's labels go")
         return
-    # Terms are alternatives: each of them must ask for the labels.
+    # The terms are alternatives, so each of them must require the labels.
     asking = [
         {**term, "matchExpressions": [*term.get("matchExpressions", []), *wanted]}
         for term in terms or [{}]
@@ -167,7 +167,7 @@ def require_labels(
 
 
 def _copy(args: Any) -> Any:
-    """Copy args, naming v1 where they name an older version of the group."""
+    """Copy args, changing any older apiVersion of the group to v1."""
     if isinstance(args, list):
         return [_copy(item) for item in args]
     if not isinstance(args, dict):

@@ -1,10 +1,11 @@
-"""A profile's plugins at one extension point on their way to v1.
+"""Convert a profile's plugins at one extension point.
 
-Up to v1beta2 a file changed the default plugins point by point: those it did not disable came
-first, those it enabled followed. v1 has one default set, multiPoint, that spreads over the points,
-and puts a default plugin that is named at a point *before* the others. A plain copy would therefore
-put a re-enabled DefaultBinder before the plugin that was to bind first. Where the order would
-change, the v1 form switches the spreading off (`disabled: "*"`) and lists the point's plugins.
+Up to v1beta2 a file changed the default plugins point by point: the defaults that it did not
+disable ran first, then the plugins that it enabled. v1 has one default set, multiPoint, which
+expands to all points, and a default plugin that is also named at a point runs *before* the others.
+A plain copy would therefore run a re-enabled DefaultBinder before the plugin that should bind
+first. If the order would change, the v1 form turns the expansion off (`disabled: "*"`) and lists
+the point's plugins.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ ALL = "*"
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """Name a plugin at a point. `origin` is where the file named it; empty for a default."""
+    """A plugin at a point. `origin` is the path at which the file names it; empty for a default."""
 
     name: str
     weight: int | None = None
@@ -28,36 +29,36 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class ConvertedPluginSet(msgspec.Struct):
-    """Hold what runs at one point."""
+    """The plugins of one point."""
 
     point: str
-    #: Where the file disabled every default plugin of the point, if it did.
+    #: The path at which the file disabled every default plugin of the point; empty if it did not.
     cleared: str = ""
     #: Default plugins of the version that still run, in its order.
     kept: list[Entry] = []
-    #: Plugins that the file added after them.
+    #: Plugins that the file adds after `kept`.
     added: list[Entry] = []
-    #: Default plugins that the file disabled; `origin` is where.
+    #: Default plugins that the file disabled; `origin` is the path of that entry.
     dropped: list[Entry] = []
-    #: Further names that the file disabled, which were no default here.
+    #: Other names that the file disabled, which were not defaults at this point.
     idle: list[Entry] = []
 
     def running(self) -> list[Entry]:
-        """Return what runs, in order."""
+        """Return the plugins that run, in order."""
         return [*self.kept, *self.added]
 
     def names(self) -> set[str]:
-        """Return the names of what runs."""
+        """Return the names of the plugins that run."""
         return {entry.name for entry in self.running()}
 
     def replace(self, change: Callable[[Entry], Entry | None]) -> None:
-        """Replace each running and dropped entry by another, or leave it out."""
+        """Replace each running and dropped entry by `change(entry)`; None removes it."""
         self.kept = [new for entry in self.kept if (new := change(entry)) is not None]
         self.added = [new for entry in self.added if (new := change(entry)) is not None]
         self.dropped = [new for entry in self.dropped if (new := change(entry)) is not None]
 
     def write(self, conversion: Conversion, path: str, gone: set[str]) -> Doc:
-        """Return the v1 set; `gone` are plugins that multiPoint disables as a whole."""
+        """Return the v1 set; `gone` are the plugins that multiPoint disables at every point."""
         defaults = [name for name in today_at(self.point) if name not in gone]
         disabled, enabled = self._sets(defaults)
         written: Doc = {}
@@ -82,7 +83,7 @@ class ConvertedPluginSet(msgspec.Struct):
             if entry.name not in running and (entry in self.idle or entry.name in defaults)
         ]
         if self.point == "score":
-            # Scores add up: their order means nothing, their weights do.
+            # Scores are summed, so the order of score plugins does not matter; their weights do.
             kept = [entry for entry in self.kept if entry.origin or entry.name not in defaults]
             return disabled, [*kept, *self.added]
         moved = [entry for entry in self.added if entry.name in defaults]
@@ -96,7 +97,7 @@ class ConvertedPluginSet(msgspec.Struct):
 def read_plugin_set(
     doc: Doc, path: str, point: str, defaults: DefaultPlugins
 ) -> ConvertedPluginSet:
-    """Merge what a file says of a point with what the version ran there by default."""
+    """Merge what a file sets at a point with the defaults of its version there."""
     # kube-scheduler: apis/config/v1beta2/default_plugins.go, mergePluginSet
     disabled = {
         entry.get("name", ""): f"{path}.disabled[{index}]"
@@ -126,7 +127,7 @@ def read_plugin_set(
 
 
 def weights_to_say(score: ConvertedPluginSet) -> list[Entry]:
-    """Return the default plugins whose weight in the version is not today's."""
+    """Return the default plugins whose weight in the version differs from today's."""
     if score.cleared:
         return []
     kept = {entry.name: entry for entry in score.kept if not entry.origin}
@@ -146,5 +147,5 @@ def to_plugin(entry: Entry) -> Doc:
 
 def _weight(entry: Doc, point: str) -> int | None:
     weight: int | None = entry.get("weight")
-    # A weight that is absent or 0 counts as 1; said, it cannot become today's default weight.
+    # A weight that is absent or 0 counts as 1; without it, today's default weight would apply.
     return (weight or 1) if point == "score" else weight

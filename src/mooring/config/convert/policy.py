@@ -1,9 +1,9 @@
-"""The legacy Policy file: predicates, priorities and extenders, as kube-scheduler 1.22 read it.
+"""Convert the legacy Policy file (predicates, priorities, extenders) of kube-scheduler 1.22.
 
-A Policy says the whole set: what it does not name does not run, apart from two mandatory
-predicates and what no Policy could name (queue sorting, preemption, binding, and plugins for what
-pods could not ask for then). Absent `predicates` or `priorities` stand for default ones, empty ones
-for none.
+A Policy is the complete set: what it does not name does not run, apart from two mandatory
+predicates and what no Policy could name (queue sorting, preemption, binding, and plugins for pod
+features that came later). If `predicates` or `priorities` is absent, its defaults apply; if it is
+empty, nothing does.
 """
 
 # kube-scheduler 1.22: framework/plugins/legacy_registry.go, factory.go (createFromPolicy),
@@ -45,7 +45,7 @@ from mooring.config.positions import parse
 
 DEPRECATION = "the Policy file is deprecated (kube-scheduler 1.23 removed it)"
 POLICY_KIND = "Policy"
-#: Both groups were registered. # kube-scheduler 1.22: k8s.io/kube-scheduler/config/v1/register.go
+#: Policy was registered in both. # kube-scheduler 1.22: k8s.io/kube-scheduler/config/v1/register.go
 POLICY_VERSIONS = ("v1", API_VERSION)
 
 PREDICATE_NOT_FOUND = 'predicate type not found for "{name}"'
@@ -61,10 +61,10 @@ CHECK_ALL_GONE = (
     "no longer exists and is left out: it never changed which nodes pass; a refused node names the "
     "first plugin that refused it"
 )
-#: Predicates that 1.22 no longer knew.
 CONDITION_HINT = (
     ": taints stand for node conditions, and PodToleratesNodeTaints always runs; take it out"
 )
+#: Predicates that 1.22 no longer knew.
 CONDITIONS = (
     "CheckNodeCondition",
     "CheckNodeMemoryPressure",
@@ -82,7 +82,7 @@ _PRIORITY_ARGUMENTS = {
     "labelPreference": removed.NODE_LABEL,
     "requestedToCapacityRatioArguments": CAPACITY_RATIO,
 }
-#: What no Policy could name.
+#: Plugins that no Policy could name.
 _ALWAYS = (
     "SchedulingGates",
     "PrioritySort",
@@ -107,7 +107,7 @@ def convert_policy(policy: Doc | str) -> Converted:
 
 
 def read_policy_text(conversion: Conversion, text: str) -> Any:
-    """Parse a Policy; a comma after the last item is tolerated, as YAML does."""
+    """Parse a Policy; a comma after the last item is accepted, as in YAML."""
     document = parse(text)
     for error, mark in document.errors:
         place = "" if mark is None else f"line {mark.line}, column {mark.column}: "
@@ -118,7 +118,7 @@ def read_policy_text(conversion: Conversion, text: str) -> Any:
 
 
 def read_policy(conversion: Conversion, policy: Any) -> tuple[ConvertedProfile, list[Doc]]:
-    """Return the profile that a Policy stands for, and its extenders in their v1 form."""
+    """Return the profile equivalent to a Policy, and its extenders in their v1 form."""
     doc = _checked(conversion, policy)
     profile = ConvertedProfile(conversion, {}, "", {point: () for point in POINTS}, "v1")
     profile.instead = [Entry(name, today().get(name)) for name in _ALWAYS]
@@ -140,7 +140,7 @@ def read_policy(conversion: Conversion, policy: Any) -> tuple[ConvertedProfile, 
 
 
 def _checked(conversion: Conversion, policy: Any) -> Doc:
-    """Return the document, emptied where its fields are of the wrong kind."""
+    """Return the checked document, or an empty one if its fields have wrong types."""
     doc = without_nulls(policy)
     if isinstance(doc, dict):
         for field, known in (("kind", (POLICY_KIND,)), ("apiVersion", POLICY_VERSIONS)):
@@ -159,7 +159,7 @@ def _checked(conversion: Conversion, policy: Any) -> Doc:
 def _read_predicates(
     conversion: Conversion, profile: ConvertedProfile, doc: Doc
 ) -> Iterable[tuple[str, str]]:
-    """Return the predicates to run, in their order, and where each was named."""
+    """Return the predicates to run, in order, with the path at which each was named."""
     named: dict[str, str] = {}
     for index, predicate in enumerate(doc.get("predicates", [])):
         path = f"predicates[{index}]"
@@ -181,7 +181,7 @@ def _read_predicates(
 def _read_priorities(
     conversion: Conversion, profile: ConvertedProfile, doc: Doc
 ) -> dict[str, tuple[int, str]]:
-    """Return the priorities to score by, each with its weight and where it was named."""
+    """Return the priorities to score by, each with its weight and the path that named it."""
     if "priorities" not in doc:
         return {name: (weight, "") for name, weight in DEFAULT_PRIORITIES.items()}
     found: dict[str, tuple[int, str]] = {}
@@ -257,7 +257,7 @@ def _check_custom(
 
 
 def _add(profile: ConvertedProfile, point: str, entry: Entry) -> None:
-    """Add a plugin to a point once; the first weight holds."""
+    """Add a plugin to a point if it is not there yet; the first weight wins."""
     plugin_set = profile.sets[point]
     if entry.name not in plugin_set.names():
         plugin_set.added.append(entry)
@@ -269,14 +269,14 @@ def _add_labels(profile: ConvertedProfile, field: str, labels: list[str], path: 
 
 
 def _set_spreading(profile: ConvertedProfile, weights: dict[str, tuple[int, str]]) -> None:
-    """Keep PodTopologySpread from spreading by default where only EvenPodsSpread was asked for."""
+    """Turn PodTopologySpread's default spreading off if only EvenPodsSpread was named."""
     if "EvenPodsSpreadPriority" in weights and "SelectorSpreadPriority" not in weights:
         origin = weights["EvenPodsSpreadPriority"][1]
         profile.config.put(SPREAD, "defaultingType", "List", origin)
 
 
 def _complete(profile: ConvertedProfile) -> None:
-    """Let each plugin take part at the points that its filter and its score need today."""
+    """Enable each plugin at the further points that its filter and its score need today."""
     for main, further in (
         ("filter", ("preFilter", "reserve", "preBind")),
         ("score", ("preScore",)),

@@ -15,7 +15,7 @@ from mooring.config.convert.default_plugins import (
 
 #: Predicates that always ran.
 MANDATORY = ("PodToleratesNodeTaints", "CheckNodeUnschedulable")
-#: What ran where a Policy had no `predicates`.
+#: The predicates that run if a Policy has no `predicates`.
 DEFAULT_PREDICATES = (
     "NoVolumeZoneConflict",
     "MaxEBSVolumeCount",
@@ -30,7 +30,7 @@ DEFAULT_PREDICATES = (
     "CheckNodeUnschedulable",
     "EvenPodsSpread",
 )
-#: What scored where a Policy had no `priorities`.
+#: The priorities that score if a Policy has no `priorities`.
 DEFAULT_PRIORITIES = {
     "SelectorSpreadPriority": 1,
     "InterPodAffinityPriority": 1,
@@ -43,7 +43,7 @@ DEFAULT_PRIORITIES = {
     "EvenPodsSpreadPriority": 2,
 }
 
-#: Predicate -> the plugins that filter for it, in the order in which predicates ran.
+#: Predicate -> the plugins that implement it, in the order in which predicates ran.
 PREDICATES: dict[str, tuple[str, ...]] = {
     "CheckNodeUnschedulable": ("NodeUnschedulable",),
     "GeneralPredicates": (FIT, "NodeName", "NodePorts", "NodeAffinity"),
@@ -65,7 +65,7 @@ PREDICATES: dict[str, tuple[str, ...]] = {
     "EvenPodsSpread": (SPREAD,),
     "MatchInterPodAffinity": ("InterPodAffinity",),
 }
-#: Priority -> the plugin that scores for it.
+#: Priority -> the plugin that implements it.
 PRIORITIES: dict[str, str] = {
     "SelectorSpreadPriority": SPREAD,
     "TaintTolerationPriority": "TaintToleration",
@@ -81,7 +81,7 @@ PRIORITIES: dict[str, str] = {
     removed.NODE_LABEL: removed.NODE_LABEL,
     removed.SERVICE_AFFINITY: removed.SERVICE_AFFINITY,
 }
-#: Other spellings. # "For compatibility reasons", says 1.22.
+#: Other spellings, kept by 1.22 "for compatibility reasons".
 ALIASES = {
     "PodFitsPorts": "PodFitsHostPorts",
     "ServiceSpreadingPriority": "SelectorSpreadPriority",

@@ -1,4 +1,4 @@
-"""Plugins that no longer exist: what takes the place of each, or why nothing does."""
+"""Plugins that no longer exist: what replaces each, or why nothing does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mooring.config.convert.default_plugins import (
     SELECTOR_SPREADS,
 )
 
-#: Limits of one cloud's disks: all volumes are CSI volumes now, counted by one plugin.
+#: The limits of each cloud's disks: these are all CSI volumes now, counted by one plugin.
 VOLUME_LIMITS = ("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits")
 VOLUME_LIMITS_GONE = (
     "{name} no longer exists: its volumes are CSI volumes now, which NodeVolumeLimits counts"

@@ -22,13 +22,13 @@ _SCALARS = {
     "bool": (bool, "true or false"),
     "object": (dict, "a mapping"),
 }
-#: v1alpha1 and v1alpha2 did not type their args; v1beta1 then did, with the same names.
+#: v1alpha1 and v1alpha2 had untyped args; v1beta1 typed them, with the same names.
 _ARGS_VERSION = {"v1alpha1": "v1beta1", "v1alpha2": "v1beta1"}
 
 
 @cache
 def fields_of(version: str, kind: str) -> Fields:
-    """Return field -> kind of a type of a version.
+    """Return the fields of a type of a version, as field -> kind.
 
     >>> fields_of("v1beta3", "Plugin")
     {'name': 'string', 'weight': 'int32'}
@@ -37,29 +37,29 @@ def fields_of(version: str, kind: str) -> Fields:
 
 
 def args_version(version: str) -> str:
-    """Return the version whose args types hold for a version."""
+    """Return the version whose args types apply to a version."""
     return _ARGS_VERSION.get(version, version)
 
 
 def root_of(version: str) -> str:
-    """Return the type of a version's whole document."""
+    """Return the name of a version's root type."""
     return next(iter(TABLE[version]))
 
 
 def check(doc: object, version: str) -> list[FieldError]:
-    """Return what is wrong with a document: unknown fields and values of the wrong kind."""
+    """Return the errors of a document: unknown fields and values of the wrong kind."""
     return list(_check(doc, root_of(version), version, ""))
 
 
 def check_args(args: object, plugin: str, version: str, path: str) -> list[FieldError]:
-    """Return what is wrong with a plugin's args; args of a plugin of no known kind pass."""
+    """Return the errors of a plugin's args; args of a plugin without a known type pass."""
     version = args_version(version)
     kind = f"{plugin}Args"
     return list(_check(args, kind, version, path)) if kind in TABLE[version] else []
 
 
 def can_go_on(problems: Iterable[FieldError]) -> bool:
-    """Tell whether what is known of a document has the right kinds."""
+    """Return whether the document can still be converted: its only errors are unknown fields."""
     return all(isinstance(problem, UnknownField) for problem in problems)
 
 
@@ -69,7 +69,7 @@ def without_unknown(doc: Any, version: str) -> Any:
 
 
 def without_nulls(value: Any) -> Any:
-    """Copy a document, leaving out the fields that are null: Go reads them as absent."""
+    """Copy a document without its null fields: Go reads them as absent."""
     if isinstance(value, dict):
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
@@ -118,7 +118,7 @@ def _check_fields(value: object, kind: str, version: str, path: str) -> Iterator
 
 
 def _scalar_problem(value: object, kind: str) -> str | None:
-    """Return what was expected, or None if the value is of the kind."""
+    """Return what was expected, or None if the value is of that kind."""
     if kind in _SCALARS:
         wanted, words = _SCALARS[kind]
         return None if isinstance(value, wanted) else words

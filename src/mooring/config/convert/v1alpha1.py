@@ -1,4 +1,4 @@
-"""v1alpha1 (until 1.18): one profile, at the top of the file, and the source of its algorithm."""
+"""v1alpha1 (until 1.18): one profile, at the top of the file, and an algorithmSource."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mooring.config.convert.policy import read_policy, read_policy_text
 from mooring.config.convert.v1alpha2 import apply_alpha_settings, move_unreserve
 from mooring.errors import MooringError
 
-#: Return the text of a file; raises OSError.
+#: Returns the text of a file; raises OSError.
 ReadFile = Callable[[str], str]
-#: Return the data of a ConfigMap (namespace, name); raises OSError or MooringError.
+#: Returns the data of a ConfigMap (namespace, name); raises OSError or MooringError.
 ReadConfigMap = Callable[[str, str], Mapping[str, Any]]
 
 #: kube-scheduler 1.22: apis/config/types.go, SchedulerPolicyConfigMapKey
@@ -38,7 +38,7 @@ WEIGHTS_DIFFER = (
     "repeated config for plugin InterPodAffinity: its args say hardPodAffinityWeight {found}"
 )
 
-#: v1alpha1 called PreScore postFilter; today's PostFilter did not exist.
+#: v1alpha1 used the key postFilter for PreScore; today's PostFilter did not exist.
 _KEYS = {"preScore": "postFilter", "postFilter": ""}
 _WEIGHT = "hardPodAffinitySymmetricWeight"
 
@@ -97,7 +97,7 @@ def _from_policy(
     inner = Conversion()
     policy = {} if found is None else read_policy_text(inner, found)
     profile, extenders = read_policy(inner, policy)
-    # The Policy stands in a text of its own: its paths are named in the message.
+    # The Policy is a separate text, so its paths go into the message.
     for error in inner.errors:
         conversion.refuse(path, f"{name}: {error}")
     for warning in inner.warnings:
@@ -115,7 +115,7 @@ def _policy_text(
     read_file: ReadFile | None,
     read_config_map: ReadConfigMap | None,
 ) -> tuple[str, str, str | None]:
-    """Return where the Policy is named, its name, and its text if it could be read."""
+    """Return the path that names the Policy, its name, and its text if it could be read."""
     # kube-scheduler 1.22: pkg/scheduler/scheduler.go, initPolicyFromFile, initPolicyFromConfigMap
     source = doc["algorithmSource"]["policy"]
     if "file" in source:
@@ -152,7 +152,7 @@ def _policy_text(
 
 
 def _apply_weight(conversion: Conversion, profile: ConvertedProfile, doc: Doc) -> None:
-    """Give InterPodAffinity its weight; a Policy's own weight holds over the file's."""
+    """Set InterPodAffinity's weight; a weight in the Policy takes precedence over the file's."""
     if _WEIGHT not in doc:
         return
     found = profile.config.fields("InterPodAffinity").get("hardPodAffinityWeight")

@@ -35,7 +35,7 @@ def convert_v1alpha2(conversion: Conversion, doc: Doc) -> Doc:
 
 
 def apply_alpha_settings(profile: ConvertedProfile, doc: Doc) -> None:
-    """Give a profile what v1alpha1 and v1alpha2 said outside of it."""
+    """Apply to a profile the settings that v1alpha1 and v1alpha2 kept outside of it."""
     if doc.get("disablePreemption"):
         profile.gone["DefaultPreemption"] = "disablePreemption"
     timeout = "bindTimeoutSeconds"
@@ -44,7 +44,7 @@ def apply_alpha_settings(profile: ConvertedProfile, doc: Doc) -> None:
 
 
 def move_unreserve(conversion: Conversion, profile: ConvertedProfile, plugins: Doc) -> None:
-    """Put the plugins of the unreserve point to those of reserve."""
+    """Move the plugins of the unreserve point to the reserve point."""
     where = f"{field_path(profile.path, 'plugins')}.unreserve"
     reserve = profile.sets["reserve"]
     alone = [

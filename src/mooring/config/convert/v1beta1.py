@@ -1,4 +1,4 @@
-"""v1beta1 (1.19 to 1.22): v1beta2's ancestor, with plugins of its own for scoring by resources."""
+"""v1beta1 (1.19 to 1.22): like v1beta2, with separate plugins for scoring by resources."""
 
 from __future__ import annotations
 

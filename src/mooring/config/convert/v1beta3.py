@@ -1,4 +1,4 @@
-"""v1beta3 (1.23 to 1.28): v1 under its last name; only plugins that went since then differ."""
+"""v1beta3 (1.23 to 1.28): the same as v1, except for plugins that were removed since."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IGNORED_POINT = (
     "write it in a v1 file if it is to take effect"
 )
 
-#: Plugin that went -> the default plugin that does its work.
+#: Removed plugin -> the default plugin that replaces it.
 _SUCCESSORS = {
     **dict.fromkeys(removed.VOLUME_LIMITS, "NodeVolumeLimits"),
     "SelectorSpread": SPREAD,
@@ -91,7 +91,7 @@ def _plugin_set(conversion: Conversion, doc: Doc, path: str, api_version: str) -
 def _replace(
     conversion: Conversion, entry: Doc, where: str, stopped: set[str] | None
 ) -> Doc | None:
-    """Return what takes an entry's place; nothing where its successor runs by default anyway."""
+    """Return what replaces an entry, or None if its successor runs by default anyway."""
     name = entry["name"]
     successor = _SUCCESSORS.get(name)
     if stopped is None or successor is None:
