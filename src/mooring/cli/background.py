@@ -15,7 +15,7 @@ _PIPE = "MOORING_READY_PIPE"
 
 
 def is_background() -> bool:
-    """Tell whether this is the process in the background."""
+    """Return whether this is the process in the background."""
     return _PIPE in os.environ
 
 

@@ -27,7 +27,7 @@ _CONDITIONS = (
 
 
 def is_fake(node: Node) -> bool:
-    """Tell whether a node is ours to serve."""
+    """Return whether a node is ours to serve."""
     return node.metadata.annotations.get(ANNOTATION) == FAKE
 
 

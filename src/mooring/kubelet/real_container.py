@@ -47,7 +47,7 @@ class RealContainer:
 
     @property
     def runs(self) -> bool:
-        """Tell whether its process is alive."""
+        """Return whether its process is alive."""
         return self.process is not None and self.process.exit_code is None
 
     def remember(self, pod: Pod, now: float) -> None:
@@ -108,7 +108,7 @@ class RealContainer:
         }
 
     def restarts_by(self, policy: str) -> bool:
-        """Tell whether a restart policy asks for another run."""
+        """Return whether a restart policy asks for another run."""
         if self.runs or self.ended is None:
             return not self.runs
         return policy == "Always" or (policy == "OnFailure" and self.ended["exitCode"] != 0)

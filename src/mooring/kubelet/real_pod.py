@@ -84,7 +84,7 @@ class RealPod:
 
     @property
     def has_sandbox(self) -> bool:
-        """Tell whether the volumes are there, so that containers can start."""
+        """Return whether the volumes are there, so that containers can start."""
         return self._has_volumes
 
     def find(self, name: str) -> RealContainer | None:

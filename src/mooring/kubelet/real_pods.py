@@ -62,7 +62,7 @@ class RealPods:
         self._pods: dict[Key, RealPod] = {}
 
     def runs(self, pod: Pod) -> bool:
-        """Tell whether a container of a pod is to run really."""
+        """Return whether a container of a pod is to run really."""
         return any(self._images.find(one.image) is not None for one in pod.spec.containers)
 
     async def sync(

@@ -22,7 +22,7 @@ _FINALIZERS = frozenset({"kubernetes.io/pv-protection", "kubernetes.io/pvc-prote
 
 
 def is_dumped(obj: Object) -> bool:
-    """Tell whether an object was read from a server: nobody writes its version by hand."""
+    """Return whether an object was read from a server: nobody writes its version by hand."""
     return bool(obj["metadata"].get("resourceVersion") and obj["metadata"].get("uid"))
 
 
