@@ -126,7 +126,7 @@ class DaemonSetController(Controller):
         by_node: dict[str, list[Pod]],
         digest: str,
     ) -> None:
-        """Delete as many old pods as may be unavailable; the next sync replaces them."""
+        """Delete as many old pods as may be unavailable; the next reconciliation replaces them."""
         if owner.get("spec.updateStrategy.type", "RollingUpdate") != "RollingUpdate":
             return
         wanted = [node for node, (should_run, _) in judged.items() if should_run]

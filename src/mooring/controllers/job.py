@@ -163,7 +163,8 @@ class JobController(Controller):
         completions: int | None = job.get("spec.completions")
         succeeded = job_status.total(status, "succeeded")
         if completions is None:
-            # A work queue Job: once one pod has succeeded, no new ones are started.
+            # A work queue Job: once a pod has succeeded, the others end by themselves, so start
+            # no new ones.
             return min(parallelism, len(active)) if succeeded else parallelism
         return min(parallelism, completions - succeeded)
 
