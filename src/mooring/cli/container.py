@@ -16,7 +16,7 @@ _GRACE = 5.0
 def follow_parent() -> None:
     """End this process when its parent ends, for whatever reason.
 
-    Standard input is a pipe from the parent, which the kernel closes at the latest.
+    Standard input is a pipe from the parent; the kernel closes it even if the parent is killed.
     """
     while os.read(0, 4096):
         pass

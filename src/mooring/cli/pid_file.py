@@ -66,7 +66,7 @@ class PidFile:
                 self._path.parent.rmdir()
 
     def owner(self) -> int | None:
-        """Return the pid of the running process; if there is none, remove the file, return None."""
+        """Return the pid of the running process; without one, remove the file and return None."""
         try:
             file = os.open(self._path, os.O_RDWR)
         except FileNotFoundError:

@@ -2,8 +2,8 @@
 
 They are a subset of what the API server's own roles system:kube-scheduler and
 system:volume-scheduler allow, except for the Lease, whose name is fixed in those roles. Left out,
-because Mooring does not use them: `get` on resources that are listed and watched, leasecandidates,
-bindings (the old form of pods/binding), pods/finalizers, podgroups.
+because Mooring does not use them: `get` on resources for which list and watch are enough,
+leasecandidates, bindings (the old form of pods/binding), pods/finalizers, podgroups.
 """
 
 # kubernetes: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go (kubeSchedulerRules)

@@ -158,7 +158,8 @@ def _run(args: argparse.Namespace) -> int:
     if args.detach and not background.is_background():
         log = beside(args.kubeconfig, ".log")
         return background.start(args.command_line, log, reads="-" in args.filename)
-    # Imported here and below, because these imports take half a second that no other command needs.
+    # Imported here and below, because these modules take half a second to load and the other
+    # commands do not need them.
     from mooring.observe.output import steady_output
 
     with steady_output(beside(args.kubeconfig, ".log") if args.detach else None):

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-#: From this many different messages within the interval on, similar Events are combined.
+#: Once similar Events have this many different messages within the interval, they are combined.
 DIFFERENT_MESSAGES = 10
 INTERVAL_SECONDS = 600.0
 COMBINED = "(combined from similar events): "
@@ -34,7 +34,7 @@ class _Allowance:
 
 
 class Correlation:
-    """The decision how each Event of one component is combined, and whether it is sent.
+    """The state that decides how each Event of one component is combined, and whether it is sent.
 
     Objects are identified by uid, so one instance serves many nodes.
     """

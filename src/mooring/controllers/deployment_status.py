@@ -27,7 +27,7 @@ _NO_DEADLINE = 2**31 - 1
 
 
 def condition(type: str, status: str, reason: str, message: str, when: str) -> Object:
-    """Return a Deployment condition, which has a lastUpdateTime in addition."""
+    """Return a condition of a Deployment: a condition that also has a lastUpdateTime."""
     return {**status_conditions.make(type, status, reason, message, when), "lastUpdateTime": when}
 
 

@@ -23,7 +23,7 @@ ALLOWED = "DisruptionAllowed"
 
 
 class DisruptionController(Controller):
-    """The controller of the status of each budget, which decides whether pods may be evicted."""
+    """The controller that keeps the status of each budget, on which evictions depend."""
 
     name = "controllermanager"
 
@@ -133,7 +133,7 @@ class DisruptionController(Controller):
     def _disrupted(
         self, budget: PodDisruptionBudget, mine: list[Pod]
     ) -> tuple[dict[str, str], float | None]:
-        """Return the pods with an allowed eviction not visible yet, and the seconds to wait."""
+        """Return the pods whose allowed eviction is not visible yet, and the seconds to wait."""
         now = self.context.clock.now()
         there = {pod.metadata.name: pod for pod in mine}
         kept: dict[str, str] = {}

@@ -44,7 +44,7 @@ from mooring.informers.store import Handler
 
 DEFINITIONS = raw_resource("customresourcedefinitions.v1.apiextensions.k8s.io")
 
-#: Kinds of owners and dependents. Custom resources are watched from when their definition is
+#: Kinds of owners and dependents. Custom resources are watched once their definition is
 #: established. An owner of any other kind is looked up when one of these objects names it.
 WATCHED: tuple[KindLike, ...] = (
     DEPLOYMENTS,

@@ -85,7 +85,7 @@ class JobController(Controller):
         left: float = max(0.0, parse_time(status["startTime"]) + deadline - now)
         return left if again is None else min(left, again)
 
-    # How a Job stands.
+    # The state of a Job.
 
     def _note_suspension(self, job: CustomResource, status: Object) -> None:
         when = self.context.timestamp()

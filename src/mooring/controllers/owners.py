@@ -96,7 +96,7 @@ def _compiled(selector: bytes | None) -> Selector:
 
 
 def keys_for(obj: KubeObject, kind: str, store: Store[Any]) -> Iterable[Key]:
-    """Return the keys to reconcile after an object changed: its owner, or who might adopt it."""
+    """Return the keys to reconcile after an object changed: its owner, or possible adopters."""
     if controller_of(obj) is not None:
         key = controller_key(obj, kind)
         if key is not None:

@@ -40,7 +40,7 @@ class _Counted:
 
 
 class ResourceQuotaController(Controller):
-    """The controller of the status of each quota."""
+    """The controller that keeps the status of each quota."""
 
     name = "resourcequota-controller"
 

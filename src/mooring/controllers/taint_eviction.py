@@ -74,7 +74,7 @@ class TaintEvictionController(Controller):
 
 
 def tolerated_seconds(pod: Pod, taints: Iterable[Taint]) -> float | None:
-    """Return the seconds a pod tolerates all of these taints: 0 for not at all, None forever."""
+    """Return the seconds a pod tolerates all of these taints; 0 if it does not, None if always."""
     shortest: float | None = None
     for taint in taints:
         matching = [one for one in pod.spec.tolerations if tolerates(one, taint)]

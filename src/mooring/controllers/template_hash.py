@@ -1,4 +1,4 @@
-"""The hash of a template, which ends the names of ReplicaSets and revisions."""
+"""The hash of a template: the last part of the names of ReplicaSets and revisions."""
 
 # kubernetes: pkg/controller/controller_utils.go, ComputeHash
 

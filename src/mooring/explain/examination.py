@@ -48,7 +48,7 @@ class NodeVerdict(msgspec.Struct):
 
 
 class Answers(msgspec.Struct):
-    """The answers of the Filter plugins, collected before the attempt to explain."""
+    """The answers of the Filter plugins, collected before the attempt that is explained."""
 
     profile: Profile
     state: CycleState

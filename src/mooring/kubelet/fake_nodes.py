@@ -29,7 +29,7 @@ CAPACITY: Mapping[str, str] = {
 
 
 class FakeNodes:
-    """The kubelets of created nodes, and of every node annotated `kwok.x-k8s.io/node: fake`.
+    """The kubelets of the nodes it creates and of all annotated `kwok.x-k8s.io/node: fake`.
 
     The informers must show all pods: `InformerFactory(client, selections={})`. The caller owns
     them: it starts them after creating this object, and closes them. Nodes that already exist are

@@ -24,7 +24,7 @@ _DAY = 24 * 3600.0
 
 
 class SourceError(Exception):
-    """A source of a pod that is missing, reported in the kubelet's words."""
+    """A missing source of a pod, reported in the kubelet's words."""
 
 
 class PodSources:

@@ -114,7 +114,7 @@ class RealContainer:
         return policy == "Always" or (policy == "OnFailure" and self.ended["exitCode"] != 0)
 
     def hold_back(self, pod: Pod, now: float) -> float | None:
-        """Return when the next run may begin; None for now, which lengthens the next backoff."""
+        """Return when the next run may begin; None if now, which also extends the backoff."""
         # client-go: util/flowcontrol/backoff.go, kubelet: kuberuntime_manager.go (doBackOff)
         if self.ended is None:
             return None

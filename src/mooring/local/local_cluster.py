@@ -1,4 +1,4 @@
-"""A local cluster: API server, controllers, fake nodes and scheduler, started as one."""
+"""A local cluster: API server, controllers, fake nodes and scheduler, started together."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class SourceCluster:
                 await self._copy(cluster, [served], copied)
 
     async def _copy(self, cluster: ServerState, versions: Iterable[Served], copied: Copied) -> None:
-        """Copy a resource in the first of our versions that the source serves."""
+        """Copy a resource in the first of these versions that the source cluster serves."""
         for served in versions:
             root = f"/apis/{served.group_version}" if served.group else f"/api/{served.version}"
             path = f"{root}/{served.name}"

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 _NODES = "/nodes"
 _WHILE_NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-#: Seconds between two checks whether the nodes are ready, and until the wait is given up.
+#: Seconds between two checks whether the nodes are ready, and the timeout of that wait.
 _LOOK = 0.01
 _PATIENCE = 10.0
 

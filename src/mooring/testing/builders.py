@@ -184,7 +184,7 @@ def _taint(taint: TaintLike) -> Any:
 
 
 def _toleration(toleration: TolerationLike) -> Any:
-    """Parse "key=value:Effect"; without a value any value is tolerated, likewise any effect."""
+    """Parse "key=value:Effect"; a missing value or effect means that any is tolerated."""
     if not isinstance(toleration, str):
         return _fields(toleration)
     what, colon, effect = toleration.rpartition(":")

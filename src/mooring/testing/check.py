@@ -76,7 +76,7 @@ def check_plugin(
     - its args are the same when printed into a configuration and loaded again;
     - the same input gives the same answer, from the same instance and from another;
     - both forms of Filter and Score agree, and so do `less` and `sort_key`;
-    - the order of the nodes does not matter; some nodes get the same answers as among all nodes;
+    - the order of the nodes does not matter, nor whether all of them or only some are passed;
     - normalised scores are from 0 to 100;
     - `add_pod` and `remove_pod` give the same result as a recompute, on a clone of the state;
     - `unreserve` undoes what `reserve` did, and may be called twice, or without it;

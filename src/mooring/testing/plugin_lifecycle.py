@@ -133,7 +133,7 @@ def _compare(
 
 
 def _memory(plugin: Plugin) -> str:
-    """Return a text of a plugin's attributes; objects that are not plain data by their type."""
+    """Return a plugin's attributes as text; objects that are not plain data show their type."""
     kept = {key: value for key, value in vars(plugin).items() if key not in ("args", "handle")}
     return repr(_plain(kept))
 

@@ -150,7 +150,7 @@ def run_cycle(
     With `pod`, try that pod once and return the decision. Without, schedule the pods that have no
     node yet as `mooring schedule` does, and return the last decision on each in the order given.
     Without `config`, `plugins` run in addition to the built-in ones at every point they implement;
-    with it, at the points where it enables them. Nothing waits: time is a virtual clock.
+    with it, at the points where it enables them. Nothing waits: the clock is virtual.
     """
     found = list(pods)
     gates = FeatureGates(features)
@@ -207,6 +207,6 @@ def _cluster(
     pods: Iterable[Pod],
     objects: Iterable[KubeObject],
 ) -> list[KubeObject]:
-    # A pod that names its node is only the subject of the question: it does not run there.
+    # A pod that names its node is passed to the plugin but not added to the cluster.
     pending = [] if pod is None or pod.node_name else [pod]
     return checked_objects([*nodes, *objects, *pods, *pending])

@@ -31,7 +31,7 @@ _LABEL_POINTS = 10
 
 
 class PreferNode(Plugin):
-    """A preference for one node among those that are large enough and have the labels."""
+    """A plugin that prefers one node among those that are large enough and have the labels."""
 
     name = "PreferNode"
 
