@@ -28,7 +28,7 @@ Printed = dict[tuple[str, str], dict[str, Any]]
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run in a folder that holds a plugin."""
+    """Run in a directory that contains a plugin."""
     monkeypatch.chdir(tmp_path)
     Path("rules.py").write_text(PLUGIN)
     return tmp_path
@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Any:
-    """Give a call that runs the command and returns objects by kind and name, and warnings."""
+    """Return a function that runs the command; it returns objects by kind and name, warnings."""
 
     def call(*arguments: str) -> tuple[Printed, str]:
         status = main(["manifests", *arguments])
@@ -50,7 +50,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
 
 @pytest.fixture
 def fail(capsys: pytest.CaptureFixture[str]) -> Any:
-    """Give a call that runs the command, which must fail, and returns what it says."""
+    """Return a function that runs the command, which must fail; it returns the message."""
 
     def call(*arguments: str) -> str:
         assert main(["manifests", *arguments]) == 1

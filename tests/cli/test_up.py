@@ -1,4 +1,4 @@
-"""`mooring up` and `mooring down` as processes: ready, used, ended, killed, refused."""
+"""`mooring up` and `mooring down` as processes: started, used, stopped, killed, refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Mine(Plugin):
 
 
 class Cluster:
-    """A process that runs a cluster, and what the API server says."""
+    """A process that runs a cluster, with access to its API server."""
 
     def __init__(self, folder: Path, *flags: str) -> None:
         self.folder = folder
@@ -53,7 +53,7 @@ class Cluster:
         assert self.ask("GET", "/readyz").text == "ok"
 
     def ask(self, method: str, path: str, body: Any = None) -> requests.Response:
-        """Return the answer to a request of the administrator."""
+        """Return the response to a request by the administrator."""
         access = kubeconfigs.access(*kubeconfigs.read(self.kubeconfig), self.folder)
         return requests.request(
             method,
@@ -81,7 +81,7 @@ class Cluster:
         return eventually(running, f"{name} runs")
 
     def wait_said(self, text: str) -> None:
-        """Wait until the process has printed something."""
+        """Wait until the process has printed a text."""
         eventually(lambda: text in self.log.read_text(), f"{text} is printed")
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> int:
@@ -92,7 +92,7 @@ class Cluster:
 
 @pytest.fixture
 def up(tmp_path: Path) -> Iterator[Callable[..., Cluster]]:
-    """Give a call that runs a cluster until the test ends; it returns once that is ready."""
+    """Yield a function that starts a cluster, which runs until the test ends, and waits for it."""
     started: list[Cluster] = []
 
     def start(*flags: str) -> Cluster:
@@ -178,7 +178,7 @@ def test_a_plugin_is_reloaded_when_its_file_changes(
     file.write_text(PLUGIN + "def")
     cluster.wait_said("mine.py:8: SyntaxError: invalid syntax; the old one goes on")
     file.write_text(PLUGIN.replace("node-1", "node-2"))
-    # It waited all the time.
+    # The pod was pending until now.
     assert cluster.wait_running("a") == "node-2"
 
 
@@ -215,7 +215,7 @@ def test_a_file_that_a_killed_process_left_behind_is_in_nobodys_way(
     cluster.process.kill()
     cluster.process.wait()
     left = tmp_path / ".mooring" / "kubeconfig.pid"
-    # The number may be somebody else's by now.
+    # The pid may belong to another process by now.
     left.write_text(f"{os.getpid()}\n")
     assert mooring(tmp_path, "down").returncode == 1
     assert not left.exists()

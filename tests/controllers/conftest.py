@@ -1,4 +1,4 @@
-"""API servers for the controllers: the real one and ours."""
+"""API servers for the controllers: a real kube-apiserver and Mooring's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.controllers import Workbench
 
 @pytest.fixture
 def clock() -> Clock:
-    """Give the clock of controllers and fake nodes; a test module may have its own."""
+    """Return the clock of controllers and fake nodes; a test module may override it."""
     return SystemClock()
 
 
@@ -22,7 +22,7 @@ def clock() -> Clock:
 async def workbench(
     request: pytest.FixtureRequest, tmp_path: Path, clock: Clock
 ) -> AsyncIterator[Workbench]:
-    """Give controllers and fake nodes on an API server."""
+    """Yield controllers and fake nodes that use an API server."""
     local = None
     if request.param == "local":
         kubeconfig = tmp_path / "kubeconfig"

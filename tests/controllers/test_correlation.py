@@ -1,4 +1,4 @@
-"""Floods of Events: combined, cut off, and let through again in time."""
+"""Too many Events: they are combined, dropped, and after a while sent again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DaemonSets, against a real kube-apiserver and against ours."""
+"""DaemonSets, against a real kube-apiserver and Mooring's."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_pods_run_where_labels_and_taints_allow(workbench: Workbench) -> N
     )  # fmt: skip
     pods = template(nodeSelector={"disk": "ssd"})
     await workbench.create(DAEMON_SETS, workload("DaemonSet", "agent", template=pods))
-    # A cordoned node is no obstacle for a daemon.
+    # Daemon pods run on cordoned nodes too.
     await workbench.until(lambda: hosts(workbench) == ["node-1"], "one pod")
     await workbench.patch(Node, "node-0", {"spec": {"taints": None}}, namespace="")
     await workbench.until(lambda: hosts(workbench) == ["node-0", "node-1"], "both")

@@ -1,4 +1,4 @@
-"""Deployments, against a real kube-apiserver and against ours."""
+"""Deployments, against a real kube-apiserver and Mooring's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def condition(bench: Workbench, name: str, type: str) -> tuple[str, str]:
 
 
 def is_rolled_out(bench: Workbench, name: str, replicas: int) -> bool:
-    """Tell what `kubectl rollout status` asks for."""
+    """Return whether `kubectl rollout status` would report success."""
     found = bench.raw(Deployment, name)
     if found is None:
         return False
@@ -52,7 +52,7 @@ async def test_a_deployment_runs(workbench: Workbench) -> None:
     assert pod.metadata.generate_name == f"web-{digest}-"
     assert pod.status.pod_ip and pod.status.host_ip and pod.status.start_time
     assert pod.status.container_statuses[0].ready
-    # A field that Mooring does not type went all the way.
+    # A field that Mooring's types do not have is preserved.
     raw = await workbench.client.get(Pod, pod.metadata.name, workbench.namespace)
     assert raw.spec.containers[0].liveness_probe["terminationGracePeriodSeconds"] == 7
 

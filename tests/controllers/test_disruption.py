@@ -1,4 +1,4 @@
-"""Disruption budgets, against a real kube-apiserver and against ours."""
+"""Disruption budgets, against a real kube-apiserver and Mooring's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Garbage collection, against a real kube-apiserver and against ours."""
+"""Garbage collection, against a real kube-apiserver and Mooring's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs, against a real kube-apiserver and against ours."""
+"""Jobs, against a real kube-apiserver and Mooring's."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def status(bench: Workbench, name: str = "work") -> Object:
 
 
 def ended(bench: Workbench, type: str) -> str:
-    """Return why the job ended like this, "" where it has not."""
+    """Return why the job ended like this, or "" if it has not."""
     for one in status(bench).get("conditions") or ():
         if one["type"] == type and one["status"] == "True":
             return str(one["reason"])

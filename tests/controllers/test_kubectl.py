@@ -1,4 +1,4 @@
-"""What kubectl users do with workloads, against a real kube-apiserver and against ours."""
+"""What kubectl users do with workloads, against a real kube-apiserver and Mooring's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.controllers import Workbench, workload
 
 
 class Kubectl:
-    """Run kubectl in the test's namespace."""
+    """A kubectl that runs in the test's namespace."""
 
     def __init__(self, program: Path, bench: Workbench) -> None:
         self._program = program

@@ -1,4 +1,4 @@
-"""Taints that follow from a node's state, against a real kube-apiserver and against ours."""
+"""Taints that follow from a node's state, against a real kube-apiserver and Mooring's."""
 
 from __future__ import annotations
 

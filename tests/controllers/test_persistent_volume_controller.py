@@ -1,4 +1,4 @@
-"""Volumes and claims, against a real kube-apiserver and against ours."""
+"""Volumes and claims, against a real kube-apiserver and Mooring's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.controllers import Object, Workbench, template
 
 
 def name_of(bench: Workbench, what: str) -> str:
-    """Name something of the cluster after the test's namespace."""
+    """Return a name for a cluster-scoped object, unique to the test's namespace."""
     return f"{what}-{bench.namespace}"
 
 
@@ -54,7 +54,7 @@ def volume(name: str, class_name: str, size: str) -> Object:
 
 
 def bound_to(bench: Workbench, name: str) -> str:
-    """Return the volume of a claim that is bound."""
+    """Return the volume that a claim is bound to."""
     found = bench.get(PersistentVolumeClaim, name)
     return found.spec.volume_name if found and found.status.phase == "Bound" else ""
 
@@ -115,7 +115,7 @@ async def test_a_claim_waits_for_its_first_consumer(workbench: Workbench) -> Non
     await workbench.until(
         lambda: workbench.get(PersistentVolumeClaim, "data") is not None, "the claim"
     )
-    # As the scheduler does.
+    # The scheduler would set this annotation.
     marks = {"metadata": {"annotations": {"volume.kubernetes.io/selected-node": "node-1"}}}
     await workbench.patch(PersistentVolumeClaim, "data", marks)
     found = await workbench.until(lambda: bound_to(workbench, "data"), "the binding")

@@ -1,4 +1,4 @@
-"""Resource quotas, against a real kube-apiserver and against ours."""
+"""Resource quotas, against a real kube-apiserver and Mooring's."""
 
 from __future__ import annotations
 

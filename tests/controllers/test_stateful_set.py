@@ -1,4 +1,4 @@
-"""StatefulSets, against a real kube-apiserver and against ours."""
+"""StatefulSets, against a real kube-apiserver and Mooring's."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ A, B, C = ("a", "x"), ("b", "x"), ("c", "x")
 
 
 class Worker:
-    """Note what is worked on; work goes on when the test says so."""
+    """A worker that records its keys, and blocks while the test keeps `gate` closed."""
 
     def __init__(self, *, limit: int = 4) -> None:
         self.clock = ManualClock()
@@ -31,7 +31,7 @@ class Worker:
         return self.again
 
     async def settle(self) -> None:
-        """Let everything run that can."""
+        """Let all runnable tasks run."""
         for _ in range(20):
             await asyncio.sleep(0)
 

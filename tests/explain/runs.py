@@ -25,7 +25,7 @@ def make_scheduler(
     gates: str = "",
     **options: Any,
 ) -> ExplainingScheduler:
-    """Make a scheduler with the default profile and `plugins`; `explained` are names of pods."""
+    """Return a scheduler with the default profile and `plugins`; `explained` are pod names."""
     objects = list(objects)
     uids = {obj.name: obj.uid for obj in objects}
     registry = default_registry(plugins)

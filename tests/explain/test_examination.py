@@ -26,7 +26,7 @@ ONLY_N2 = {
 
 
 class Doubled(Plugin):
-    """Score in two digits, and normalise in place."""
+    """A plugin that normalises its scores in place."""
 
     def score(self, state: Any, pod: Any, node: Any) -> int:
         return 7 if node.name == "n1" else 21
@@ -101,7 +101,7 @@ def test_one_node_is_not_scored() -> None:
 
 
 def test_a_plugin_that_fails_when_looked_at_is_told() -> None:
-    """The attempt itself never asks it: the node is refused before."""
+    """The attempt itself never calls the plugin, because the node is refused before."""
     (found,) = explain([make_node("n1", unschedulable=True), make_pod()], plugins=[Fails])
     assert found.decision.outcome is Outcome.UNSCHEDULABLE
     assert found.decision.errors == ()
@@ -168,7 +168,7 @@ def test_looking_on_changes_no_decision() -> None:
 
 def test_where_the_search_ended_early_the_rest_is_asked_too() -> None:
     class ByNode(Plugin):
-        """A node form alone: not all nodes are sought."""
+        """A plugin with only a node form, so the cycle does not look for all feasible nodes."""
 
         def filter(self, state: Any, pod: Any, node: Any) -> None:
             return None

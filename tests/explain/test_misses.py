@@ -1,4 +1,4 @@
-"""Nodes that one plugin alone refuses."""
+"""Nodes that only one plugin refuses."""
 
 from __future__ import annotations
 

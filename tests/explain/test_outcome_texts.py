@@ -1,4 +1,4 @@
-"""The words for an attempt's end and for a choice."""
+"""The texts for how an attempt ended and why a node was chosen."""
 
 from __future__ import annotations
 

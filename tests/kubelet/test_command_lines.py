@@ -1,4 +1,4 @@
-"""From a container to a command line."""
+"""Translation of a container's command and args to a command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be read off a command."""
+"""What a command says about a simulated container's behaviour."""
 
 from __future__ import annotations
 

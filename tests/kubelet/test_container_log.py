@@ -1,4 +1,4 @@
-"""The log of a container, as `kubectl logs` asks for it."""
+"""The log of a container, as `kubectl logs` reads it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Log(ContainerLog):
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Log]:
-    """Give a log of no lines."""
+    """Return an empty log."""
     made = Log(tmp_path)
     yield made
     made.close()

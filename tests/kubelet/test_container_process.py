@@ -1,4 +1,4 @@
-"""Processes in the place of containers."""
+"""Processes that take the place of containers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mooring.kubelet.container_log import ContainerLog
 from mooring.kubelet.container_process import ContainerProcess
 from mooring.observe.clock import SystemClock
 
-# Starts a container that would run for ever, tells its process, and dies without a word.
+# Starts a container that would run forever, prints its pid, and kills itself without cleanup.
 CARELESS = """
 import asyncio, os, sys
 from pathlib import Path
@@ -75,7 +75,7 @@ async def test_a_process_ends_with_its_parent(tmp_path: Path) -> None:
 def _runs(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-        # One that nobody has waited for is still there, and runs no more.
+        # A zombie still has a pid but no longer runs.
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except (ProcessLookupError, FileNotFoundError):
         return False

@@ -1,4 +1,4 @@
-"""Volumes as folders."""
+"""Volumes as directories."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ACCESS = {
 
 @pytest.fixture
 def sources() -> FakeSources:
-    """Give two ConfigMaps and a Secret."""
+    """Return two ConfigMaps and a Secret."""
     made = FakeSources()
     made.config_maps = {"config": {"a.yaml": b"A", "b.yaml": b"B"}, "ca": {"ca.crt": b"PEM"}}
     made.secrets = {"secret": {"kubeconfig": b"K"}}
@@ -38,7 +38,7 @@ def sources() -> FakeSources:
 
 @pytest.fixture
 def volumes(tmp_path: Path, sources: FakeSources) -> Volumes:
-    """Give the volumes of a pod."""
+    """Return the volumes of a pod."""
     return Volumes(tmp_path / "volumes", sources)
 
 
@@ -116,7 +116,7 @@ async def test_a_service_accounts_volume(volumes: Volumes, tmp_path: Path) -> No
     assert files(folder) == {"token": ":3607:1", "ca.crt": "PEM", "namespace": "team"}
     assert mode(folder) == 0o700
     assert mode(folder / "token") == 0o400
-    # A token that was renewed is put in the place of the old one.
+    # A renewed token replaces the old one.
     await volumes.lay_out(pod_with(ACCESS))
     assert files(folder)["token"] == ":3607:2"
 
@@ -162,7 +162,7 @@ async def test_files_of_several_volumes_share_a_folder(
     )
     assert files(root) == {"etc/kubernetes/a.yaml": "A", "etc/kubernetes/kubeconfig": "K"}
     assert (tmp_path / "volumes" / "e" / "sub" / "x").is_dir()
-    # What was mounted with subPath stays as it was.
+    # A file mounted with subPath is not updated.
     sources.config_maps["config"] = {"a.yaml": b"new"}
     await volumes.lay_out(pod_with(CONFIG))
     assert files(root)["etc/kubernetes/a.yaml"] == "A"

@@ -1,4 +1,4 @@
-"""The variables of a container, and what it may learn about its pod."""
+"""The variables of a container, including those of the downward API."""
 
 from __future__ import annotations
 

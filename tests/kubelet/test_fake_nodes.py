@@ -1,4 +1,4 @@
-"""Fake nodes, against a real kube-apiserver and against ours."""
+"""Fake nodes, against a real kube-apiserver and Mooring's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOST = "node.kubernetes.io/unreachable"
 
 @pytest.fixture
 def clock() -> ManualClock:
-    """Give a clock that tests advance."""
+    """Return a clock that tests advance."""
     return ManualClock()
 
 

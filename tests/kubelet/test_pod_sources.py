@@ -1,4 +1,4 @@
-"""What pods' volumes and variables come from."""
+"""The sources of pods' volumes and variables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOKEN = "/api/v1/namespaces/team/serviceaccounts/default/token"
 
 
 class Server:
-    """Answers as an API server does, and tokens with the number of the request."""
+    """A fake API server; its tokens contain the number of the request."""
 
     def __init__(self, clock: ManualClock) -> None:
         self.clock = clock
@@ -45,19 +45,19 @@ class Server:
 
 @pytest.fixture
 def clock() -> ManualClock:
-    """Give a clock that tests advance."""
+    """Return a clock that tests advance."""
     return ManualClock()
 
 
 @pytest.fixture
 def server(clock: ManualClock) -> Server:
-    """Give an API server."""
+    """Return a fake API server."""
     return Server(clock)
 
 
 @pytest.fixture
 def sources(server: Server, clock: ManualClock) -> PodSources:
-    """Give the sources of a pod."""
+    """Return the sources of a pod."""
     return PodSources(server, clock, pod_with())  # type: ignore[arg-type]
 
 

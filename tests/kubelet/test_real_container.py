@@ -26,7 +26,7 @@ def held_back(code: int) -> dict[str, Any]:
 
 
 class Process:
-    """A process that ends when a test says so."""
+    """A process that ends when a test ends it."""
 
     exit_code: int | None = None
 
@@ -42,7 +42,7 @@ def container(pod: Pod) -> RealContainer:
 
 
 def run(found: RealContainer, pod: Pod, now: float, code: int = 1) -> None:
-    """Begin a run and have it end at once."""
+    """Begin a run and end it at once."""
     process: Any = Process()
     found.begin(process, None, "then")  # type: ignore[arg-type]
     process.exit_code = code

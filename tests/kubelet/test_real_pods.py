@@ -1,4 +1,4 @@
-"""Pods whose containers really run, on our API server and a clock that tests advance."""
+"""Pods whose containers really run, on Mooring's API server and a clock that tests advance."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from mooring.kubelet.real_pods import ContainerSettings
 from tests.support.controllers import ManualClock, Object, Workbench
 
 EVENTS = raw_resource("events.v1")
-# It ends at once, and says why.
+# The scheduler ends at once with an error message.
 FAILS = ["--config=/etc/kubernetes/missing.yaml"]
-# It runs until it is told to end: nobody serves there.
+# The scheduler runs until it is stopped: no API server listens at this address.
 RUNS = ["--secure-port=0", "--leader-elect=false", "--master=https://127.0.0.1:1"]
 
 
 @pytest.fixture
 def clock() -> ManualClock:
-    """Give a clock that tests advance."""
+    """Return a clock that tests advance."""
     return ManualClock()
 
 
 @pytest.fixture
 async def bench(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Workbench]:
-    """Give a cluster that runs containers of the image `mooring`."""
+    """Yield a cluster that runs containers of the image `mooring`."""
     server = ApiServer(ServerSettings(kubeconfig=tmp_path / "kubeconfig"))
     await server.start()
     server.write_kubeconfig()
@@ -73,7 +73,7 @@ def phase(bench: Workbench) -> str:
 async def pass_time(
     bench: Workbench, clock: ManualClock, found: Callable[[], object], what: str
 ) -> None:
-    """Let time pass until something has come about: whoever waits may not do so yet."""
+    """Advance the clock until `found()` is true; in steps, as a timer may be set later."""
     for _ in range(100):
         clock.advance(8)
         with contextlib.suppress(TimeoutError):
@@ -88,7 +88,7 @@ def waiting(bench: Workbench) -> str:
 
 
 def events(bench: Workbench) -> dict[str, tuple[str, int]]:
-    """Return what kubelets tell of the pod: the message and how often, by reason."""
+    """Return the message and count of the kubelets' Events, by reason."""
     return {
         one.raw["reason"]: (one.raw["message"], one.raw["count"])
         for one in bench.all(EVENTS)
@@ -110,7 +110,7 @@ async def test_a_container_that_fails_is_restarted_ever_more_slowly(
 ) -> None:
     bench.store(EVENTS)
     await bench.create(Pod, a_pod(FAILS))
-    # The first restart is at once, the second waits.
+    # The first restart is immediate, the second waits.
     await bench.until(lambda: waiting(bench) == "CrashLoopBackOff", "the back-off")
     pod = bench.get(Pod, "p")
     status = pod.status.container_statuses[0]
@@ -164,7 +164,7 @@ async def test_a_pod_that_is_deleted_ends_its_process(bench: Workbench, clock: M
     pod = bench.get(Pod, "p")
     assert pod.status.phase == "Running" and len(pod.status.pod_ips) == 1
     await bench.delete(Pod, "p")
-    # It may be too young to hear of the end: then it is killed when its time is over.
+    # If SIGTERM comes before the process handles it, the process is killed after the grace period.
     await pass_time(bench, clock, lambda: bench.get(Pod, "p") is None, "its end")
     async with asyncio.timeout(20):
         await following
@@ -189,7 +189,7 @@ async def test_a_volume_that_is_missing_is_waited_for(bench: Workbench, clock: M
     await bench.create("configmaps.v1", {"apiVersion": "v1", "kind": "ConfigMap", **late})
     await pass_time(bench, clock, lambda: "Started" in events(bench), "the start")
     await bench.until(lambda: waiting(bench) == "CrashLoopBackOff", "the end")
-    # The file is known by its path in the container.
+    # The message shows the file's path in the container.
     assert "/etc/kubernetes/a:1" in await log(bench)
 
 

@@ -1,4 +1,4 @@
-"""Whole local clusters in the process of a test."""
+"""Complete local clusters in the process of a test."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECONDS = 20
 
 
 def plan(config: Path | None = None, plugins: Sequence[type[Plugin]] = ()) -> Plan:
-    """Return what a configuration file and plugins ask for."""
+    """Return the plan for a configuration file and plugins."""
     return make_plan(config, plugins, FeatureGates())
 
 
@@ -35,14 +35,14 @@ def manifests(text: str) -> tuple[tuple[Object, Where], ...]:
 
 
 class Reader:
-    """Look at a cluster until it is as expected."""
+    """A client that can wait until a cluster is as expected."""
 
     def __init__(self, cluster: LocalCluster) -> None:
         self.cluster = cluster
         self.client = Client(LocalTransport(cluster.server.api, ADMIN))
 
     async def get(self, path: str) -> Any:
-        """Return what a path answers."""
+        """Return the decoded response to a GET of a path."""
         return msgspec.json.decode(await self.client.request("GET", path))
 
     async def post(self, path: str, obj: Object) -> Any:
@@ -51,7 +51,7 @@ class Reader:
         return msgspec.json.decode(answer)
 
     async def until(self, path: str, wanted: Callable[[Any], bool]) -> Any:
-        """Return what a path answers once it is what is wanted."""
+        """Repeat a GET of a path until `wanted` accepts the response; return that response."""
         found = None
         try:
             async with asyncio.timeout(SECONDS):
@@ -75,7 +75,7 @@ async def running(folder: Path, **more: Any) -> AsyncIterator[Reader]:
 
 
 def nodes_of(pods: Any) -> dict[str, str]:
-    """Return on which node each pod of a list is, where it is on one."""
+    """Return the node of each pod of a list that has one."""
     return {
         pod["metadata"]["name"]: pod["spec"]["nodeName"]
         for pod in pods["items"]

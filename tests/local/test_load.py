@@ -1,6 +1,6 @@
-"""Many nodes and pods, through several clients at once; `make bench-local` measures more of them.
+"""Many nodes and pods, with several clients at once; `make bench-local` measures more of them.
 
-How long it takes decides nothing here.
+These tests do not check how long it takes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PODS = 400
 
 
 async def test_all_pods_of_a_crowd_run(tmp_path: Path) -> None:
-    # It returns when all of them run; half are plain, half belong to Deployments.
+    # `measure` returns when all pods run; half are plain, half belong to Deployments.
     found = await load.measure(tmp_path, NODES, PODS, idle=0.0)
     assert found.plain == PODS // 2
     assert found.megabytes < 1024

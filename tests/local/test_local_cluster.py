@@ -1,4 +1,4 @@
-"""A whole local cluster: what it begins with, what its scheduler runs, how it starts and ends."""
+"""A complete local cluster: its first objects, its scheduler, how it starts and stops."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NODES = "/api/v1/nodes"
 
 
 class OnlyNodeOne(Plugin):
-    """Keep pods on node-1."""
+    """A filter that keeps pods on node-1."""
 
     def filter(self, state: object, pod: object, node: object) -> Status | None:
         """Refuse the others."""
@@ -28,7 +28,7 @@ class OnlyNodeOne(Plugin):
 
 
 class OnlyNodeTwo(Plugin):
-    """Keep pods on node-2."""
+    """A filter that keeps pods on node-2."""
 
     def filter(self, state: object, pod: object, node: object) -> Status | None:
         """Refuse the others."""
@@ -36,27 +36,27 @@ class OnlyNodeTwo(Plugin):
 
 
 class ByBoat(Plugin):
-    """Look at a custom resource."""
+    """A filter that reads a custom resource."""
 
     def start(self) -> None:
-        """Ask for it."""
+        """Get a lister of the custom resource."""
         self.boats = self.handle.lister("boats.v1.example.com")
 
     def filter(self, state: object, pod: object, node: object) -> Status | None:
-        """Agree where there is a boat."""
+        """Agree if there is a boat."""
         return None if len(list(self.boats.list())) else Status.unschedulable("no boat")
 
 
 class Nowhere(Plugin):
-    """Keep pods waiting at Permit."""
+    """A plugin that keeps pods waiting at Permit."""
 
     def permit(self, state: object, pod: object, node_name: str) -> Status:
-        """Wait for a word that never comes."""
+        """Wait for an hour."""
         return Status.wait(3600)
 
 
 class Broken(Plugin):
-    """Cannot be made."""
+    """A plugin whose constructor raises."""
 
     def __init__(self, args: object = None, handle: object = None) -> None:
         raise ValueError("no such thing")

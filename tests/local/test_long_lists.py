@@ -19,7 +19,7 @@ STRATEGIC = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
-#: These have one merge key, so that a patch cannot tell them apart.
+#: The entries of this list share one merge key, so a patch cannot distinguish them.
 SAME_KEY = "host ports of one container port"
 
 Make = Callable[[int], dict[str, Any]]
@@ -96,26 +96,26 @@ KINDS: dict[str, tuple[str, Make]] = {
 
 
 class Running:
-    """An API server and a loop to ask it on."""
+    """An API server and the event loop for its requests."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._server = ApiServer()
 
     def ask(self, *request: Any, **more: Any) -> Any:
-        """Ask, and fail where the answer is a refusal."""
+        """Send a request and return the response; fail if the server refuses it."""
         answer = self._loop.run_until_complete(self._server.ask(*request, **more))
         assert answer.get("status") != "Failure", answer["message"]
         return answer
 
     def close(self) -> None:
-        """End."""
+        """Close the event loop."""
         self._loop.close()
 
 
 @pytest.fixture
 def servers() -> Any:
-    """Make API servers that are closed at the end."""
+    """Yield a function that creates API servers, which are closed after the test."""
     made: list[Running] = []
 
     def start() -> Running:

@@ -1,7 +1,7 @@
-"""A local cluster forgets pods that came and went: what it keeps is limited in number.
+"""A local cluster forgets deleted pods: the number of objects it keeps is limited.
 
-The limits are lowered, so that a hundred pods reach them. Every kind of object is counted, so that
-a table that grows with the pods shows whoever owns it.
+The limits are lowered, so that a hundred pods reach them. All objects are counted by type, so that
+any table that grows with the pods is found.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.local.clusters import Reader, running
 
 FEW = 20
 WAVE = 40
-#: How often to look again while something seems to have grown.
+#: How often to count again while something seems to have grown.
 PATIENCE = 20
 LIMITS = (
     (resource_store, "RING"),
@@ -43,7 +43,7 @@ def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def come_and_go(cluster: Reader, first: int, count: int) -> None:
-    """Have pods created, run and deleted."""
+    """Create pods, wait until they run, and delete them."""
     for begin in range(first, first + count, WAVE):
         names = [f"p{i}" for i in range(begin, begin + WAVE)]
         for name in names:
@@ -88,8 +88,8 @@ async def test_pods_that_came_and_went_leave_nothing_that_grows(
         await come_and_go(cluster, 0, pods)
         before = await settled(cluster)
         await come_and_go(cluster, pods, 2 * pods)
-        # A single object for every second pod would be as many as `pods`. What is merely in
-        # progress passes; what is kept stays.
+        # One object kept for every second pod would add `pods` objects. Objects of work in
+        # progress disappear after a while; objects that are kept do not.
         grown: dict[str, int] = {}
         for _ in range(PATIENCE):
             after = await settled(cluster)
@@ -100,5 +100,5 @@ async def test_pods_that_came_and_went_leave_nothing_that_grows(
     assert not grown
     assert all(len(shelf.ring) <= FEW for shelf in kept._shelves.values())
     assert kept.count("/events") <= FEW
-    # One table for all nodes: tables for each would grow with their number.
+    # All nodes share one table: a table per node would grow with the number of nodes.
     assert after["mooring.controllers.correlation._Similar"] <= 2 * FEW

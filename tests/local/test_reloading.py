@@ -1,4 +1,4 @@
-"""Reloading: when, and what is said where a file does not load."""
+"""Reloading: when it happens, and what is printed if a file does not load."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Mine(Plugin):
 
 
 class Reloads:
-    """Count how often a file was loaded, by what it held."""
+    """A reloader that records the contents of its file at each load."""
 
     def __init__(self, file: Path) -> None:
         self.file = file

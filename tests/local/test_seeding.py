@@ -1,4 +1,4 @@
-"""What a cluster begins with: manifests as people write them, and as servers print them."""
+"""The first objects of a cluster: manifests as users write them, and as servers print them."""
 
 from __future__ import annotations
 

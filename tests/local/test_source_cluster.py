@@ -1,4 +1,4 @@
-"""Copying a cluster: what comes along, that it stays, and that the source is only read."""
+"""Copying a cluster: what is copied, that it stays, and that the source is only read."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _by_uid(found: Any) -> dict[str, str]:
 
 
 class Recording:
-    """A transport that notes what is sent."""
+    """A transport that records what is sent."""
 
     def __init__(self, inner: LocalTransport) -> None:
         self._inner = inner
@@ -109,8 +109,8 @@ async def test_a_copy_is_the_same_cluster_and_goes_on_by_itself(tmp_path: Path) 
             assert (await copy.get("/api/v1/namespaces/shop/secrets"))["items"] == []
             budgets = "/apis/policy/v1/namespaces/shop/poddisruptionbudgets/web"
             assert "finalizers" not in (await copy.get(budgets))["metadata"]
-            # A new pod shows that controllers and scheduler have seen everything: nothing was
-            # collected, and nothing was made twice.
+            # Once a new pod runs, controllers and scheduler have seen everything: nothing was
+            # deleted, and nothing was created twice.
             await copy.post(PODS, pod("late"))
             await copy.until(f"{PODS}/late", lambda one: one["status"]["phase"] == "Running")
             found = _by_uid(await copy.get(PODS))
@@ -118,7 +118,7 @@ async def test_a_copy_is_the_same_cluster_and_goes_on_by_itself(tmp_path: Path) 
             counts = copy.cluster.copied.counts
             assert (counts["nodes"], counts["pods"], counts["boats"]) == (2, 2, 1)
         assert _by_uid(await source.get(PODS)) == pods
-        # Heartbeats go on, but nobody else wrote.
+        # Heartbeats continue, but there were no other writes.
         changes = source.cluster.server.cluster.store.version - before
         assert changes <= 4
 
@@ -230,7 +230,7 @@ async def test_a_real_server_can_be_copied(tmp_path: Path, control_plane: Contro
             assert after == there
     finally:
         space_path = f"/api/v1/namespaces/{name}"
-        # No kubelet and no namespace controller would end the pod.
+        # Here no kubelet and no namespace controller would delete the pod.
         pod_path = f"{space_path}/pods/a?gracePeriodSeconds=0"
         for path in (pod_path, f"/api/v1/nodes/{name}", space_path):
             await client.request("DELETE", path)

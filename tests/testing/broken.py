@@ -1,4 +1,4 @@
-"""Plugins that each break one promise of the contract."""
+"""Plugins that each break one rule of the contract."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class RollsDice(Plugin):
 
 
 class Remembers(Plugin):
-    """Refuse a pod's node the second time."""
+    """A filter that refuses a node for a pod the second time."""
 
     def __init__(self, args: Any = None, handle: Any = None) -> None:
         super().__init__(args, handle)
@@ -105,7 +105,7 @@ class LikesTheFirstRow(Plugin):
 
 
 class CountsAsks(Plugin):
-    """Let the second question about all nodes have another answer."""
+    """A filter whose second answer about all nodes differs from the first."""
 
     def filter_nodes(self, state: Any, pod: Any, nodes: Any) -> Any:
         asked = state.get(self.name, 0)
@@ -136,7 +136,7 @@ class NormalisesByCount(Plugin):
 
 
 class _CountsPods(Plugin):
-    """Refuse every node while more than some pods are in the cluster."""
+    """A filter that refuses every node if the number of pods in the cluster is odd."""
 
     def pre_filter(self, state: Any, pod: Any, nodes: Any) -> None:
         state.write(self.name, [int(nodes.pod_count.sum())])
@@ -212,7 +212,7 @@ class UnreserveRaises(_Reserves):
 
 
 class RemembersNodes(Plugin):
-    """Look at a node's label once and never again."""
+    """A filter that reads a node's label once and never again."""
 
     def __init__(self, args: Any = None, handle: Any = None) -> None:
         super().__init__(args, handle)

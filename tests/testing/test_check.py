@@ -20,7 +20,7 @@ from tests.testing import broken
 
 SAMPLES = [getattr(samples, name) for name in samples.__all__]
 
-#: Built-ins that are met seldom need more clusters until both answers have been heard.
+#: Built-ins that rarely apply need more clusters until they have given both answers.
 ROUNDS = 30
 
 
@@ -147,7 +147,7 @@ def test_a_failure_can_be_seen_again() -> None:
 
 
 class Rare(Plugin):
-    """Be wrong in a case that no generated cluster holds."""
+    """A plugin that is wrong only in a case that no generated cluster contains."""
 
     class Args(msgspec.Struct):
         limit: int = 1

@@ -15,7 +15,7 @@ def _pool(node: Any) -> Any:
 
 
 class Pooled(Plugin):
-    """Look for words here and there."""
+    """A plugin that uses words from several places."""
 
     class Args(msgspec.Struct):
         pools: tuple[str, ...] = ("gold",)

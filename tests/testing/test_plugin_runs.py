@@ -44,7 +44,7 @@ class Narrowing(Plugin):
 
 
 class Spoilt(Plugin):
-    """Answer what it is told to."""
+    """A plugin that returns the answer it is given."""
 
     def __init__(self, answer: Any) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Running a command in the background: until it says that it is ready, it is waited for."""
+"""Running a command in the background, and waiting until it reports that it is ready."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from pathlib import Path
 
 from mooring.errors import ConfigError
 
-#: Names the pipe on which the process in the background says that it is ready.
+#: The variable with the pipe on which the background process reports that it is ready.
 _PIPE = "MOORING_READY_PIPE"
 
 
 def is_background() -> bool:
-    """Tell whether this is the process in the background."""
+    """Return whether this is the background process."""
     return _PIPE in os.environ
 
 
 def say_ready(text: str) -> None:
-    """Tell whoever waits, once, what there is to print."""
+    """Send the text to print to the waiting process; call it once."""
     pipe = int(os.environ.pop(_PIPE))
     os.write(pipe, text.encode())
     os.close(pipe)
 
 
 def start(command_line: Sequence[str], log: Path, *, reads: bool) -> int:
-    """Start this interpreter in the background and return its exit status once it is ready.
+    """Start this interpreter in the background and wait until it is ready; return an exit status.
 
-    Its output goes to `log`. Where it ends before it is ready, that is printed. With `reads`, it
-    reads our standard input.
+    Its output goes to `log`, which is printed if the process ends before it is ready. With
+    `reads`, it inherits standard input.
     """
     ready, says = os.pipe()
     try:
@@ -58,7 +58,7 @@ def start(command_line: Sequence[str], log: Path, *, reads: bool) -> int:
         process.wait()
         raise
     if text:
-        # It goes on without us.
+        # The process keeps running; do not wait for it.
         process.returncode = 0
         sys.stdout.write(text)
         return 0

@@ -54,7 +54,7 @@ def _validate(args: argparse.Namespace) -> int:
 
 def _convert(args: argparse.Namespace) -> int:
     result = _load(args, None)
-    # A deprecation warning goes on to show the v1 form; that is what stdout is for here.
+    # A deprecation warning also contains the v1 form, which this command prints to stdout.
     _warn(tuple(warning.partition("; its v1 form is:")[0] for warning in result.warnings))
     sys.stdout.write(to_yaml(to_v1(result.config)))
     return 0

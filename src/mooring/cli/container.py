@@ -1,4 +1,4 @@
-"""The first process of a container that the local cluster runs; not a command for people."""
+"""The first process of a container that the local cluster runs; not a command for users."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import threading
 
 from mooring.cli.main import main
 
-#: Seconds to end in once the local cluster is gone.
+#: How many seconds the process has to end after the local cluster is gone.
 _GRACE = 5.0
 
 
 def follow_parent() -> None:
-    """End with whoever started this process, however that ends.
+    """End this process when its parent ends, for whatever reason.
 
-    Standard input is a pipe from there: it closes, by the kernel's hand if need be.
+    Standard input is a pipe from the parent; the kernel closes it even if the parent is killed.
     """
     while os.read(0, 4096):
         pass

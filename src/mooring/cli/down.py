@@ -1,4 +1,4 @@
-"""`mooring down`: end a local cluster that runs in the background."""
+"""`mooring down`: stop a local cluster that runs in the background."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from mooring.cli.pid_file import KUBECONFIG, PidFile
 from mooring.errors import ConfigError
 
-#: Seconds that a cluster gets to end.
+#: How many seconds a cluster has to end.
 PATIENCE = 30.0
 
 

@@ -1,9 +1,9 @@
 """The `mooring` command: finds the subcommands and runs one.
 
-Every module beside this one is a subcommand. Its `add_parser(subparsers)` adds a parser whose
-default `run` is a function from the parsed arguments to the exit status. `args.plugins` holds the
-plugin classes that were handed to `main`, `args.command_line` what makes this interpreter run the
-same again.
+Every module of this package with an `add_parser(subparsers)` is a subcommand. It adds a parser
+whose default `run` is a function from the parsed arguments to the exit status. `args.plugins` holds
+the plugin classes that were passed to `main`, `args.command_line` the interpreter arguments that
+run the same command again.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _AGAIN = "import sys; from mooring.cli.main import main; sys.exit(main())"
 def main(argv: Sequence[str] | None = None, *, plugins: Iterable[type[Plugin]] = ()) -> int:
     """Run the command line and return the exit status: 1 for bad input, 2 for wrong usage.
 
-    `plugins` are registered beside the built-ins, so a program of three lines is a scheduler with a
-    plugin of its own.
+    `plugins` are registered in addition to the built-ins, so three lines of code make a scheduler
+    with its own plugin.
     """
     try:
         args = _parse(argv)
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None, *, plugins: Iterable[type[Plugin]] =
         print(_in_lines(error), file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # The reader of our output has gone; point stdout elsewhere so that exiting stays quiet.
+        # The reader of the output is gone; redirect stdout so that exiting prints no error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:

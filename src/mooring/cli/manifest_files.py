@@ -1,4 +1,4 @@
-"""Reading the manifests that a command line names: files, folders, standard input."""
+"""Reading the manifests that a command line names: files, directories, standard input."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 
 
 class Manifests(msgspec.Struct, frozen=True):
-    """Objects as an API server would hold them, and what the reader should know about them."""
+    """Objects as an API server would store them, and warnings about them."""
 
     objects: list[KubeObject]
     warnings: list[str]
 
 
 def read_files(paths: Iterable[str], *, config: str | None = None) -> Manifests:
-    """Read every object of some files; of two with the same name, the later one counts.
+    """Read every object of some files; of two with the same name, the later one wins.
 
-    A folder stands for its .yaml, .yml and .json files, by name, without the scheduler's `config`;
-    `-` is standard input. Errors carry file, document and path.
+    A directory stands for its .yaml, .yml and .json files, sorted by name, except the scheduler's
+    `config`; `-` is standard input. Errors carry file, document and path.
     """
     found: dict[tuple[str, str, str], tuple[KubeObject, Where]] = {}
     warnings = []
@@ -46,7 +46,7 @@ def read_files(paths: Iterable[str], *, config: str | None = None) -> Manifests:
 
 
 def read_texts(paths: Iterable[str], config: str | None = None) -> Iterator[tuple[str, str]]:
-    """Yield name and text of every file; a folder's come by name, without `config`."""
+    """Yield name and text of every file; those of a directory by name, except `config`."""
     for path in paths:
         if path == STDIN:
             yield "<stdin>", _decoded(sys.stdin.buffer.read(), "<stdin>")
@@ -76,7 +76,7 @@ def _decoded(data: bytes, file: str) -> str:
 
 
 def _key(obj: KubeObject, where: Where) -> tuple[str, str, str]:
-    """Return what two versions of one object share; an object to be named is like no other."""
+    """Return what identifies an object; one without a name is identified by its place."""
     row = BY_STRUCT.get(type(obj))
     namespace = obj.metadata.namespace
     if row is not None:
@@ -102,7 +102,7 @@ def _complete(found: list[tuple[KubeObject, Where]]) -> list[KubeObject]:
 
 
 def _placed(error: ObjectError, found: list[tuple[KubeObject, Where]]) -> ObjectError:
-    """Return the error with the place of the first object that gives rise to it."""
+    """Return the error with the place of the first object that causes it."""
     classes = [obj for obj, _ in found if isinstance(obj, PriorityClass)]
     for obj, where in found:
         try:

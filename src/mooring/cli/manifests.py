@@ -1,4 +1,4 @@
-"""`mooring manifests`: print what runs a scheduler in a cluster, for `kubectl apply -f -`."""
+"""`mooring manifests`: print the objects that run a scheduler, for `kubectl apply -f -`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DESCRIPTION = """Print the Kubernetes objects that run a scheduler: its account
 configuration, the code of small plugins, and the Deployment. Pipe them into kubectl apply -f -"""
 
 _DEFAULT_NAME = "mooring"
-# A DNS label, as names of Deployments' pods and values of labels need it; room for suffixes.
+# A DNS label, as pod names and label values require, with room for suffixes.
 _LABEL = re.compile(r"[a-z]([-a-z0-9]{0,50}[a-z0-9])?")
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 # apimachinery: pkg/api/validation/objectmeta.go (TotalAnnotationSizeLimitB)
@@ -93,7 +93,7 @@ def _run(args: argparse.Namespace) -> int:
 def make_settings(
     args: argparse.Namespace, plugins: Sequence[type[Plugin]] = ()
 ) -> tuple[DeploymentSettings, list[str]]:
-    """Return what a command line asks for, and what to warn about."""
+    """Return the settings that a command line asks for, and warnings."""
     classes: list[type[Plugin]] = []
     files: dict[str, str] = {}
     references = []
@@ -127,12 +127,12 @@ def make_settings(
 
 
 def _place(reference: str, plugin: type[Plugin], files: dict[str, str]) -> str:
-    """Add a plugin's file to those of the ConfigMap; return its reference in the container."""
+    """Add a plugin's file to the ConfigMap's files; return its reference in the container."""
     file, _, attribute = reference.rpartition(":")
     if reference.endswith(".py"):
         file, attribute = reference, plugin.__name__
     if not file.endswith(".py"):
-        # In the image, as it is here.
+        # A module must be installed in the image, as it is here.
         return reference
     path = Path(file)
     if not _KEY.fullmatch(path.name):
@@ -152,7 +152,7 @@ def _place(reference: str, plugin: type[Plugin], files: dict[str, str]) -> str:
 def _configure(
     args: argparse.Namespace, plugins: Sequence[type[Plugin]]
 ) -> tuple[LoadResult, str, list[str]]:
-    """Return the configuration, checked and as the text of a v1 file, and what to warn about."""
+    """Return the validated configuration, its text as a v1 file, and warnings."""
     registry = default_registry(plugins)
     warnings: list[str] = []
     if args.config is None:
@@ -161,7 +161,7 @@ def _configure(
         data: dict[str, Any] = {"apiVersion": API_VERSION, "kind": KIND, "profiles": [profile]}
     else:
         text = _read(args.config)
-        # Mistakes are told with their places in the file as it is written.
+        # Load the original text first, so that errors have positions in the user's file.
         read = load_config_text(text, file=args.config, registry=registry)
         warnings += (one.partition("; its v1 form is:")[0] for one in read.warnings)
         used = {name for profile in read.profiles for name in profile.plugins}
@@ -189,7 +189,7 @@ def _configure(
 
 
 def _v1(text: str, file: str) -> dict[str, Any]:
-    """Return a document in its v1 form, with no more in it than was written."""
+    """Return a document in its v1 form, without added defaults."""
     document = parse(text)
     problems = Problems(file, document.positions)
     data = to_current(copy.deepcopy(document.data), problems, None)

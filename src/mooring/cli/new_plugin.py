@@ -15,7 +15,7 @@ from mooring.registry import default_registry
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*([-_.][A-Za-z0-9]+)*")
 _NAME_LIMIT = 63
-#: Modules that a plugin's file must not hide, and classes that it imports.
+#: Modules that a plugin's file must not shadow, and classes that the file imports.
 _MODULES_USED = frozenset({"mooring", "msgspec", "numpy", "pytest"})
 _CLASSES_USED = frozenset({"Plugin", "Status"})
 
@@ -138,7 +138,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _names(name: str) -> tuple[str, str]:
-    """Return the module and the class of a plugin; raise PluginError where the name will not do."""
+    """Return the module and class names of a plugin; raise PluginError if its name is invalid."""
     if not _NAME.fullmatch(name) or len(name) > _NAME_LIMIT:
         raise PluginError(
             f"the name must begin with a letter and consist of letters and digits, in parts joined "
@@ -169,7 +169,7 @@ def _names(name: str) -> tuple[str, str]:
 
 
 def _write(folder: Path, texts: dict[Path, str]) -> None:
-    """Write all files, or none."""
+    """Write all files or none of them."""
     for path in texts:
         if os.path.lexists(path):
             raise ConfigError("already exists, and nothing is overwritten", file=str(path))

@@ -1,4 +1,4 @@
-"""PidFile: which process runs the cluster of a kubeconfig."""
+"""PidFile: records which process runs the cluster of a kubeconfig."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from pathlib import Path
 
 from mooring.errors import ConfigError
 
-#: Where a local cluster's kubeconfig is unless it is said otherwise.
+#: The default path of a local cluster's kubeconfig.
 KUBECONFIG = Path(".mooring/kubeconfig")
 
-#: Seconds between two looks whether a process has ended.
+#: Seconds between two checks whether a process has ended.
 _LOOK = 0.05
 
 
 def beside(kubeconfig: Path, suffix: str) -> Path:
-    """Return the file of a suffix that belongs to a kubeconfig."""
+    """Return the path next to a kubeconfig, with this suffix added to its name."""
     return kubeconfig.with_name(kubeconfig.name + suffix)
 
 
 class PidFile:
-    """Hold the number of a process that is alive: whoever holds the file's lock.
+    """A file with the pid of a running process, which holds the file's lock.
 
-    The lock goes with the process, however that ends, so a file that was left behind is told apart.
+    The kernel releases the lock when the process ends, so a stale file is recognized.
     """
 
     def __init__(self, kubeconfig: Path) -> None:
@@ -34,7 +34,7 @@ class PidFile:
         self._made_folder = False
 
     def take(self) -> None:
-        """Make this process the one; raise ConfigError where another is."""
+        """Lock the file for this process; raise ConfigError if another process holds it."""
         while True:
             try:
                 self._made_folder = not self._path.parent.exists()
@@ -50,7 +50,7 @@ class PidFile:
                     f"a local cluster with this kubeconfig runs already (process {self._pid()}): "
                     "end it with `mooring down`, or choose another --kubeconfig"
                 ) from None
-            # The one before may have removed the file between our two steps.
+            # The previous owner may have removed the file between opening and locking it.
             if _is_at(self._file, self._path):
                 os.truncate(self._file, 0)
                 os.write(self._file, f"{os.getpid()}\n".encode())
@@ -58,7 +58,7 @@ class PidFile:
             os.close(self._file)
 
     def release(self) -> None:
-        """Remove the file, and its folder where that was made for nothing."""
+        """Remove the file, and its directory if `take` created it and it is empty."""
         self._path.unlink(missing_ok=True)
         os.close(self._file)
         if self._made_folder:
@@ -66,7 +66,7 @@ class PidFile:
                 self._path.parent.rmdir()
 
     def owner(self) -> int | None:
-        """Return the process that runs, None where there is none; its file is removed then."""
+        """Return the pid of the running process; without one, remove the file and return None."""
         try:
             file = os.open(self._path, os.O_RDWR)
         except FileNotFoundError:
@@ -76,7 +76,7 @@ class PidFile:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            # 0: it has only just begun, and has not said who it is.
+            # 0: the process has locked the file but not written its pid yet.
             return self._pid() or 0
         else:
             self._path.unlink(missing_ok=True)
@@ -85,7 +85,7 @@ class PidFile:
             os.close(file)
 
     def wait_released(self, seconds: float) -> bool:
-        """Wait until the process has ended; False where it has not in that time."""
+        """Wait until the process has ended; return False if it has not after `seconds`."""
         deadline = time.monotonic() + seconds
         while self.owner() is not None:
             if time.monotonic() > deadline:

@@ -1,9 +1,9 @@
-"""The rights that a scheduler needs, as RBAC rules: nothing that it does not use.
+"""The rights that a scheduler needs, as RBAC rules, and no others.
 
-They are part of what the API server's own roles system:kube-scheduler and system:volume-scheduler
-allow, except for the Lease, whose name those fix. Not among them, because nothing here asks for it:
-`get` where lists and watches tell all, leasecandidates, bindings (the old form of pods/binding),
-pods/finalizers, podgroups.
+They are a subset of what the API server's own roles system:kube-scheduler and
+system:volume-scheduler allow, except for the Lease, whose name is fixed in those roles. Left out,
+because Mooring does not use them: `get` on resources for which list and watch are enough,
+leasecandidates, bindings (the old form of pods/binding), pods/finalizers, podgroups.
 """
 
 # kubernetes: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go (kubeSchedulerRules)
@@ -20,9 +20,9 @@ _READ = ("list", "watch")
 
 
 def cluster_rules() -> list[Rule]:
-    """Return the rules for all namespaces and for what is in none."""
+    """Return the rules for all namespaces and for cluster-scoped resources."""
     return [
-        # What informers keep. Services and their like are asked which pods belong together.
+        # Watched by informers. Services and workloads tell which pods belong together.
         _rule("", ("namespaces", "nodes", "replicationcontrollers", "services"), _READ),
         _rule("apps", ("replicasets", "statefulsets"), _READ),
         _rule("policy", ("poddisruptionbudgets",), _READ),
@@ -38,13 +38,13 @@ def cluster_rules() -> list[Rule]:
             _READ,
         ),
         _rule("resource.k8s.io", ("deviceclasses", "resourceslices"), _READ),
-        # Pods: one is read where it is not known whether it was bound; victims are deleted.
+        # get: read a pod if the result of its bind is unknown. delete: preemption victims.
         _rule("", ("pods",), ("delete", "get", *_READ)),
         _rule("", ("pods/binding",), ("create",)),
         _rule("", ("pods/status",), ("patch",)),
-        # Volumes that are bound, or provisioned, before their pod is.
+        # Volumes are bound or provisioned before their pod is bound.
         _rule("", ("persistentvolumeclaims", "persistentvolumes"), (*_READ, "patch")),
-        # Devices. Claims for extended resources are made and deleted here.
+        # Devices. The scheduler creates and deletes claims for extended resources.
         _rule(
             "resource.k8s.io",
             ("resourceclaims",),
@@ -52,16 +52,16 @@ def cluster_rules() -> list[Rule]:
         ),
         _rule("resource.k8s.io", ("resourceclaims/binding", "resourceclaims/status"), ("patch",)),
         _rule("events.k8s.io", ("events",), ("create", "patch")),
-        # Who asks for /metrics, and whether he may.
+        # Authentication and authorization of requests for /metrics.
         _rule("authentication.k8s.io", ("tokenreviews",), ("create",)),
         _rule("authorization.k8s.io", ("subjectaccessreviews",), ("create",)),
     ]
 
 
 def lease_rules(name: str) -> list[Rule]:
-    """Return the rules for the namespace of a Lease: to hold it, and to write an Event about it."""
+    """Return the rules for the namespace of a Lease: to hold it, and to record Events about it."""
     return [
-        # A name cannot restrict what is yet to be created.
+        # RBAC cannot restrict `create` by name.
         _rule("coordination.k8s.io", (LEASES,), ("create",)),
         {**_rule("coordination.k8s.io", (LEASES,), ("get", "update")), "resourceNames": [name]},
         _rule("", ("events",), ("create",)),

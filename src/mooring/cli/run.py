@@ -1,8 +1,8 @@
 """`mooring run`: run as a scheduler, with kube-scheduler's flags.
 
-The same under the name `mooring-kube-scheduler`, which takes the bare flags, for images and
-manifests that expect kube-scheduler. It reads what kube-scheduler 1.36 reads: configuration files
-of version v1. `mooring run` reads the older versions too.
+`mooring-kube-scheduler` is the same command without the subcommand, for images and manifests that
+expect kube-scheduler. Like kube-scheduler 1.36, it reads only configuration files of version v1.
+`mooring run` reads the older versions too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mooring.framework.plugin import Plugin
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `run`."""
-    # kube-scheduler's flags are read by a parser of their own; to argparse nothing begins one.
+    # kube-scheduler's flags have their own parser; argparse must treat none of them as an option.
     parser = subparsers.add_parser(
         "run",
         help="run as a scheduler, with kube-scheduler's flags",
@@ -40,14 +40,14 @@ def _run(args: argparse.Namespace) -> int:
 def _run_command(
     flags: Sequence[str], plugins: Iterable[type[Plugin]], program: str, *, current_only: bool
 ) -> int:
-    # Loaded when needed: a server and a client are nothing to the other commands.
+    # Imported here, because the other commands need neither a server nor a client.
     from mooring.app.command import run_command
     from mooring.app.run import run_scheduler
     from mooring.observe.output import steady_output
     from mooring.serve.acceptor import raise_open_files_limit
 
     raise_open_files_limit()
-    # A plugin may print as much as it likes to a pipe that nobody reads.
+    # A plugin may print to a pipe that nobody reads; that must not block the scheduler.
     with steady_output():
         return run_command(
             flags, run_scheduler, plugins=plugins, program=program, current_only=current_only

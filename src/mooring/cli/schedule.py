@@ -32,7 +32,7 @@ from mooring.offline.explaining import ExplainingScheduler
 from mooring.offline.report import SCHEDULED, PodResult, ScheduleReport, make_report, report_data
 from mooring.registry import Registry, default_registry, load_plugin
 
-#: Exit status with --fail-on-pending where a pod was not scheduled.
+#: Exit status with --fail-on-pending if a pod was not scheduled.
 NOT_ALL_SCHEDULED = 3
 
 _EPILOG = """\
@@ -92,7 +92,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _run(args: argparse.Namespace) -> int:
-    # Nothing is written before the end, so nothing is left half done.
+    # Output is written only at the end, so an interrupt leaves nothing half done.
     with ended_by_interrupt():
         return _schedule_files(args)
 
@@ -127,7 +127,7 @@ def _schedule_files(args: argparse.Namespace) -> int:
         outcomes = _schedule(scheduler, progress.tell)
     report = make_report(scheduler, outcomes, not_tried)
     explained = [attempts for attempts in scheduler.examinations.values() if attempts]
-    # Written at once: whoever reads it gets all of it or nothing.
+    # Written in one call, so that a reader gets all of it or nothing.
     sys.stdout.write(_rendered(args.output, report, explained))
     if args.fail_on_pending and any(found.result != SCHEDULED for found in report.pods):
         return NOT_ALL_SCHEDULED
@@ -135,7 +135,7 @@ def _schedule_files(args: argparse.Namespace) -> int:
 
 
 def _schedule(scheduler: ExplainingScheduler, progress: Progress | None) -> Outcomes:
-    """Schedule everything, in an event loop: a plugin may wait for something at PreBind or Bind."""
+    """Schedule everything, in an event loop, because a plugin may wait at PreBind or Bind."""
     return run_until_done(schedule_all(scheduler, progress))
 
 
@@ -159,7 +159,7 @@ def _config(
 
 
 def _latest_time(objects: Iterable[KubeObject]) -> float:
-    """Return when the manifests were written, as far as they tell: then the run begins."""
+    """Return the latest time in the manifests, at which the run begins."""
     times = [
         parse_time(text)
         for obj in objects
@@ -246,16 +246,16 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _width() -> int | None:
-    """Return where to break lines: at the terminal's edge or COLUMNS; elsewhere not at all."""
+    """Return the width of the terminal or COLUMNS; None to leave lines unbroken."""
     if sys.stdout.isatty() or os.environ.get("COLUMNS"):
         return shutil.get_terminal_size().columns
     return None
 
 
 class _Progress:
-    """Show on a terminal how far a long run has come, on one line that goes away again."""
+    """The progress of a long run, shown on one line of a terminal and erased at the end."""
 
-    #: Seconds before the first sign, and between two.
+    #: Seconds before the first progress line, and between two updates.
     PATIENCE = 1.0
     INTERVAL = 0.2
 
@@ -272,7 +272,7 @@ class _Progress:
 
     @property
     def tell(self) -> Progress | None:
-        """Return whom to tell; nobody where standard error is no terminal."""
+        """Return the callback to report progress to; None if standard error is no terminal."""
         return self._tell if sys.stderr.isatty() else None
 
     def _tell(self, tried: int, waiting: int) -> None:

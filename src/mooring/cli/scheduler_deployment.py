@@ -13,14 +13,14 @@ from mooring.errors import ConfigError
 
 Object = dict[str, Any]
 
-#: Where the ConfigMaps are mounted.
+#: The directories where the ConfigMaps are mounted.
 CONFIG_FOLDER = "/etc/mooring"
 PLUGIN_FOLDER = "/etc/mooring-plugins"
 CONFIG_FILE = "config.yaml"
-#: The namespace of the Role that lets a server read whose client certificates count.
+#: The namespace of the Role that lets a server read which client certificates to trust.
 AUTHENTICATION_NAMESPACE = "kube-system"
 AUTHENTICATION_READER = "extension-apiserver-authentication-reader"
-#: kubernetes: pkg/apis/core/types.go (MaxSecretSize, which holds for ConfigMaps too)
+#: kubernetes: pkg/apis/core/types.go (MaxSecretSize, which applies to ConfigMaps too)
 CONFIG_MAP_LIMIT = 1024 * 1024
 
 _TOO_LARGE = (
@@ -28,12 +28,12 @@ _TOO_LARGE = (
 )
 _RBAC = "rbac.authorization.k8s.io"
 _PORT = 10259
-# As in images that are made to run as nobody in particular.
+# The usual uid of an unprivileged user in container images.
 _USER = 65532
 
 
 class DeploymentSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Say what to run, and where."""
+    """What to run, and where."""
 
     name: str
     namespace: str
@@ -43,16 +43,16 @@ class DeploymentSettings(msgspec.Struct, frozen=True, kw_only=True):
     config: str
     #: The Lease that the configuration names; None without leader election.
     lease: tuple[str, str] | None
-    #: Texts of plugin files by name.
+    #: The texts of plugin files, by file name.
     plugin_files: Mapping[str, str] = {}
-    #: What --plugin is given in the container.
+    #: The values of --plugin in the container.
     plugins: tuple[str, ...] = ()
-    #: Whether a replica that does not lead has empty caches, and so is not ready.
+    #: Whether a replica that is not the leader has empty caches, and so is not ready.
     delays_cache: bool = False
 
 
 def objects(settings: DeploymentSettings) -> list[Object]:
-    """Return the objects in an order in which they can be created."""
+    """Return the objects, in the order in which to create them."""
     size = sum(len(text.encode()) for text in settings.plugin_files.values())
     if size > CONFIG_MAP_LIMIT:
         raise ConfigError(_TOO_LARGE.format(size, CONFIG_MAP_LIMIT))
@@ -86,7 +86,7 @@ def _object(
     suffix: str = "",
     namespace: str | None = None,
 ) -> Object:
-    """Return the beginning of an object; in the scheduler's namespace, unless that is given."""
+    """Return an object with its metadata only; `namespace` overrides the scheduler's."""
     metadata: Object = {"name": f"{settings.name}{suffix}"}
     place = settings.namespace if namespace is None else namespace
     if place:
@@ -140,7 +140,7 @@ def _authentication_binding(settings: DeploymentSettings) -> Object:
 
 def _deployment(settings: DeploymentSettings) -> Object:
     labels = _labels(settings)
-    # A ConfigMap that changes does not restart anybody; a template that changes does.
+    # A changed ConfigMap does not restart pods, so its checksum goes into the pod template.
     digest = hashlib.sha256(msgspec.json.encode([settings.config, settings.plugin_files]))
     spec: Object = {
         "replicas": settings.replicas,
@@ -154,7 +154,7 @@ def _deployment(settings: DeploymentSettings) -> Object:
         },
     }
     if settings.lease is None:
-        # Nothing else keeps the next one from working beside the last.
+        # Without leader election, nothing else keeps the new pod from running beside the old one.
         spec["strategy"] = {"type": "Recreate"}
     return {**_object("apps/v1", "Deployment", settings), "spec": spec}
 
@@ -179,7 +179,7 @@ def _pod(settings: DeploymentSettings) -> Object:
         "containers": [_container(settings)],
         "volumes": [
             {"name": "config", "configMap": {"name": settings.name}},
-            # Python's TLS takes keys from files alone.
+            # Python's ssl module reads keys only from files.
             {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
         ],
     }
@@ -187,7 +187,7 @@ def _pod(settings: DeploymentSettings) -> Object:
         volume = {"name": "plugins", "configMap": {"name": f"{settings.name}-plugins"}}
         spec["volumes"].append(volume)
     if settings.namespace == "kube-system":
-        # Other namespaces may not be allowed to name it.
+        # Other namespaces may not be allowed to use this priority class.
         spec["priorityClassName"] = "system-cluster-critical"
     return spec
 
@@ -213,7 +213,7 @@ def _container(settings: DeploymentSettings) -> Object:
         "startupProbe": _probe("/livez", period=5, failures=24),
         "livenessProbe": _probe("/livez", period=10, failures=6),
         "readinessProbe": _probe(ready, period=5, failures=3),
-        # No limit of CPU: a scheduler that is held back may lose its lease.
+        # No CPU limit, because a throttled scheduler may lose its lease.
         "resources": {
             "requests": {"cpu": "100m", "memory": "256Mi"},
             "limits": {"memory": "2Gi"},

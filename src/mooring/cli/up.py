@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from mooring.local.local_cluster import LocalClusterSettings
     from mooring.local.local_scheduler import Plan
 
-#: Fake nodes where nothing is said about them.
+#: The default number of fake nodes.
 NODES = 3
-#: Nearly all that a cluster allocates is either gone at once or stays.
+#: Garbage collector thresholds: nearly all objects are freed at once or stay, so collect rarely.
 _COLLECTOR = (20_000, 20, 20)
 
 _LAST_PORT = 65535
@@ -158,7 +158,8 @@ def _run(args: argparse.Namespace) -> int:
     if args.detach and not background.is_background():
         log = beside(args.kubeconfig, ".log")
         return background.start(args.command_line, log, reads="-" in args.filename)
-    # Imported here and below: the other commands do without the half second that these take.
+    # Imported here and below, because these modules take half a second to load and the other
+    # commands do not need them.
     from mooring.observe.output import steady_output
 
     with steady_output(beside(args.kubeconfig, ".log") if args.detach else None):
@@ -172,7 +173,7 @@ def _run_cluster(args: argparse.Namespace) -> int:
     verbosity = configure(v=args.v)
     warn_of_changeable(map(str, _watched(args)))
     settings = _settings(args)
-    # Plugins bring loggers of their own.
+    # Again, because loading the plugins has created loggers.
     verbosity.apply()
     _warn(settings.plan.config.warnings)
     if args.kubeconfig.is_dir():
@@ -193,7 +194,8 @@ def _settings(args: argparse.Namespace) -> LocalClusterSettings:
     from mooring.kubelet.image_contents import ImageContents, parse_image
     from mooring.local.local_cluster import LocalClusterSettings
 
-    # First of all: a configuration that is not there cannot be told apart from the manifests.
+    # First, because `read_texts` compares the manifests with the configuration file, which must
+    # exist for that.
     plan = _plan(args)
     server = ServerSettings(
         host=args.bind_address,
@@ -247,7 +249,7 @@ def _enabled(text: str) -> tuple[str, ...]:
 
 
 def _plan(args: argparse.Namespace) -> Plan:
-    """Load the plugins and the configuration, now and whenever they change."""
+    """Load the plugins and the configuration; called again whenever they change."""
     from mooring.framework.features import FeatureGates
     from mooring.local.local_scheduler import make_plan
     from mooring.local.reloading import describe
@@ -301,7 +303,7 @@ class _Up:
             return 0
         try:
             starting.result()
-            # What has started stays: the collector need not visit it again, nor look so often.
+            # The objects allocated so far stay, so the garbage collector need not visit them.
             gc.freeze()
             gc.set_threshold(*_COLLECTOR)
             self._say_ready()

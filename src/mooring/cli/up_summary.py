@@ -1,4 +1,4 @@
-"""What `mooring up` says once it is ready: what runs, and what to try next."""
+"""What `mooring up` prints once it is ready: what runs, and what to try next."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from mooring.config import ResolvedProfile
     from mooring.local.local_cluster import LocalCluster, LocalClusterSettings
 
-#: More nodes than this are not named one by one.
+#: At most this many nodes are named.
 _NAMED = 5
 
 
 def summary(
     cluster: LocalCluster, settings: LocalClusterSettings, *, detached: bool
 ) -> Iterator[str]:
-    """Yield the lines for a cluster that has just come up."""
-    # Imported here and below, as in `up`: every command imports this file.
+    """Yield the lines for a cluster that has just started."""
+    # Imported here and below, as in `up`, because every command imports this file.
     from mooring.apiserver.api import VERSION
 
     nodes = [one.key for one in cluster.server.cluster.store.items("/nodes")]

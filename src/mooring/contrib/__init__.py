@@ -1,1 +1,1 @@
-"""Plugins that come with Mooring and are in no default profile, on the public contract alone."""
+"""Plugins that come with Mooring but are in no default profile; they use the public API only."""

@@ -1,1 +1,1 @@
-"""The controllers of a cluster: what turns workloads into pods, and keeps house."""
+"""The controllers of a cluster: they turn workloads into pods and clean up after them."""

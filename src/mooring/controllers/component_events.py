@@ -1,4 +1,4 @@
-"""ComponentEvents: what a controller did, told about the object it did it for."""
+"""ComponentEvents: the Events that a component records about objects."""
 
 # client-go: tools/record/event.go
 
@@ -26,9 +26,10 @@ _EVENTS = raw_resource("events.v1")
 
 
 class ComponentEvents:
-    """A recorder of core/v1 Events in the name of one component; the same again counts up.
+    """A recorder of core/v1 Events for one component.
 
-    A flood of them is combined and then cut off, as client-go does it.
+    A repeated Event increases the count of the first one. Similar Events are combined and too many
+    of them are dropped, as in client-go.
 
     Recording never waits and never fails: an Event that the server refuses is lost.
     """
@@ -51,7 +52,10 @@ class ComponentEvents:
         *,
         host: str = "",
     ) -> None:
-        """Record one: `type` is NORMAL or WARNING, `host` the node on which the component runs."""
+        """Record an Event.
+
+        `type` is NORMAL or WARNING, `host` the node on which the component runs.
+        """
         metadata = about.metadata
         namespace = metadata.namespace or "default"
         now = self._clock.now()
@@ -102,7 +106,7 @@ class ComponentEvents:
         self._spawn(self._writer.create, _EVENTS, event)
 
     async def close(self) -> None:
-        """Drop what has not been sent."""
+        """Drop the Events that have not been sent."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

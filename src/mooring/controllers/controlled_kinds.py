@@ -1,4 +1,4 @@
-"""The kinds that controllers read whole and write."""
+"""The resources that controllers read and write with all their fields."""
 
 from __future__ import annotations
 

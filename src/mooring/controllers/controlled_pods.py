@@ -1,4 +1,4 @@
-"""Pods as controllers see them: made from templates, ready, available, first to go."""
+"""Pods as controllers see them: creation from a template, readiness, deletion order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mooring.api import CustomResource, Pod, parse_time
 from mooring.controllers.owners import reference_to
 from mooring.controllers.writer import Object
 
-#: apimachinery: pkg/util/rand, letters that make no words
+#: apimachinery: pkg/util/rand. No vowels, so that names contain no words.
 ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
@@ -20,7 +20,7 @@ _LONGEST_PREFIX = 58
 
 
 def generate_name(prefix: str, random: random_module.Random) -> str:
-    """Return a name as the API server would generate it."""
+    """Return a generated name, in the form that the API server gives generated names."""
     return prefix[:_LONGEST_PREFIX] + "".join(random.choices(ALPHABET, k=5))
 
 
@@ -37,7 +37,7 @@ def pod_of(template: Object, owner: CustomResource, name: str, **metadata: Any) 
 
 
 def ready_since(pod: Pod) -> str | None:
-    """Return since when a pod has been ready; None where it is not."""
+    """Return the time since which a pod has been ready; None if it is not ready."""
     for condition in pod.status.conditions:
         if condition.type == "Ready":
             return condition.last_transition_time or "" if condition.status == "True" else None
@@ -45,12 +45,12 @@ def ready_since(pod: Pod) -> str | None:
 
 
 def is_ready(pod: Pod) -> bool:
-    """Tell whether a pod is ready."""
+    """Return whether a pod is ready."""
     return ready_since(pod) is not None
 
 
 def is_available(pod: Pod, min_ready_seconds: int, now: float) -> bool:
-    """Tell whether a pod has been ready for long enough."""
+    """Return whether a pod has been ready for at least `min_ready_seconds`."""
     since = ready_since(pod)
     if since is None:
         return False
@@ -58,12 +58,12 @@ def is_available(pod: Pod, min_ready_seconds: int, now: float) -> bool:
 
 
 def is_active(pod: Pod) -> bool:
-    """Tell whether a pod counts as a replica: neither finished nor being deleted."""
+    """Return whether a pod counts as a replica: neither finished nor being deleted."""
     return not pod.is_finished and not pod.is_terminating
 
 
 def until_available(pods: Iterable[Pod], min_ready_seconds: int, now: float) -> float | None:
-    """Return after how many seconds the next ready pod counts as available; None for never."""
+    """Return the seconds until the next ready pod counts as available; None for never."""
     if not min_ready_seconds:
         return None
     times = [

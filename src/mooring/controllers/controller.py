@@ -1,4 +1,4 @@
-"""Controller: the loop that all controllers share."""
+"""Controller: the base class of all controllers, with its queue and event handlers."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from mooring.informers.factory import InformerFactory
 from mooring.informers.store import Handler, Store
 from mooring.observe.clock import Clock
 
-#: A look at up to so many objects need not wait for more changes.
+#: A key that covers at most this many objects is reconciled without delay.
 MANY = 100
-#: About a hundred times what a look at one object takes, so that looks leave time for the rest.
+#: Delay per object of a larger key: about a hundred times what one object costs to reconcile, so
+#: that time is left for other work.
 SECONDS_EACH = 0.0005
 LONGEST_WAIT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class ControllerContext:
-    """Hold what every controller is given."""
+    """The client, informers, clock and random source that every controller is given."""
 
     client: Client
     informers: InformerFactory
@@ -37,22 +38,22 @@ class ControllerContext:
 
     @property
     def writer(self) -> Writer:
-        """Return who writes."""
+        """Return a writer that uses the client."""
         return Writer(self.client)
 
     def store(self, kind: KindLike) -> Store[Any]:
-        """Return the objects of a kind, as the informers see them."""
+        """Return the informer's store of a kind."""
         return self.informers.informer(kind).store
 
     def timestamp(self) -> str:
-        """Return the time as objects carry it."""
+        """Return the current time in the form of metav1.Time."""
         return timestamp(self.clock.now())
 
 
 class Controller(ABC):
-    """Bring objects to what they ask for, one key at a time.
+    """A loop that brings objects to the state their specs ask for, one key at a time.
 
-    A subclass names itself, registers in `__init__` what it watches, and reconciles.
+    A subclass sets `name`, registers in `__init__` what it watches, and implements `reconcile`.
     """
 
     name = ""
@@ -67,7 +68,7 @@ class Controller(ABC):
 
     @abstractmethod
     async def reconcile(self, key: Key) -> float | None:
-        """Look at an object; return after how many seconds to look again."""
+        """Reconcile an object; return the seconds after which to reconcile it again, or None."""
 
     def watch(
         self,
@@ -75,10 +76,10 @@ class Controller(ABC):
         keys: Callable[[Any], Iterable[Key]],
         size: Callable[[Key], int] | None = None,
     ) -> Store[Any]:
-        """Look at `keys(object)` whenever an object of a kind changes; returns the objects.
+        """Reconcile `keys(object)` whenever an object of a kind changes; return the kind's store.
 
-        Where a look at a key goes over many objects, `size` says how many: it then waits a moment
-        for further changes, which are looked at together.
+        If reconciling a key reads many objects, `size(key)` returns how many. A large key is
+        delayed briefly, so that one reconciliation handles several changes.
         """
 
         def changed(*objects: Any) -> None:
@@ -94,11 +95,11 @@ class Controller(ABC):
         return informer.store
 
     def start(self) -> None:
-        """Begin to reconcile; the informers have synced."""
+        """Start reconciling. The informers must have synced."""
         self.queue.start()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something beside the queue; it ends with the controller."""
+        """Run a coroutine outside the queue; `close` cancels it."""
         task = asyncio.get_running_loop().create_task(work, name=self.name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -113,5 +114,5 @@ class Controller(ABC):
 
 
 def itself(obj: Any) -> Iterable[Key]:
-    """Return the key of an object: whoever watches its own kind."""
+    """Return the object's own key: the `keys` argument for a controller's own kind."""
     yield obj.metadata.namespace, obj.metadata.name

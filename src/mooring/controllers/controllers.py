@@ -1,4 +1,4 @@
-"""Controllers: all of them, started and ended as one."""
+"""Controllers: all controllers of a cluster, started and stopped together."""
 
 from __future__ import annotations
 
@@ -41,10 +41,11 @@ KINDS: tuple[type[Controller], ...] = (
 
 
 class Controllers:
-    """Run the controllers of a cluster, through a client like anybody's.
+    """The controllers of a cluster, which use an ordinary client.
 
-    The informers must show all pods, finished ones too: `InformerFactory(client, selections={})`.
-    They are the caller's, who starts them after making this and closes them.
+    The informers must show all pods, including finished ones:
+    `InformerFactory(client, selections={})`. The caller owns the informers: it starts them after
+    creating this object, and closes them.
     """
 
     def __init__(
@@ -66,12 +67,12 @@ class Controllers:
         self._controllers = [kind(context) for kind in kinds]
 
     async def start(self) -> None:
-        """Wait until the informers, which have been started, show the cluster, and begin."""
+        """Wait until the informers, already started, have synced; then start the controllers."""
         await self._informers.wait_synced()
         for controller in self._controllers:
             controller.start()
 
     async def close(self) -> None:
-        """End them all; what they did stays."""
+        """Stop all controllers; the objects they created stay."""
         for controller in self._controllers:
             await controller.close()

@@ -1,4 +1,4 @@
-"""Correlation: Events that differ in their message alone become one, and a flood is cut off."""
+"""Correlation: combines Events that differ only in their message, and limits their rate."""
 
 # client-go: tools/record/events_cache.go
 
@@ -7,14 +7,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-#: So many different messages within the time, and further ones are combined.
+#: Once similar Events have this many different messages within the interval, they are combined.
 DIFFERENT_MESSAGES = 10
 INTERVAL_SECONDS = 600.0
 COMBINED = "(combined from similar events): "
-#: So many Events about one object, then one more every five minutes.
+#: This many Events about one object are sent at once, then one more every five minutes.
 BURST = 25
 REFILL_SECONDS = 300.0
-#: Above this many objects or groups, those that are used least recently are forgotten.
+#: Above this many objects or groups, the least recently used are forgotten.
 KEPT = 4096
 
 Group = tuple[str, ...]
@@ -34,9 +34,9 @@ class _Allowance:
 
 
 class Correlation:
-    """What becomes of the Events of one component: how each is combined, and whether it is sent.
+    """The state that decides how each Event of one component is combined, and whether it is sent.
 
-    Objects are told apart by their uids, so one instance serves many nodes.
+    Objects are identified by uid, so one instance serves many nodes.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Correlation:
     def combine(
         self, uid: str, type: str, reason: str, message: str, now: float
     ) -> tuple[Group, str]:
-        """Return what an Event counts as, and the message it is to have."""
+        """Return the group that an Event is counted in, and the message to send."""
         group = (uid, type, reason)
         similar = self._similar.pop(group, None)
         if similar is None or now - similar.last > INTERVAL_SECONDS:
@@ -74,7 +74,7 @@ class Correlation:
 
 
 def keep(table: dict[Group, T], group: Group, value: T) -> None:
-    """Put a value, which is not there, at the end of a table; the first goes if it is full."""
+    """Append a new key to a table; if the table is full, drop its first entry."""
     if len(table) >= KEPT:
         del table[next(iter(table))]
     table[group] = value

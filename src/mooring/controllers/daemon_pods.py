@@ -1,4 +1,4 @@
-"""The pods of a DaemonSet: on which nodes they belong, and how they are tied there."""
+"""The pods of a DaemonSet: on which nodes they belong, and how they are restricted to them."""
 
 # kubernetes: pkg/controller/daemon/util/daemonset_util.go, daemon_controller.go
 
@@ -31,7 +31,7 @@ _OF_HOST = ("node.kubernetes.io/network-unavailable", "NoSchedule")
 
 
 def tolerant(template: Object) -> Object:
-    """Return a template whose pods tolerate what a node's own state repels with."""
+    """Return the template with tolerations for the taints that reflect a node's own state."""
     spec = template["spec"]
     known = list(spec.get("tolerations") or ())
     wanted = (*_TOLERATED, _OF_HOST) if spec.get("hostNetwork") else _TOLERATED
@@ -43,7 +43,7 @@ def tolerant(template: Object) -> Object:
 
 
 def place(template: Object, node: str, generation: str, digest: str) -> Object:
-    """Return a template for the pod of one node."""
+    """Return the template for the pod of one node."""
     metadata = template.get("metadata") or {}
     labels = {**metadata.get("labels", {}), HASH_LABEL: digest}
     if generation:
@@ -53,8 +53,8 @@ def place(template: Object, node: str, generation: str, digest: str) -> Object:
 
 
 def tie(affinity: Object | None, node: str) -> Object:
-    """Return an affinity that allows this node alone, in place of the nodes it required."""
-    # The scheduler shall place daemon pods too, and find nothing but their node.
+    """Return the affinity with its required nodes replaced by this one node."""
+    # Daemon pods go through the scheduler too, so they must fit no node but their own.
     field = {"key": NAME_FIELD, "operator": "In", "values": [node]}
     terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     wanted: dict[str, Any] = dict(affinity or {})
@@ -77,7 +77,7 @@ def target_of(pod: Pod) -> str:
 
 
 class DaemonPlacement:
-    """Tell on which nodes the pods of a DaemonSet belong."""
+    """The rules that decide on which nodes the pods of a DaemonSet belong."""
 
     def __init__(self, daemon_set: CustomResource) -> None:
         template = tolerant(daemon_set.raw["spec"]["template"])
@@ -85,7 +85,7 @@ class DaemonPlacement:
         self._affinity = required_node_affinity(self._pod)
 
     def judge(self, node: Node) -> tuple[bool, bool]:
-        """Return whether a pod should run on a node, and whether one that does may go on."""
+        """Return whether a pod should run on a node, and whether a running one may stay."""
         named = self._pod.spec.node_name
         if (named and named != node.metadata.name) or not self._affinity.matches(node):
             return False, False

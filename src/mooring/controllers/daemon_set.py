@@ -1,4 +1,4 @@
-"""DaemonSets: one pod on every node that it fits."""
+"""DaemonSets: one pod on every node that the pod fits."""
 
 # kubernetes: pkg/controller/daemon/{daemon_controller,update}.go
 
@@ -23,7 +23,7 @@ _GENERATION = "deprecated.daemonset.template.generation"
 
 
 class DaemonSetController(Controller):
-    """Keep a pod of each DaemonSet on every node where it should run."""
+    """The controller that keeps a pod of each DaemonSet on every node where it should run."""
 
     name = "daemonset-controller"
 
@@ -44,7 +44,7 @@ class DaemonSetController(Controller):
         return owners.count(self.context.store(Pod), self._sets.get(key[1], key[0]))
 
     def _everyone(self, node: Node) -> Iterable[Key]:
-        # Heartbeats change nothing for anybody.
+        # A heartbeat changes neither labels nor spec, so no DaemonSet is affected.
         state = (node.metadata.uid, node.metadata.labels, node.spec)
         if self._seen.get(node.metadata.name) == state:
             gone = self.context.store(Node).get(node.metadata.name) is None
@@ -57,7 +57,7 @@ class DaemonSetController(Controller):
             yield daemon_set.metadata.namespace, daemon_set.metadata.name
 
     async def reconcile(self, key: Key) -> float | None:
-        """Create and delete pods, take an update further, and write the status."""
+        """Create and delete pods, advance a rolling update, and write the status."""
         owner: CustomResource | None = self._sets.get(key[1], key[0])
         if owner is None:
             return None
@@ -107,7 +107,7 @@ class DaemonSetController(Controller):
                 going += failed + oldest[1:]
         for node, there in by_node.items():
             if node not in judged:
-                # Its node is gone: nothing else would end a pod that was never bound.
+                # The node is gone, and nothing else deletes a pod that was never bound.
                 going += [
                     pod
                     for pod in there
@@ -126,14 +126,14 @@ class DaemonSetController(Controller):
         by_node: dict[str, list[Pod]],
         digest: str,
     ) -> None:
-        """Delete old pods, as many as may be missing; their successors come by themselves."""
+        """Delete as many old pods as may be unavailable; the next reconciliation replaces them."""
         if owner.get("spec.updateStrategy.type", "RollingUpdate") != "RollingUpdate":
             return
         wanted = [node for node, (should_run, _) in judged.items() if should_run]
         rolling = owner.get("spec.updateStrategy.rollingUpdate") or {}
         room = scaled(rolling.get("maxUnavailable", 1), len(wanted), up=True)
-        # Pods of two templates on one node need a scheduler that allows both: with a surge
-        # alone, one node at a time is exchanged.
+        # maxSurge is not supported: two pods of one DaemonSet on a node would need a scheduler
+        # that allows both. With maxSurge alone, nodes are updated one at a time.
         room = max(1, room)
         sick, candidates = [], []
         for node in wanted:

@@ -15,54 +15,54 @@ ORPHAN_FINALIZER = "orphan"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Hold what the collector knows of an object."""
+    """An object as the collector knows it: its resource and metadata."""
 
     resource: Resource
     metadata: ObjectMeta
 
     @property
     def deleting(self) -> bool:
-        """Tell whether the object is being deleted."""
+        """Return whether the object is being deleted."""
         return self.metadata.deletion_timestamp is not None
 
     @property
     def waits_for_dependents(self) -> bool:
-        """Tell whether the object goes after those it owns."""
+        """Return whether the object is deleted only after its dependents."""
         return self.deleting and FOREGROUND_FINALIZER in self.metadata.finalizers
 
     @property
     def orphans_dependents(self) -> bool:
-        """Tell whether those the object owns are to outlive it."""
+        """Return whether the object's dependents must outlive it."""
         return self.deleting and ORPHAN_FINALIZER in self.metadata.finalizers
 
     def is_blocking(self, owner: str) -> bool:
-        """Tell whether an owner that waits for dependents waits for this one."""
+        """Return whether an owner that waits for its dependents must wait for this object."""
         return any(
             one.uid == owner and one.block_owner_deletion for one in self.metadata.owner_references
         )
 
 
 class DependencyGraph:
-    """Know every object that is watched, and what it owns."""
+    """All watched objects, and which objects each of them owns."""
 
     def __init__(self) -> None:
         self._items: dict[str, Item] = {}
         self._dependents: dict[str, set[str]] = {}
 
     def get(self, uid: str) -> Item | None:
-        """Return an object."""
+        """Return the object of this uid; None if it is unknown."""
         return self._items.get(uid)
 
     def dependents(self, uid: str) -> list[Item]:
-        """Return what an object owns."""
+        """Return the objects that an object owns."""
         return [self._items[one] for one in sorted(self._dependents.get(uid, ()))]
 
     def owners(self, metadata: ObjectMeta) -> list[Item | None]:
-        """Return the owners of an object, None for each that is not known."""
+        """Return the owners of an object, with None for each unknown owner."""
         return [self._items.get(one.uid) for one in metadata.owner_references]
 
     def put(self, resource: Resource, obj: KubeObject) -> Item:
-        """Note an object, or what has become of it."""
+        """Add an object, or replace it with its new state."""
         metadata = obj.metadata
         self.drop(metadata.uid)
         item = self._items[metadata.uid] = Item(resource, metadata)
@@ -71,7 +71,7 @@ class DependencyGraph:
         return item
 
     def drop(self, uid: str) -> None:
-        """Forget an object; those that name it as their owner still do."""
+        """Remove an object; objects that name it as their owner stay its dependents."""
         item = self._items.pop(uid, None)
         if item is None:
             return

@@ -1,4 +1,4 @@
-"""Deployments: one ReplicaSet per template, and the way from one to the next."""
+"""Deployments: one ReplicaSet per template, and the rollout from one to the next."""
 
 # kubernetes: pkg/controller/deployment/{deployment_controller,sync,rolling,recreate}.go
 
@@ -23,7 +23,7 @@ from mooring.errors import ApiError
 
 @dataclass(slots=True)
 class _Rollout:
-    """Hold what one look at a Deployment knows and changes."""
+    """The state of one reconciliation of a Deployment."""
 
     deployment: CustomResource
     new: CustomResource | None
@@ -38,7 +38,7 @@ class _Rollout:
 
 
 class DeploymentController(Controller):
-    """Bring the pods of each Deployment to its template and size."""
+    """The controller that brings the pods of each Deployment to its template and size."""
 
     name = "deployment-controller"
 
@@ -64,7 +64,7 @@ class DeploymentController(Controller):
                 yield owner
 
     async def reconcile(self, key: Key) -> float | None:
-        """Take a rollout one step further, and write the status."""
+        """Advance a rollout by one step, and write the status."""
         deployment: CustomResource | None = self._deployments.get(key[1], key[0])
         if deployment is None:
             return None
@@ -92,7 +92,7 @@ class DeploymentController(Controller):
     # The new ReplicaSet.
 
     async def _sync_revision(self, rollout: _Rollout) -> None:
-        """Give the new ReplicaSet, where it is there, the annotations it ought to have."""
+        """Update the annotations of the new ReplicaSet, if it exists."""
         new, deployment = rollout.new, rollout.deployment
         if new is None:
             return
@@ -142,7 +142,8 @@ class DeploymentController(Controller):
                 there = decode_raw(await self.writer.get(REPLICA_SETS, namespace, name))
                 owner = owners.controller_of(there)
                 if owner is None or owner.uid != deployment.metadata.uid:
-                    # Another template of the same hash: the next look takes another name.
+                    # The name belongs to another template with the same hash: with the higher
+                    # collisionCount, the next reconciliation chooses another name.
                     rollout.status["collisionCount"] = rollout.status.get("collisionCount", 0) + 1
                     changed = {**deployment.raw, "status": rollout.status}
                     await self.writer.replace(DEPLOYMENTS, changed, "status")
@@ -173,7 +174,7 @@ class DeploymentController(Controller):
             await self._clean_up(rollout)
 
     async def _shrink_old(self, rollout: _Rollout) -> None:
-        """Take away old pods: first those that are not available, then as many as may go."""
+        """Scale down old ReplicaSets: unavailable pods first, then as many as may be removed."""
         # rolling.go, reconcileOldReplicaSets
         new = rollout.new
         assert new is not None
@@ -211,7 +212,7 @@ class DeploymentController(Controller):
         )
 
     async def _scale_all(self, rollout: _Rollout) -> None:
-        """Bring a Deployment to its size without taking the rollout further."""
+        """Bring a Deployment to its size without advancing the rollout."""
         # sync.go, scale
         deployment = rollout.deployment
         running = sets_of.active(rollout.all)
@@ -257,7 +258,7 @@ class DeploymentController(Controller):
         )
 
     async def _clean_up(self, rollout: _Rollout) -> None:
-        """Delete the ReplicaSets beyond the history that is kept, the oldest revisions first."""
+        """Delete ReplicaSets beyond the revision history limit, the oldest revisions first."""
         limit = rollout.deployment.get("spec.revisionHistoryLimit")
         kept = [one for one in rollout.old if one.metadata.deletion_timestamp is None]
         if limit is None or len(kept) <= limit:

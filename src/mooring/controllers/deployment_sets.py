@@ -1,4 +1,4 @@
-"""The ReplicaSets of a Deployment: which is new, which revision each has, how large each may be."""
+"""The ReplicaSets of a Deployment: which is new, their revisions, and how large each may be."""
 
 # kubernetes: pkg/controller/deployment/util/deployment_util.go
 
@@ -19,7 +19,7 @@ DESIRED = "deployment.kubernetes.io/desired-replicas"
 MAXIMUM = "deployment.kubernetes.io/max-replicas"
 HASH_LABEL = "pod-template-hash"
 
-#: Annotations that a Deployment does not hand on.
+#: Annotations that are not copied from a Deployment to its ReplicaSets.
 _OWN = {
     "kubectl.kubernetes.io/last-applied-configuration",
     REVISION,
@@ -38,18 +38,18 @@ def replicas(obj: CustomResource) -> int:
 
 
 def count(sets: Iterable[CustomResource | None], field: str) -> int:
-    """Add up a number of all ReplicaSets, such as `status.readyReplicas`."""
+    """Return the sum of a field such as `status.readyReplicas` over all ReplicaSets."""
     return sum(one.get(field, 0) for one in sets if one is not None)
 
 
 def is_rolling(deployment: CustomResource) -> bool:
-    """Tell whether pods are exchanged bit by bit."""
+    """Return whether the strategy is RollingUpdate."""
     found: str = deployment.get("spec.strategy.type", "RollingUpdate")
     return found == "RollingUpdate"
 
 
 def scaled(value: int | str, total: int, *, up: bool) -> int:
-    """Return a number, or that share of the total that a percentage asks for.
+    """Return an integer unchanged, and a percentage as its share of the total.
 
     >>> scaled("25%", 10, up=True), scaled("25%", 10, up=False), scaled(3, 10, up=True)
     (3, 2, 3)
@@ -61,21 +61,21 @@ def scaled(value: int | str, total: int, *, up: bool) -> int:
 
 
 def fenceposts(deployment: CustomResource) -> tuple[int, int]:
-    """Return how many pods may be there beyond those asked for, and how many may be missing."""
+    """Return how many pods may exist beyond `spec.replicas`, and how many may be unavailable."""
     if not is_rolling(deployment):
         return 0, 0
     wanted = replicas(deployment)
     rolling = deployment.get("spec.strategy.rollingUpdate") or {}
     surge = scaled(rolling.get("maxSurge", "25%"), wanted, up=True)
     missing = scaled(rolling.get("maxUnavailable", "25%"), wanted, up=False)
-    # Neither may be zero at once, or nothing would ever move.
+    # They must not both be zero, or the rollout could never advance.
     if surge == 0 and missing == 0:
         missing = 1
     return surge, min(missing, wanted)
 
 
 def same_template(one: Object, other: Object) -> bool:
-    """Tell whether two templates differ in nothing but the hash."""
+    """Return whether two templates are equal apart from the hash label."""
     return _without_hash(one) == _without_hash(other)
 
 
@@ -87,7 +87,7 @@ def _without_hash(template: Object) -> Object:
 
 
 def find_new(deployment: CustomResource, sets: Sequence[CustomResource]) -> CustomResource | None:
-    """Return the ReplicaSet of the Deployment's template: the oldest, where there are several."""
+    """Return the ReplicaSet with the Deployment's template, the oldest if there are several."""
     template = deployment.raw["spec"]["template"]
     for one in by_age(sets):
         if same_template(one.raw["spec"]["template"], template):
@@ -96,7 +96,7 @@ def find_new(deployment: CustomResource, sets: Sequence[CustomResource]) -> Cust
 
 
 def by_age(sets: Iterable[CustomResource]) -> list[CustomResource]:
-    """Return ReplicaSets, the oldest first."""
+    """Return the ReplicaSets, oldest first."""
     return sorted(sets, key=lambda one: (one.metadata.creation_timestamp or "", one.metadata.name))
 
 
@@ -106,7 +106,7 @@ def active(sets: Iterable[CustomResource | None]) -> list[CustomResource]:
 
 
 def revision(one: CustomResource) -> int:
-    """Return the revision of a ReplicaSet, 0 where it has none."""
+    """Return the revision of a ReplicaSet, 0 if it has none."""
     text = one.metadata.annotations.get(REVISION, "")
     return int(text) if text.isdecimal() else 0
 
@@ -114,7 +114,7 @@ def revision(one: CustomResource) -> int:
 def new_annotations(
     deployment: CustomResource, known: dict[str, str], newest: int
 ) -> dict[str, str]:
-    """Return the annotations of the new ReplicaSet, which had `known`."""
+    """Return the annotations that the new ReplicaSet should have; `known` are its present ones."""
     # deployment_util.go, SetNewReplicaSetAnnotations
     made = dict(known)
     made |= {key: text for key, text in deployment.metadata.annotations.items() if key not in _OWN}
@@ -134,7 +134,7 @@ def new_annotations(
 
 
 def new_set(deployment: CustomResource, newest: int, size: int, collisions: int | None) -> Object:
-    """Return the ReplicaSet of a Deployment's template, to be created."""
+    """Return the ReplicaSet to create for a Deployment's template."""
     # sync.go, getNewReplicaSet
     spec = deployment.raw["spec"]
     digest = template_hash(spec["template"], collisions)
@@ -161,7 +161,7 @@ def new_set(deployment: CustomResource, newest: int, size: int, collisions: int 
 
 
 def size_annotations(deployment: CustomResource) -> dict[str, str]:
-    """Return what a ReplicaSet notes of its Deployment's size."""
+    """Return the annotations in which a ReplicaSet records its Deployment's size."""
     wanted = replicas(deployment)
     return {DESIRED: str(wanted), MAXIMUM: str(wanted + fenceposts(deployment)[0])}
 
@@ -180,14 +180,14 @@ def new_size(
 
 
 def is_scaling(deployment: CustomResource, sets: Iterable[CustomResource]) -> bool:
-    """Tell whether the Deployment was scaled since its ReplicaSets noted its size."""
+    """Return whether the Deployment was scaled since its ReplicaSets recorded its size."""
     wanted = str(replicas(deployment))
     noted = (one.metadata.annotations.get(DESIRED) for one in active(sets))
     return any(text is not None and text != wanted for text in noted)
 
 
 def is_saturated(deployment: CustomResource, new: CustomResource | None) -> bool:
-    """Tell whether the new ReplicaSet has all pods, and all are available."""
+    """Return whether the new ReplicaSet has all pods, and all are available."""
     wanted = replicas(deployment)
     return (
         new is not None
@@ -200,7 +200,7 @@ def is_saturated(deployment: CustomResource, new: CustomResource | None) -> bool
 def proportional_sizes(
     deployment: CustomResource, sets: Iterable[CustomResource]
 ) -> list[tuple[CustomResource, int]]:
-    """Return how large each ReplicaSet is to be when a Deployment is scaled amid a rollout."""
+    """Return the size of each ReplicaSet if a Deployment is scaled during a rollout."""
     # sync.go, scale
     wanted = replicas(deployment)
     allowed = wanted + fenceposts(deployment)[0] if wanted else 0

@@ -22,23 +22,23 @@ TIMED_OUT = "ProgressDeadlineExceeded"
 PAUSED = "DeploymentPaused"
 RESUMED = "DeploymentResumed"
 
-#: math.MaxInt32 stands for no deadline. # deployment_util.go, HasProgressDeadline
+#: math.MaxInt32 means no deadline (deployment_util.go, HasProgressDeadline).
 _NO_DEADLINE = 2**31 - 1
 
 
 def condition(type: str, status: str, reason: str, message: str, when: str) -> Object:
-    """Return a condition of a Deployment, which also carries when it was last updated."""
+    """Return a condition of a Deployment: a condition that also has a lastUpdateTime."""
     return {**status_conditions.make(type, status, reason, message, when), "lastUpdateTime": when}
 
 
 def has_deadline(deployment: CustomResource) -> bool:
-    """Tell whether a rollout that makes no progress counts as failed some day."""
+    """Return whether a rollout without progress fails after a deadline."""
     found = deployment.get("spec.progressDeadlineSeconds")
     return found is not None and found != _NO_DEADLINE
 
 
 def note_pause(deployment: CustomResource, status: Object, when: str) -> None:
-    """Note in the status, in place, that a Deployment was paused or resumed."""
+    """Record in the status, in place, that a Deployment was paused or resumed."""
     if not has_deadline(deployment):
         return
     known = status_conditions.find(status, PROGRESSING)
@@ -58,7 +58,7 @@ def calculate(
     new: CustomResource | None,
     when: str,
 ) -> Object:
-    """Return the status that follows from the ReplicaSets; `old` is the one it follows on."""
+    """Return the new status computed from the ReplicaSets; `old` is the previous status."""
     available = count(sets, "status.availableReplicas")
     status: Object = {
         "observedGeneration": deployment.metadata.generation,
@@ -91,7 +91,7 @@ def calculate(
 
 
 def is_complete(deployment: CustomResource, status: Object) -> bool:
-    """Tell whether all pods are new and available, and no old ones are left."""
+    """Return whether all pods are new and available, and no old pods are left."""
     wanted = replicas(deployment)
     fields = ("updatedReplicas", "replicas", "availableReplicas")
     return (
@@ -109,7 +109,7 @@ def note_progress(
     now: float,
     when: str,
 ) -> None:
-    """Note in the status, in place, how the rollout goes."""
+    """Record the progress of the rollout in the status, in place."""
     if not has_deadline(deployment):
         status_conditions.remove(status, PROGRESSING)
     known = status_conditions.find(old, PROGRESSING)
@@ -161,7 +161,7 @@ def _deadline(deployment: CustomResource, known: Object) -> float:
 
 
 def until_deadline(deployment: CustomResource, status: Object, now: float) -> float | None:
-    """Return after how many seconds a rollout that goes on like this is late; None for never."""
+    """Return the seconds until a rollout without progress exceeds its deadline; None for never."""
     known = status_conditions.find(status, PROGRESSING)
     if not has_deadline(deployment) or known is None or deployment.get("spec.paused", False):
         return None

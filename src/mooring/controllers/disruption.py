@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: how many more pods may be disturbed now."""
+"""PodDisruptionBudgets: how many more pods may be disrupted now."""
 
 # kubernetes: pkg/controller/disruption/disruption.go
 
@@ -17,13 +17,13 @@ from mooring.controllers.work_queue import Key
 from mooring.controllers.writer import Object
 from mooring.errors import ApiError
 
-#: disruption.go: DeletionTimeout, within which an eviction must have shown.
+#: disruption.go: DeletionTimeout. An allowed eviction that is not visible by then is forgotten.
 DELETION_SECONDS = 120.0
 ALLOWED = "DisruptionAllowed"
 
 
 class DisruptionController(Controller):
-    """Keep the status of each budget, which evictions are decided by."""
+    """The controller that keeps the status of each budget, on which evictions depend."""
 
     name = "controllermanager"
 
@@ -49,7 +49,7 @@ class DisruptionController(Controller):
             yield budget.metadata.namespace, budget.metadata.name
 
     async def reconcile(self, key: Key) -> float | None:
-        """Count a budget's pods, and write the status."""
+        """Count a budget's pods and write its status."""
         budget: PodDisruptionBudget | None = self._budgets.get(key[1], key[0])
         if budget is None:
             return None
@@ -81,7 +81,7 @@ class DisruptionController(Controller):
         return again
 
     async def _expect(self, budget: PodDisruptionBudget, mine: list[Pod]) -> tuple[int, int]:
-        """Return how many pods there ought to be, and how many must be healthy."""
+        """Return how many pods are expected, and how many must be healthy."""
         spec = budget.spec
         if spec.max_unavailable is not None:
             expected = await self._scale(mine)
@@ -117,7 +117,7 @@ class DisruptionController(Controller):
         return sum(found.values())
 
     async def _ask_scale(self, reference: Any, namespace: str) -> int | None:
-        """Ask the server for the scale of a custom resource."""
+        """Return the scale of a custom resource from the server; None if it has none."""
         place = await self._places.find(reference.api_version, reference.kind)
         if place is None:
             return None
@@ -133,7 +133,7 @@ class DisruptionController(Controller):
     def _disrupted(
         self, budget: PodDisruptionBudget, mine: list[Pod]
     ) -> tuple[dict[str, str], float | None]:
-        """Return the pods whose eviction was allowed and has not shown yet, and until when."""
+        """Return the pods whose allowed eviction is not visible yet, and the seconds to wait."""
         now = self.context.clock.now()
         there = {pod.metadata.name: pod for pod in mine}
         kept: dict[str, str] = {}
@@ -166,7 +166,7 @@ class DisruptionController(Controller):
         metadata = budget.metadata
         raw = await self.writer.get(BUDGETS, metadata.namespace, metadata.name)
         if raw["metadata"]["resourceVersion"] != metadata.resource_version:
-            # The eviction that changed it comes by the informer, too.
+            # An eviction changed the budget, and the informer has not seen the change yet.
             self.queue.add((metadata.namespace, metadata.name))
             return
         status["conditions"] = (raw.get("status") or {}).get("conditions") or []

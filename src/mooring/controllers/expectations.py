@@ -1,4 +1,4 @@
-"""Expectations: what a controller has asked for and not yet seen, so that it asks once."""
+"""Expectations: creations and deletions not yet seen by the informer, so none is repeated."""
 
 # kubernetes: pkg/controller/controller_utils.go
 
@@ -13,12 +13,12 @@ from mooring.controllers.owners import controller_of
 from mooring.informers.store import Handler, Store
 from mooring.observe.clock import Clock
 
-#: A watch that has not shown a change by then will not. # controller_utils.go
+#: After this many seconds without the watch event, stop expecting it (controller_utils.go).
 PATIENCE = 300.0
 
 
 class Expectations:
-    """Note pods that were created and deleted for an owner until the informer shows it."""
+    """The pods created and deleted for each owner that the informer has not shown yet."""
 
     def __init__(self, pods: Store[Pod], clock: Clock) -> None:
         self._clock = clock
@@ -27,7 +27,7 @@ class Expectations:
         pods.add_handler(Handler(on_add=self._seen, on_update=self._changed, on_delete=self._gone))
 
     def fulfilled(self, owner: str) -> bool:
-        """Tell whether all that was asked for the owner of this uid has been seen."""
+        """Return whether the informer has shown every change made for the owner of this uid."""
         now = self._clock.now()
         for table in (self._created, self._deleted):
             waiting = table.get(owner)
@@ -37,11 +37,11 @@ class Expectations:
         return True
 
     async def create(self, owner: str, name: str, creating: Coroutine[Any, Any, Any]) -> None:
-        """Create a pod of this name, and expect it."""
+        """Create a pod of this name, and expect the informer to show it."""
         await self._ask(self._created, owner, name, creating)
 
     async def delete(self, owner: str, uid: str, deleting: Coroutine[Any, Any, Any]) -> None:
-        """Delete a pod of this uid, and expect it to go."""
+        """Delete a pod of this uid, and expect the informer to show the deletion."""
         await self._ask(self._deleted, owner, uid, deleting)
 
     async def _ask(
@@ -75,8 +75,8 @@ class Expectations:
 
 
 async def in_batches(calls: list[Callable[[], Coroutine[Any, Any, None]]]) -> Exception | None:
-    """Make calls in batches that double in size, until one fails; returns the failure."""
-    # controller_utils.go, slowStartBatch: one pod tells whether a quota forbids all of them.
+    """Make calls in batches that double in size, until one fails; return the failure."""
+    # controller_utils.go, slowStartBatch: if a quota forbids all pods, only the first one is tried.
     size = 1
     while calls:
         batch, calls = calls[:size], calls[size:]

@@ -1,4 +1,4 @@
-"""Garbage collection: what an object owns goes with it, or before it, or stays."""
+"""Garbage collection: dependents are deleted after their owner, before it, or kept."""
 
 # kubernetes: pkg/controller/garbagecollector/garbagecollector.go
 
@@ -44,8 +44,8 @@ from mooring.informers.store import Handler
 
 DEFINITIONS = raw_resource("customresourcedefinitions.v1.apiextensions.k8s.io")
 
-#: Owners and owned; custom resources come with their definitions. An owner of another kind is
-#: looked up when one of these names it.
+#: Kinds of owners and dependents. Custom resources are watched once their definition is
+#: established. An owner of any other kind is looked up when one of these objects names it.
 WATCHED: tuple[KindLike, ...] = (
     DEPLOYMENTS,
     REPLICA_SETS,
@@ -69,7 +69,7 @@ WATCHED: tuple[KindLike, ...] = (
 
 
 class GarbageCollector(Controller):
-    """Delete what has lost its owners; keys are uids."""
+    """The controller that deletes objects whose owners are gone; its keys are uids."""
 
     name = "generic-garbage-collector"
     workers = 16
@@ -111,7 +111,7 @@ class GarbageCollector(Controller):
         resource = Resource(
             spec["group"], versions[0]["name"], spec["names"]["plural"], CustomResource
         )
-        # One factory each: it is closed when the definition goes.
+        # One factory per definition, because it is closed when the definition is deleted.
         factory = self._custom[name] = InformerFactory(
             self.context.client, clock=self.context.clock, selections={}
         )
@@ -134,7 +134,7 @@ class GarbageCollector(Controller):
             if any(owner is None or owner.waits_for_dependents for owner in owners):
                 self._look(item)
         for owner in self._graph.owners(item.metadata):
-            # A reference may have been taken back: the owner may have waited for that.
+            # The owner may have waited for a reference that this change removed.
             if owner is not None and owner.waits_for_dependents:
                 self._look(owner)
 
@@ -153,7 +153,7 @@ class GarbageCollector(Controller):
     # The decisions.
 
     async def reconcile(self, key: Key) -> float | None:
-        """Delete an object that nobody owns any more, or help one that waits to be deleted."""
+        """Delete an object that has no owner left, or advance one that is being deleted."""
         item = self._graph.get(key[1])
         if item is None:
             return None
@@ -205,10 +205,10 @@ class GarbageCollector(Controller):
         await self.writer.delete(item.resource, item, policy=policy, unchanged=True)
 
     async def _is_absent(self, reference: OwnerReference, namespace: str) -> bool:
-        """Ask the server about an owner that is not in the graph."""
+        """Return whether the server no longer has an owner that is not in the graph."""
         place = await self._places.find(reference.api_version, reference.kind)
         if place is None:
-            # A kind that the server does not serve now may be back: nothing is certain.
+            # The kind may be served again later, so the owner cannot be assumed to be gone.
             return False
         resource, namespaced = place
         if namespaced and not namespace:

@@ -1,4 +1,4 @@
-"""Jobs: pods that are to succeed so many times."""
+"""Jobs: pods that run until a given number of them has succeeded."""
 
 # kubernetes: pkg/controller/job/job_controller.go, pkg/controller/ttlafterfinished
 
@@ -25,7 +25,7 @@ CONTROLLER = "kubernetes.io/job-controller"
 
 
 class JobController(Controller):
-    """Run the pods of each Job until enough have succeeded, or too many failed."""
+    """The controller that runs the pods of each Job until enough succeeded or too many failed."""
 
     name = "job-controller"
 
@@ -47,7 +47,7 @@ class JobController(Controller):
         return owners.count(self.context.store(Pod), self._jobs.get(key[1], key[0]))
 
     async def reconcile(self, key: Key) -> float | None:
-        """Count what has ended, start what is missing, and write the status."""
+        """Count the pods that ended, start missing ones, and write the status."""
         job: CustomResource | None = self._jobs.get(key[1], key[0])
         if job is None:
             await self._release_orphans(key)
@@ -85,7 +85,7 @@ class JobController(Controller):
         left: float = max(0.0, parse_time(status["startTime"]) + deadline - now)
         return left if again is None else min(left, again)
 
-    # What a Job has come to.
+    # The state of a Job.
 
     def _note_suspension(self, job: CustomResource, status: Object) -> None:
         when = self.context.timestamp()
@@ -106,7 +106,7 @@ class JobController(Controller):
         status.setdefault("startTime", when)
 
     def _decide(self, job: CustomResource, status: Object, active: list[Pod]) -> None:
-        """Note how the Job will end, where that is certain now."""
+        """Record how the Job will end, if that is certain now."""
         if job_status.decided(status) is not None:
             return
         spec = job.raw["spec"]
@@ -138,7 +138,7 @@ class JobController(Controller):
     async def _manage(
         self, job: CustomResource, status: Object, active: list[Pod], mine: list[Pod]
     ) -> tuple[float | None, Exception | None]:
-        """Start and end pods; returns when to go on where failures ask for patience."""
+        """Start and delete pods; return the seconds of backoff left, and the failure of a write."""
         decided = job_status.decided(status) is not None
         if decided or job.get("spec.suspend", False):
             return None, await self._end(job, active)
@@ -163,7 +163,8 @@ class JobController(Controller):
         completions: int | None = job.get("spec.completions")
         succeeded = job_status.total(status, "succeeded")
         if completions is None:
-            # A work queue: once one has succeeded, the others end by themselves.
+            # A work queue Job: once a pod has succeeded, the others end by themselves, so start
+            # no new ones.
             return min(parallelism, len(active)) if succeeded else parallelism
         return min(parallelism, completions - succeeded)
 
@@ -177,7 +178,7 @@ class JobController(Controller):
         return [one for one in range(job.get("spec.completions", 0)) if one not in taken]
 
     def _backoff(self, status: Object, mine: list[Pod]) -> float:
-        """Return for how long no pod is started, since the last ones failed."""
+        """Return for how many seconds no pod is started, because the last ones failed."""
         ends = sorted(ended_at(pod) for pod in mine if pod.status.phase == "Succeeded")
         failures = sorted(ended_at(pod) for pod in mine if pod.status.phase == "Failed")
         since = [one for one in failures if not ends or one > ends[-1]]
@@ -213,7 +214,7 @@ class JobController(Controller):
         return await in_batches([lambda pod=pod: delete(pod) for pod in going])  # type: ignore[misc]
 
     async def _release(self, ended: Iterable[Pod]) -> None:
-        """Take the finalizer off pods that have been counted."""
+        """Remove the finalizer from pods that have been counted."""
         for pod in ended:
             metadata = pod.metadata
             if FINALIZER in metadata.finalizers:
@@ -266,7 +267,7 @@ class JobController(Controller):
             self.events.record(job, WARNING, decided["reason"], decided["message"])
 
     async def _expire(self, job: CustomResource, status: Object) -> float | None:
-        """Delete a finished Job when its time is over."""
+        """Delete a finished Job after its TTL; return the seconds left."""
         seconds = job.get("spec.ttlSecondsAfterFinished")
         if seconds is None or job.metadata.deletion_timestamp:
             return None

@@ -1,4 +1,4 @@
-"""The pods of a Job: when they ended, and how a numbered one is made."""
+"""The pods of a Job: when they ended, and the template of an indexed one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mooring.controllers.writer import Object
 
 
 def ended_at(pod: Pod) -> float:
-    """Return when the last container of a pod ended; when it was made, where none has."""
+    """Return when the last container of a pod ended, or when the pod was created if none has."""
     times = [
         (status.state.get("terminated") or {}).get("finishedAt")
         for status in pod.status.container_statuses
@@ -18,7 +18,7 @@ def ended_at(pod: Pod) -> float:
 
 
 def numbered(template: Object, job: str, number: int) -> Object:
-    """Return a template for one completion, which its containers can read off the environment."""
+    """Return the template for one completion index, which its containers get in a variable."""
     metadata = template.get("metadata") or {}
     spec = dict(template["spec"])
     source = {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX}']"}}

@@ -1,4 +1,4 @@
-"""The bookkeeping of a Job: who is counted, which indexes are done, what its conditions say."""
+"""The status of a Job: its counted pods, completed indexes and conditions."""
 
 # kubernetes: pkg/controller/job/{job_controller,indexed_job_utils}.go
 
@@ -14,12 +14,12 @@ FINALIZER = "batch.kubernetes.io/job-tracking"
 INDEX = "batch.kubernetes.io/job-completion-index"
 
 COMPLETE, FAILED, SUSPENDED = "Complete", "Failed", "Suspended"
-#: What comes before each end: the pods that are left end first.
+#: The condition that precedes each final one, while the remaining pods end.
 TARGETS = {COMPLETE: "SuccessCriteriaMet", FAILED: "FailureTarget"}
 
 
 def finished(status: Object) -> str:
-    """Return COMPLETE or FAILED, "" for a Job that goes on."""
+    """Return COMPLETE or FAILED, or "" for a Job that has not finished."""
     for type in (COMPLETE, FAILED):
         found = status_conditions.find(status, type)
         if found is not None and found["status"] == "True":
@@ -28,7 +28,7 @@ def finished(status: Object) -> str:
 
 
 def decided(status: Object) -> Object | None:
-    """Return the condition that says how a Job will end, once that is certain."""
+    """Return the condition that says how a Job will end; None while that is uncertain."""
     for type in TARGETS.values():
         found = status_conditions.find(status, type)
         if found is not None and found["status"] == "True":
@@ -37,18 +37,18 @@ def decided(status: Object) -> Object | None:
 
 
 def is_indexed(job: CustomResource) -> bool:
-    """Tell whether each completion has a number."""
+    """Return whether each completion has an index."""
     return bool(job.get("spec.completionMode") == "Indexed")
 
 
 def index_of(pod: Pod) -> int | None:
-    """Return the number of the completion that a pod works on."""
+    """Return the completion index that a pod works on."""
     text = pod.metadata.annotations.get(INDEX, "")
     return int(text) if text.isdecimal() else None
 
 
 def parse_indexes(text: str) -> set[int]:
-    """Read a list of numbers and ranges.
+    """Parse a list of numbers and ranges.
 
     >>> sorted(parse_indexes("1,3-5"))
     [1, 3, 4, 5]
@@ -61,7 +61,7 @@ def parse_indexes(text: str) -> set[int]:
 
 
 def write_indexes(numbers: Iterable[int]) -> str:
-    """Write numbers as ranges.
+    """Format numbers as ranges.
 
     >>> write_indexes({5, 1, 4, 3})
     '1,3-5'
@@ -79,16 +79,16 @@ def write_indexes(numbers: Iterable[int]) -> str:
 
 
 def is_failed(pod: Pod) -> bool:
-    """Tell whether a pod counts as failed: one that is being deleted does."""
+    """Return whether a pod counts as failed; one deleted before it succeeded does."""
     return pod.status.phase == "Failed" or (pod.is_terminating and pod.status.phase != "Succeeded")
 
 
 def count(job: CustomResource, status: Object, pods: Iterable[Pod], *, over: bool) -> list[Pod]:
-    """Count pods that have ended, in place; returns those whose finalizer may go.
+    """Count ended pods in the status, in place; return the pods whose finalizer may be removed.
 
-    A pod is counted in two steps: its uid is noted with the finalizer still on it, and becomes a
-    number once the finalizer is seen to be gone. Neither a crash nor a deletion counts it twice
-    or never. `over` tells that the Job has been decided.
+    A pod is counted in two steps: its uid is recorded while it still has the finalizer, and the
+    count is increased once the finalizer is gone. So a crash or a deletion never causes a pod to
+    be counted twice or not at all. `over` means that the outcome of the Job is decided.
     """
     ended: list[Pod] = []
     held = {pod.metadata.uid: pod for pod in pods if FINALIZER in pod.metadata.finalizers}
@@ -124,7 +124,7 @@ def count(job: CustomResource, status: Object, pods: Iterable[Pod], *, over: boo
 
 
 def total(status: Object, field: str) -> int:
-    """Return how many pods have "succeeded" or "failed", noted ones included."""
+    """Return how many pods have "succeeded" or "failed", including those only recorded by uid."""
     noted = (status.get("uncountedTerminatedPods") or {}).get(field, ())
     known: int = status.get(field, 0)
     return known + len(noted)

@@ -1,4 +1,4 @@
-"""Node lifecycle: what a node's state means for its taints, and when its kubelet is lost."""
+"""Node lifecycle: taints that follow from a node's state, and kubelets that stopped reporting."""
 
 # kubernetes: pkg/controller/nodelifecycle/node_lifecycle_controller.go
 
@@ -40,10 +40,11 @@ _REPORTED = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 
 
 class NodeLifecycleController(Controller):
-    """Give nodes the taints of their conditions; call those unknown whose kubelet is silent.
+    """The controller that taints nodes by their conditions.
 
-    A node that never had a lease has no kubelet that could fall silent: its conditions are left
-    as whoever made it set them.
+    If a kubelet stops renewing its lease, the controller sets the node's conditions to Unknown.
+    A node that never had a lease has no kubelet that could stop, so its conditions stay as they
+    were created.
     """
 
     name = "node-controller"
@@ -60,7 +61,7 @@ class NodeLifecycleController(Controller):
             self.queue.add(("", lease.metadata.name))
 
     async def reconcile(self, key: Key) -> float | None:
-        """Bring a node's taints to its conditions."""
+        """Make a node's taints match its conditions, and notice a silent kubelet."""
         node: Node | None = self._nodes.get(key[1])
         if node is None:
             return None
@@ -75,7 +76,7 @@ class NodeLifecycleController(Controller):
         return GRACE_SECONDS
 
     def _silence(self, node: Node) -> float | None:
-        """Return for how long a node's kubelet has said nothing."""
+        """Return the seconds since a node's kubelet last reported; None without a lease."""
         lease: Lease | None = self._leases.get(node.metadata.name, LEASE_NAMESPACE)
         if lease is None or not lease.spec.renew_time:
             return None
@@ -117,14 +118,14 @@ class NodeLifecycleController(Controller):
             if effect == "NoExecute" or key == UNSCHEDULABLE:
                 made["timeAdded"] = self.context.timestamp()
             taints.append(made)
-        # A merge patch replaces the list: it must be the one that was read.
+        # A merge patch replaces the whole list, so it may apply only to the version that was read.
         metadata = {"resourceVersion": node.metadata.resource_version}
         patch: dict[str, Any] = {"metadata": metadata, "spec": {"taints": taints or None}}
         await self.writer.patch(NODES, "", node.metadata.name, patch)
 
 
 def wanted_taints(node: Node) -> set[tuple[str, str]]:
-    """Return key and effect of every taint that follows from a node's state."""
+    """Return the key and effect of every taint that follows from a node's state."""
     found = set()
     for condition in node.status.conditions:
         key = _BY_CONDITION.get((condition.type, condition.status))

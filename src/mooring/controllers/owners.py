@@ -1,4 +1,4 @@
-"""Owners: which objects belong to which controller, and taking them in."""
+"""Owners: which objects belong to which controller, and their adoption and release."""
 
 # kubernetes: pkg/controller/controller_ref_manager.go
 
@@ -30,7 +30,7 @@ def controller_of(obj: KubeObject) -> OwnerReference | None:
 
 
 def controller_key(obj: KubeObject, kind: str) -> Key | None:
-    """Return the key of an object's controller, where it is of this kind."""
+    """Return the key of an object's controller if it is of this kind, else None."""
     found = controller_of(obj)
     return (obj.metadata.namespace, found.name) if found and found.kind == kind else None
 
@@ -48,7 +48,7 @@ def reference_to(owner: CustomResource) -> Object:
 
 
 def index_by_controller(store: Store[Any]) -> None:
-    """Keep objects findable by their controller, and orphans by their namespace and labels."""
+    """Index objects by their controller, and orphans by their namespace and labels."""
 
     def keys(obj: KubeObject) -> Iterable[Hashable]:
         found = controller_of(obj)
@@ -74,8 +74,8 @@ def count(store: Store[Any], owner: KubeObject | None) -> int:
 
 
 def orphans(store: Store[Any], owner: CustomResource) -> list[Any]:
-    """Return the objects without a controller that `owner` may want to adopt."""
-    # One label that all of them must have leaves few to look at.
+    """Return the objects without a controller that `owner` might adopt."""
+    # Looking up one of the required labels leaves few objects for the full selector.
     labels = owner.get("spec.selector.matchLabels") or {}
     label = next(iter(labels.items()), None)
     return list(store.by_index(_INDEX, (owner.metadata.namespace, label)))
@@ -87,7 +87,8 @@ def selector_of(raw: Object) -> Selector:
     return _compiled(None if selector is None else msgspec.json.encode(selector))
 
 
-# Every change of a pod asks the selectors of all workloads in its namespace.
+# Cached, because every change of an orphaned pod is matched against the selectors of all
+# workloads in its namespace.
 @lru_cache(maxsize=4096)
 def _compiled(selector: bytes | None) -> Selector:
     found = None if selector is None else decode_as(msgspec.json.decode(selector), LabelSelector)
@@ -95,7 +96,7 @@ def _compiled(selector: bytes | None) -> Selector:
 
 
 def keys_for(obj: KubeObject, kind: str, store: Store[Any]) -> Iterable[Key]:
-    """Return who must look at an object that changed: its controller, or who would adopt it."""
+    """Return the keys to reconcile after an object changed: its owner, or possible adopters."""
     if controller_of(obj) is not None:
         key = controller_key(obj, kind)
         if key is not None:
@@ -109,7 +110,7 @@ def keys_for(obj: KubeObject, kind: str, store: Store[Any]) -> Iterable[Key]:
 async def claim(
     writer: Writer, owner: CustomResource, resource: Resource, store: Store[Any]
 ) -> list[Any]:
-    """Return what `owner` controls, with orphans adopted and what no longer matches released."""
+    """Adopt matching orphans and release objects that no longer match; return what is owned."""
     selector = selector_of(owner.raw)
     mine = []
     deleted = owner.metadata.deletion_timestamp is not None

@@ -1,4 +1,4 @@
-"""Volumes and claims: finding, making, binding and releasing volumes."""
+"""Volumes and claims: finding, provisioning, binding and releasing volumes."""
 
 # kubernetes: pkg/controller/volume/persistentvolume/pv_controller.go
 
@@ -23,9 +23,9 @@ DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 
 
 class PersistentVolumeController(Controller):
-    """Bind claims to volumes, and make volumes where a class names a provisioner.
+    """The controller that binds claims to volumes, and creates volumes for storage classes.
 
-    Every provisioner is served: no real one runs here. Keys without a namespace are volumes.
+    It stands in for every provisioner, since none runs here. Keys without a namespace are volumes.
     """
 
     name = "persistentvolume-controller"
@@ -57,7 +57,7 @@ class PersistentVolumeController(Controller):
                 yield claim.metadata.namespace, claim.metadata.name
 
     async def reconcile(self, key: Key) -> float | None:
-        """Take a claim or a volume to what comes next."""
+        """Move a claim or a volume to its next state."""
         if not key[0]:
             volume: PersistentVolume | None = self._volumes.get(key[1])
             if volume is not None:
@@ -91,7 +91,7 @@ class PersistentVolumeController(Controller):
             await self._provision(claim)
 
     async def _sync_named(self, claim: PersistentVolumeClaim) -> None:
-        """Bind a claim to the volume it names, or call it lost."""
+        """Bind a claim to the volume it names, or set its phase to Lost."""
         volume: PersistentVolume | None = self._volumes.get(claim.spec.volume_name)
         bound = claims_of.BIND_COMPLETED in claim.metadata.annotations
         mine = volume is not None and (
@@ -103,7 +103,7 @@ class PersistentVolumeController(Controller):
             await self._write_claim_status(claim, {"phase": "Lost"})
 
     async def _give_class(self, claim: PersistentVolumeClaim) -> bool:
-        """Give a claim without a class the default one, where there is one."""
+        """Give a claim without a class the default class; return whether there is one."""
         found = [
             one for one in self._classes if one.metadata.annotations.get(DEFAULT_CLASS) == "true"
         ]
@@ -140,7 +140,7 @@ class PersistentVolumeController(Controller):
     # Binding.
 
     async def _bind(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> None:
-        """Tie a volume and a claim together: the volume first, so that nobody else takes it."""
+        """Bind a volume and a claim: the volume first, so that no other claim takes it."""
         reference = volume.spec.claim_ref
         if reference is None or reference.uid != claim.metadata.uid:
             await self._tie(volume, claim)
@@ -210,7 +210,7 @@ class PersistentVolumeController(Controller):
             await self.writer.delete(VOLUMES, volume)
 
     async def _is_gone(self, volume: PersistentVolume) -> bool:
-        """Ask the server whether a volume's claim is gone: the informer may be a moment behind."""
+        """Ask the server whether a volume's claim is gone, as the informer may lag behind."""
         reference = volume.spec.claim_ref
         assert reference is not None
         try:

@@ -1,4 +1,4 @@
-"""Pod collection: pods whose node is gone."""
+"""Pod garbage collection: deletes pods whose node is gone."""
 
 # kubernetes: pkg/controller/podgc/gc_controller.go
 
@@ -12,12 +12,12 @@ from mooring.controllers.controlled_kinds import PODS
 from mooring.controllers.controller import Controller, ControllerContext
 from mooring.controllers.work_queue import Key
 
-#: gc_controller.go: quarantineTime, for a node that is deleted and made again
+#: gc_controller.go: quarantineTime, in case a node is deleted and created again.
 QUARANTINE = 40.0
 
 
 class PodCollector(Controller):
-    """Delete pods that nobody can end, since the node they are bound to does not exist."""
+    """The controller that deletes pods bound to a node that no longer exists."""
 
     name = "pod-garbage-collector"
 
@@ -42,7 +42,7 @@ class PodCollector(Controller):
         return self.context.store(Node).get(name) is None
 
     async def reconcile(self, key: Key) -> float | None:
-        """Delete a pod whose node has been gone for long enough."""
+        """Delete a pod whose node has been gone for the quarantine time."""
         pod: Pod | None = self._pods.get(key[1], key[0])
         if pod is None or not pod.spec.node_name or not self._nodes_lack(pod.spec.node_name):
             self._missed.pop(key, None)

@@ -1,4 +1,4 @@
-"""The volumes that a provisioner would make."""
+"""The volumes that a provisioner would create."""
 
 # kubernetes-csi/external-provisioner: pkg/controller/{controller,topology}.go
 
@@ -17,7 +17,7 @@ def new_volume(
     node: Node | None,
     csi_node: CSINode | None,
 ) -> Object:
-    """Return the volume for a claim: of its size, reached from where its node is."""
+    """Return the volume for a claim: of its size, accessible from its node's topology."""
     name = f"pvc-{claim.metadata.uid}"
     provisioner = storage_class.provisioner
     spec: Object = {
@@ -55,7 +55,7 @@ def new_volume(
 
 
 def _topology(node: Node | None, csi_node: CSINode | None, driver: str) -> dict[str, str]:
-    """Return the labels of the place that a volume can be reached from; all places by default."""
+    """Return the node labels that restrict access to a volume; empty for no restriction."""
     if node is None or csi_node is None:
         return {}
     labels = node.metadata.labels

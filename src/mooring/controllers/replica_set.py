@@ -1,4 +1,4 @@
-"""ReplicaSets: as many pods of one template as are asked for."""
+"""ReplicaSets: a given number of pods of one template."""
 
 # kubernetes: pkg/controller/replicaset/replica_set.go
 
@@ -20,7 +20,7 @@ BURST = 500
 
 
 class ReplicaSetController(Controller):
-    """Keep the number of pods that each ReplicaSet asks for."""
+    """The controller that keeps the number of pods that each ReplicaSet asks for."""
 
     name = "replicaset-controller"
 

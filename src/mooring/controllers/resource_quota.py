@@ -1,4 +1,4 @@
-"""Resource quotas: what of each is used, by which the API server admits objects."""
+"""Resource quotas: the usage by which the API server admits objects."""
 
 # kubernetes: pkg/controller/resourcequota/resource_quota_controller.go
 
@@ -28,26 +28,26 @@ _COUNT = "count/"
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """A kind of objects that quotas count."""
+    """A resource whose objects quotas count."""
 
     name: str
     group: str = ""
 
     @property
     def store(self) -> str:
-        """Return the name of its place in the API server's store."""
+        """Return the key of the resource in the API server's store."""
         return f"{self.group}/{self.name}"
 
 
 class ResourceQuotaController(Controller):
-    """Keep the status of each quota."""
+    """The controller that keeps the status of each quota."""
 
     name = "resourcequota-controller"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
         self._quotas = self.watch(QUOTAS, _if_unknown)
-        # What comes is charged when it is admitted, a moment before it can be seen here.
+        # New objects need no handler: the API server adds them to the usage when it admits them.
         for kind in (Pod, Service, PersistentVolumeClaim):
             handler = Handler(on_update=self._changed, on_delete=self._gone)
             context.informers.informer(kind).add_handler(handler)
@@ -61,7 +61,7 @@ class ResourceQuotaController(Controller):
             self.queue.add((one.metadata.namespace, one.metadata.name))
 
     async def reconcile(self, key: Key) -> float | None:
-        """Count what a quota speaks of, and write its status."""
+        """Count the resources that a quota limits, and write its status."""
         known: CustomResource | None = self._quotas.get(key[1], key[0])
         if known is None:
             return None
@@ -83,7 +83,7 @@ class ResourceQuotaController(Controller):
         return None if watched else RECOUNT_SECONDS
 
     async def _objects(self, kind: _Counted, namespace: str) -> Any:
-        """Yield the objects of a kind; none where the server does not know it."""
+        """Yield the objects of a kind; none if the server does not know it."""
         client = self.context.client
         try:
             prefix = "/api/v1"
@@ -101,13 +101,13 @@ class ResourceQuotaController(Controller):
 
 
 def _if_unknown(found: CustomResource) -> Iterable[Key]:
-    """Return the key of a quota whose status does not speak of what it asks for."""
+    """Return the key of a quota whose status does not match its spec."""
     if found.get("spec.hard", {}) != found.get("status.hard", {}) or not found.get("status.used"):
         yield from itself(found)
 
 
 def _counted(hard: Iterable[str]) -> Iterator[_Counted]:
-    """Yield the kinds whose objects count for some of a quota's resources."""
+    """Yield the kinds whose objects count towards a quota's resources."""
     for name in hard:
         if name.startswith(_COUNT):
             plural, _, group = name.removeprefix(_COUNT).partition(".")

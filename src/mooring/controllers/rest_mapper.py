@@ -1,4 +1,4 @@
-"""RestMapper: under which path the server knows a kind."""
+"""RestMapper: the path under which the server serves a kind."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from mooring.errors import ApiError
 
 
 class RestMapper:
-    """Ask the server where kinds live, each group version once."""
+    """A cache of the server's resources by kind; it requests each group version once."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._known: dict[tuple[str, str], tuple[Resource, bool]] = {}
 
     async def find(self, api_version: str, kind: str) -> tuple[Resource, bool] | None:
-        """Return where a kind lives, and whether in namespaces; None where it is not served."""
+        """Return the resource of a kind and whether it is namespaced; None if it is not served."""
         known = self._known.get((api_version, kind))
         if known is not None:
             return known

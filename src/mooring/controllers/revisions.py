@@ -20,7 +20,7 @@ HASH_LABEL = "controller-revision-hash"
 
 
 class Revisions:
-    """Keep the revisions of one controller's objects, oldest first."""
+    """The revisions of one controller's objects, oldest first."""
 
     def __init__(self, controller: Controller, kind: str) -> None:
         def owner(revision: CustomResource) -> Any:
@@ -32,14 +32,14 @@ class Revisions:
         owners.index_by_controller(self._store)
 
     def all(self, owner: CustomResource) -> list[CustomResource]:
-        """Return the revisions of an object, by number."""
+        """Return the revisions of an object, sorted by number."""
         found = owners.owned(self._store, owner)
         return sorted(found, key=lambda one: (number(one), one.metadata.name))
 
     async def current(self, owner: CustomResource) -> CustomResource:
-        """Return the revision of an object's template, which is made where it is new.
+        """Return the revision of an object's template; create it if the template is new.
 
-        One that was there before, of a template that has come back, becomes the newest.
+        If an earlier revision has the same template, it becomes the newest.
         """
         known = self.all(owner)
         data = {"spec": {"template": {**owner.raw["spec"]["template"], "$patch": "replace"}}}
@@ -73,7 +73,7 @@ class Revisions:
         except ApiError as error:
             if not error.is_already_exists:
                 raise
-            # The informer is a moment behind.
+            # The revision exists; the informer has not shown it yet.
             metadata = made["metadata"]
             found = await self._writer.get(
                 CONTROLLER_REVISIONS, metadata["namespace"], metadata["name"]
@@ -88,7 +88,7 @@ class Revisions:
         )
 
     async def clean_up(self, owner: CustomResource, live: set[str]) -> None:
-        """Delete the oldest revisions beyond the history that is kept, never a live one."""
+        """Delete the oldest revisions beyond the history limit, but none of those in use."""
         spare = [one for one in self.all(owner) if one.metadata.name not in live]
         limit = owner.get("spec.revisionHistoryLimit", 10)
         for one in spare[: max(0, len(spare) - limit)]:
@@ -102,7 +102,7 @@ def number(revision: CustomResource) -> int:
 
 
 def digest_of(revision: CustomResource) -> str:
-    """Return the hash that a revision's pods may carry in place of its name."""
+    """Return the hash of a revision, which DaemonSet pods carry instead of its name."""
     return revision.metadata.labels.get(HASH_LABEL, "")
 
 

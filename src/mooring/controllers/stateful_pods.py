@@ -15,19 +15,19 @@ POD_INDEX = "apps.kubernetes.io/pod-index"
 
 
 def first_ordinal(stateful_set: CustomResource) -> int:
-    """Return the number that counting begins with."""
+    """Return the number of the first pod."""
     found: int = stateful_set.get("spec.ordinals.start", 0)
     return found
 
 
 def ordinal_of(stateful_set: CustomResource, pod: Pod) -> int:
-    """Return the number of a pod, -1 for one whose name has none."""
+    """Return the number of a pod, or -1 if its name has none."""
     prefix, _, text = pod.metadata.name.rpartition("-")
     return int(text) if text.isdecimal() and prefix == stateful_set.metadata.name else -1
 
 
 def make_pod(stateful_set: CustomResource, number: int, template: Object, revision: str) -> Object:
-    """Return the pod of a number."""
+    """Return the pod of this number."""
     name = f"{stateful_set.metadata.name}-{number}"
     pod = controlled_pods.pod_of(
         template, stateful_set, name, generateName=f"{stateful_set.metadata.name}-"

@@ -19,7 +19,7 @@ from mooring.errors import ApiError
 
 
 class StatefulSetController(Controller):
-    """Keep the numbered pods that each StatefulSet asks for, in order."""
+    """The controller that keeps the numbered pods of each StatefulSet, in order."""
 
     name = "statefulset-controller"
 
@@ -35,7 +35,7 @@ class StatefulSetController(Controller):
         return owners.keys_for(pod, "StatefulSet", self._sets)
 
     async def reconcile(self, key: Key) -> float | None:
-        """Take the next step that the order of pods allows, and write the status."""
+        """Make the next change that the order of pods allows, and write the status."""
         owner: CustomResource | None = self._sets.get(key[1], key[0])
         if owner is None:
             return None
@@ -92,7 +92,7 @@ class StatefulSetController(Controller):
         current: CustomResource,
         update: CustomResource,
     ) -> bool:
-        """See to one number; returns whether its pod is there and available."""
+        """Create or replace the pod of one number if needed; return whether it is available."""
         if pod is None:
             revision = update if number >= self._partition(owner) else current
             await self._create(owner, number, revision)
@@ -108,7 +108,7 @@ class StatefulSetController(Controller):
         return running and controlled_pods.is_available(pod, seconds, self.context.clock.now())
 
     def _partition(self, owner: CustomResource) -> int:
-        """Return the first number that gets the new template at once."""
+        """Return the lowest number that gets the new template."""
         if owner.get("spec.updateStrategy.type", "RollingUpdate") != "RollingUpdate":
             return 0
         found: int = owner.get("spec.updateStrategy.rollingUpdate.partition", 0)
@@ -117,7 +117,7 @@ class StatefulSetController(Controller):
     async def _roll(
         self, owner: CustomResource, replicas: list[Pod | None], update: CustomResource
     ) -> None:
-        """Delete pods of an old template, the highest number first, as many as may be missing."""
+        """Delete pods of an old template, highest number first, as many as may be unavailable."""
         if owner.get("spec.updateStrategy.type", "RollingUpdate") != "RollingUpdate":
             return
         allowed = owner.get("spec.updateStrategy.rollingUpdate.maxUnavailable", 1)
@@ -191,7 +191,7 @@ class StatefulSetController(Controller):
         ]
         wanted = owner.get("spec.replicas", 1)
         done = at(update) == len(mine) == len(ready) == wanted
-        # The update is complete: what was new is current from now on.
+        # Once the update is complete, the update revision is the current one.
         # stateful_set_utils.go, completeRollingUpdate
         current = update if done else current
         status: Object = {

@@ -1,4 +1,4 @@
-"""Conditions of workloads, as plain maps."""
+"""Conditions of workloads, as plain dicts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from mooring.controllers.writer import Object
 
 
 def find(status: Object, type: str) -> Object | None:
-    """Return the condition of a type."""
+    """Return the condition of a type, or None."""
     for condition in status.get("conditions") or ():
         if condition["type"] == type:
             found: Object = condition
@@ -15,7 +15,7 @@ def find(status: Object, type: str) -> Object | None:
 
 
 def make(type: str, status: str, reason: str, message: str, when: str) -> Object:
-    """Return a condition that begins now."""
+    """Return a condition whose last transition is at `when`."""
     return {
         "type": type,
         "status": status,
@@ -26,7 +26,7 @@ def make(type: str, status: str, reason: str, message: str, when: str) -> Object
 
 
 def put(status: Object, condition: Object) -> None:
-    """Set a condition, in place; one that says the same already stays as it is."""
+    """Set a condition, in place; one with the same status and reason stays unchanged."""
     known = find(status, condition["type"])
     if known is not None:
         if (known["status"], known.get("reason")) == (condition["status"], condition["reason"]):
@@ -38,7 +38,7 @@ def put(status: Object, condition: Object) -> None:
 
 
 def remove(status: Object, type: str) -> None:
-    """Drop a condition, in place."""
+    """Remove a condition, in place."""
     kept = [one for one in status.get("conditions") or () if one["type"] != type]
     if kept:
         status["conditions"] = kept

@@ -1,4 +1,4 @@
-"""Taint eviction: pods leave nodes whose NoExecute taints they do not tolerate."""
+"""Taint eviction: deletes pods that do not tolerate a NoExecute taint of their node."""
 
 # kubernetes: pkg/controller/tainteviction/taint_eviction.go
 
@@ -17,7 +17,7 @@ NO_EXECUTE = "NoExecute"
 
 
 class TaintEvictionController(Controller):
-    """Delete pods at once, or when the time is over for which they tolerate a taint."""
+    """The controller that evicts pods at once, or after the time they tolerate a taint."""
 
     name = "taint-eviction-controller"
 
@@ -38,7 +38,7 @@ class TaintEvictionController(Controller):
                 yield pod.metadata.namespace, pod.metadata.name
 
     async def reconcile(self, key: Key) -> float | None:
-        """Delete a pod whose time on its node is over."""
+        """Evict a pod that does not tolerate its node's taints any longer."""
         pod: Pod | None = self._pods.get(key[1], key[0])
         if pod is None or pod.is_terminating or pod.is_finished:
             return None
@@ -74,7 +74,7 @@ class TaintEvictionController(Controller):
 
 
 def tolerated_seconds(pod: Pod, taints: Iterable[Taint]) -> float | None:
-    """Return for how long a pod tolerates all of these taints: 0 for not at all, None for ever."""
+    """Return the seconds a pod tolerates all of these taints; 0 if it does not, None if always."""
     shortest: float | None = None
     for taint in taints:
         matching = [one for one in pod.spec.tolerations if tolerates(one, taint)]

@@ -1,4 +1,4 @@
-"""The hash of a template, as the names of ReplicaSets and revisions end with."""
+"""The hash of a template: the last part of the names of ReplicaSets and revisions."""
 
 # kubernetes: pkg/controller/controller_utils.go, ComputeHash
 
@@ -11,9 +11,9 @@ from mooring.controllers.writer import Object
 
 
 def template_hash(template: Object, collisions: int | None = None) -> str:
-    """Return a hash of a template, in letters that are safe in names.
+    """Return a hash of a template, in characters that are safe in names.
 
-    kubernetes hashes Go's dump of the template: the same template has another hash there.
+    Kubernetes hashes Go's dump of the template, so the same template has a different hash there.
     """
     text = msgspec.json.encode(template, order="sorted")
     if collisions is not None:

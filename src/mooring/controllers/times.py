@@ -1,4 +1,4 @@
-"""Times as objects carry them."""
+"""Times in the form that Kubernetes objects carry."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 
 def timestamp(seconds: float) -> str:
-    """Write a moment as metav1.Time does.
+    """Format a time as metav1.Time does.
 
     >>> timestamp(1700000000.25)
     '2023-11-14T22:13:20Z'

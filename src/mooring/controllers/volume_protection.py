@@ -1,4 +1,4 @@
-"""Protection of volumes in use, and the claims of ephemeral volumes."""
+"""Protection of volumes and claims in use, and the claims of ephemeral volumes."""
 
 # kubernetes: pkg/controller/volume/{pvcprotection,pvprotection,ephemeral}
 
@@ -20,7 +20,7 @@ VOLUME_FINALIZER = "kubernetes.io/pv-protection"
 
 
 class VolumeProtection(Controller):
-    """Let claims go that no pod uses, and volumes that no claim is bound to."""
+    """The controller that lets unused claims and unbound volumes be deleted."""
 
     name = "pvc-protection-controller"
 
@@ -35,7 +35,7 @@ class VolumeProtection(Controller):
             yield pod.metadata.namespace, name
 
     async def reconcile(self, key: Key) -> float | None:
-        """Take the finalizer off what is being deleted and not in use."""
+        """Remove the finalizer from an object that is being deleted and not in use."""
         if not key[0]:
             volume: PersistentVolume | None = self._volumes.get(key[1])
             if volume is not None and volume.status.phase != "Bound":
@@ -65,7 +65,7 @@ class VolumeProtection(Controller):
 
 
 class EphemeralVolumes(Controller):
-    """Create the claims that pods carry templates of."""
+    """The controller that creates the claims for pods' ephemeral volumes."""
 
     name = "ephemeral-volume-controller"
 
@@ -79,7 +79,7 @@ class EphemeralVolumes(Controller):
             yield pod.metadata.namespace, pod.metadata.name
 
     async def reconcile(self, key: Key) -> float | None:
-        """Create the claims that a pod's volumes lack."""
+        """Create the missing claims of a pod's ephemeral volumes."""
         pod: Pod | None = self._pods.get(key[1], key[0])
         if pod is None or pod.is_terminating or pod.is_finished:
             return None

@@ -1,4 +1,4 @@
-"""WorkQueue: keys that need a look, each in one pair of hands at a time."""
+"""WorkQueue: keys to reconcile, each by one worker at a time."""
 
 # client-go: util/workqueue
 
@@ -17,20 +17,20 @@ log = logging.getLogger(__name__)
 
 #: Namespace and name.
 Key = tuple[str, str]
-#: Look at a key; the answer is after how many seconds to look again, None for not until a change.
+#: Reconciles a key. Returns the seconds after which to do so again; None to wait for a change.
 Work = Callable[[Key], Awaitable[float | None]]
 
-# client-go: default_rate_limiters.go: 5 ms, doubled each time. It goes on to 1,000 s, which is
-# longer than anybody looks at a local cluster.
+# client-go: default_rate_limiters.go: 5 ms, doubled after each failure. client-go's maximum is
+# 1,000 s, which is too long for the user of a local cluster.
 FIRST_DELAY = 0.005
 LAST_DELAY = 30.0
 
 
 class WorkQueue:
-    """Call `work` for every key that is added. Owned by one event loop.
+    """A queue that calls `work` for every key that is added. Owned by one event loop.
 
-    A key that is added while it is being worked on is worked on again afterwards. One whose work
-    fails comes back after a growing delay.
+    A key that is added while it is being processed is processed again afterwards. A key whose
+    work fails is retried after a growing delay.
     """
 
     def __init__(self, name: str, work: Work, clock: Clock, *, limit: int = 4) -> None:
@@ -46,12 +46,12 @@ class WorkQueue:
         self._timers: dict[Key, tuple[float, asyncio.Task[None]]] = {}
 
     def start(self) -> None:
-        """Begin with the keys that were added so far."""
+        """Start processing, beginning with the keys added so far."""
         self._running = True
         self._pump()
 
     async def close(self) -> None:
-        """Drop what waits and end what is under way."""
+        """Drop the waiting keys and cancel the work in progress."""
         self._running = False
         tasks: list[asyncio.Task[Any]] = [*self._active.values()]
         tasks += [task for _, task in self._timers.values()]
@@ -63,11 +63,11 @@ class WorkQueue:
 
     @property
     def idle(self) -> bool:
-        """Tell whether nothing is ready or under way; timers do not count."""
+        """Return whether no key is ready or being processed; timers do not count."""
         return not self._ready and not self._active
 
     def add(self, key: Key) -> None:
-        """Have a key looked at soon."""
+        """Process a key as soon as a worker is free."""
         if key in self._active:
             self._again.add(key)
         else:
@@ -75,7 +75,7 @@ class WorkQueue:
             self._pump()
 
     def add_after(self, key: Key, seconds: float) -> None:
-        """Have a key looked at when this time has passed, or sooner where that was asked for."""
+        """Process a key after this many seconds, or earlier if an earlier timer is set."""
         due = self._clock.now() + seconds
         known = self._timers.get(key)
         if known is not None:
@@ -101,7 +101,7 @@ class WorkQueue:
         try:
             after = await self._work(key)
         except ApiError as error:
-            # Somebody else was faster, or the server is away: both pass.
+            # A conflict with another writer is expected, so it is not logged as an error.
             if error.is_conflict or error.is_already_exists or error.is_not_found:
                 vlog(log, 4, "Will try again", controller=self._name, key=key, err=error)
             else:

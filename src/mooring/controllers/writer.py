@@ -1,4 +1,4 @@
-"""Writer: whole objects to the API server and back, no field lost."""
+"""Writer: reads and writes objects as plain JSON, so that no field is lost."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ BACKGROUND, FOREGROUND, ORPHAN = "Background", "Foreground", "Orphan"
 
 
 class HasMetadata(Protocol):
-    """Be an object, or what stands for one."""
+    """Anything with an object's metadata."""
 
     @property
     def metadata(self) -> ObjectMeta:
-        """Return name, namespace and uid, among others."""
+        """Return the name, namespace, uid and the rest."""
         ...
 
 
 class Writer:
-    """Write objects as they are on the wire. Every call raises ApiError where it is refused."""
+    """A client for objects in their JSON form. Every call raises ApiError if it is refused."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     async def create(self, resource: Resource, obj: Object) -> Object:
-        """Create an object and return what the server made of it."""
+        """Create an object and return it as the server stored it."""
         path = resource.path(obj["metadata"].get("namespace", ""))
         return await self._send("POST", path, obj)
 
@@ -43,7 +43,7 @@ class Writer:
         return await self._send("GET", resource.path(namespace, name, subresource), None)
 
     async def replace(self, resource: Resource, obj: Object, subresource: str = "") -> Object:
-        """Replace an object, or its status; refused where it has changed meanwhile."""
+        """Replace an object, or its status; the server refuses if it has changed meanwhile."""
         metadata = obj["metadata"]
         path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
         return await self._send("PUT", path, obj)
@@ -57,14 +57,14 @@ class Writer:
         subresource: str = "",
         patch_type: str = MERGE,
     ) -> Object:
-        """Change an object by a merge patch; with a resourceVersion in it, only that state."""
+        """Patch an object; a resourceVersion in the patch limits it to that version."""
         path = resource.path(namespace, name, subresource)
         return await self._send("PATCH", path, patch, patch_type)
 
     async def patch_if_there(
         self, resource: Resource, namespace: str, name: str, patch: Object
     ) -> None:
-        """Change an object by a merge patch; one that is gone is no failure."""
+        """Apply a merge patch to an object; do nothing if the object is gone."""
         try:
             await self.patch(resource, namespace, name, patch)
         except ApiError as error:
@@ -80,9 +80,9 @@ class Writer:
         grace: int | None = None,
         unchanged: bool = False,
     ) -> None:
-        """Delete this very object; one that is gone already is no failure.
+        """Delete the object with this uid; do nothing if it is already gone.
 
-        With `unchanged`, only as it was read: the server refuses otherwise.
+        With `unchanged`, the server refuses if the object has changed since it was read.
         """
         metadata = obj.metadata
         options: Object = {
@@ -100,7 +100,7 @@ class Writer:
         try:
             await self._send("DELETE", path, options)
         except ApiError as error:
-            # Conflict: another object of that name, so this one is gone too.
+            # A conflict means that the name now belongs to another object, so this one is gone.
             if not error.is_not_found and (unchanged or not error.is_conflict):
                 raise
 

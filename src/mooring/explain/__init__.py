@@ -1,1 +1,1 @@
-"""Decisions for people: which plugin said what of which node, and how the choice came about."""
+"""Decisions explained: what each plugin said of each node, and how the node was chosen."""

@@ -1,9 +1,9 @@
 """Examination: what every plugin says of every node, beyond what a decision needs.
 
-The scheduling cycle stops asking about a node at the first refusal, may stop once it has found
-enough nodes, and scores nothing where one node is left. To explain an attempt, every Filter plugin
-is asked about every node, by itself, on a state of its own. The decision is taken by the cycle as
-always: that someone looks on changes neither it nor those after it.
+The scheduling cycle stops filtering a node at the first refusal, may stop once it has found enough
+nodes, and scores nothing if one node is left. To explain an attempt, every Filter plugin runs
+alone on every node, with a separate state. The cycle takes its decision as always: an examination
+changes neither that decision nor later ones.
 """
 
 from __future__ import annotations
@@ -37,45 +37,45 @@ class NodeVerdict(msgspec.Struct):
     """What the plugins said of one node."""
 
     name: str
-    #: Whether the Filter plugins were asked: PreFilter may have narrowed the search to others.
+    #: Whether the Filter plugins ran on it: PreFilter may have restricted them to other nodes.
     asked: bool = False
-    #: Every refusal, in the order of the plugins; the first is the one that the message counts.
+    #: Every refusal, in the order of the plugins; the pod's message counts only the first.
     refusals: list[Status] = msgspec.field(default_factory=list)
-    #: Whether the node went on to scoring in the attempt itself.
+    #: Whether the node passed filtering in the attempt itself.
     feasible: bool = False
     scores: dict[str, Score] = msgspec.field(default_factory=dict)
     total: int | None = None
 
 
 class Answers(msgspec.Struct):
-    """What the Filter plugins say, asked before the attempt that is to be explained."""
+    """The answers of the Filter plugins, collected before the attempt that is explained."""
 
     profile: Profile
     state: CycleState
     nodes: list[NodeVerdict]
-    #: Filter plugins that were asked, in order.
+    #: The Filter plugins that ran, in order.
     filters: list[str] = msgspec.field(default_factory=list)
     #: Faults that kept a plugin from answering for all nodes.
     faults: list[Status] = msgspec.field(default_factory=list)
 
 
 class Examination(msgspec.Struct):
-    """One attempt, examined."""
+    """One attempt with the answers of all plugins."""
 
     decision: Decision
     attempt: int
     #: The node chosen by the scheduling cycle; it may have been lost later, at Reserve or Permit.
     chosen: str = ""
-    #: Empty where the pod was kept out of the queue.
+    #: Empty if the pod was kept out of the queue.
     nodes: Sequence[NodeVerdict] = ()
     filters: Sequence[str] = ()
     faults: Sequence[Status] = ()
-    #: Weights of the Score plugins that were asked, in order.
+    #: The weights of the Score plugins that ran, in order.
     weights: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
 def ask_filters(profile: Profile, nominator: Nominator, pod: Pod, nodes: Nodes) -> Answers:
-    """Ask every Filter plugin about every node that PreFilter leaves."""
+    """Run every Filter plugin on every node that PreFilter allows."""
     state = CycleState()
     answers = Answers(profile, state, [NodeVerdict(name) for name in nodes.names])
     before = run_pre_filter(profile, state, pod, nodes)
@@ -105,7 +105,7 @@ def ask_filters(profile: Profile, nominator: Nominator, pod: Pod, nodes: Nodes) 
 
 
 def examine(answers: Answers, decision: Decision, attempt: int = 1) -> Examination:
-    """Join the plugins' answers with the decision, before the snapshot changes."""
+    """Combine the plugins' answers with the decision; call it before the snapshot changes."""
     if decision.pre_enqueue is not None:
         return Examination(decision, attempt)
     found = Examination(
@@ -128,7 +128,7 @@ def examine(answers: Answers, decision: Decision, attempt: int = 1) -> Examinati
         return found
     for verdict, total in zip(passed, decision.totals.tolist(), strict=True):
         verdict.total = total
-    # A plugin may have normalised in place, so the raw scores are asked for once more.
+    # A plugin may have normalised its scores in place, so compute the raw scores again.
     again = rank(answers.profile, answers.state, decision.pod, feasible, keep_raw=True).scores
     for name, scores in decision.scores.items():
         raw = again[name].raw if name in again else scores.raw

@@ -1,4 +1,4 @@
-"""Nearest misses: nodes that would take the pod, were it not for one plugin."""
+"""Nearest misses: nodes that only one plugin refuses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Miss(msgspec.Struct, frozen=True):
 def nearest_misses(nodes: Iterable[NodeVerdict]) -> list[Miss]:
     """Return the nodes that exactly one plugin refuses.
 
-    Nodes that PreFilter left out are none: nobody was asked about them.
+    Nodes that PreFilter left out are not included, because no Filter plugin ran on them.
     """
     return [
         Miss(verdict.name, verdict.refusals[0])

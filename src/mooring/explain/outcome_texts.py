@@ -1,16 +1,16 @@
-"""The words for how an attempt ended and why a node was chosen."""
+"""Texts that say how an attempt ended and why a node was chosen."""
 
 from __future__ import annotations
 
 from mooring.explain.examination import Examination
 from mooring.framework.decision import Decision, Outcome
 
-#: How many names of tied nodes are told.
+#: At most this many tied nodes are named.
 _NAMES = 5
 
 
 def why_chosen(found: Examination) -> str:
-    """Say why the scheduling cycle chose its node; empty where it chose none."""
+    """Return why the scheduling cycle chose its node; empty if it chose none."""
     decision = found.decision
     if not found.chosen:
         return ""
@@ -29,7 +29,7 @@ def why_chosen(found: Examination) -> str:
 
 
 def how_ended(decision: Decision, node: str = "") -> str:
-    """Say in a few words how an attempt ended; `node` is the one that the cycle chose."""
+    """Return in a few words how an attempt ended; `node` is the one that the cycle chose."""
     if decision.outcome is Outcome.SCHEDULED:
         return f"scheduled to {decision.node_name}"
     if decision.outcome is Outcome.GATED:
@@ -39,7 +39,7 @@ def how_ended(decision: Decision, node: str = "") -> str:
 
 
 def message_of(decision: Decision) -> str:
-    """Return why the pod stayed pending, in kube-scheduler's words; empty where it did not."""
+    """Return why the pod stayed pending, in kube-scheduler's words; empty if it did not."""
     if decision.pre_enqueue is not None:
         return decision.pre_enqueue.message
     return decision.message

@@ -1,4 +1,4 @@
-"""Tables of plain text: columns as wide as what they hold, headers folded between words."""
+"""Plain-text tables: columns as wide as their content, headers folded between words."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def fold(name: str, width: int = HEADER_WIDTH) -> list[str]:
 def table(
     headers: Sequence[str | Sequence[str]], rows: Sequence[Sequence[str]], *, indent: str = ""
 ) -> list[str]:
-    """Return the lines of a table; a header may have lines of its own."""
+    """Return the lines of a table; a header may have several lines."""
     folded = [[header] if isinstance(header, str) else list(header) for header in headers]
     above = [list(line) for line in itertools.zip_longest(*folded, fillvalue="")]
     lines = [*above, *rows]

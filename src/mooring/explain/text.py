@@ -11,7 +11,7 @@ from mooring.explain.tables import fold, table, wrap
 from mooring.framework.decision import PostFilterResult
 from mooring.framework.status import Code, Status
 
-#: Rows of a table; data output has all of them.
+#: The most rows that a table shows; JSON and YAML output has all of them.
 MAX_ROWS = 30
 
 _INDENT = "  "
@@ -133,7 +133,7 @@ def _post_filter(result: PostFilterResult | None) -> list[str]:
 
 
 def _best_first(found: Examination, nodes: Iterable[NodeVerdict]) -> list[NodeVerdict]:
-    """Order nodes: the chosen one, others that were scored by total, then by fewest refusals."""
+    """Return the nodes: the chosen one, scored ones by total, then those with fewest refusals."""
     return sorted(
         nodes,
         key=lambda verdict: (

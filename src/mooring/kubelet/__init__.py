@@ -1,1 +1,1 @@
-"""Fake nodes: what kubelets report, without anything that runs."""
+"""Fake nodes: kubelets that report nodes and pods without machines behind them."""

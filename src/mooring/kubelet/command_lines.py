@@ -1,4 +1,4 @@
-"""From a container's command and args to the command line of a process."""
+"""Translation of a container's command and args to the command line of a process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RUN = "run"
 
 
 class NoSuchProgramError(Exception):
-    """Say that an image has no such program, in the words of runc."""
+    """A program that an image does not contain, reported in the words of runc."""
 
     def __init__(self, program: str) -> None:
         super().__init__(
@@ -30,7 +30,7 @@ class NoSuchProgramError(Exception):
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:
-    """Put variables in the place of `$(NAME)`; an unknown one stays as it is.
+    """Replace each `$(NAME)` with the variable's value; unknown names stay as they are.
 
     >>> expand("--v=$(LEVEL) $$(LEVEL) $(NONE)", {"LEVEL": "3"})
     '--v=3 $(LEVEL) $(NONE)'
@@ -45,10 +45,10 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
 
 
 def command_line(container: Object, image: Image, environment: Mapping[str, str]) -> list[str]:
-    """Return the arguments of `mooring` that a container's command and args stand for.
+    """Return the arguments of `mooring` for a container's command and args.
 
-    An image's own entry point is `mooring run`; the names under which schedulers are known, and in
-    an image that was mapped any name, stand for it too.
+    An image's own entry point is `mooring run`. The usual program names of schedulers also stand
+    for it, and in a mapped image (`--image`) any program name does.
     """
     command = [expand(one, environment) for one in container.get("command") or ()]
     words = [expand(one, environment) for one in container.get("args") or ()]
@@ -64,7 +64,7 @@ def command_line(container: Object, image: Image, environment: Mapping[str, str]
     elif not words or words[0].startswith("-"):
         words = [_RUN, *words]
     elif posixpath.basename(words[0]) in (*_SCHEDULERS, OWN) or (
-        # An image without an entry point: the first word is the program.
+        # The image may have no entry point; then the first word is the program.
         image.mapped and words[0] != _RUN
     ):
         return command_line({"command": words}, image, {})
@@ -74,7 +74,7 @@ def command_line(container: Object, image: Image, environment: Mapping[str, str]
 
 
 def flag_value(words: list[str], name: str) -> str | None:
-    """Return the last value of a flag, written with or without "=", None where it is absent."""
+    """Return the last value of a flag, written with or without "="; None if it is absent."""
     found = None
     for place, word in enumerate(words):
         if word == f"--{name}" and place + 1 < len(words):

@@ -1,4 +1,4 @@
-"""How a fake container behaves: what can be read off its command."""
+"""How a simulated container behaves, as far as its command tells."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 
 from mooring.api import Container, Pod
 
-#: A task that says nothing about its length.
+#: How long a task runs if its command does not say.
 DEFAULT_TASK_SECONDS = 1.0
-#: A server that is asked to end does so within this time.
+#: How long a server takes to end after SIGTERM.
 DEFAULT_STOP_SECONDS = 1.0
 _DEFAULT_GRACE = 30
 
@@ -18,7 +18,7 @@ _FALSE = re.compile(r"(?:^|[/;&\s])false\s*$")
 
 
 def task_seconds(pod: Pod) -> float | None:
-    """Return how long a pod works until it ends by itself; None where it never does.
+    """Return the seconds that a pod runs until it ends by itself; None if it never does.
 
     `sleep 5` takes five seconds, as in a real container; anything else takes one.
     """
@@ -40,10 +40,10 @@ def exit_code(container: Container) -> int:
 
 
 def stop_seconds(pod: Pod, grace: int | None) -> float:
-    """Return how long a pod takes to end once it is asked to, at most its grace period.
+    """Return the seconds a pod takes to end after SIGTERM, at most its grace period.
 
-    `sleep` as the first process hears no SIGTERM and takes all of it; a preStop hook that sleeps
-    takes its time.
+    `sleep` as the first process ignores SIGTERM and takes the whole grace period. A preStop hook
+    that sleeps adds its seconds.
     """
     allowed = _DEFAULT_GRACE if grace is None else grace
     longest = DEFAULT_STOP_SECONDS

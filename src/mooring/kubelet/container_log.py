@@ -1,4 +1,4 @@
-"""The log of a container: lines with the time at which they were written."""
+"""The log of a container: lines, each with the time at which it was written."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from mooring.apiserver.subresources.pod_logs import PodLogOptions
 from mooring.binding.event_recorder import micro_time
 from mooring.observe.clock import Clock
 
-#: Beyond this a log begins anew; what was before it is kept once. # kubelet: containerLogMaxSize
+#: Above this size a log is rotated, and one older file is kept (kubelet: containerLogMaxSize).
 MOST_BYTES = 10 * 1024 * 1024
-# A line without an end is cut here. # containerd: max_container_log_line_size
+# Longer lines are split (containerd: max_container_log_line_size).
 _LINE = 16 * 1024
 _CHUNK = 64 * 1024
 
 
 class ContainerLog:
-    """Keep what one run of a container writes, in a file. Owned by one event loop."""
+    """The output of one run of a container, kept in a file. Owned by one event loop."""
 
     def __init__(self, path: Path, clock: Clock, *, most: int = MOST_BYTES) -> None:
         self._path = path
@@ -33,14 +33,14 @@ class ContainerLog:
             os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb", buffering=0
         )
         self._size = 0
-        #: How many bytes were written before those of the file, and how many of them are kept.
+        #: How many bytes were written before the present file, and how many of them are kept.
         self._before = 0
         self._kept = 0
         self._grown = asyncio.Event()
         self._closed = False
 
     def append(self, data: bytes) -> None:
-        """Add what was written; a line counts once it is whole."""
+        """Add output; a line is written to the file once it is complete."""
         *lines, rest = (self._rest + data).split(b"\n")
         while len(rest) >= _LINE:
             lines.append(rest[:_LINE])
@@ -50,7 +50,7 @@ class ContainerLog:
             self._write(lines)
 
     def close(self) -> None:
-        """End the log: nothing more will be written, and followers come to their end."""
+        """Close the log: nothing more is written, and readers that follow it end."""
         if self._closed:
             return
         if self._rest:
@@ -91,7 +91,7 @@ class ContainerLog:
         return b"\n".join(found)[-most:].decode(errors="replace")
 
     async def read(self, options: PodLogOptions) -> AsyncGenerator[bytes, None]:
-        """Yield the log as `kubectl logs` asks for it."""
+        """Yield the part of the log that the options of `kubectl logs` select."""
         left = options.limit_bytes
         async for line in self._chosen(options):
             text = line if options.timestamps else line.partition(b" ")[2]
@@ -145,5 +145,5 @@ class ContainerLog:
         with path.open("rb") as file:
             file.seek(at - start)
             data = file.read(_CHUNK)
-        # Whole lines only; a line is shorter than a chunk.
+        # Return whole lines only; a line is always shorter than a chunk.
         return data[: data.rfind(b"\n") + 1]

@@ -1,4 +1,4 @@
-"""Ports of this machine for containers, which share its one address."""
+"""Ports on this machine for containers, which all share one address."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _ANY = ("", "0.0.0.0", "::")
 
 
 class Ports:
-    """Hand out ports so that containers that ask for the same one can run side by side."""
+    """The ports in use, so that containers that ask for the same port can run side by side."""
 
     def __init__(self) -> None:
         self._taken: dict[int, str] = {}
 
     def adapt(self, words: list[str], owner: str) -> list[str]:
-        """Return a scheduler's arguments, changed to serve on loopback and on ports that are free.
+        """Return a scheduler's arguments, changed to serve on loopback and on free ports.
 
-        `owner` keeps the ports until `release`.
+        The ports are reserved for `owner` until `release`.
         """
         if words[:1] != ["run"]:
             return words
@@ -32,7 +32,7 @@ class Ports:
         ):
             given = flag_value(words, port_flag) or default
             if not given.isdigit() or not 0 < int(given) <= _LAST:
-                # It serves nothing, or says what is wrong.
+                # Port 0 serves nothing, and the scheduler itself reports an invalid port.
                 continue
             if (flag_value(words, address_flag) or "") in _ANY:
                 changed.append(f"--{address_flag}={_HOST}")
@@ -42,7 +42,7 @@ class Ports:
         return changed
 
     def release(self, owner: str) -> None:
-        """Give back what an owner has."""
+        """Release the ports of an owner."""
         self._taken = {port: who for port, who in self._taken.items() if who != owner}
 
     def _free(self, wanted: int, owner: str) -> int:
@@ -54,7 +54,7 @@ class Ports:
 
 
 def _bind(port: int) -> int:
-    """Return the port where it is free, a free one for 0, else 0."""
+    """Return the port if it is free, any free port for 0, and otherwise 0."""
     with socket.socket() as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,4 +1,4 @@
-"""A process of this machine in the place of a container."""
+"""A process on this machine that takes the place of a container."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from mooring.kubelet.container_log import ContainerLog
 from mooring.observe.files import ROOT
 
-#: What runs the command line; it ends when we do.
+#: The module that runs the command line; its process ends when this one does.
 _FIRST = "mooring.cli.container"
 _PATHS = ("PATH", "PYTHONPATH")
 _SIGNALLED = 128
@@ -19,21 +19,21 @@ _CHUNK = 64 * 1024
 
 
 class ContainerProcess:
-    """Run `mooring` with a container's arguments, variables and files; keep its log."""
+    """A `mooring` process with a container's arguments, variables and files, and its log."""
 
     def __init__(self, log: ContainerLog, ended: Callable[[], None]) -> None:
         self.log = log
         self._ended = ended
         self._process: asyncio.subprocess.Process | None = None
         self._watching: asyncio.Task[None] | None = None
-        #: As a container runtime reports it; None while it runs.
+        #: The exit code as a container runtime reports it; None while the process runs.
         self.exit_code: int | None = None
 
     async def start(
         self, words: Sequence[str], environment: Mapping[str, str], root: Path, folder: Path
     ) -> None:
-        """Begin in a folder; `root` is what the process sees as the root of its files."""
-        # The process begins in another folder: what is named from here must not be.
+        """Start the process in `folder`; it sees the directory `root` as its file system root."""
+        # The process starts in another directory, so relative search paths must become absolute.
         kept = {
             name: os.pathsep.join(map(os.path.abspath, os.environ[name].split(os.pathsep)))
             for name in _PATHS
@@ -41,14 +41,14 @@ class ContainerProcess:
         }
         fixed = {ROOT: str(root), "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
         self._process = await asyncio.create_subprocess_exec(
-            # -P: nothing in the container's folder is taken for a module of ours.
+            # -P: do not import modules from the container's working directory.
             *(sys.executable, "-P", "-m", _FIRST, *words),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             cwd=folder,
             env={**kept, **environment, **fixed},
-            # Ctrl-C at the terminal is ours; we end the containers in good order.
+            # Ctrl-C at the terminal must not reach the containers: `close` stops them.
             start_new_session=True,
         )
         self._watching = asyncio.get_running_loop().create_task(self._watch(self._process))
@@ -63,17 +63,17 @@ class ContainerProcess:
         self._ended()
 
     def terminate(self) -> None:
-        """Ask the process to end."""
+        """Send SIGTERM to the process."""
         if self._process is not None and self._process.returncode is None:
             self._process.terminate()
 
     def kill(self) -> None:
-        """End the process."""
+        """Send SIGKILL to the process."""
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
 
     async def close(self, grace: float) -> None:
-        """End the process and wait for that; it has so many seconds of its own."""
+        """Stop the process and wait for its end; kill it after `grace` seconds."""
         if self._watching is None:
             return
         self.terminate()

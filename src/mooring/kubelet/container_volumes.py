@@ -1,8 +1,8 @@
-"""The volumes of a pod, as folders of this machine.
+"""The volumes of a pod, as directories on this machine.
 
-A kubelet mounts; here a container's root is a folder in which a mount is a link to the volume's
-folder. What a mount names with subPath is copied when the container starts: a kubelet does not
-bring that up to date either.
+Instead of mounting, a container's root is a directory in which each mount is a symbolic link to
+the volume's directory. A file mounted with subPath is copied when the container starts: a kubelet
+does not update it later either.
 """
 
 # kubernetes: pkg/volume/{configmap,secret,projected,downwardapi,hostpath}
@@ -24,7 +24,7 @@ Files = dict[str, tuple[bytes, int]]
 
 _MODE = 0o644
 _TOKEN_SECONDS = 3600
-# Nobody else on this machine is to read what a pod may.
+# Other users of this machine must not read the files of a pod.
 _OWNER = 0o700
 _READ = 0o400
 _HOST_PATHS = {
@@ -37,14 +37,14 @@ _HOST_PATHS = {
 
 
 class VolumeError(Exception):
-    """Say, as a kubelet does, which volume cannot be had."""
+    """A volume that cannot be set up, reported in the kubelet's words."""
 
     def __init__(self, volume: str, why: str) -> None:
         super().__init__(f'MountVolume.SetUp failed for volume "{volume}" : {why}')
 
 
 class Volumes:
-    """Keep the volumes of one pod in a folder."""
+    """The volumes of one pod, in a directory."""
 
     def __init__(self, folder: Path, sources: PodSources) -> None:
         self._folder = folder
@@ -52,7 +52,7 @@ class Volumes:
         self._written: dict[str, set[str]] = {}
 
     async def lay_out(self, pod: Object) -> None:
-        """Write every volume as its sources are now; raise VolumeError where one is missing."""
+        """Write every volume from its sources; raise VolumeError if a source is missing."""
         for volume in pod["spec"].get("volumes") or ():
             folder = self._folder / volume["name"]
             try:
@@ -65,7 +65,7 @@ class Volumes:
                 self._written[volume["name"]] = set(files)
 
     async def _files(self, pod: Object, volume: Object) -> Files | None:
-        """Return what is in a volume; None for one that begins empty and is the pod's own."""
+        """Return the files of a volume; None if it starts empty and the pod writes it."""
         if source := volume.get("configMap"):
             data = await self._sources.config_map(source["name"], source.get("optional", False))
             return _chosen(data, source, source, "configmap references non-existent config key")
@@ -99,7 +99,7 @@ class Volumes:
         return files
 
     def mount(self, container: Object, root: Path, environment: dict[str, str]) -> None:
-        """Make the root of a container: its mounts, and the folders on the way to them."""
+        """Create a container's root directory with its mounts and their parent directories."""
         shutil.rmtree(root, ignore_errors=True)
         root.mkdir(mode=_OWNER, parents=True)
         mounts = container.get("volumeMounts") or ()
@@ -113,14 +113,14 @@ class Volumes:
         self.working_folder(root, working).mkdir(mode=_OWNER, parents=True, exist_ok=True)
 
     def working_folder(self, root: Path, path: str) -> Path:
-        """Return where a container's process begins."""
+        """Return the working directory of a container's process."""
         return root / os.path.normpath("/" + path).lstrip("/")
 
 
 def _mount(volume: Path, part: str, place: Path) -> None:
     source = volume / part
     if place.is_dir() and not place.is_symlink() and source.is_dir():
-        # A mount further down came first, or the root itself is mounted.
+        # The place is the root itself or already holds another mount.
         shutil.copytree(source, place, dirs_exist_ok=True)
         return
     if place.is_symlink() or place.exists():
@@ -166,14 +166,14 @@ def _mode(item: Object, volume: Object) -> int:
 
 
 def _check_host_path(source: Object) -> None:
-    # A fake node's disk is empty: what must be there is not, and anything else begins empty.
+    # A fake node's disk is empty: a path that must exist does not, and any other starts empty.
     wanted = _HOST_PATHS.get(source.get("type") or "")
     if wanted:
         raise SourceError(f"hostPath type check failed: {source['path']} is not {wanted}")
 
 
 def _write(folder: Path, files: Files, before: set[str]) -> None:
-    """Make a folder hold these files; a reader sees the old or the new one, never half of it."""
+    """Make a directory hold these files; each one is replaced atomically."""
     for name, (data, mode) in files.items():
         path = folder / os.path.normpath("/" + name).lstrip("/")
         if path.is_file() and path.read_bytes() == data:

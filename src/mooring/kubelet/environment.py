@@ -17,9 +17,9 @@ Object = dict[str, Any]
 async def environment(
     pod: Object, container: Object, sources: PodSources, services: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return what a container asks for, on top of what tells it where the API server is.
+    """Return a container's variables, in addition to `services`, which locate the API server.
 
-    Raise SourceError where something that it asks for is missing.
+    Raise SourceError if a source is missing.
     """
     found: dict[str, str] = {}
     for source in container.get("envFrom") or ():

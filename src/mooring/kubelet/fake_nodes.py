@@ -1,4 +1,4 @@
-"""FakeNodes: nodes without machines, and the kubelets that serve them."""
+"""FakeNodes: nodes without machines, and the kubelets that simulate them."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ CAPACITY: Mapping[str, str] = {
 
 
 class FakeNodes:
-    """Create nodes and serve them, and every node annotated `kwok.x-k8s.io/node: fake`.
+    """The kubelets of the nodes it creates and of all annotated `kwok.x-k8s.io/node: fake`.
 
-    The informers must show all pods: `InformerFactory(client, selections={})`. They are the
-    caller's, who starts them after making this and closes them. Nodes that are there already are
+    The informers must show all pods: `InformerFactory(client, selections={})`. The caller owns
+    them: it starts them after creating this object, and closes them. Nodes that already exist are
     left as they are.
     """
 
@@ -64,11 +64,11 @@ class FakeNodes:
 
     @property
     def log_source(self) -> LogSource | None:
-        """Return who has the logs of containers that really run; without `containers`, none do."""
+        """Return the logs of containers that really run; None without `containers`."""
         return self._runner.real
 
     async def start(self) -> None:
-        """Create the nodes that are missing, wait for the informers, and serve."""
+        """Create the missing nodes, wait for the informers, and start the kubelets."""
         for manifest in self._manifests:
             await self._create(manifest)
         await self._informers.wait_synced()
@@ -76,12 +76,12 @@ class FakeNodes:
         self._runner.start()
 
     async def close(self) -> None:
-        """Serve no more; the nodes stay."""
+        """Stop the kubelets; the nodes stay."""
         await self._reporter.close()
         await self._runner.close()
 
     async def _create(self, manifest: dict[str, Any]) -> None:
-        """Create a node that has reported already, as a kubelet registers its own."""
+        """Create a node with a complete status, as a kubelet registers its own node."""
         node = decode(manifest)
         assert isinstance(node, Node)
         known = manifest.get("status") or {}
@@ -96,7 +96,7 @@ class FakeNodes:
 
 
 def as_fake_node(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return a node of a manifest with what marks it as ours to serve."""
+    """Return a node manifest with the labels and annotation of a fake node."""
     metadata = manifest["metadata"]
     annotations = {node_status.ANNOTATION: node_status.FAKE, **metadata.get("annotations", {})}
     labels = node_status.manifest(metadata["name"], {})["metadata"]["labels"]

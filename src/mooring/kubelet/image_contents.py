@@ -1,4 +1,4 @@
-"""Which images really run: those that are schedulers made with Mooring."""
+"""Which images really run: schedulers built with Mooring."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _HUB = "docker.io"
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """Hold what an image is made of: Mooring, and the plugins that were built into it."""
+    """The contents of an image: Mooring, and the plugins built into it."""
 
     plugins: tuple[str, ...] = ()
+    #: Whether the user said what is in it (`--image`); its program may then have any name.
     mapped: bool = False
-    """Whether somebody said what is in it; its program may then have any name."""
 
 
 class ImageContents:
-    """Find out what is in an image. `mapped` has pairs of an image's name and a plugin.
+    """The known images. `mapped` has pairs of an image's name and a plugin.
 
-    A name without a folder stands for images of that name from any registry, as `mooring` does.
+    A name without a path stands for images of that name from any registry, as `mooring` does.
     """
 
     def __init__(self, mapped: Iterable[tuple[str, str]] = ()) -> None:
@@ -36,7 +36,7 @@ class ImageContents:
             self._plugins[key] = (*self._plugins.get(key, ()), plugin)
 
     def find(self, reference: str) -> Image | None:
-        """Return what an image is made of, None for one that is simulated."""
+        """Return the contents of an image; None for one that is simulated."""
         name, tag = split_reference(reference)
         short = _last(name)
         for key in ((name, tag), (name, ""), (short, tag), (short, "")):
@@ -50,7 +50,7 @@ def _last(name: str) -> str:
 
 
 def split_reference(reference: str) -> tuple[str, str]:
-    """Return an image's whole name, and its tag or digest.
+    """Return an image's full name, and its tag or digest.
 
     >>> split_reference("custom-scheduler:v1.0")
     ('docker.io/library/custom-scheduler', 'v1.0')
@@ -72,8 +72,8 @@ def split_reference(reference: str) -> tuple[str, str]:
 
 
 def parse_image(text: str) -> tuple[str, str]:
-    """Read NAME=PLUGIN as `--image` takes it; a plugin's file becomes an absolute path."""
-    # A plugin's reference has no "=", and a name has none either.
+    """Parse NAME=PLUGIN, the value of `--image`; a plugin's file becomes an absolute path."""
+    # Neither an image's name nor a plugin reference contains "=".
     name, found, plugin = text.partition("=")
     where, _, attribute = plugin.rpartition(":")
     if not found or not name or not where or not attribute.isidentifier():

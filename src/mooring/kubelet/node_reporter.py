@@ -23,13 +23,13 @@ LEASE_NAMESPACE = "kube-node-lease"
 #: kubelet: nodeLeaseDurationSeconds, and a quarter of it between renewals.
 LEASE_SECONDS = 40
 RENEW_SECONDS = 10.0
-#: kubelet: nodeStatusReportFrequency, where nothing has changed.
+#: kubelet: nodeStatusReportFrequency, the interval of reports if nothing has changed.
 REPORT_SECONDS = 300.0
 _FIRST_ADDRESS = IPv4Address("172.18.0.2")
 
 
 class NodeReporter(Controller):
-    """Do what a kubelet does for its node object."""
+    """The controller that reports node statuses and renews leases, as kubelets do."""
 
     name = "kubelet"
     workers = 8
@@ -39,7 +39,7 @@ class NodeReporter(Controller):
         self._capacity = capacity
         self._renewed: dict[str, float] = {}
         self._addresses: dict[str, str] = {}
-        #: Also those of nodes that are not ours.
+        #: Includes the addresses of nodes that are not fake.
         self._taken: set[str] = set()
         self._nodes = self.watch(Node, self._fake)
 
@@ -49,7 +49,7 @@ class NodeReporter(Controller):
             yield "", node.metadata.name
 
     async def reconcile(self, key: Key) -> float | None:
-        """Report where something is to be reported, renew the lease where it is time."""
+        """Report the node's status if needed, and renew its lease when due."""
         name = key[1]
         node: Node | None = self._nodes.get(name)
         if node is None or not node_status.is_fake(node):
@@ -80,7 +80,7 @@ class NodeReporter(Controller):
         )
 
     def first_report(self, node: Node) -> Object:
-        """Return what is missing in the status of a node that comes up."""
+        """Return the fields that the status of a starting node lacks."""
         when = self.context.timestamp()
         return node_status.first_report(node, self._address(node), self._capacity, when)
 
@@ -111,7 +111,8 @@ class NodeReporter(Controller):
             "metadata": named,
             "spec": spec,
         }
-        # A lease of an earlier node of this name would be collected: it changes hands.
+        # The lease may belong to an earlier node of this name. Change its owner, or the garbage
+        # collector deletes it.
         patch = {"metadata": metadata, "spec": spec}
         if name in self._renewed:
             try:

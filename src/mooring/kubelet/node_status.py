@@ -1,4 +1,4 @@
-"""Nodes as their kubelets would register and report them."""
+"""Nodes as kubelets would register and report them."""
 
 # kubernetes: pkg/kubelet/kubelet_node_status.go, pkg/kubelet/nodestatus/setters.go
 
@@ -10,10 +10,10 @@ from mooring.api import Node
 
 Object = dict[str, Any]
 
-#: Marks a node that has no kubelet of its own. # as in KWOK
+#: Marks a node that has no kubelet of its own, as in KWOK.
 ANNOTATION = "kwok.x-k8s.io/node"
 FAKE = "fake"
-#: What the node lifecycle controller says of a kubelet that has fallen silent.
+#: The reason that the node lifecycle controller gives if a kubelet stops reporting.
 SILENT = "NodeStatusUnknown"
 
 _VERSION = "v1.36.4"
@@ -27,12 +27,12 @@ _CONDITIONS = (
 
 
 def is_fake(node: Node) -> bool:
-    """Tell whether a node is ours to serve."""
+    """Return whether a node is a fake node."""
     return node.metadata.annotations.get(ANNOTATION) == FAKE
 
 
 def ready_condition(node: Node) -> str:
-    """Return the status of a node's Ready condition, "" where it has none."""
+    """Return the status of a node's Ready condition, or "" if it has none."""
     for condition in node.status.conditions:
         if condition.type == "Ready":
             return condition.status
@@ -40,7 +40,7 @@ def ready_condition(node: Node) -> str:
 
 
 def internal_ip(node: Node) -> str:
-    """Return the address of a node."""
+    """Return the InternalIP of a node, or "" if it has none."""
     for address in node.status.addresses:
         if address.type == "InternalIP":
             return address.address
@@ -48,7 +48,7 @@ def internal_ip(node: Node) -> str:
 
 
 def manifest(name: str, capacity: dict[str, str]) -> Object:
-    """Return a node to create."""
+    """Return the manifest of a fake node to create."""
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -68,7 +68,7 @@ def manifest(name: str, capacity: dict[str, str]) -> Object:
 
 
 def first_report(node: Node, address: str, capacity: dict[str, str], when: str) -> Object:
-    """Return the status of a node whose kubelet has just come up; what it has is kept."""
+    """Return the status fields that a node lacks when its kubelet starts."""
     known = node.status
     status: Object = {"conditions": conditions(node, when)}
     if not known.capacity:
@@ -99,9 +99,9 @@ def first_report(node: Node, address: str, capacity: dict[str, str], when: str) 
 
 
 def conditions(node: Node, when: str) -> list[Object]:
-    """Return the conditions of a healthy node; those it has already are kept.
+    """Return the conditions of a healthy node; existing conditions are kept.
 
-    A condition that the lifecycle controller has set while the kubelet was away is not.
+    A condition that the lifecycle controller set because the kubelet was silent is replaced.
     """
     known = {one.type: one for one in node.status.conditions}
     made = []

@@ -1,4 +1,4 @@
-"""The status of a pod whose containers really run, made from what they do."""
+"""The status of a pod whose containers really run, computed from their states."""
 
 # kubernetes: pkg/kubelet/kubelet_pods.go (getPhase), pkg/kubelet/status/generate.go
 
@@ -19,7 +19,7 @@ def observed(
 ) -> Object:
     """Return a pod's status; `addresses` are its node's and its own.
 
-    Without `sandbox` nothing could be started yet: a volume is missing.
+    Without `sandbox` no container could start yet, because a volume is missing.
     """
     phase = phase_of(pod, statuses)
     host, own = addresses
@@ -42,7 +42,7 @@ def observed(
 
 
 def phase_of(pod: Pod, statuses: list[Object]) -> str:
-    """Return the phase that the states of a pod's containers amount to."""
+    """Return the phase that follows from the states of a pod's containers."""
     running = ended = failed = 0
     for status in statuses:
         state, last = status["state"], status["lastState"].get("terminated")

@@ -1,4 +1,4 @@
-"""What a container may learn about its pod: the downward API."""
+"""The downward API: the fields of its pod that a container can read."""
 
 # kubernetes: pkg/kubelet/kubelet_pods.go (podFieldSelectorRuntimeValue), pkg/fieldpath/fieldpath.go
 
@@ -18,11 +18,11 @@ _RESOURCE = re.compile(r"(requests|limits)\.(.+)")
 
 
 class PodFieldError(Exception):
-    """Say that there is no such field."""
+    """A pod field that does not exist."""
 
 
 def field_value(pod: Object, path: str) -> str:
-    """Return a field of a pod as text."""
+    """Return a field of a pod as text; raise PodFieldError if there is no such field."""
     metadata, spec, status = pod["metadata"], pod["spec"], pod.get("status") or {}
     if found := _SUBSCRIPT.fullmatch(path):
         return str((metadata.get(found[1].partition(".")[2]) or {}).get(found[2], ""))

@@ -1,4 +1,4 @@
-"""PodRunner: the life of pods on fake nodes."""
+"""PodRunner: the lifecycle of pods on fake nodes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from mooring.kubelet import commands, node_status, pod_status
 from mooring.kubelet.real_pods import ContainerSettings, RealPods
 
 _FIRST_ADDRESS = IPv4Address("10.244.0.2")
-#: Beyond so many pods nobody reads three Events for each.
+#: With more pods than this, container Events are not recorded: nobody would read them.
 TELL_UP_TO = 1000
-# As a killed container leaves: 128 + SIGKILL.
+# The exit code of a killed container: 128 + SIGKILL.
 _KILLED = 137
 
 
 class PodRunner(Controller):
-    """Start, finish and end the pods of fake nodes that are ready."""
+    """The controller that starts, completes and stops the pods of ready fake nodes."""
 
     name = "kubelet"
     workers = 16
@@ -34,7 +34,7 @@ class PodRunner(Controller):
         self, context: ControllerContext, containers: ContainerSettings | None = None
     ) -> None:
         super().__init__(context)
-        #: The pods that are more than simulated; None where all are.
+        #: The pods with containers that really run; None if all are simulated.
         self.real = RealPods(containers, context, self.queue.add) if containers else None
         self._pods = self.watch(Pod, self._bound)
         self._pods.add_index("node", lambda pod: (pod.spec.node_name,))
@@ -54,7 +54,7 @@ class PodRunner(Controller):
                 yield pod.metadata.namespace, pod.metadata.name
 
     async def reconcile(self, key: Key) -> float | None:
-        """Take a pod to what comes next in its life."""
+        """Move a pod to the next state of its lifecycle."""
         pod: Pod | None = self._pods.get(key[1], key[0])
         if self.real is not None:
             await self.real.forget(key, pod.metadata.uid if pod is not None else "")
@@ -127,7 +127,7 @@ class PodRunner(Controller):
         assert metadata.deletion_timestamp is not None
         grace = metadata.deletion_grace_period_seconds
         if not grace and metadata.finalizers and pod.is_finished:
-            # It waits for others, who hold its finalizers.
+            # The pod waits for the controllers that own its finalizers.
             return None
         ends = parse_time(metadata.deletion_timestamp)
         left = ends - (grace or 0) + commands.stop_seconds(pod, grace) - self.context.clock.now()
@@ -137,7 +137,7 @@ class PodRunner(Controller):
             if self.real.stop(pod, left, tell):
                 left = 0.0
             elif left <= 0:
-                # They are being killed; their end is told.
+                # The processes were killed; their end triggers the next reconciliation.
                 return None
         if left > 0 and not pod.is_finished:
             return left
@@ -177,7 +177,7 @@ class PodRunner(Controller):
             return known
         while (text := str(_FIRST_ADDRESS + self._next)) in self._addresses:
             self._next += 1
-        # 10.244.0.0/14: addresses come round after a quarter of a million pods.
+        # 10.244.0.0/14: addresses are reused after 262,144 pods.
         self._next = (self._next + 1) % (1 << 18)
         self._take_address(text, pod)
         return text

@@ -1,4 +1,4 @@
-"""What a pod's volumes and variables come from: ConfigMaps, Secrets and tokens."""
+"""The sources of a pod's volumes and variables: ConfigMaps, Secrets and tokens."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Object = dict[str, Any]
 _CONFIG_MAPS = raw_resource("configmaps.v1")
 _SECRETS = raw_resource("secrets.v1")
 _ACCOUNTS = raw_resource("serviceaccounts.v1")
-# kubelet: pkg/kubelet/token/token_manager.go: renewed after 80 % of its time, or a day
+# kubelet: pkg/kubelet/token/token_manager.go: renewed after 80 % of its lifetime, or a day
 _SHARE = 0.8
 _DAY = 24 * 3600.0
 
 
 class SourceError(Exception):
-    """Say, as a kubelet does, what of a pod's sources is missing."""
+    """A missing source of a pod, reported in the kubelet's words."""
 
 
 class PodSources:
-    """Read sources for one pod; its tokens are kept until they are to be renewed."""
+    """A reader of one pod's sources; it caches tokens until they are due for renewal."""
 
     def __init__(self, client: Client, clock: Clock, pod: Object) -> None:
         self._client = client
@@ -38,17 +38,17 @@ class PodSources:
         self._tokens: dict[tuple[str, int], tuple[float, str]] = {}
 
     async def config_map(self, name: str, optional: bool) -> dict[str, bytes]:
-        """Return the data of a ConfigMap; of one that is missing and optional, nothing."""
+        """Return the data of a ConfigMap; empty if it is missing and optional."""
         found = await self._get(_CONFIG_MAPS, "configmap", name, optional)
         data = {key: text.encode() for key, text in (found.get("data") or {}).items()}
         return data | _decoded(found.get("binaryData"))
 
     async def secret(self, name: str, optional: bool) -> dict[str, bytes]:
-        """Return the data of a Secret; of one that is missing and optional, nothing."""
+        """Return the data of a Secret; empty if it is missing and optional."""
         return _decoded((await self._get(_SECRETS, "secret", name, optional)).get("data"))
 
     async def token(self, audience: str, seconds: int) -> str:
-        """Return a token of the pod's service account, renewed in good time."""
+        """Return a token of the pod's service account, renewed before it expires."""
         key = (audience, seconds)
         now = self._clock.now()
         due, token = self._tokens.get(key, (0.0, ""))
@@ -67,7 +67,7 @@ class PodSources:
             answer = msgspec.json.decode(await self._client.request("POST", path, body))
         except ApiError as error:
             if token:
-                # The old one holds for another fifth of its time.
+                # The old token is still valid for a fifth of its lifetime.
                 return token
             raise SourceError(f"failed to fetch token: {error}") from None
         lasts = parse_time(answer["status"]["expirationTimestamp"]) - now

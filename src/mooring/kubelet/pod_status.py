@@ -39,7 +39,7 @@ def running(pod: Pod, host_ip: str, pod_ip: str, when: str) -> Object:
 
 
 def ready(pod: Pod, when: str) -> Object | None:
-    """Return what changes where readiness gates open or close; None where nothing does."""
+    """Return the status change if readiness gates opened or closed; None if none did."""
     holds = _gates_hold(pod)
     for known in pod.status.conditions:
         if known.type == "Ready" and (known.status == "True") != holds:
@@ -49,7 +49,10 @@ def ready(pod: Pod, when: str) -> Object | None:
 
 
 def finished(pod: Pod, when: str, *, code: int | None = None) -> Object:
-    """Return the status of a pod whose containers have ended, by themselves or with a code."""
+    """Return the status of a pod whose containers have ended.
+
+    They have the exit codes that their commands imply, or all have `code`.
+    """
     statuses = []
     failed = False
     known = {one.name: one for one in pod.status.container_statuses}
@@ -83,7 +86,7 @@ def finished(pod: Pod, when: str, *, code: int | None = None) -> Object:
 def condition(
     pod: Pod, type: str, holds: bool, when: str, reason: str = "", message: str = ""
 ) -> Object:
-    """Return a condition; where it holds as before, since when is kept."""
+    """Return a condition; its transition time is kept if its status has not changed."""
     made: Object = {
         "type": type,
         "status": "True" if holds else "False",
@@ -104,7 +107,7 @@ def _gates_hold(pod: Pod) -> bool:
 
 
 def closed_gates(pod: Pod) -> str:
-    """Say which readiness gates are closed."""
+    """Return a message that names the closed readiness gates; "" if none is."""
     states = {one.type: one.status for one in pod.status.conditions}
     texts = []
     for gate in pod.spec.readiness_gates:
@@ -124,7 +127,7 @@ def running_container(pod: Pod, container: Container, when: str) -> Object:
 
 
 def initial(pod: Pod, container: Container, when: str) -> Object:
-    """Return the status of an init container that has done its work, or of a sidecar."""
+    """Return the status of a completed init container, or of a running sidecar."""
     if container.is_sidecar:
         return running_container(pod, container, when)
     terminated = {
@@ -141,7 +144,7 @@ def initial(pod: Pod, container: Container, when: str) -> Object:
 def container_status(
     pod: Pod, container: Container, state: Object, *, ready: bool, restarts: int = 0
 ) -> Object:
-    """Return the status of one container that has not ended before."""
+    """Return the status of one container, without a last state."""
     return {
         "name": container.name,
         "state": state,
@@ -156,7 +159,7 @@ def container_status(
 
 
 def container_id(pod: Pod, container: Container, restarts: int = 0) -> str:
-    """Return the id of one run of a container: the same whenever it is asked for."""
+    """Return the id of one run of a container; it is always the same for that run."""
     run = f"#{restarts}" if restarts else ""
     made = uuid.uuid5(uuid.NAMESPACE_OID, f"{pod.metadata.uid}/{container.name}{run}")
     again = uuid.uuid5(made, container.name)

@@ -1,4 +1,4 @@
-"""RealContainer: the runs of one container, one after the other."""
+"""RealContainer: the successive runs of one container."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ CRASH_LOOP = "CrashLoopBackOff"
 # kubelet: initialCrashLoopBackOff, MaxContainerBackOff
 FIRST_BACKOFF = 10
 LAST_BACKOFF = 300
-# kubelet: the end of a container's log that becomes its message
+# kubelet: how much of the end of a container's log becomes its termination message
 _MESSAGE_LINES, _MESSAGE_BYTES = 80, 2048
-# What is said of a container whose machine was switched off.
+# The reason and exit code of a container that ended while no kubelet was running.
 _LOST, _LOST_CODE = "ContainerStatusUnknown", 137
 
 
 class RealContainer:
-    """Remember how a container's runs went, and when the next may begin."""
+    """A container with the results of its runs, and the time when the next may begin."""
 
     def __init__(self, spec: Container, image: Image) -> None:
         self.spec = spec
         self.image = image
         self.process: ContainerProcess | None = None
         self.restarts = 0
-        #: Why it does not run; None once it does.
+        #: The reason and message why it does not run; None once it does.
         self.waiting: tuple[str, str] | None = (CREATING, "")
         #: The log of the present run, or of the last one, and of the one before.
         self.log: ContainerLog | None = None
@@ -47,11 +47,11 @@ class RealContainer:
 
     @property
     def runs(self) -> bool:
-        """Tell whether its process is alive."""
+        """Return whether the container's process is running."""
         return self.process is not None and self.process.exit_code is None
 
     def remember(self, pod: Pod, now: float) -> None:
-        """Take over from a status of before: the machine was away, and what ran there ended."""
+        """Restore state from the pod's status after a restart, which ended all processes."""
         for known in pod.status.container_statuses:
             if known.name == self.spec.name and known.container_id:
                 self.restarts = known.restart_count
@@ -64,7 +64,7 @@ class RealContainer:
                 )
 
     def begin(self, process: ContainerProcess, log: ContainerLog, when: str) -> None:
-        """Note that a run has begun."""
+        """Record that a run has begun."""
         self._next_run()
         self.log = log
         self.process = process
@@ -80,14 +80,14 @@ class RealContainer:
         self.log_before, self.log = self.log, None
 
     def fail(self, pod: Pod, message: str, now: float) -> None:
-        """Note a run that could not even begin."""
+        """Record a run that could not be started."""
         self._next_run()
         self.process, self.waiting = None, None
         self._started, self._finished = "1970-01-01T00:00:00Z", now
         self.ended = {**self._terminated(pod, 128, "StartError"), "message": message}
 
     def note_exit(self, pod: Pod, now: float) -> bool:
-        """Note that the process has ended, where it has; tell whether that is news."""
+        """Record the end of the process, if it has ended; return whether it just did."""
         if self.process is None or self.process.exit_code is None:
             return False
         code = self.process.exit_code
@@ -108,13 +108,13 @@ class RealContainer:
         }
 
     def restarts_by(self, policy: str) -> bool:
-        """Tell whether a restart policy asks for another run."""
+        """Return whether a restart policy asks for another run."""
         if self.runs or self.ended is None:
             return not self.runs
         return policy == "Always" or (policy == "OnFailure" and self.ended["exitCode"] != 0)
 
     def hold_back(self, pod: Pod, now: float) -> float | None:
-        """Return when the next run may begin, None for now; it then counts as begun."""
+        """Return when the next run may begin; None if now, which also extends the backoff."""
         # client-go: util/flowcontrol/backoff.go, kubelet: kuberuntime_manager.go (doBackOff)
         if self.ended is None:
             return None
@@ -157,14 +157,14 @@ class RealContainer:
 
 
 def pod_text(pod: Pod) -> str:
-    """Return a pod as kubelets write it."""
+    """Return a pod's name, namespace and uid in the kubelet's format."""
     # kubernetes: pkg/kubelet/util/format/pod.go
     metadata = pod.metadata
     return f"{metadata.name}_{metadata.namespace}({metadata.uid})"
 
 
 def _duration(seconds: int) -> str:
-    """Write seconds as Go does.
+    """Format seconds as Go does.
 
     >>> _duration(40), _duration(80), _duration(300)
     ('40s', '1m20s', '5m0s')

@@ -1,4 +1,4 @@
-"""RealPod: a pod whose containers run as processes of this machine."""
+"""RealPod: a pod whose containers run as processes on this machine."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ from mooring.kubelet.real_container import RealContainer, pod_text
 from mooring.observe.clock import Clock
 
 Object = dict[str, Any]
-#: Tell about a pod: type, reason and message of an Event.
+#: Records an Event about a pod: type, reason and message.
 Tell = Callable[[str, str, str], None]
 
 CONFIG_ERROR = "CreateContainerConfigError"
-# kubelet: syncFrequency, by which volumes are brought up to date.
+# kubelet: syncFrequency, the interval at which volumes are updated.
 REFRESH_SECONDS = 60.0
-# kubelet: 500 ms, doubled. It goes on to two minutes, which nobody at a terminal waits for.
+# kubelet: 500 ms, doubled up to two minutes, which is too long for a user at a terminal.
 _FIRST_RETRY, _LAST_RETRY = 0.5, 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class PodRuntime:
-    """Hold what all pods that really run are given."""
+    """What all real pods share."""
 
     client: Client
     clock: Clock
     images: ImageContents
+    #: Variables that tell a container where the API server is.
     services: Mapping[str, str]
-    """Variables that tell a container where the API server is."""
     ports: Ports
     folder: Path
 
 
 class RealPod:
-    """Run the containers of one pod whose image is known; the others are simulated.
+    """A pod whose containers with a known image run as processes; the others are simulated.
 
     `changed` is called when a process ends.
     """
@@ -79,16 +79,16 @@ class RealPod:
             if image is not None:
                 container = self._containers[spec.name] = RealContainer(spec, image)
                 container.remember(pod, around.clock.now())
-        #: What was reported last.
+        #: The status that was reported last.
         self.reported: Object | None = None
 
     @property
     def has_sandbox(self) -> bool:
-        """Tell whether the volumes are there, so that containers can start."""
+        """Return whether the volumes are set up, so that containers can start."""
         return self._has_volumes
 
     def find(self, name: str) -> RealContainer | None:
-        """Return a container by its name, None for one that is simulated."""
+        """Return a container by its name; None for one that is simulated."""
         return self._containers.get(name)
 
     def statuses(self, pod: Pod, when: str) -> list[Object]:
@@ -106,7 +106,7 @@ class RealPod:
         return made
 
     async def sync(self, pod: Pod, addresses: tuple[str, str], tell: Tell) -> float:
-        """Start what is to run; return after how many seconds to look again."""
+        """Start the containers that are due; return the seconds until the next sync."""
         now = self._around.clock.now()
         for container in self._containers.values():
             container.note_exit(pod, now)
@@ -124,7 +124,7 @@ class RealPod:
         return max(0.0, min(due) - now)
 
     def _due(self, pod: Pod, now: float, tell: Tell) -> tuple[list[RealContainer], list[float]]:
-        """Return the containers that are to begin now, and when others are."""
+        """Return the containers to start now, and the times when others are due."""
         begin: list[RealContainer] = []
         due: list[float] = []
         for container in self._containers.values():
@@ -179,7 +179,7 @@ class RealPod:
             variables.setdefault("HOSTNAME", pod.metadata.name)
             await self._start(container, raw, words, variables)
         except (NoSuchProgramError, OSError) as error:
-            # Mounts that exclude each other are an OSError, as they are to a container runtime.
+            # Conflicting mounts raise OSError; a container runtime fails to start them too.
             container.fail(pod, str(error), now)
             tell(WARNING, "Failed", f"Error: {error}")
             self._changed()
@@ -206,7 +206,7 @@ class RealPod:
         self._changed()
 
     def stop(self, pod: Pod, seconds: float, tell: Tell) -> bool:
-        """Ask the processes to end, and make them once `seconds` is none; tell whether all have."""
+        """Stop the processes, by SIGKILL if no `seconds` are left; return whether all ended."""
         now = self._around.clock.now()
         running = []
         for container in self._containers.values():
@@ -224,7 +224,7 @@ class RealPod:
         return not running
 
     async def close(self, grace: float) -> None:
-        """End the processes within so many seconds, and delete the files."""
+        """Stop the processes, killing them after `grace` seconds, and delete the files."""
         for container in self._containers.values():
             if container.process is not None:
                 container.process.terminate()

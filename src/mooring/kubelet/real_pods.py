@@ -1,4 +1,4 @@
-"""RealPods: the pods that have containers which really run, and their logs."""
+"""RealPods: the pods with containers that really run, and their logs."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from mooring.kubelet.real_pod import PodRuntime, RealPod, Tell
 
 Object = dict[str, Any]
 
-#: Seconds that processes have to end in when the cluster stops.
+#: How many seconds processes have to end when the cluster stops.
 _GRACE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class ContainerSettings:
-    """Say which containers really run, and where they find the API server."""
+    """Which containers really run, and where they find the API server."""
 
+    #: The API server's URL.
     server: str
-    """Its URL."""
     images: ImageContents = field(default_factory=ImageContents)
 
 
 class RealPods:
-    """Run pods, as far as their images are known. A LogSource.
+    """The pods with at least one known image, whose containers really run. A LogSource.
 
     `changed` is called with the key of a pod in which a process has ended.
     """
@@ -62,13 +62,13 @@ class RealPods:
         self._pods: dict[Key, RealPod] = {}
 
     def runs(self, pod: Pod) -> bool:
-        """Tell whether a container of a pod is to run really."""
+        """Return whether any container of a pod really runs."""
         return any(self._images.find(one.image) is not None for one in pod.spec.containers)
 
     async def sync(
         self, pod: Pod, addresses: tuple[str, str], tell: Tell
     ) -> tuple[Object | None, float | None]:
-        """Return a pod's status where it is news, and after how many seconds to look again."""
+        """Return a pod's status if it has changed, and the seconds until the next sync."""
         key = (pod.metadata.namespace, pod.metadata.name)
         real = self._pods.get(key)
         if real is None:
@@ -98,19 +98,19 @@ class RealPods:
         return RealPod(pod, raw, around, partial(self._changed, key))
 
     def stop(self, pod: Pod, seconds: float, tell: Tell) -> bool:
-        """End a pod's processes, by force once `seconds` is none; tell whether all have ended."""
+        """Stop a pod's processes, by SIGKILL if no `seconds` are left; return whether all ended."""
         real = self._pods.get((pod.metadata.namespace, pod.metadata.name))
         return real is None or real.stop(pod, seconds, tell)
 
     async def forget(self, key: Key, uid: str = "") -> None:
-        """End the processes of a pod that is gone: all but the one with this uid."""
+        """Stop the processes of the pod of this key, unless it has this uid."""
         real = self._pods.get(key)
         if real is not None and real.uid != uid:
             del self._pods[key]
             await real.close(0.0)
 
     def log(self, pod: Object, container: str, options: PodLogOptions) -> ByteStream | None:
-        """Return a container's log, None where it is simulated."""
+        """Return a container's log; None if the container is simulated."""
         metadata, spec = pod["metadata"], pod["spec"]
         named = next((one for one in spec["containers"] if one["name"] == container), None)
         if named is None or self._images.find(named["image"]) is None:
@@ -123,7 +123,7 @@ class RealPods:
         return log.read(options)
 
     async def close(self) -> None:
-        """End all processes, and delete their files."""
+        """Stop all processes, and delete their files."""
         await asyncio.gather(*(one.close(_GRACE) for one in self._pods.values()))
         self._pods.clear()
         if self._folder is not None:
@@ -131,7 +131,7 @@ class RealPods:
 
 
 def service_variables(server: str) -> dict[str, str]:
-    """Return the variables by which a container finds the API server."""
+    """Return the variables that tell a container where the API server is."""
     parts = urlsplit(server)
     host, port = parts.hostname or "", str(parts.port or 443)
     if host in ("0.0.0.0", "::"):

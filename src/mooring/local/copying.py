@@ -1,7 +1,7 @@
-"""Objects of another cluster, kept as they are: with their uid, their owners and their status.
+"""Objects of another cluster, stored unchanged: with their uid, their owners and their status.
 
-They do not go through the API: a server has checked them already, and what refers to an object by
-its uid (owners, a volume's claim, a Job's labels) must find it here too.
+They are written to the store directly, not through the API: a server has validated them already,
+and references by uid (owners, a volume's claim, a Job's labels) must stay valid here.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ from mooring.kubelet.fake_nodes import as_fake_node
 
 Object = dict[str, Any]
 
-#: What has a controller here that takes it off again.
+#: The finalizers that a controller of the local cluster removes.
 _FINALIZERS = frozenset({"kubernetes.io/pv-protection", "kubernetes.io/pvc-protection"})
 
 
 def is_dumped(obj: Object) -> bool:
-    """Tell whether an object was read from a server: nobody writes its version by hand."""
+    """Return whether an object was read from a server: it then has a resource version and uid."""
     return bool(obj["metadata"].get("resourceVersion") and obj["metadata"].get("uid"))
 
 
 def keep(cluster: ServerState, served: Served, obj: Object) -> bool:
-    """Keep an object of another cluster; False where it is ending, or one of its name is there."""
+    """Store an object of another cluster.
+
+    Return False, without storing it, if it is being deleted or its name already exists.
+    """
     metadata = obj["metadata"]
     key = key_of(metadata.get("namespace", "") if served.namespaced else "", metadata["name"])
     if metadata.get("deletionTimestamp") or cluster.store.get(served.store, key) is not None:
@@ -36,14 +39,15 @@ def keep(cluster: ServerState, served: Served, obj: Object) -> bool:
     if served.store == "/nodes":
         full = as_fake_node(full)
     elif served.kind == "CustomResourceDefinition":
-        # Webhooks that convert are not within reach.
+        # Conversion webhooks of the other cluster cannot be reached.
         full["spec"] = {**full["spec"], "conversion": {"strategy": "None"}}
     elif served.kind == "ControllerRevision":
-        # Older servers write what has no value; a template would not be known again by it.
+        # Older servers write fields without a value as null, so the revision would not equal the
+        # workload's template.
         full["data"] = _without_nulls(full.get("data"))
     if served.custom is None and served.type is not None:
         full = canonical(served.type, full)
-    # Other finalizers wait for controllers that are not here.
+    # The controllers that remove other finalizers do not run here.
     finalizers = [one for one in metadata.get("finalizers") or () if one in _FINALIZERS]
     full["metadata"] = {**full["metadata"], "finalizers": finalizers}
     if not finalizers:
@@ -60,7 +64,7 @@ def _without_nulls(value: Any) -> Any:
 
 
 def drop_lost_owners(cluster: ServerState) -> None:
-    """Take away references to owners that are not here; what they own would be collected."""
+    """Remove references to owners that do not exist, or their dependents would be deleted."""
     store = cluster.store
     known = {
         one.object["metadata"].get("uid") for place in store.resources for one in store.items(place)

@@ -1,4 +1,4 @@
-"""A local cluster: API server, controllers, fake nodes and scheduler, started and ended as one."""
+"""A local cluster: API server, controllers, fake nodes and scheduler, started together."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _ADMIN = RequestUser("kubernetes-admin", (MASTERS,))
 
 @dataclass(frozen=True, slots=True)
 class LocalClusterSettings:
-    """Hold what a local cluster consists of."""
+    """What a local cluster consists of."""
 
     server: ServerSettings
     plan: Plan
     nodes: int = 0
+    #: The objects it starts with, and the file and line of each; nodes become fake nodes.
     objects: tuple[tuple[dict[str, Any], Where], ...] = ()
-    """What it begins with, and where that was found; nodes become fake ones."""
+    #: A cluster whose objects are copied first.
     source: Connection | None = None
-    """A cluster whose objects are copied first."""
+    #: Which container images really run.
     images: ImageContents = field(default_factory=ImageContents)
-    """Which images of containers really run."""
 
 
 class LocalCluster:
-    """Run a cluster in this process. It is ready when `start` returns."""
+    """A cluster in this process. It is ready when `start` returns."""
 
     def __init__(self, settings: LocalClusterSettings, clock: Clock | None = None) -> None:
         self._settings = settings
@@ -51,9 +51,9 @@ class LocalCluster:
         self._scheduler: LocalScheduler | None = None
 
     async def start(self) -> None:
-        """Start everything, and write the kubeconfig once it works.
+        """Start everything, and write the kubeconfig once the cluster is ready.
 
-        Where a part cannot start, those that have are ended.
+        If a part cannot start, those already started are stopped.
         """
         async with AsyncExitStack() as parts:
             await self._start(parts)
@@ -85,10 +85,10 @@ class LocalCluster:
             await client.close()
 
     async def replace_scheduler(self, plan: Plan) -> None:
-        """Schedule with another plan; where its plugins cannot be made, the old one goes on."""
+        """Switch to another plan; if its plugins cannot be created, the old one stays in use."""
         assert self._scheduler is not None
         await self._scheduler.replace(plan)
 
     async def stop(self) -> None:
-        """End, with everything that was acknowledged kept where a folder was given."""
+        """Stop everything; with a data directory, all acknowledged writes are kept."""
         await self._parts.aclose()

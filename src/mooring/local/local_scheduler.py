@@ -1,4 +1,4 @@
-"""The scheduler of a local cluster: in this process, through the client that real servers get."""
+"""The scheduler of a local cluster: in this process, with the usual client."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from mooring.scheduler.running_scheduler import RunningScheduler
 log = logging.getLogger(__name__)
 
 WAITING = "The scheduler waits for a resource that a plugin asks for"
-#: Seconds until a cluster counts as up although its scheduler still waits.
+#: After this many seconds a cluster counts as started although its scheduler still waits.
 PATIENCE = 5.0
 
 _AGENT = "kube-scheduler"
-#: A plugin may read and write whatever it likes here; rights are for schedulers that run as pods.
+#: Plugins of the local scheduler have all rights; RBAC applies to schedulers that run as pods.
 USER = RequestUser("system:kube-scheduler", (MASTERS,))
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Hold which profiles run which plugins."""
+    """Which profiles run which plugins."""
 
     config: LoadResult
     registry: Registry
@@ -51,10 +51,10 @@ class Plan:
 def make_plan(
     file: str | os.PathLike[str] | None, plugins: Sequence[type[Plugin]], features: FeatureGates
 ) -> Plan:
-    """Return what a configuration file and some plugins ask for; raise where they are wrong.
+    """Return the plan for a configuration file and plugins; raise if they are invalid.
 
-    Without a file the plugins run beside the defaults. default-scheduler is always served: a file
-    that has no such profile gets one with the defaults.
+    Without a file the plugins run in addition to the defaults. default-scheduler always exists: if
+    the file has no such profile, one with the defaults is added.
     """
     registry = default_registry(plugins)
     if file is None:
@@ -73,7 +73,7 @@ def _with_default_scheduler(
     if any(profile.scheduler_name == SCHEDULER_NAME for profile in loaded.profiles):
         return loaded
     added = default_config(registry=registry, feature_gates=features)
-    # One queue serves all profiles, so its order is that of the file.
+    # All profiles share one queue, so the added profile must use the file's QueueSort.
     first, profile = loaded.profiles[0], added.profiles[0]
     order = first.names(Point.QUEUE_SORT)
     profile = replace(
@@ -90,7 +90,7 @@ def _with_default_scheduler(
 
 
 class LocalScheduler:
-    """Run a scheduler beside the API server that it asks."""
+    """A scheduler in the process of its API server."""
 
     def __init__(self, api: Api, plan: Plan, clock: Clock) -> None:
         self._clock = clock
@@ -110,10 +110,10 @@ class LocalScheduler:
         )
 
     async def start(self) -> None:
-        """Schedule, from when all that is in the cluster is known.
+        """Start the scheduler, and wait until its informers have synced.
 
-        What a plugin asks for may not be there yet, such as a custom resource that nobody has
-        defined: after a while this goes on without it, and scheduling begins when it comes.
+        A resource that a plugin watches may not exist yet, such as a custom resource without a
+        definition. Then this returns after a few seconds, and scheduling begins once it exists.
         """
         self._running.start()
         synced = asyncio.create_task(self._running.sync())
@@ -135,9 +135,9 @@ class LocalScheduler:
             raise
 
     async def replace(self, plan: Plan) -> None:
-        """Schedule with another plan; where its plugins cannot be made, the old one goes on.
+        """Switch to another plan; if its plugins cannot be created, the old one stays in use.
 
-        No pod is lost: those that wait are in the cluster, where the new scheduler finds them.
+        No pod is lost: the new scheduler reads the pending pods from the API server.
         """
         fresh = self._make(plan)
         await self._end()
@@ -145,13 +145,13 @@ class LocalScheduler:
         await self.start()
 
     async def close(self) -> None:
-        """End; pods that are being bound get there."""
+        """Stop; binds in progress are completed."""
         await self._end()
         await self._client.close()
 
     async def _end(self) -> None:
         if self._turning is not None:
-            # It is between two cycles, or waits for an extender.
+            # Cancelling is safe: the task is between two cycles, or waits for an extender.
             self._turning.cancel()
             await asyncio.gather(self._turning, return_exceptions=True)
             self._turning = None

@@ -1,4 +1,4 @@
-"""Reloader: the plugins of a running scheduler, anew whenever their files change."""
+"""Reloader: reloads the plugins of a running scheduler when their files change."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pathlib import Path
 
 from mooring.errors import MooringError, PluginError
 
-#: Seconds between two looks at the files.
+#: Seconds between two checks of the files.
 LOOK = 0.2
 
 _Stamp = tuple[int, int, int] | None
 
 
 class Reloader:
-    """Call `reload` when a file has changed and rests again, and say in a line how that went.
+    """A watcher that calls `reload` after a file has changed, and reports the result in a line.
 
-    `reload` leaves everything as it is where it raises.
+    It waits until the file stops changing. If `reload` raises, it must have changed nothing.
     """
 
     def __init__(
@@ -38,13 +38,13 @@ class Reloader:
         self._look = look
 
     async def run(self) -> None:
-        """Look at the files until cancelled."""
+        """Check the files until cancelled."""
         while True:
             await asyncio.sleep(self._look)
             await self.look()
 
     async def look(self) -> None:
-        """Look once; a file that is still being written is left for the next time."""
+        """Check once; a file that is still being written is left for the next check."""
         before, self._seen = self._seen, {file: _stamp(file) for file in self._loaded}
         changed = [file for file, stamp in self._seen.items() if stamp != self._loaded[file]]
         if not changed or self._seen != before:
@@ -68,7 +68,7 @@ def _stamp(file: Path) -> _Stamp:
 
 
 def describe(error: BaseException, files: Iterable[Path]) -> str:
-    """Return where in a file an error comes from, and what it is, in one line."""
+    """Return an error in one line, with the file and line it comes from if known."""
     cause = error.__cause__ if isinstance(error, MooringError) else error
     if isinstance(cause, SyntaxError) and cause.filename:
         return f"{cause.filename}:{cause.lineno}: {type(cause).__name__}: {cause.msg}"
@@ -87,7 +87,7 @@ def describe(error: BaseException, files: Iterable[Path]) -> str:
 
 
 def _class_line(file: Path, message: str) -> int | None:
-    """Return the line of the class that a message names."""
+    """Return the line number of the class that a message names."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):

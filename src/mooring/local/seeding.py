@@ -1,4 +1,4 @@
-"""The objects that a local cluster begins with, as manifests have them."""
+"""The objects that a local cluster starts with, from manifests."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from mooring.local import copying
 
 Object = dict[str, Any]
 
+#: kubectl: cli-runtime, pkg/resource
 NO_SUCH_KIND = 'no matches for kind "{}" in version "{}"'
-"""kubectl: cli-runtime, pkg/resource"""
 
-#: Others need these to be there, wherever in a file they stand.
+#: Other objects need these to exist, so they are created first, wherever they are in a file.
 _FIRST = ("Namespace", "CustomResourceDefinition", "PriorityClass", "StorageClass", "Node")
 
 
 async def seed(
     cluster: ServerState, client: Client, objects: Iterable[tuple[Object, Where]]
 ) -> None:
-    """Create objects in their order; those that are there already are left as they are.
+    """Create objects in their order; those that already exist are left as they are.
 
-    Nodes become fake ones. An object that a server once printed is kept as it is, with its uid and
-    status. Raises ObjectError with the place of what is refused.
+    Nodes become fake nodes. An object read from a server is stored unchanged, with its uid and
+    status. Raise ObjectError with the file and line of an object that is refused.
     """
     dumped = False
     for obj, where in sorted(objects, key=lambda found: _rank(found[0])):
@@ -41,7 +41,7 @@ async def seed(
         namespace = ""
         if served.namespaced:
             namespace = obj["metadata"].get("namespace") or "default"
-            # As in a dump of pods alone.
+            # A dump of pods alone does not contain their namespace.
             metadata = {"name": namespace}
             bootstrap.ensure(cluster, "", "v1", "namespaces", {"metadata": metadata})
         if copying.is_dumped(obj):
@@ -66,7 +66,7 @@ async def _create(client: Client, served: Served, namespace: str, obj: Object) -
 
 
 def _sized(node: Object) -> Object:
-    """Return a node that has all it can allocate, where only that is said."""
+    """Return the node with its capacity set to its allocatable resources if it has none."""
     status = node.get("status") or {}
     if not status.get("allocatable"):
         return node

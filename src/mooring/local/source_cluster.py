@@ -1,4 +1,4 @@
-"""SourceCluster: the objects of a cluster that is there already, to be copied. It only reads."""
+"""SourceCluster: copies the objects of an existing cluster. It only reads from that cluster."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from mooring.local import copying
 
 Object = dict[str, Any]
 
+#: kubectl: --chunk-size
 PAGE = 500
-"""kubectl: --chunk-size"""
 
-#: What a scheduler looks at, and the workloads that make pods. Secrets stay where they are.
+#: The resources that scheduling depends on, and the workloads that create pods. Secrets are not
+#: copied.
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("", ("namespaces", "nodes", "serviceaccounts", "limitranges", "resourcequotas")),
     ("scheduling.k8s.io", ("priorityclasses", "workloads", "podgroups")),
@@ -54,21 +55,21 @@ _DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 @dataclass(slots=True)
 class Copied:
-    """Count what was copied, by resource; `left_out` says what could not be read, and why."""
+    """How many objects of each resource were copied; `left_out` says what was refused and why."""
 
     counts: Counter[str] = field(default_factory=Counter)
     left_out: list[str] = field(default_factory=list)
 
 
 class SourceCluster:
-    """Read a cluster through a client."""
+    """A cluster that is read through a client."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     async def copy_into(self, cluster: ServerState) -> Copied:
-        """Copy what matters to scheduling; raise ApiError where there is no cluster to read."""
-        # Whoever may not even list namespaces gets an answer to this, and no server none.
+        """Copy what matters to scheduling; raise ApiError if the cluster cannot be reached."""
+        # This request needs no rights, so it fails only if the server cannot be reached.
         await self._client.request("GET", "/version")
         copied = Copied()
         await self._copy_custom(cluster, copied)
@@ -88,7 +89,7 @@ class SourceCluster:
                 await self._copy(cluster, [served], copied)
 
     async def _copy(self, cluster: ServerState, versions: Iterable[Served], copied: Copied) -> None:
-        """Copy a resource in the first of our versions that the source serves."""
+        """Copy a resource in the first of these versions that the source cluster serves."""
         for served in versions:
             root = f"/apis/{served.group_version}" if served.group else f"/api/{served.version}"
             path = f"{root}/{served.name}"
@@ -104,7 +105,7 @@ class SourceCluster:
                     return
 
     async def _list(self, path: str) -> AsyncIterator[Object]:
-        """Yield what a list has, page by page; where the pages expire, all of it at once."""
+        """Yield a list page by page; if the continue token expires, read all of it at once."""
         query: dict[str, str] = {"limit": str(PAGE)}
         while True:
             target = f"{path}?{urlencode(query)}" if query else path

@@ -1,4 +1,4 @@
-"""Workers: the controllers and the fake nodes of a local cluster, which share their informers."""
+"""Workers: the controllers and fake nodes of a local cluster, which share their informers."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ log = logging.getLogger(__name__)
 
 _NODES = "/nodes"
 _WHILE_NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-#: Seconds between two looks at the nodes that come up, and until their state is no concern.
+#: Seconds between two checks whether the nodes are ready, and the timeout of that wait.
 _LOOK = 0.01
 _PATIENCE = 10.0
 
 
 class Workers:
-    """Run controllers and fake nodes, from when there is a fake node.
+    """The controllers and fake nodes, which start with the first fake node.
 
-    A cluster that has none and was not asked for any is an API server and a scheduler alone: what
-    is created stays as it was created.
+    Without fake nodes a cluster is only an API server and a scheduler: objects stay as they were
+    created.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Workers:
         self._starting: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begin, now or with the first fake node."""
+        """Start now, or when the first fake node appears."""
         store = self._server.cluster.store
         if self._count or any(_is_fake(one.object) for one in store.items(_NODES)):
             await self._begin()
@@ -65,7 +65,7 @@ class Workers:
         self._server.publish_authority()
         manager = self._client("kube-controller-manager", "system:kube-controller-manager")
         kubelet = self._client("kubelet", "system:node")
-        # Controllers and kubelets look at all pods, those that have ended too.
+        # Controllers and kubelets need all pods, including finished ones.
         informers = InformerFactory(manager, clock=self._clock, selections={})
         controllers = Controllers(manager, informers, self._clock)
         containers = ContainerSettings(self._server.url, self._images)
@@ -80,7 +80,7 @@ class Workers:
         await self._until_reported(informers)
 
     async def _until_reported(self, informers: InformerFactory) -> None:
-        """Wait until the nodes are as they will be: Ready, unless they are said not to be."""
+        """Wait until the taints of all fake nodes match their Ready conditions."""
         nodes = informers.lister(Node)
         deadline = self._clock.now() + _PATIENCE
         while self._clock.now() < deadline:
@@ -94,7 +94,7 @@ class Workers:
         return Client(transport, clock=self._clock)
 
     async def close(self) -> None:
-        """End; the nodes and what runs on them stay."""
+        """Stop; the Node and Pod objects stay."""
         if self._starting is not None:
             self._starting.cancel()
             await asyncio.gather(self._starting, return_exceptions=True)

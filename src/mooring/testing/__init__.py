@@ -1,4 +1,4 @@
-"""For plugin authors: builders, ways to run a plugin without a cluster, and check_plugin."""
+"""Tools for plugin authors: builders, runs of a plugin without a cluster, and check_plugin."""
 
 from __future__ import annotations
 

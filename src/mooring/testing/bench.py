@@ -1,4 +1,4 @@
-"""A plugin by itself in front of a cluster in memory, asked as the scheduler would ask it."""
+"""A single plugin with a cluster in memory, called as the scheduler would call it."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from mooring.framework.what_if import WhatIf
 from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.registry import Registry, check_contract, default_registry
 
-#: What Filter said of each node, in their order; None where it passes.
+#: The answer of Filter for each node, in their order; None if the node passes.
 Answers = list[Status | None]
 
 
 def raise_breach(status: Status | None, plugin: str) -> None:
-    """Raise PluginError where an answer says that the plugin raised or answered wrongly.
+    """Raise PluginError if the plugin raised an exception or returned an invalid answer.
 
-    An error that the plugin itself answers is an answer.
+    An error status that the plugin itself returns is a valid answer.
     """
     if status is None or not status.is_error:
         return
@@ -45,9 +45,9 @@ def raise_breach(status: Status | None, plugin: str) -> None:
 
 
 class Workbench:
-    """Everything about a plugin that is the same for all clusters: its class, args and gates.
+    """What is the same for a plugin in all clusters: its class, args and feature gates.
 
-    The plugin is a class, of which each bench makes an instance, or an instance, which all share.
+    The plugin is a class, of which each bench creates an instance, or an instance that all share.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Workbench:
         check_contract(self.kind)
         self.features = FeatureGates(features)
         self.registry = _registry_with(self.kind)
-        #: A profile that runs the plugin beside the defaults.
+        #: A profile that runs the plugin in addition to the defaults.
         self.config = load_config_data(
             _document(self.kind, None if isinstance(args, msgspec.Struct) else args),
             file=f"args of {self.kind.name}",
@@ -88,7 +88,7 @@ class Workbench:
         )
 
     def place(self, objects: Iterable[KubeObject]) -> Bench:
-        """Put the plugin in front of a cluster."""
+        """Return a bench with the plugin and a cluster of these objects."""
         scheduler = MemoryScheduler(
             checked_objects(objects),
             config=self._around,
@@ -108,7 +108,7 @@ class Workbench:
 
 
 class Bench:
-    """Ask one plugin about the pods of one cluster. Faults of the plugin raise PluginError."""
+    """One plugin and one cluster. Faults of the plugin raise PluginError."""
 
     def __init__(self, plugin: Plugin, scheduler: MemoryScheduler, profile: Profile) -> None:
         self.plugin = plugin
@@ -141,7 +141,7 @@ class Bench:
         ]
 
     def ask_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Answers:
-        """Run Filter on some nodes at once: in vector form, where the plugin has one."""
+        """Run Filter on some nodes at once: in vector form, if the plugin has one."""
         answers: Answers = [None] * len(nodes)
         verdicts = filter_nodes(self.profile, state, pod, nodes)
         raise_breach(verdicts.error, self.plugin.name)
@@ -151,7 +151,7 @@ class Bench:
         return answers
 
     def ask_each(self, state: CycleState, pod: Pod, nodes: Nodes) -> Answers:
-        """Run Filter on some nodes one by one: in node form, where the plugin has one."""
+        """Run Filter on some nodes one by one: in node form, if the plugin has one."""
         answers: Answers = []
         for position in range(len(nodes)):
             one = nodes.alone(position) if isinstance(nodes, WhatIf) else _one(nodes, position)
@@ -181,21 +181,21 @@ def _registry_with(plugin: type[Plugin]) -> Registry:
     if known is None:
         registry.register(plugin)
     elif known is not plugin:
-        # A plugin that takes the place of an installed one, or a reloaded module's.
+        # The plugin replaces an installed one of the same name, or its module was reloaded.
         registry = Registry([one for one in registry if one.name != plugin.name])
         registry.register(plugin)
     return registry
 
 
 def _document(plugin: type[Plugin], args: Any) -> dict[str, Any]:
-    """Return the configuration of a profile that runs the plugin beside the defaults."""
+    """Return the configuration of a profile that runs the plugin in addition to the defaults."""
     enabled = [{"name": plugin.name}]
     plugins: dict[str, Any] = {"multiPoint": {"enabled": enabled}}
     points = points_of(plugin)
     if Point.QUEUE_SORT in points:
         plugins["queueSort"] = {"disabled": [{"name": "*"}], "enabled": enabled}
     if Point.BIND in points and plugin.name != "DefaultBinder":
-        # Before the one that always binds.
+        # Before DefaultBinder, which always binds.
         binders = [*enabled, {"name": "DefaultBinder"}]
         plugins["bind"] = {"disabled": [{"name": "*"}], "enabled": binders}
     profile: dict[str, Any] = {"plugins": plugins}
@@ -205,7 +205,7 @@ def _document(plugin: type[Plugin], args: Any) -> dict[str, Any]:
 
 
 def checked_objects(objects: Iterable[KubeObject]) -> list[KubeObject]:
-    """Return the objects; raise ValueError where a pod is on a node that is not among them."""
+    """Return the objects; raise ValueError if a pod is on a node that is not among them."""
     found = list(objects)
     names = {obj.name for obj in found if isinstance(obj, Node)}
     for obj in found:

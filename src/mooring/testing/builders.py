@@ -1,6 +1,6 @@
-"""Builders of pods and nodes: what a test does not care about is left out.
+"""Builders of pods and nodes: a test gives only the fields it cares about.
 
-Objects come out as an API server would give them: with a uid, a namespace, a scheduler name.
+The objects are as an API server would return them: with a uid, a namespace, a scheduler name.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def make_node(
     status: Mapping[str, Any] | None = None,
     **more_labels: str,
 ) -> Node:
-    """Make a node that offers 4 cpus, 16Gi of memory and room for 110 pods.
+    """Return a node with 4 allocatable cpus, 16Gi of memory and room for 110 pods.
 
-    `resources` adds to what it offers; `capacity` is what it has in all, the same where it is not
-    given. `images` maps names to sizes in bytes. `spec` and `status` take any other field, spelt as
-    in a manifest. Every further keyword is a label; the hostname's is set anyway.
+    `resources` adds to what is allocatable; `capacity` is its total, by default the same. `images`
+    maps names to sizes in bytes. `spec` and `status` take any other field, spelt as in a manifest.
+    Every further keyword is a label; the hostname label is always set.
 
     >>> node = make_node("a", taints=["gpu=true:NoSchedule"], disk="ssd")
     >>> node.labels["disk"], node.spec.taints[0].effect
@@ -108,7 +108,7 @@ def make_pod(
     spec: Mapping[str, Any] | None = None,
     status: Mapping[str, Any] | None = None,
 ) -> Pod:
-    """Make a pod of one container; with `node` it is there already, without it is pending.
+    """Return a pod with one container; with `node` it is on that node, otherwise it is pending.
 
     `requests` adds to cpu and memory. `claims` names PersistentVolumeClaims, `gates` scheduling
     gates. `metadata`, `spec` and `status` take any other field, spelt as in a manifest.
@@ -184,7 +184,7 @@ def _taint(taint: TaintLike) -> Any:
 
 
 def _toleration(toleration: TolerationLike) -> Any:
-    """Read "key=value:Effect"; without a value any is tolerated, without an effect every one."""
+    """Parse "key=value:Effect"; a missing value or effect means that any is tolerated."""
     if not isinstance(toleration, str):
         return _fields(toleration)
     what, colon, effect = toleration.rpartition(":")

@@ -1,7 +1,7 @@
-"""check_plugin: does a plugin keep the contract?
+"""check_plugin: checks whether a plugin keeps the contract.
 
-The same idea as scikit-learn's check_estimator: clusters are generated from a seed, the plugin is
-asked in every way the scheduler may ask it, and answers that must be the same are compared.
+The idea is that of scikit-learn's check_estimator: clusters are generated from a seed, the plugin
+is called in every way the scheduler may call it, and answers that must be equal are compared.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _TWICE = "{} the first time, {} the second"
 
 
 class CheckReport(msgspec.Struct):
-    """Count what was checked: a check that never met a refusal has shown little."""
+    """Counts of what was checked: a check that never saw a refusal has shown little."""
 
     #: Answers of Filter.
     passed: int = 0
     refused: int = 0
     #: Nodes scored.
     scored: int = 0
-    #: Pods put on a node, or taken off, on trial.
+    #: Pods added to a node, or removed from it, in a dry run.
     tried: int = 0
     reserved: int = 0
     #: Pods whose answers could be reused.
@@ -70,24 +70,24 @@ def check_plugin(
     seed: int = 0,
     rounds: int = 20,
 ) -> CheckReport:
-    """Check that a plugin keeps the contract; raise PluginError where it does not.
+    """Check that a plugin keeps the contract; raise PluginError if it does not.
 
     - its methods have the contract's names and parameters;
     - its args are the same when printed into a configuration and loaded again;
     - the same input gives the same answer, from the same instance and from another;
     - both forms of Filter and Score agree, and so do `less` and `sort_key`;
-    - the order of the nodes does not matter; the answer for some nodes is that for all;
+    - the order of the nodes does not matter, nor whether all of them or only some are passed;
     - normalised scores are from 0 to 100;
-    - `add_pod` and `remove_pod` come to what a recompute comes to, on a clone of the state;
-    - `unreserve` takes back what `reserve` did, and may be called twice, or without it;
-    - pods that `sign_pod` signs alike get the same answer;
+    - `add_pod` and `remove_pod` give the same result as a recompute, on a clone of the state;
+    - `unreserve` undoes what `reserve` did, and may be called twice, or without it;
+    - pods with the same signature (`sign_pod`) get the same answer;
     - with `reads_pods = False`, pods on the nodes change no answer;
-    - a change of the cluster is seen: nothing is remembered for too long;
+    - a change of the cluster is noticed: no cached answer becomes stale;
     - whole scheduling attempts raise nothing and wait for nothing outside.
 
-    Clusters and pods are generated, each of the `rounds` from the next seed. They bear labels and
-    annotations of the words in the plugin's code; `nodes`, `pods` and `objects` are put into every
-    cluster where that is not enough. The report says how much was met.
+    Clusters and pods are generated, one cluster per round, each from the next seed. Their labels
+    and annotations contain words from the plugin's code. If that is not enough, `nodes`, `pods`
+    and `objects` are added to every cluster. The report counts what was checked.
     """
     __tracebackhide__ = True  # pytest shows the test instead.
     workbench = Workbench(plugin, args=args, features=features)
@@ -95,12 +95,12 @@ def check_plugin(
     try:
         return _check(workbench, given, range(seed, seed + rounds))
     except PluginError as error:
-        # How the check got there helps nobody; what the plugin raised is part of the message.
+        # The traceback of the check itself is of no use; what the plugin raised is in the message.
         raise error.with_traceback(None) from error.__cause__
 
 
 class _Given(msgspec.Struct, frozen=True):
-    """The objects that every generated cluster holds."""
+    """The caller's objects, which are in every generated cluster."""
 
     nodes: list[Node]
     pods: list[Pod]
@@ -147,7 +147,7 @@ def _check_scene(
 def _check_changes(
     workbench: Workbench, bench: Bench, scene: Scene, seed: int, rng: random.Random
 ) -> None:
-    """Change the cluster under an instance that has answered about it."""
+    """Change the cluster after an instance has given answers about it, and compare."""
     cluster = bench.scheduler.cluster
     coming, changing = rng.choice(scene.pending), rng.choice(scene.nodes)
     placed = replace(coming, spec=replace(coming.spec, node_name=changing.name))

@@ -1,4 +1,4 @@
-"""The two forms of Filter and Score: they agree, on all nodes, on some, on one, in any order."""
+"""Checks that both forms of Filter and Score agree: on all nodes, some, one, in any order."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def check_filter(bench: Bench, case: Case, rng: random.Random) -> Answers:
 
 
 def check_score(bench: Bench, case: Case, answers: Answers, rng: random.Random) -> int:
-    """Check the forms of Score and the range of what it comes to; return how many were scored."""
+    """Check the forms of Score and the range of its scores; return how many nodes were scored."""
     feasible = feasible_nodes(bench, answers)
     if not bench.profile.score or not len(feasible):
         return 0
@@ -66,7 +66,7 @@ def check_score(bench: Bench, case: Case, answers: Answers, rng: random.Random) 
     if found is None:
         return 0
     _check_score_forms(bench, case, state, feasible, found.raw.tolist(), rng)
-    # A choice of nodes as another plugin might leave it: the range holds there too.
+    # The range must also hold if another plugin has refused some of the nodes.
     fewer = feasible.where(np.array([rng.random() < 0.6 for _ in range(len(feasible))]))
     if len(fewer):
         bench.rank(state.clone(), case.pod, fewer)
@@ -100,7 +100,7 @@ def _check_score_forms(
 
 
 def _listed(answer: Any, size: int) -> list[Any]:
-    """Return an entry per node; one number stands for all of them."""
+    """Return one score per node; an integer answer applies to all of them."""
     return [answer] * size if type(answer) is int else list(answer.tolist())
 
 
@@ -109,7 +109,7 @@ def _score_of(answer: object) -> object:
 
 
 def _views(nodes: Nodes, rng: random.Random) -> Iterator[Rows]:
-    """Yield positions: all in another order, some, and each by itself."""
+    """Yield positions: all of them reversed, some in random order, and each one alone."""
     size = len(nodes)
     yield np.arange(size, dtype=np.intp)[::-1]
     shuffled = rng.sample(range(size), size)

@@ -1,4 +1,4 @@
-"""What stands around generated pods and nodes: namespaces, owners, budgets, storage, devices."""
+"""The other objects of generated clusters: namespaces, services, budgets, storage, devices."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mooring.api import KubeObject, decode, set_defaults
 from mooring.testing.builders import ZONE
 
 NAMESPACES = ("red", "blue")
-#: A claim of each of these is in every namespace, named "<namespace>-<claim>".
+#: Every namespace has one claim of each of these kinds, named "<namespace>-<kind>".
 CLAIMS = ("bound", "late", "once", "disk")
-#: The one that a single pod may use.
+#: The kind of claim that only a single pod may use.
 ONE_POD_CLAIM = "once"
 
 _DRIVER = "csi.example.com"
@@ -21,7 +21,7 @@ _BIND_COMPLETED = {"pv.kubernetes.io/bind-completed": "yes"}
 
 
 def make_surroundings(rng: random.Random, nodes: Sequence[str]) -> list[KubeObject]:
-    """Make everything that generated pods refer to."""
+    """Return everything that generated pods refer to."""
     objects = [
         _object("v1", "Namespace", "red", labels={"team": "one"}),
         _object("v1", "Namespace", "blue", labels={"team": "two"}),

@@ -1,4 +1,4 @@
-"""Everything a plugin says of one pod in one cluster, so that two answers can be compared."""
+"""All answers of a plugin about one pod in one cluster, in a form that can be compared."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Verdict = tuple[str, tuple[str, ...]] | None
 
 
 class Said(msgspec.Struct, frozen=True):
-    """What a plugin said of one pod: by point, by node name."""
+    """The answers of a plugin about one pod, by point and node name."""
 
     filter: Mapping[str, Verdict]
     raw: Mapping[str, int]
@@ -31,14 +31,14 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class Case(msgspec.Struct, frozen=True):
-    """One plugin, one pod, one generated cluster: what failures are reported with."""
+    """One plugin, one pod and one generated cluster, which failure messages name."""
 
     plugin: str
     pod: Pod
     seed: int
 
     def fail(self, check: str, text: str, *, point: str, node: str | None = None) -> PluginError:
-        """Return the error that says which promise was broken, where, and how to see it again."""
+        """Return the error that says which check failed, where, and how to reproduce it."""
         return PluginError(
             f"{check}: {text}\n(pod {self.pod.key}; the same again: seed={self.seed}, rounds=1)",
             plugin=self.plugin,
@@ -47,7 +47,7 @@ class Case(msgspec.Struct, frozen=True):
         )
 
     def call(self, point: str, node: str | None, method: Callable[..., T], *args: Any) -> T:
-        """Call a method of the plugin; what it raises becomes the error that names it."""
+        """Call a method of the plugin; an exception becomes a PluginError that names the method."""
         try:
             return method(*args)
         except BaseException as error:
@@ -59,7 +59,7 @@ class Case(msgspec.Struct, frozen=True):
     def compare_filter(
         self, check: str, names: Sequence[str], first: Answers, second: Answers, words: str
     ) -> None:
-        """Raise where two answers of Filter differ; `words` names both, as "{} here, {} there"."""
+        """Raise if two answers of Filter differ; `words` is a format like "{} here, {} there"."""
         for name, one, other in zip(names, first, second, strict=True):
             if verdict(one) != verdict(other):
                 text = words.format(describe(verdict(one)), describe(verdict(other)))
@@ -68,13 +68,13 @@ class Case(msgspec.Struct, frozen=True):
     def compare_scores(
         self, check: str, names: Sequence[str], first: Any, second: Any, words: str
     ) -> None:
-        """Raise where two answers of Score differ."""
+        """Raise if two answers of Score differ."""
         for name, one, other in zip(names, list(first), list(second), strict=True):
             if one != other:
                 raise self.fail(check, words.format(one, other), point="Score", node=name)
 
     def compare_said(self, check: str, first: Said, second: Said, words: str) -> None:
-        """Raise where anything that was said differs."""
+        """Raise if any of the answers differ."""
         for point, one, other in (
             ("Filter", first.filter, second.filter),
             ("Score", first.raw, second.raw),
@@ -92,12 +92,12 @@ _NOT_ASKED = "no answer"
 
 
 def verdict(status: Status | None) -> Verdict:
-    """Return what counts of an answer of Filter."""
+    """Return the part of an answer of Filter that is compared."""
     return None if status is None else (status.code.label, status.reasons)
 
 
 def describe(found: Any) -> str:
-    """Put an answer into words."""
+    """Return an answer as text."""
     if found is None:
         return "passes"
     if isinstance(found, tuple):
@@ -112,7 +112,7 @@ def feasible_nodes(bench: Bench, answers: Answers) -> Nodes:
 
 
 def ask(bench: Bench, pod: Pod) -> Said:
-    """Run PreFilter to NormalizeScore and return what the plugin said."""
+    """Run PreFilter to NormalizeScore and return the plugin's answers."""
     state = CycleState()
     answers = bench.filter(state, pod)
     names = bench.nodes.names

@@ -1,7 +1,7 @@
-"""The words a plugin knows: text constants of its code and its args.
+"""The words of a plugin: string constants in its code and its args.
 
-A rule that asks for the label cpu=true is never met in a cluster that says neither "cpu" nor
-"true". Generated clusters are therefore labelled with the words found in the plugin.
+A rule about the label cpu=true never matches in a cluster that contains neither "cpu" nor "true".
+Generated clusters are therefore labelled with the words found in the plugin.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
 class Words(msgspec.Struct, frozen=True):
-    """What a plugin may look for in labels and annotations."""
+    """Keys and values that a plugin may look for in labels and annotations."""
 
     keys: tuple[str, ...]
     values: tuple[str, ...]
 
 
 def words_of(plugin: type[Plugin], args: Any = None) -> Words:
-    """Collect the words of a plugin's code, of what it uses of its module, and of its args."""
+    """Return the words in a plugin's code, in what the code uses of its module, and in its args."""
     found: set[str] = set()
     seen: set[int] = set()
     for cls in plugin.__mro__:

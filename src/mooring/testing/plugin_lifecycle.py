@@ -1,4 +1,4 @@
-"""What a plugin is: its args, its order of the queue, Reserve, and whole attempts."""
+"""Checks of a plugin's args, its queue order, Reserve, and whole scheduling attempts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _RESERVED = "{} before reserve, {} after unreserve"
 
 
 def check_args(workbench: Workbench) -> None:
-    """Check that args printed into a configuration and loaded from it are the same args."""
+    """Check that args written to a configuration and loaded from it are unchanged."""
     name, args = workbench.kind.name, workbench.args
     if not isinstance(args, msgspec.Struct):
         return
@@ -60,14 +60,14 @@ def check_args(workbench: Workbench) -> None:
 
 
 def check_args_kept(workbench: Workbench, before: str) -> None:
-    """Check that a run has left the args as they were."""
+    """Check that a run has not changed the args."""
     if repr(workbench.args) != before:
         text = f"{ARGS_KEPT}: {before} became {workbench.args!r}"
         raise PluginError(text, plugin=workbench.kind.name)
 
 
 def check_queue_sort(plugin: Plugin, pods: Sequence[Pod], rng: random.Random) -> None:
-    """Check that `less` orders pods, and as `sort_key` does."""
+    """Check that `less` is an order, and agrees with `sort_key`."""
     less, sort_key = getattr(plugin, "less", None), getattr(plugin, "sort_key", None)
     queued = [QueuedPod(pod, timestamp=float(rng.randint(0, 3))) for pod in pods]
     for a in queued:
@@ -88,7 +88,7 @@ def _queue_error(plugin: Plugin, text: str) -> PluginError:
 def check_reserve(
     workbench: Workbench, bench: Bench, scene: Scene, case: Case, answers: Answers
 ) -> bool:
-    """Check Reserve on a node that passes; False where there is nothing to check."""
+    """Check Reserve on a node that passes; return False if there is nothing to check."""
     plugin: Any = bench.plugin
     passing = [
         name for name, answer in zip(bench.nodes.names, answers, strict=True) if answer is None
@@ -115,7 +115,7 @@ def check_reserve(
             UNRESERVE, _ONCE.format(kept, _memory(plugin)), point="Reserve", node=node_name
         )
     _compare(case, UNRESERVE, _ONCE, probes, once, [ask(bench, probe) for probe in probes])
-    # Another plugin's Reserve may fail before this one's is called.
+    # unreserve may come without reserve: another plugin's Reserve may have failed first.
     fresh = workbench.place(scene.objects_with())
     state = CycleState()
     fresh.filter(state, case.pod)
@@ -133,7 +133,7 @@ def _compare(
 
 
 def _memory(plugin: Plugin) -> str:
-    """Describe what a plugin keeps as plain data; other objects count by their type."""
+    """Return a plugin's attributes as text; objects that are not plain data show their type."""
     kept = {key: value for key, value in vars(plugin).items() if key not in ("args", "handle")}
     return repr(_plain(kept))
 
@@ -152,7 +152,7 @@ def _plain(value: Any) -> Any:
 
 
 def check_attempts(workbench: Workbench, scene: Scene, seed: int) -> int:
-    """Schedule all pending pods of a cluster, twice; return how many attempts there were."""
+    """Schedule all pending pods of a cluster twice and compare; return how many were tried."""
     first, second = (_attempts(workbench, scene, seed) for _ in range(2))
     for pod, one in first.items():
         if second.get(pod) != one:

@@ -1,4 +1,4 @@
-"""Running a plugin, or the whole scheduler, on a few pods and nodes: no cluster, no waiting."""
+"""Runs of a plugin, or of the whole scheduler, on a few pods and nodes without a cluster."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ ConfigLike = str | os.PathLike[str] | Mapping[str, Any] | LoadResult
 
 
 class FilterResult(msgspec.Struct, frozen=True):
-    """What a plugin's PreFilter and Filter said."""
+    """The answers of a plugin's PreFilter and Filter."""
 
-    #: Every node's answer, in the order of the nodes; None where it passes.
+    #: The answer for every node, in the order of the nodes; None if the node passes.
     statuses: dict[str, Status | None]
 
     @property
@@ -39,16 +39,16 @@ class FilterResult(msgspec.Struct, frozen=True):
 
     @property
     def reasons(self) -> Counter[str]:
-        """Count the reasons; a node counts once for each of its own."""
+        """Return how many nodes were refused for each reason."""
         refusals = (status for status in self.statuses.values() if status is not None)
         return Counter(reason for status in refusals for reason in status.reasons)
 
 
 class ScoreResult(msgspec.Struct, frozen=True):
-    """What a plugin's Score said of the nodes that pass its own Filter."""
+    """The scores of a plugin for the nodes that pass its own Filter."""
 
     raw: dict[str, int]
-    #: After NormalizeScore, from 0 to 100; the same as `raw` where the plugin does not normalise.
+    #: After NormalizeScore, from 0 to 100; the same as `raw` if the plugin does not normalise.
     normalized: dict[str, int]
 
     @property
@@ -68,11 +68,11 @@ def run_filter(
     args: Any = None,
     features: Mapping[str, bool] | None = None,
 ) -> FilterResult:
-    """Ask one plugin, by itself, which nodes can take a pod.
+    """Run one plugin alone and return which nodes it allows for a pod.
 
-    `pods` are other pods, those on nodes among them; `objects` are other objects that the plugin
-    may ask for. `args` is what a configuration file would say, or the plugin's Args. A plugin that
-    raises or answers with the wrong type is a PluginError.
+    `pods` are other pods, on nodes or pending; `objects` are other objects that the plugin may
+    read. `args` is what a configuration file would contain, or the plugin's Args. Raise
+    PluginError if the plugin raises or returns the wrong type.
     """
     workbench = Workbench(plugin, args=args, features=features)
     bench = workbench.place(_cluster(pod, nodes, pods, objects))
@@ -90,10 +90,10 @@ def run_score(
     args: Any = None,
     features: Mapping[str, bool] | None = None,
 ) -> ScoreResult:
-    """Ask one plugin, by itself, how good each node is for a pod.
+    """Run one plugin alone and return its scores of the nodes for a pod.
 
-    Where it filters too, only the nodes that pass are scored. The other arguments are those of
-    `run_filter`. Where PreScore steps aside, the result is empty.
+    If the plugin filters too, only the nodes that pass are scored. The arguments are those of
+    `run_filter`. If PreScore returns Skip, the result is empty.
     """
     workbench = Workbench(plugin, args=args, features=features)
     bench = workbench.place(_cluster(pod, nodes, pods, objects))
@@ -149,8 +149,8 @@ def run_cycle(
 
     With `pod`, try that pod once and return the decision. Without, schedule the pods that have no
     node yet as `mooring schedule` does, and return the last decision on each in the order given.
-    Without `config`, `plugins` run beside the built-in ones at every point they implement; with it,
-    where it names them. Nothing waits: time passes on a virtual clock.
+    Without `config`, `plugins` run in addition to the built-in ones at every point they implement;
+    with it, at the points where it enables them. Nothing waits: the clock is virtual.
     """
     found = list(pods)
     gates = FeatureGates(features)
@@ -207,6 +207,6 @@ def _cluster(
     pods: Iterable[Pod],
     objects: Iterable[KubeObject],
 ) -> list[KubeObject]:
-    # A pod that names its node is asked about, not there.
+    # A pod that names its node is passed to the plugin but not added to the cluster.
     pending = [] if pod is None or pod.node_name else [pod]
     return checked_objects([*nodes, *objects, *pods, *pending])

@@ -1,7 +1,7 @@
-"""Clusters and pods made from a seed: small, and with something in them for every rule.
+"""Clusters and pods generated from a seed: small, and with something for every kind of rule.
 
-What a real cluster rules out is left out: a host port is taken once on a node, a ReadWriteOncePod
-claim is used by one pod, claims have names of their own, allocatable is at most capacity.
+They contain nothing that is impossible in a real cluster: a host port is used once per node, a
+ReadWriteOncePod claim by one pod, claims have distinct names, and allocatable is at most capacity.
 """
 
 from __future__ import annotations
@@ -33,21 +33,22 @@ _VALUES = ("true", "false", "0", "1", "3", "17")
 
 
 class Scene(msgspec.Struct, frozen=True):
-    """One generated cluster, and pods to ask about."""
+    """One generated cluster, with the pods to run a plugin on."""
 
     nodes: Sequence[Node]
     #: Pods on nodes.
     placed: Sequence[Pod]
     #: Pods without a node.
     pending: Sequence[Pod]
-    #: Pods that name a node and are not there: no scheduler sees such, but NodeName is about them.
+    #: Pods that name a node and do not run there: a scheduler never gets them, but NodeName is
+    #: about them.
     named: Sequence[Pod]
     #: Everything else.
     objects: Sequence[KubeObject]
 
     @property
     def asked(self) -> list[Pod]:
-        """Return the pods to ask about."""
+        """Return the pods to run the plugin on."""
         return [*self.pending, *self.named]
 
     def objects_with(
@@ -56,7 +57,7 @@ class Scene(msgspec.Struct, frozen=True):
         add: Sequence[Pod] = (),
         without: Pod | None = None,
     ) -> list[KubeObject]:
-        """Return all objects, with nodes in another order, a pod more or a pod less."""
+        """Return all objects, with other nodes, added pods, or without one pod."""
         added = {pod.uid for pod in add}
         kept = [pod for pod in (*self.placed, *self.pending) if pod is not without]
         return [
@@ -68,14 +69,14 @@ class Scene(msgspec.Struct, frozen=True):
 
 
 class SceneMaker:
-    """Make one scene after the other from a source of random numbers."""
+    """A generator of scenes from a source of random numbers."""
 
     def __init__(self, rng: random.Random, words: Words) -> None:
         self._rng = rng
         self._words = words
         self._keys: list[str] = []
         self._values: list[str] = []
-        #: Claims that one pod alone may use, and a pod of the scene uses.
+        #: Claims for a single pod that a pod of the scene already uses.
         self._held: set[str] = set()
 
     def make(
@@ -84,7 +85,7 @@ class SceneMaker:
         pods: Sequence[Pod] = (),
         objects: Sequence[KubeObject] = (),
     ) -> Scene:
-        """Make a scene, with the given objects in it."""
+        """Return a scene that contains the given objects."""
         rng = self._rng
         self._choose_words()
         self._held.clear()
@@ -128,19 +129,19 @@ class SceneMaker:
         )
 
     def _choose_words(self) -> None:
-        """Choose a few words for a scene: nodes then differ in what a rule looks at."""
+        """Choose a few words for a scene, so that nodes differ in the labels that a rule reads."""
         rng, words = self._rng, self._words
         keys = [key for key in words.keys if key not in (HOSTNAME, ZONE, RACK)]
         self._keys = rng.sample(keys, min(len(keys), 3))
         self._values = [rng.choice(words.values or _VALUES), rng.choice((*words.values, *_VALUES))]
 
     def _labels(self, chance: float) -> dict[str, str]:
-        """Return labels, each of the scene's keys with some chance."""
+        """Return labels that have each of the scene's keys with this probability."""
         rng = self._rng
         return {key: rng.choice(self._values) for key in self._keys if rng.random() < chance}
 
     def _pod(self, name: str, **more: Any) -> Pod:
-        """Make a pod of any kind; `more` overrides."""
+        """Return a pod with random fields; `more` overrides them."""
         rng = self._rng
         namespace = rng.choice(NAMESPACES)
         spec: dict[str, Any] = {}

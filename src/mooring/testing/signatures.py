@@ -1,4 +1,4 @@
-"""Signatures: the scheduler reuses the answers for pods that a plugin signs alike."""
+"""Checks of signatures: the scheduler reuses answers for pods with the same signature."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _WITHOUT_PODS = "{} with pods on the nodes, {} without; see reads_pods"
 
 
 def check_signatures(bench: Bench, scene: Scene, seed: int) -> int:
-    """Compare the answers for pods that are signed alike; return how many were compared."""
+    """Compare the answers for pods with the same signature; return how many were compared."""
     plugin: Any = bench.plugin
-    # What counts over all nodes is never reused, whatever it signs.
+    # The answers of a plugin with add_pod are never reused, whatever its signature.
     if not hasattr(plugin, "sign_pod") or hasattr(plugin, "add_pod"):
         return 0
     first: dict[Hashable, tuple[Pod, Said]] = {}
@@ -47,7 +47,7 @@ def check_signatures(bench: Bench, scene: Scene, seed: int) -> int:
 
 
 def check_reads_no_pods(bench: Bench, empty: Bench, scene: Scene, seed: int) -> None:
-    """Compare the answers with those of the same cluster without pods, where none are read."""
+    """If a plugin says it reads no pods, compare its answers with those without pods."""
     if bench.plugin.reads_pods:
         return
     for pod in scene.asked:
@@ -58,7 +58,7 @@ def check_reads_no_pods(bench: Bench, empty: Bench, scene: Scene, seed: int) -> 
 
 
 def _said(bench: Bench, pod: Pod) -> Said | None:
-    """Return what Filter and Score say; None where PreFilter alone decides."""
+    """Return the answers of Filter and Score; None if PreFilter refuses or restricts nodes."""
     state = CycleState()
     before = bench.pre_filter(state, pod)
     if before.status is not None or before.node_names is not None:
@@ -78,7 +78,7 @@ def _said(bench: Bench, pod: Pod) -> Said | None:
 
 
 def _on_both(first: Said, second: Said) -> tuple[Said, Said]:
-    """Leave out what was said of one pod only: a plugin that steps aside says nothing."""
+    """Keep the nodes that both have answers for: a plugin that skips gives none."""
     verdicts = first.filter.keys() & second.filter.keys()
     scores = first.raw.keys() & second.raw.keys()
     one, other = (

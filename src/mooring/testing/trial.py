@@ -1,4 +1,4 @@
-"""Dry runs: a pod put on a node, or taken off, on trial comes to the same as if it were so."""
+"""Checks of dry runs: adding or removing a pod on trial must equal really doing so."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class DryRuns:
         self._case = case
         self._state = CycleState()
         before = bench.pre_filter(self._state, case.pod)
-        #: Whether Filter is asked at all: a dry run asks only those plugins.
+        #: Whether Filter runs at all: a dry run only calls plugins whose Filter runs.
         self.applies = (
             bool(bench.profile.filter)
             and before.status is None
@@ -50,7 +50,7 @@ class DryRuns:
         )
 
     def check(self, rng: random.Random) -> int:
-        """Try some pods on and off nodes; return how many were tried."""
+        """Add and remove some pods on trial; return how many."""
         if not self.applies:
             return 0
         before = self._ask(self._state)
@@ -74,7 +74,7 @@ class DryRuns:
         info = bench.profile.handle.pod_info(placed)
         view, position = self._view(node_name)
         if any(view.info(position).port_conflicts(port) for port in info.host_ports):
-            # Taking such a pod off again frees the port of the other, as in kube-scheduler.
+            # Removing such a pod again would also free the other pod's port, as in kube-scheduler.
             return
         trial = self._state.clone()
         view.add(position, info)

@@ -1,4 +1,4 @@
-"""The example folders of the sample plugins, as the tests read them."""
+"""The example directories of the sample plugins, as the tests read them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
 
 class Example:
-    """One folder: its nodes, its pod, its configuration."""
+    """One example directory: its nodes, its pod, its configuration."""
 
     def __init__(self, name: str) -> None:
         folder = EXAMPLES / name
@@ -32,17 +32,17 @@ class Example:
         (self.pod,) = [obj for obj in whole if isinstance(obj, Pod)]
 
     def scheduler(self, plugin: type[Plugin]) -> MemoryScheduler:
-        """Return a scheduler of the example's cluster that runs its configuration."""
+        """Return a scheduler for the example's cluster with its configuration."""
         registry = default_registry([plugin])
         config = load_config(self.config, registry=registry)
         return MemoryScheduler([*self.nodes, self.pod], config=config, registry=registry)
 
 
 def with_labels(node: Node, **labels: str) -> Node:
-    """Return the node with more labels, as `kubectl label nodes` makes it."""
+    """Return the node with these labels added, as by `kubectl label nodes`."""
     return replace(node, metadata=replace(node.metadata, labels={**node.metadata.labels, **labels}))
 
 
 def messages(caplog: pytest.LogCaptureFixture, wanted: Callable[[str], bool]) -> list[str]:
-    """Return the log lines of a test that are wanted."""
+    """Return the log lines of a test that `wanted` accepts."""
     return [record.getMessage() for record in caplog.records if wanted(record.getMessage())]

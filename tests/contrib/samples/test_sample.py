@@ -1,4 +1,4 @@
-"""The walkthrough of the tutorial: pending, a label, running."""
+"""The steps of the tutorial: the pod is pending, a node gets the label, the pod runs."""
 
 from __future__ import annotations
 

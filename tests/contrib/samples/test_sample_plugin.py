@@ -1,4 +1,4 @@
-"""The log story of the first form of the framework, in today's points."""
+"""The log of the framework's first version, with today's extension points."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def test_a_whole_run(caplog: pytest.LogCaptureFixture) -> None:
     assert decision.feasible is not None
     assert len(decision.feasible) == 2
     told = messages(caplog, lambda text: "prebind" not in text)
-    # The master is refused by its taint before this plugin is asked.
+    # The master is refused because of its taint before this plugin runs.
     assert told == [
         "get plugin config args: Args(favorite_color='#326CE5', favorite_number=7, "
         "thanks_to='tanjunchen')",

@@ -1,4 +1,4 @@
-"""The plugins of well-known tutorials, each in a page of Python; examples/ has their files.
+"""The plugins of well-known tutorials, each in a page of Python; see examples/ for their use.
 
 Load one with `--plugin mooring.contrib.samples:Sample`, or in code with
 `mooring.main(plugins=[Sample])`.

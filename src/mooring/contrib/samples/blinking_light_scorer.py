@@ -10,34 +10,34 @@ import numpy.typing as npt
 from mooring import MAX_NODE_SCORE, CycleState, NodeInfo, Nodes, Plugin
 from mooring.api import Pod
 
-#: Holds the number of blinking lights of a node.
+#: The annotation with a node's number of blinking lights.
 ANNOTATION = "example.com/blinking-lights"
 
-#: More lights than this make no difference.
+#: Higher counts are cut to this number.
 _MOST = 10**9
 
 
 class BlinkingLightScorer(Plugin):
-    """Prefer the node with the most blinking lights."""
+    """A score that prefers the node with the most blinking lights."""
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        """Count one node's lights."""
+        """Return one node's number of lights."""
         return count_lights(node.annotations)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> npt.NDArray[np.int64]:
-        """Count all nodes' lights; each node is read once, until one changes."""
+        """Return all nodes' numbers of lights, which are cached until a node changes."""
         return nodes.gather(nodes.derive(self.name, _count_all))
 
     def normalize_score(
         self, state: CycleState, pod: Pod, scores: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int64]:
-        """Make the highest count 100 and the others their share of it; 0 where no light blinks."""
+        """Scale the counts so that the highest is 100; all are 0 if there are no lights."""
         highest = scores.max()
         return scores * MAX_NODE_SCORE // highest if highest else scores
 
 
 def count_lights(annotations: Mapping[str, str]) -> int:
-    """Return the number in the annotation; what is no number counts as no light.
+    """Return the number in the annotation; 0 if it is missing or no number.
 
     >>> count_lights({"example.com/blinking-lights": "3"}), count_lights({})
     (3, 0)

@@ -14,19 +14,19 @@ _NUMBER = re.compile(r"[0-9]+$")
 
 
 class NameScore(Plugin):
-    """Prefer the node with the highest number at the end of its name: node02 beats node01."""
+    """A score that prefers the highest number at the end of a name: node02 beats node01."""
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         """Score one node."""
         return score_name(node.name)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> npt.NDArray[np.int64]:
-        """Score all nodes; their names are looked at once, until a node comes or goes."""
+        """Score all nodes; the scores are cached until a node changes."""
         return nodes.gather(nodes.derive(self.name, _score_names))
 
 
 def score_name(name: str) -> int:
-    """Return the number at the end of a name, 100 at most.
+    """Return the number at the end of a name, at most 100; 0 if there is none.
 
     >>> score_name("k8s-node02"), score_name("k8s-master")
     (2, 0)

@@ -12,7 +12,7 @@ from mooring.typing import Scores
 
 log = logging.getLogger(__name__)
 
-# Written with --v=3, 4 and 5.
+# The levels of messages that are logged with --v=3, 4 and 5.
 _V3, _V4, _V5 = (logging.INFO - v for v in (3, 4, 5))
 
 UNSCHEDULABLE = Status.unschedulable("node is unschedulable")
@@ -22,7 +22,7 @@ INSUFFICIENT_LABEL = Status.unschedulable("Insufficient Label")
 
 ROLE_LABEL = "kubernetes.io/role"
 
-#: What a pod that asks for nothing is taken to ask for: 100m and 256Mi.
+#: The assumed requests of a pod that has none: 100m and 256Mi.
 DEFAULT_MILLI_CPU = 100
 DEFAULT_MEMORY = 256 * 1024 * 1024
 
@@ -31,12 +31,12 @@ _LABEL_POINTS = 10
 
 
 class PreferNode(Plugin):
-    """Prefer one node among those that are big enough and carry the pod's labels."""
+    """A plugin that prefers one node among those that are large enough and have the labels."""
 
     name = "PreferNode"
 
     class Args(msgspec.Struct, frozen=True):
-        """Name the preferred node."""
+        """The name of the preferred node."""
 
         node: str = "minikube-m03"
 
@@ -73,7 +73,7 @@ class PreferNode(Plugin):
         return score
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Scores, nodes: Nodes) -> Scores:
-        """Stretch the scores over 0 to 100; where all are the same, leave them."""
+        """Scale the scores to the range 0 to 100; if all are equal, leave them."""
         lowest, highest = int(scores.min()), int(scores.max())
         log.log(_V4, "Score range for pod %s: [%d, %d]", pod.key, lowest, highest)
         if lowest == highest:
@@ -91,7 +91,7 @@ class PreferNode(Plugin):
 
 
 def _requests(pod: Pod) -> tuple[int, int]:
-    """Return the cpu, in thousandths, and the memory that the containers ask for."""
+    """Return the cpu, in thousandths, and the memory that the containers request."""
     asked = [container.resources.requests for container in pod.spec.containers]
     cpu = sum(_milli(requests, "cpu") for requests in asked)
     memory = sum(_whole(requests, "memory") for requests in asked)
@@ -99,7 +99,7 @@ def _requests(pod: Pod) -> tuple[int, int]:
 
 
 def _points(capacity: int, allocatable: int) -> int:
-    """Return up to 40 points: the less of the capacity is set aside, the more."""
+    """Return up to 40 points: more if a larger share of the capacity is allocatable."""
     used = (capacity - allocatable) / capacity if capacity > 0 else 0.0
     return int((1 - used) * _RESOURCE_POINTS)
 

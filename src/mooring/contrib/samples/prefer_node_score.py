@@ -11,21 +11,21 @@ from mooring.api import Pod
 
 log = logging.getLogger(__name__)
 
-# Written with --v=5.
+# The level of messages that are logged with --v=5.
 _V5 = logging.INFO - 5
 
 
 class PreferNodeScore(Plugin):
-    """Send pods to one node, where it can take them."""
+    """A score that sends pods to one node, if they fit it."""
 
     name = "PreferNode"
 
     class Args(msgspec.Struct, frozen=True):
-        """Name the preferred node."""
+        """The name of the preferred node."""
 
         node: str = "minikube-m03"
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        """Give the preferred node everything, the others nothing."""
+        """Return the highest score for the preferred node, the lowest for the others."""
         log.log(_V5, "Scoring pod %s on node %s", pod.name, node.name)
         return MAX_NODE_SCORE if node.name == self.args.node else MIN_NODE_SCORE

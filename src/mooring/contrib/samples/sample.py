@@ -11,12 +11,12 @@ log = logging.getLogger(__name__)
 
 
 class Sample(Plugin):
-    """Keep pods on nodes labelled cpu=true."""
+    """A filter that keeps pods on nodes labelled cpu=true."""
 
     name = "sample"
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
-        """Refuse a node without the label, by its name."""
+        """Refuse a node without the label; the reason is the node's name."""
         log.info("filter pod: %s, node: %s", pod.name, node.name)
         if node.labels.get("cpu") != "true":
             return Status.unschedulable(f"Node: {node.name}")

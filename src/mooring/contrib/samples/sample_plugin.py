@@ -1,4 +1,4 @@
-"""sample-plugin: three points that watch and agree, and arguments from the configuration."""
+"""sample-plugin: three points that log and always agree, with args from the configuration."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ log = logging.getLogger(__name__)
 
 
 class SamplePlugin(Plugin):
-    """Log what passes by at PreFilter, Filter and PreBind."""
+    """A plugin that logs pods and nodes at PreFilter, Filter and PreBind."""
 
     name = "sample-plugin"
 
     class Args(msgspec.Struct, frozen=True):
-        """Be three values that a configuration file may set."""
+        """Three values that a configuration file may set."""
 
         favorite_color: str = ""
         favorite_number: int = 0
