@@ -150,42 +150,42 @@ class ApiError(MooringError):
 
     @property
     def is_not_found(self) -> bool:
-        """Tell whether the object or the resource does not exist."""
+        """Return whether the object or the resource does not exist."""
         return self.status == 404
 
     @property
     def is_conflict(self) -> bool:
-        """Tell whether the object has changed meanwhile, or its state forbids the request."""
+        """Return whether the object has changed meanwhile, or its state forbids the request."""
         return self.status == 409 and self.reason != "AlreadyExists"
 
     @property
     def is_already_exists(self) -> bool:
-        """Tell whether an object of that name is there already."""
+        """Return whether an object of that name is there already."""
         return self.status == 409 and self.reason == "AlreadyExists"
 
     @property
     def is_gone(self) -> bool:
-        """Tell whether the resourceVersion or continue token asked for is too old."""
+        """Return whether the resourceVersion or continue token asked for is too old."""
         return self.status == 410
 
     @property
     def is_unauthorized(self) -> bool:
-        """Tell whether the server does not know who asks."""
+        """Return whether the server does not know who asks."""
         return self.status == 401
 
     @property
     def is_forbidden(self) -> bool:
-        """Tell whether whoever asks may not."""
+        """Return whether whoever asks may not."""
         return self.status == 403
 
     @property
     def is_too_many_requests(self) -> bool:
-        """Tell whether the server asks for patience, or a budget forbids an eviction."""
+        """Return whether the server asks for patience, or a budget forbids an eviction."""
         return self.status == 429
 
     @property
     def maybe_applied(self) -> bool:
-        """Tell whether the server may have carried a write out all the same: read to find out."""
+        """Return whether the server may have carried a write out all the same: read to find out."""
         return self.status >= 500 and self.status != 503
 
 
@@ -210,7 +210,7 @@ class NoAnswerError(ApiError):
 
     @property
     def maybe_applied(self) -> bool:
-        """Tell whether the server may have carried a write out all the same: read to find out."""
+        """Return whether the server may have carried a write out all the same: read to find out."""
         return self.sent
 
 

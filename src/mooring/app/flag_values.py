@@ -35,7 +35,7 @@ class ValueKind(msgspec.Struct, frozen=True, kw_only=True):
     word: str
     parse: Callable[[str], Any]
     show: Callable[[Any], str] = str
-    #: What a flag without a value stands for; None where a value is needed.
+    #: What a flag without a value stands for; None if a value is needed.
     bare: str | None = None
     #: Given again, tuples and maps grow and other values are replaced.
     grows: bool = False

@@ -60,7 +60,7 @@ class FlagValues(Mapping[str, Any]):
         return len(self._flags)
 
     def given(self, name: str) -> bool:
-        """Tell whether a flag stood on the command line."""
+        """Return whether a flag stood on the command line."""
         return name in self._given
 
     def shown(self) -> dict[str, str]:

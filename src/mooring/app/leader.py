@@ -43,7 +43,7 @@ class LeaderMetrics(Protocol):
     """Show whether this process leads."""
 
     def leading(self, name: str, leads: bool) -> None:
-        """Tell whether this process leads."""
+        """Return whether this process leads."""
         ...
 
     def slow_path(self, name: str) -> None:
@@ -114,7 +114,7 @@ class LeaderElector:
 
     @property
     def is_leader(self) -> bool:
-        """Tell whether the record last seen names this process; any thread may ask."""
+        """Return whether the record last seen names this process; any thread may ask."""
         return self._observed.holder == self._lock.identity
 
     @property
@@ -157,7 +157,7 @@ class LeaderElector:
             self._loop.call_soon_threadsafe(self._stopping.set)
 
     async def _acquire(self) -> bool:
-        """Try until the lease is acquired; False where asked to stop before."""
+        """Try until the lease is acquired; False if asked to stop before."""
         lock = str(self._lock)
         log.info("Attempting to acquire leader lease...", extra=kv(lock=lock))
         while not self._stopping.is_set():
@@ -169,7 +169,7 @@ class LeaderElector:
                 log.info("Successfully acquired lease", extra=kv(lock=lock))
                 return True
             vlog(log, 4, "Failed to acquire lease", lock=lock)
-            # Candidates that started together shall not ask together for ever.
+            # Candidates that started together shall not ask together forever.
             pause = self._retry_seconds * (1 + JITTER * self._random.random())
             await self._pause(pause)
         return False

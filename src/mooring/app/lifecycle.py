@@ -30,7 +30,7 @@ class Lifecycle:
 
     @property
     def leads(self) -> bool:
-        """Tell whether pods are scheduled."""
+        """Return whether pods are scheduled."""
         return self._leading.is_set() and not self._stopping.is_set()
 
     def lead(self) -> None:

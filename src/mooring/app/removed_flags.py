@@ -56,12 +56,12 @@ def removed_warnings(flags: FlagValues) -> Iterator[str]:
 
 
 def names_policy(flags: FlagValues) -> bool:
-    """Tell whether the flags name a Policy."""
+    """Return whether the flags name a Policy."""
     return bool(flags["policy-config-file"] or flags["policy-configmap"])
 
 
 def old_document(flags: FlagValues) -> dict[str, Any] | None:
-    """Return the v1alpha1 document that says what these flags say; None where v1 can say it."""
+    """Return the v1alpha1 document that says what these flags say; None if v1 can say it."""
     source = _algorithm_source(flags)
     beside_config = bool(flags["config"])
     if beside_config and not names_policy(flags):

@@ -153,7 +153,7 @@ class Cache:
         self._take_out(self._pods[uid])
 
     def is_assumed(self, uid: str) -> bool:
-        """Tell whether a pod is assumed and not yet confirmed."""
+        """Return whether a pod is assumed and not yet confirmed."""
         return uid in self._assumed
 
     def pod(self, uid: str) -> PodInfo | None:

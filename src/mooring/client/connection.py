@@ -52,5 +52,5 @@ def server_url(server: str, tls: TlsSettings) -> str:
 
 
 def is_secure(server: str) -> bool:
-    """Tell whether credentials may be sent to a server."""
+    """Return whether credentials may be sent to a server."""
     return server.startswith("https://")

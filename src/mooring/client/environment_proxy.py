@@ -18,7 +18,7 @@ def environment_proxy(server: str) -> str:
 
 
 def _is_excepted(host: str) -> bool:
-    """Tell whether no_proxy names a host: by name, by domain or, as Go reads it, by network."""
+    """Return whether no_proxy names a host: by name, by domain or, as Go reads it, by network."""
     if urllib.request.proxy_bypass(host):
         return True
     for entry in urllib.request.getproxies().get("no", "").split(","):

@@ -30,7 +30,7 @@ class Identity:
         self._headers = [("User-Agent", user_agent), *connection.headers]
 
     def context(self) -> ssl.SSLContext | None:
-        """Return the context of a new connection; None where it is not secured."""
+        """Return the context of a new connection; None if it is not secured."""
         return None if self._tls is None else self._tls.context(self._credentials.key_pair)
 
     def known(self) -> str | None:
@@ -56,7 +56,7 @@ class Identity:
     def headers(
         self, authorization: str, content_type: str, compressed: bool, accept: str = JSON
     ) -> list[tuple[str, str]]:
-        """Return the headers of a request; `content_type` is empty where it has no body."""
+        """Return the headers of a request; `content_type` is empty if it has no body."""
         headers = [*self._headers, ("Accept", accept)]
         if authorization:
             headers.append(("Authorization", authorization))

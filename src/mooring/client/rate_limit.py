@@ -46,7 +46,7 @@ class RateLimit:
 
 
 def rate_limit(qps: float, burst: int, clock: Clock) -> RateLimit | None:
-    """Make the limit that `clientConnection` describes; None where there is none.
+    """Make the limit that `clientConnection` describes; None if there is none.
 
     A negative qps means no limit, zero means client-go's default.
     """

@@ -92,7 +92,7 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     watch: bool = False
 
     def query(self) -> str:
-        """Return the query string, with its question mark; empty where nothing is asked."""
+        """Return the query string, with its question mark; empty if nothing is asked."""
         pairs = {
             key: "true" if value is True else value
             for key, value in msgspec.to_builtins(self).items()

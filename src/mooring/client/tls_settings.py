@@ -114,7 +114,7 @@ def check_key_pair(pair: KeyPair) -> None:
 
 
 def expiry(certificate: Pem) -> datetime.datetime | None:
-    """Return when a certificate ends; None where it cannot be read."""
+    """Return when a certificate ends; None if it cannot be read."""
     # Imported late: it is dear, and asked only when something has gone wrong.
     from cryptography import x509
 

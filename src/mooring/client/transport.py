@@ -115,7 +115,7 @@ class Transport(Protocol):
         ...
 
     def refusal_hint(self) -> str:
-        """Say why the server may not know who asks; empty where nothing is known."""
+        """Say why the server may not know who asks; empty if nothing is known."""
         ...
 
     async def close(self) -> None:

@@ -20,7 +20,7 @@ _BINDING_RESULT = "v1.ExtenderBindingResult"
 
 
 class FilterAnswer(msgspec.Struct):
-    """Which nodes pass, as names of whole nodes or as mere names; None where not given."""
+    """Which nodes pass, as names of whole nodes or as mere names; None if not given."""
 
     nodes: tuple[str, ...] | None = None
     node_names: tuple[str, ...] | None = None

@@ -42,7 +42,7 @@ class GoValue:
 
     @property
     def is_null(self) -> bool:
-        """Tell whether the value is null, which Go takes for not given."""
+        """Return whether the value is null, which Go takes for not given."""
         return self._value is None
 
     def fields(self, go_type: str, *names: str) -> Iterator[tuple[str, GoValue]]:

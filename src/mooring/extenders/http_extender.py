@@ -79,7 +79,7 @@ class HttpExtender:
         self._managed = frozenset(resource.name for resource in config.managed_resources)
 
     def is_interested(self, pod: Pod) -> bool:
-        """Tell whether the pod asks for a resource this extender manages (or it manages all)."""
+        """Return whether the pod asks for a resource this extender manages (or it manages all)."""
         if not self._managed:
             return True
         spec = pod.spec

@@ -100,7 +100,7 @@ class InformerFactory:
         return informer
 
     def _rights_known(self) -> bool:
-        """Tell whether the server has let us see anything that we cannot do without."""
+        """Return whether the server has let us see anything that we cannot do without."""
         needed = [
             informer
             for resource, informer in self._informers.items()
@@ -120,7 +120,7 @@ class InformerFactory:
 
     @property
     def has_synced(self) -> bool:
-        """Tell whether every informer has synced."""
+        """Return whether every informer has synced."""
         return not self.unsynced()
 
     def unsynced(self) -> list[Informer[Any]]:

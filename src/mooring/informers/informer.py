@@ -28,7 +28,7 @@ class Informer(Generic[T]):
 
     @property
     def has_synced(self) -> bool:
-        """Tell whether the store has held the server's state, and handlers know it."""
+        """Return whether the store has held the server's state, and handlers know it."""
         return self._reflector.synced.is_set()
 
     @property

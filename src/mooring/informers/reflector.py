@@ -3,7 +3,7 @@
 The first state comes as a stream (WatchList) and, where the server does not offer that, as a list
 in pages. Then the watch goes on; when it ends it is taken up where it was, and only when the
 server has forgotten that place (410 Gone) is everything asked for again. A broken connection, a
-refusal or garbage is waited out with a growing delay, for ever.
+refusal or garbage is waited out with a growing delay, forever.
 """
 
 # client-go: tools/cache/reflector.go
@@ -86,7 +86,7 @@ class _Stream(msgspec.Struct, Generic[T]):
     """What is known of one watch while it runs."""
 
     started: float
-    #: The objects of the first state, until all have come; None where no state is sent first.
+    #: The objects of the first state, until all have come; None if no state is sent first.
     initial: dict[tuple[str, str], T] | None = None
     events: int = 0
     #: Events of the first state are in no order of versions; those after them are.
@@ -154,7 +154,7 @@ class Reflector(Generic[T]):
             await self._clock.sleep(max(self._backoff.step(), patience))
 
     def _is_final(self, error: MooringError) -> bool:
-        """Tell whether a failure means that we do without this kind."""
+        """Return whether a failure means that we do without this kind."""
         refused = isinstance(error, ApiError) and error.is_forbidden
         return refused and self._dispensable and self._rights_known()
 
@@ -174,7 +174,7 @@ class Reflector(Generic[T]):
     async def _watch_list(self) -> bool | None:
         """Take the first state as a stream, and the changes after it until the stream ends.
 
-        False where the server does not offer that, None where everything must be asked for again.
+        False if the server does not offer that, None if everything must be asked for again.
         """
         while True:
             version = "" if self._version_unavailable else self._version
@@ -250,7 +250,7 @@ class Reflector(Generic[T]):
     # The changes.
 
     async def _watch(self) -> bool:
-        """Watch once from where we are; False where everything must be asked for again."""
+        """Watch once from where we are; False if everything must be asked for again."""
         options = self._options(
             resource_version=self._version,
             allow_watch_bookmarks=True,
@@ -283,7 +283,7 @@ class Reflector(Generic[T]):
         raise error
 
     async def _run_stream(self, options: ListOptions, stream: _Stream[T]) -> ApiError | None:
-        """Run one watch request to its end; return what ended it, None where the server did."""
+        """Run one watch request to its end; return what ended it, None if the server did."""
         try:
             async with self._source.watch(
                 self._kind,

@@ -144,7 +144,7 @@ class Store(Generic[T]):
         self.add(obj)
 
     def delete(self, name: str, namespace: str = "", *, last: T | None = None) -> T | None:
-        """Remove an object and return it; None where it is not there.
+        """Remove an object and return it; None if it is not there.
 
         Handlers are told of `last` in its place, where its last state is known better.
         """

@@ -64,7 +64,7 @@ class MetricsRegistry:
             yield from collector.collect()
 
     def get_sample_value(self, name: str, labels: dict[str, str] | None = None) -> float | None:
-        """Return the number of one line, or None where it is not shown."""
+        """Return the number of one line, or None if it is not shown."""
         for family in self.collect():
             for sample in family.samples:
                 if sample.name == name and sample.labels == (labels or {}):

@@ -53,7 +53,7 @@ def kv(**pairs: Any) -> dict[str, Any]:
 
 
 def verbose(log: Logger, v: int) -> bool:
-    """Tell whether messages of klog verbosity `v` are written."""
+    """Return whether messages of klog verbosity `v` are written."""
     return log.isEnabledFor(INFO - v)
 
 

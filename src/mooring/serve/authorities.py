@@ -45,7 +45,7 @@ class ClientAuthorities:
 
     @property
     def wanted(self) -> bool:
-        """Tell whether client certificates can ever count."""
+        """Return whether client certificates can ever count."""
         settings = self._settings
         files = settings.client_ca_file or settings.request_headers.client_ca_file
         return bool(files) or self._client is not None

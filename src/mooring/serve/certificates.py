@@ -111,7 +111,7 @@ class Authorities:
         return bool(self._certificates)
 
     def issued(self, certificate: x509.Certificate) -> bool:
-        """Tell whether one of them signed a certificate; TLS has checked all else."""
+        """Return whether one of them signed a certificate; TLS has checked all else."""
         return any(_signed(authority, certificate) for authority in self._certificates)
 
 
@@ -136,7 +136,7 @@ def parse_authorities(pem: bytes, where: str) -> Authorities:
 
 
 def common_name(certificate: x509.Certificate) -> str:
-    """Return a certificate's common name, empty where it has none."""
+    """Return a certificate's common name, empty if it has none."""
     return _attribute(certificate, NameOID.COMMON_NAME)[0]
 
 
@@ -146,7 +146,7 @@ def organizations(certificate: x509.Certificate) -> tuple[str, ...]:
 
 
 def user_id(certificate: x509.Certificate) -> str:
-    """Return the UID that a certificate gives its user, empty where it gives none."""
+    """Return the UID that a certificate gives its user, empty if it gives none."""
     found = _attribute(certificate, _UID)
     return found[0] if len(found) == 1 else ""
 

@@ -39,7 +39,7 @@ class DelegatingAuthenticator:
     async def user(
         self, headers: Headers, certificate: x509.Certificate | None
     ) -> ReviewedUser | None:
-        """Return who asks; None where somebody claims what cannot be proved."""
+        """Return who asks; None if somebody claims what cannot be proved."""
         problems: list[str | ApiError] = []
         if certificate is not None:
             found = self._by_proxy(headers, certificate, problems)
@@ -99,7 +99,7 @@ class DelegatingAuthenticator:
 
 
 def user_of_headers(headers: Headers, settings: RequestHeaders) -> ReviewedUser | None:
-    """Return the user whom a trusted proxy names; None where it names none."""
+    """Return the user whom a trusted proxy names; None if it names none."""
     name = _first(headers, settings.username_headers)
     if not name:
         return None

@@ -23,7 +23,7 @@ NOT_SYNCED = "handlers are not fully synchronized"
 
 
 class Check(msgspec.Struct, frozen=True):
-    """Ask one question: `problem` returns None where all is well, else what is wrong."""
+    """Ask one question: `problem` returns None if all is well, else what is wrong."""
 
     name: str
     problem: Callable[[], str | None]
@@ -105,7 +105,7 @@ class HealthPage:
         return Answer(200, f"{''.join(lines)}{self.name} check passed\n" if verbose else "ok")
 
     def one(self, name: str) -> Answer | None:
-        """Ask one check; None where it does not exist."""
+        """Ask one check; None if it does not exist."""
         for check in self.checks:
             if check.name == name:
                 problem = check.problem()

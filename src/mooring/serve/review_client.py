@@ -92,7 +92,7 @@ class ExpiringCache(Generic[K, V]):
         self._entries: OrderedDict[K, tuple[float, V]] = OrderedDict()
 
     def get(self, key: K) -> tuple[V] | None:
-        """Return the answer in a tuple, since None may be one; None where there is none."""
+        """Return the answer in a tuple, since None may be one; None if there is none."""
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -157,7 +157,7 @@ class TokenReviews:
 
 
 class AccessReviews:
-    """Tell whether a user may ask for a path. Belongs to one event loop."""
+    """Return whether a user may ask for a path. Belongs to one event loop."""
 
     def __init__(
         self, client: ReviewClient, clock: Clock, allow_seconds: float, deny_seconds: float

@@ -150,14 +150,14 @@ class SecureServer:
 
 
 def listen(serving: SecureServing) -> socket.socket | None:
-    """Take the port for HTTPS; None where none is wanted."""
+    """Take the port for HTTPS; None if none is wanted."""
     if serving.port == 0:
         return None
     return _listen(serving.bind_address, serving.port, share=serving.permit_port_sharing)
 
 
 def listen_insecurely(serving: InsecureServing) -> socket.socket | None:
-    """Take the port for plain HTTP; None where none is wanted."""
+    """Take the port for plain HTTP; None if none is wanted."""
     return _listen(serving.address, serving.port) if serving.port else None
 
 

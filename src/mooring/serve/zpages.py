@@ -80,7 +80,7 @@ class PageForm(msgspec.Struct, frozen=True):
 
 
 def negotiate(accept: str, kind: str) -> PageForm | None:
-    """Return the form that an Accept header asks for; None where there is none such.
+    """Return the form that an Accept header asks for; None if there is none such.
 
     Objects are written only where their kind and version are named.
     """
@@ -98,7 +98,7 @@ def negotiate(accept: str, kind: str) -> PageForm | None:
 
 
 def accepts_json(accept: str) -> bool:
-    """Tell whether an Accept header names JSON, of no kind in particular."""
+    """Return whether an Accept header names JSON, of no kind in particular."""
     return any(media == JSON and "as" not in asked for media, asked in _clauses(accept))
 
 
