@@ -46,7 +46,7 @@ class GoValue:
         return self._value is None
 
     def fields(self, go_type: str, *names: str) -> Iterator[tuple[str, GoValue]]:
-        """Yield (name, value) of a struct's fields in their order in the body; others are skipped."""
+        """Yield (name, value) of a struct's fields, in the order of the body; skip others."""
         if self._value is None:
             return
         if not isinstance(self._value, dict):

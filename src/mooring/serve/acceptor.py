@@ -2,7 +2,8 @@
 
 A connection that has sent nothing costs only a socket and a small object: no transport, no TLS, no
 request parser. What it has sent stays in the kernel (`MSG_PEEK`, `SO_RCVLOWAT`) until the first TLS
-record is complete, so a client that sends its greeting byte by byte costs no more than a silent one.
+record is complete, so a client that sends its greeting byte by byte costs no more than one that
+sends nothing.
 
 Handshakes are the expensive part, so only a few are begun in one pass of the loop, newest first: in
 a burst, a client that has just connected need not wait until all others are served.

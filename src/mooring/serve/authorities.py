@@ -92,7 +92,7 @@ class ClientAuthorities:
             )
 
     async def refresh(self) -> bool:
-        """Read files and ConfigMap again, keeping old values on failure; return whether any changed.
+        """Read files and ConfigMap again, keeping old values on failure; return whether any differ.
 
         Each of them is read even if another one fails.
         """

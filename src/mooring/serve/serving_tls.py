@@ -209,7 +209,7 @@ class _Pair:
             self.renew()
 
     def renew(self) -> bool:
-        """Read the files and return whether they changed; raise ConfigError if they are unusable."""
+        """Read the files and return whether they changed; raise ConfigError if they are invalid."""
         files = self.files
         if files is None:
             return False
