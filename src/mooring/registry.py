@@ -178,7 +178,7 @@ def _load_file(path: Path) -> Any:
 
 
 class _SourceLoader(importlib.machinery.SourceFileLoader):
-    """Always loads the source: cached bytecode is checked only by whole seconds and size."""
+    """A loader that ignores cached bytecode, whose staleness check knows only seconds and size."""
 
     def get_code(self, fullname: str) -> CodeType:
         return self.source_to_code(self.get_data(self.path), self.path)

@@ -74,7 +74,7 @@ def make_fence(settings: LeaderElection, clock: Callable[[], float] = boot_time)
 
 
 class LeaderElector:
-    """Acquires a lease, renews it, and releases it when asked to stop.
+    """A candidate that acquires a lease, renews it, and releases it when asked to stop.
 
     Belongs to the loop on which `run` runs; `stop` may be called on any thread. `on_new_leader` is
     called with the new holder when the leader changes. `fence` is open while the lease is certainly

@@ -12,7 +12,7 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Lifecycle:
-    """Starts a scheduler, keeps it up to date until it leads, and schedules until it must end.
+    """The phases of a scheduler: sync, wait for the lease, schedule until told to end.
 
     `elect` begins an election, which calls `lead` once the lease is held; without it the scheduler
     leads at once. With `late`, nothing is listed before that. Owned by the scheduling loop.

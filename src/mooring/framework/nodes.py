@@ -347,12 +347,12 @@ class Nodes:
 
     @property
     def taints(self) -> Column[tuple[Taint, ...]]:
-        """Return the nodes' taints; no value where a node has none."""
+        """Return the nodes' taints; no value for a node without taints."""
         return Column(self._columns.taints, self.rows)
 
     @property
     def declared_features(self) -> Column[frozenset[str]]:
-        """Return the features that nodes declare; no value where a node declares none."""
+        """Return the features that nodes declare; no value for a node that declares none."""
         return Column(self._columns.declared_features, self.rows)
 
     # Images and ports.

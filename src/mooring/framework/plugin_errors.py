@@ -21,7 +21,7 @@ _TEST_FRAMEWORKS = frozenset({"_pytest", "hypothesis"})
 
 
 class AbandonedError(BaseException):
-    """Raised into a coroutine that has suspended although nothing can resume it, to end it."""
+    """An exception that ends a coroutine which has suspended although nothing can resume it."""
 
 
 def abandon(work: Coroutine[Any, Any, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class StateNotFoundError(KeyError):
-    """Nothing was written under the key; kube-scheduler's text is "not found"."""
+    """A read of a key that was never written; kube-scheduler's text is "not found"."""
 
     def __str__(self) -> str:
         return "not found"

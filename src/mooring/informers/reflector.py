@@ -94,7 +94,7 @@ class _Stream(msgspec.Struct, Generic[T]):
 
 
 class Reflector(Generic[T]):
-    """Fills a store with the objects of one kind. Owned by the informer that runs it."""
+    """The process that fills a store with objects of one kind. Owned by the informer that runs it."""
 
     def __init__(
         self,

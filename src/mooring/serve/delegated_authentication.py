@@ -30,7 +30,7 @@ Headers = CIMultiDictProxy[str]
 
 
 class DelegatingAuthenticator:
-    """Authenticates requests. If no method of authentication is configured, all are anonymous."""
+    """An authenticator of requests. If no method is configured, all requests are anonymous."""
 
     def __init__(self, authorities: ClientAuthorities, tokens: TokenReviews | None) -> None:
         self._authorities = authorities

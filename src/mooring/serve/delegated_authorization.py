@@ -35,7 +35,7 @@ class AllowedPaths:
 
 
 class DelegatingAuthorizer:
-    """Authorizes requests for paths.
+    """An authorizer of requests for paths.
 
     Without reviews only administrators are allowed, except on the paths that everyone may read.
     """

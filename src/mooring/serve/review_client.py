@@ -113,7 +113,7 @@ class ExpiringCache(Generic[K, V]):
 
 
 class TokenReviews:
-    """Finds the users of tokens. Belongs to one event loop."""
+    """TokenReviews of the API server, cached. Belongs to one event loop."""
 
     def __init__(self, client: ReviewClient, clock: Clock, seconds: float) -> None:
         self._client = client
@@ -157,7 +157,7 @@ class TokenReviews:
 
 
 class AccessReviews:
-    """Checks whether users may access paths. Belongs to one event loop."""
+    """SubjectAccessReviews of the API server, cached. Belongs to one event loop."""
 
     def __init__(
         self, client: ReviewClient, clock: Clock, allow_seconds: float, deny_seconds: float

@@ -47,7 +47,7 @@ _ANSWERED = web.StreamResponse
 
 
 class Gate:
-    """Authenticates and authorizes requests before they reach the endpoints."""
+    """The authentication and authorization in front of the endpoints."""
 
     def __init__(
         self,
