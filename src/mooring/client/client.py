@@ -281,9 +281,9 @@ class Client:
     ) -> bytes:
         """Send any request and return the body of its response, of at most `max_bytes`.
 
-        The request is retried if the server responds with 429 or 503 and Retry-After. Reads are also
-        retried after a broken connection, writes never: they may have been carried out. Each
-        attempt has a timeout of `timeout` seconds.
+        The request is retried if the server responds with 429 or 503 and Retry-After. Reads are
+        also retried after a broken connection, writes never: they may have been carried out.
+        Each attempt has a timeout of `timeout` seconds.
         """
         request = Request(method, target, body, content_type, timeout, accept, max_bytes)
         while True:

@@ -94,7 +94,7 @@ class _Stream(msgspec.Struct, Generic[T]):
 
 
 class Reflector(Generic[T]):
-    """The process that fills a store with objects of one kind. Owned by the informer that runs it."""
+    """The list and watch that fill a store with one kind. Owned by the informer that runs it."""
 
     def __init__(
         self,
