@@ -155,7 +155,7 @@ class ApiError(MooringError):
 
     @property
     def is_conflict(self) -> bool:
-        """Return whether the object has changed since it was read, or its state forbids this."""
+        """Return whether the object has changed since then, or its state forbids the request."""
         return self.status == 409 and self.reason != "AlreadyExists"
 
     @property

@@ -52,7 +52,7 @@ class LeaseFence:
         return self.clock() - self._renewed < self._seconds
 
     def renew(self, sent: float) -> None:
-        """Allow writes for the duration of a lease whose renewal was sent at this moment."""
+        """Allow writes for one lease duration after `sent`, the moment a renewal was sent."""
         self._renewed = sent
 
     def close(self) -> None:

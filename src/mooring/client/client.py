@@ -92,7 +92,7 @@ class Client:
         return self._transport.server
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         await self._transport.close()
 
     # Reading.

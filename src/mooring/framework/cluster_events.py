@@ -51,7 +51,7 @@ class EventResource(StrEnum):
     """The kind of object an event is about; custom resources use "plural.version.group"."""
 
     POD = "Pod"
-    #: The two kinds of pods that events are about; plugins register POD, which stands for both.
+    #: The two kinds of pods that events are about; plugins register POD, which includes both.
     ASSIGNED_POD = "AssignedPod"
     UNSCHEDULABLE_POD = "UnschedulablePod"
     NODE = "Node"

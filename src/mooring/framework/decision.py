@@ -34,7 +34,7 @@ class NodeStatuses:
         self._codes: npt.NDArray[np.int32] = np.full(len(self._nodes), self._ABSENT, np.int32)
         self._statuses: list[Status] = []
         self._index: dict[Status, int] = {}
-        #: Status of nodes that were not asked: unresolvable, as in kube-scheduler.
+        #: Status of nodes that were not evaluated: unresolvable, as in kube-scheduler.
         self.absent = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 
     def afresh(self, absent: Status) -> NodeStatuses:
@@ -69,7 +69,7 @@ class NodeStatuses:
         self._codes[rows] = self._PASSES
 
     def forget(self, rows: Rows | Mask) -> None:
-        """Discard what was recorded for some rows: they count as not asked."""
+        """Discard what was recorded for some rows: they count as not evaluated."""
         self._codes[rows] = self._ABSENT
 
     def get(self, name: str) -> Status | None:
@@ -91,14 +91,14 @@ class NodeStatuses:
         return self.absent if code == self._ABSENT else self._statuses[code]
 
     def groups(self) -> Iterator[tuple[Status, Rows]]:
-        """Yield each distinct status of asked nodes with the rows that have it."""
+        """Yield each distinct status of evaluated nodes with the rows that have it."""
         for code, status in enumerate(self._statuses):
             rows = np.flatnonzero(self._codes == code)
             if len(rows):
                 yield status, rows
 
     def rows_with(self, code: Code) -> Rows:
-        """Return the rows whose status has a code; nodes not asked count with `absent`."""
+        """Return the rows whose status has a code; nodes not evaluated have status `absent`."""
         wanted = [i for i, status in enumerate(self._statuses) if status.code == code]
         if self.absent.code == code:
             wanted.append(self._ABSENT)
@@ -106,7 +106,7 @@ class NodeStatuses:
 
     @property
     def refused(self) -> int:
-        """Return how many asked nodes were refused."""
+        """Return how many evaluated nodes were refused."""
         return int(np.count_nonzero(self._codes >= 0)) if self._statuses else 0
 
     def reasons(self) -> Counter[str]:

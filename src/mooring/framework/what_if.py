@@ -1,9 +1,9 @@
 """WhatIf: a few nodes on which pods are added and removed on trial.
 
-Preemption needs to know whether the pod would fit if certain pods were gone, for hundreds of nodes;
-for a nominated pod, whether it would still fit if that pod were already there. The same plugin code
-answers both: the vector form on this object, the node form on its `info(position)`. The snapshot
-itself does not change, so nothing has to be undone.
+Preemption needs to know, for hundreds of nodes, whether a pod would fit if certain pods were gone.
+If a pod is nominated to a node, filters need to know whether another pod would fit if it were
+already there. The same plugin code answers both: the vector form on this object, the node form on
+its `info(position)`. The snapshot itself does not change, so nothing has to be undone.
 
 Changes are made in batches, many nodes at once, and only columns that are read are computed: a dry
 run of 500 nodes with 2,000 pods costs a few array operations.

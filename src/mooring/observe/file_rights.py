@@ -2,7 +2,7 @@
 
 A file that this process runs or obeys is only as safe as the file itself and each directory above
 it, including the target of a symbolic link. Each must belong to this user or to root. Nobody else
-may have write access: not all users, and no group except root's and the owner's private group,
+may have write access: neither all users nor any group except root's and the owner's private one,
 which many systems create for each user. A directory with the sticky bit, such as /tmp, may be
 writable by all users, because they cannot replace files that others own in it. A read-only file
 system, as ConfigMaps are mounted, is always safe.

@@ -162,7 +162,7 @@ class _ProcessLimits(Collector):
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        """Return the limit of virtual memory and, on Linux, the bytes sent over the network."""
+        """Return the limit of virtual memory and, on Linux, the bytes received and sent."""
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
         # Go reports "no limit" as the largest unsigned number.
         yield GaugeMetricFamily(

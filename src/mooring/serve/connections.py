@@ -170,7 +170,7 @@ class Connections:
         connection.stage = None
 
     def make_room(self) -> bool:
-        """Close the stranger longest without a request; False if there is none."""
+        """Close the stranger that has gone longest without a request; False if there is none."""
         for stage in (Stage.WAITING, Stage.HANDSHAKE, Stage.HEAD, Stage.IDLE):
             for oldest in self._strangers[stage]:
                 self._notices[TOO_MANY].count(oldest.address, self._ticks)
