@@ -1,4 +1,4 @@
-"""The exceptions and what they say."""
+"""The exceptions and their messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registry: plugin classes by name, and what registration refuses."""
+"""The registry: plugin classes by name, and what registration refuses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mooring.registry import Registry, load_plugin
 
 
 def plugin(name: str, body: str) -> type[Plugin]:
-    """Return a plugin class whose body is this source."""
+    """Return a plugin class with this source as its body."""
     names: dict[str, Any] = {"Plugin": Plugin}
     lines = "\n".join(f"    {line}" for line in body.splitlines())
     exec(f"class {name}(Plugin):\n{lines}", names)

@@ -3,10 +3,10 @@
     MooringError
     ├── ConfigError   a configuration file or flag cannot be used
     ├── ObjectError   a Kubernetes object, quantity, selector or manifest is malformed
-    ├── ApiError      the API server answered with a failure
-    │   └── NoAnswerError   the API server did not answer
-    │       └── LeaseExpiredError   a write was not sent, because the lease may be another's
-    ├── ExtenderError an extender failed, or answered with something else than it was asked for
+    ├── ApiError      the API server responded with a failure
+    │   └── NoAnswerError   the API server did not respond
+    │       └── LeaseExpiredError   a write was not sent: another process may hold the lease
+    ├── ExtenderError an extender failed, or sent an unexpected response
     └── PluginError   a plugin broke its contract
 
 A refusal to place a pod is a value (a `Status`), never an exception.
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-#: Bytes of a text that came from elsewhere, as errors, conditions and the log hold it.
+#: The most bytes of a text from outside that errors, conditions and the log keep.
 MAX_TEXT = 2**16
 _CUT = " ..."
 
@@ -37,7 +37,7 @@ def cut_text(text: str, limit: int = MAX_TEXT) -> str:
 
 
 class MooringError(Exception):
-    """Be the root of every exception that Mooring raises on purpose."""
+    """The base class of every exception that Mooring raises on purpose."""
 
 
 def _join(where: str, path: str | None, message: str) -> str:
@@ -45,7 +45,7 @@ def _join(where: str, path: str | None, message: str) -> str:
 
 
 class ConfigError(MooringError):
-    """Report a configuration that cannot be used, with the place where it was found."""
+    """A configuration that cannot be used, and the place of the error."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class ConfigError(MooringError):
 
 
 class ConfigErrors(ConfigError):
-    """Report everything that is wrong with a configuration at once, one error a line."""
+    """All errors of a configuration at once, one per line."""
 
     def __init__(self, errors: Sequence[ConfigError]) -> None:
         super().__init__("\n".join(str(error) for error in errors))
@@ -74,7 +74,7 @@ class ConfigErrors(ConfigError):
 
 
 class ObjectError(MooringError):
-    """Report a malformed Kubernetes object, quantity, selector or manifest.
+    """A malformed Kubernetes object, quantity, selector or manifest.
 
     `document` is the 1-based number of the YAML document in `file`; `path` is the field, such as
     `spec.containers[0].image`.
@@ -107,7 +107,7 @@ class ObjectError(MooringError):
         document: int | None = None,
         line: int | None = None,
     ) -> ObjectError:
-        """Return the same error with the given parts of its place filled in."""
+        """Return the same error with the given parts of its location filled in."""
         return ObjectError(
             self.message,
             path=path if path is not None else self.path,
@@ -118,9 +118,9 @@ class ObjectError(MooringError):
 
 
 class ApiError(MooringError):
-    """Report a failure that the API server answered.
+    """A failure response of the API server.
 
-    `status` is the HTTP status code, `reason` the machine-readable word of the `Status` object
+    `status` is the HTTP status code, `reason` the machine-readable reason of the `Status` object
     (`NotFound`, `Conflict`, …), `details` its raw details; `retry_after` is in seconds.
     """
 
@@ -150,47 +150,47 @@ class ApiError(MooringError):
 
     @property
     def is_not_found(self) -> bool:
-        """Tell whether the object or the resource does not exist."""
+        """Return whether the object or the resource does not exist."""
         return self.status == 404
 
     @property
     def is_conflict(self) -> bool:
-        """Tell whether the object has changed meanwhile, or its state forbids the request."""
+        """Return whether the object has changed since then, or its state forbids the request."""
         return self.status == 409 and self.reason != "AlreadyExists"
 
     @property
     def is_already_exists(self) -> bool:
-        """Tell whether an object of that name is there already."""
+        """Return whether an object with that name already exists."""
         return self.status == 409 and self.reason == "AlreadyExists"
 
     @property
     def is_gone(self) -> bool:
-        """Tell whether the resourceVersion or continue token asked for is too old."""
+        """Return whether the requested resource version or continue token is too old."""
         return self.status == 410
 
     @property
     def is_unauthorized(self) -> bool:
-        """Tell whether the server does not know who asks."""
+        """Return whether the server could not authenticate the client (401)."""
         return self.status == 401
 
     @property
     def is_forbidden(self) -> bool:
-        """Tell whether whoever asks may not."""
+        """Return whether the server refused the request for lack of rights (403)."""
         return self.status == 403
 
     @property
     def is_too_many_requests(self) -> bool:
-        """Tell whether the server asks for patience, or a budget forbids an eviction."""
+        """Return whether the server limits requests, or a budget forbids an eviction (429)."""
         return self.status == 429
 
     @property
     def maybe_applied(self) -> bool:
-        """Tell whether the server may have carried a write out all the same: read to find out."""
+        """Return whether the server may have applied a write nevertheless: read to find out."""
         return self.status >= 500 and self.status != 503
 
 
 class NoAnswerError(ApiError):
-    """Report a request that got no answer; `sent` tells whether the server may have received it.
+    """A request without a response; `sent` is whether the server may have received it.
 
     `status` is 0.
     """
@@ -210,7 +210,7 @@ class NoAnswerError(ApiError):
 
     @property
     def maybe_applied(self) -> bool:
-        """Tell whether the server may have carried a write out all the same: read to find out."""
+        """Return whether the server may have applied a write nevertheless: read to find out."""
         return self.sent
 
 
@@ -222,14 +222,14 @@ class LeaseExpiredError(NoAnswerError):
 
 
 class ExtenderError(MooringError):
-    """An extender that failed; the text is what kube-scheduler would say, cut to MAX_TEXT bytes."""
+    """The failure of an extender, worded as by kube-scheduler and cut to MAX_TEXT bytes."""
 
     def __init__(self, message: str) -> None:
         super().__init__(cut_text(message))
 
 
 class PluginError(MooringError):
-    """Report a plugin that raised, answered with the wrong type, or cannot be registered."""
+    """A plugin that raised, returned the wrong type, or cannot be registered."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""Registry: finding plugin classes and checking that they keep the contract.
+"""Registry: finds plugin classes and checks that they keep the contract.
 
 A plugin is found by entry point (group `mooring.plugins`), by `--plugin FILE.py:Class` or
-`--plugin package.module:Class`, or is handed in by code. Whatever the way, it is checked once,
-here: every extension point's signature, and that no public method looks like a misspelt point.
+`--plugin package.module:Class`, or is passed in by code. In each case it is checked here, once:
+the signature of every extension point, and that no public method looks like a misspelt point.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from mooring.framework.plugin_errors import raise_if_external
 from mooring.framework.points import METHODS, Method, Point, points_of, takes_all
 from mooring.observe.files import locate
 
-#: Entry-point group of packages that bring plugins.
+#: Entry-point group of packages that provide plugins.
 ENTRY_POINT_GROUP = "mooring.plugins"
 
-#: A public method this close to a point's name is taken for a misspelling of it.
+#: A public method whose name is this close to a point's name counts as a misspelling of it.
 _MAX_EDITS = 2
 
 _PLUGIN_METHODS = frozenset({"start", "close"})
 
 
 class Registry:
-    """Hold plugin classes by name."""
+    """The plugin classes by name."""
 
     def __init__(self, plugins: Iterable[type[Plugin]] = ()) -> None:
         self._plugins: dict[str, type[Plugin]] = {}
@@ -42,7 +42,7 @@ class Registry:
             self.register(plugin)
 
     def register(self, plugin: type[Plugin]) -> None:
-        """Check a plugin class and add it; raise PluginError where it breaks the contract."""
+        """Check a plugin class and add it; raise PluginError if it breaks the contract."""
         check_contract(plugin)
         if plugin.name in self._plugins and self._plugins[plugin.name] is not plugin:
             raise PluginError(
@@ -61,7 +61,7 @@ class Registry:
         return sorted(self._plugins)
 
     def points(self, name: str) -> frozenset[Point]:
-        """Return the extension points a registered plugin implements; empty for a stranger."""
+        """Return the extension points a registered plugin implements; empty if it is unknown."""
         plugin = self._plugins.get(name)
         return frozenset() if plugin is None else points_of(plugin)
 
@@ -97,7 +97,7 @@ def _load_entry(entry: importlib.metadata.EntryPoint) -> Any:
 def load_plugin(reference: str) -> type[Plugin]:
     """Load a plugin class from `FILE.py:Class` or `package.module:Class`.
 
-    `FILE.py` alone stands for the one plugin that the file defines.
+    `FILE.py` alone means the only plugin that the file defines.
     """
     where, _, attribute = reference.rpartition(":")
     if reference.endswith(".py"):
@@ -129,7 +129,7 @@ def load_plugin(reference: str) -> type[Plugin]:
 
 
 def plugin_files(references: Iterable[str]) -> list[str]:
-    """Return the files among the references of `load_plugin`, without the names of classes."""
+    """Return the files among references for `load_plugin`, without the class names."""
     named = (one if one.endswith(".py") else one.rpartition(":")[0] for one in references)
     return [one for one in named if one.endswith(".py")]
 
@@ -155,7 +155,7 @@ def _only_plugin(module: Any, reference: str) -> str:
 
 
 def _load_file(path: Path) -> Any:
-    # A plugin of the image is no file of the container.
+    # If the container has no such file, use the one of the image.
     path = inside if (inside := locate(path)).is_file() else path
     if not path.is_file():
         raise PluginError(f"--plugin: no such file: {path}", plugin=str(path))
@@ -164,7 +164,7 @@ def _load_file(path: Path) -> Any:
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
-    # Registered before it runs: dataclasses and msgspec look their module up there.
+    # Registered before it runs: dataclasses and msgspec look up their module there.
     before = sys.modules.get(name)
     sys.modules[name] = module
     try:
@@ -178,7 +178,7 @@ def _load_file(path: Path) -> Any:
 
 
 class _SourceLoader(importlib.machinery.SourceFileLoader):
-    """Load what the file says now: bytecode is told apart by whole seconds and the size alone."""
+    """A loader that ignores cached bytecode, whose staleness check knows only seconds and size."""
 
     def get_code(self, fullname: str) -> CodeType:
         return self.source_to_code(self.get_data(self.path), self.path)
@@ -194,7 +194,7 @@ def _as_plugin(found: object, origin: str) -> type[Plugin]:
 
 
 def check_contract(plugin: type[Plugin]) -> None:
-    """Raise PluginError where a plugin class breaks the contract, naming method and remedy."""
+    """Raise PluginError if a plugin class breaks the contract, naming the method and the fix."""
     if not isinstance(plugin.name, str) or not plugin.name:
         raise PluginError(
             f"{_describe(plugin)}: `name` must be a non-empty string, found {plugin.name!r}",
@@ -248,7 +248,7 @@ def _check_spelling(plugin: type[Plugin], name: str) -> None:
 
 
 def _edits(a: str, b: str) -> int:
-    """Return the Levenshtein distance, cut off above the limit."""
+    """Return the Levenshtein distance, or `_MAX_EDITS` + 1 if the lengths differ by more."""
     if abs(len(a) - len(b)) > _MAX_EDITS:
         return _MAX_EDITS + 1
     row = list(range(len(b) + 1))

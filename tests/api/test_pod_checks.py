@@ -1,4 +1,4 @@
-"""What the API server would refuse in a pod."""
+"""Validation errors for which the API server would refuse a pod."""
 
 from __future__ import annotations
 

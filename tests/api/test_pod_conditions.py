@@ -1,4 +1,4 @@
-"""The condition that a pod gets."""
+"""The patch that sets a pod condition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API server fills in when a pod is created."""
+"""The defaults that the API server sets when a pod is created."""
 
 from __future__ import annotations
 

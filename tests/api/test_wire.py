@@ -1,4 +1,4 @@
-"""Names on the wire."""
+"""The JSON names of fields."""
 
 from __future__ import annotations
 

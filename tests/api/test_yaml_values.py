@@ -1,4 +1,4 @@
-"""Bare words of YAML."""
+"""The values of unquoted YAML scalars."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ FORBIDDEN = (
 
 
 class Server:
-    """One Lease, guarded by its resourceVersion, and every kind of trouble."""
+    """A server with one Lease, guarded by its resourceVersion, that can be made to fail."""
 
     def __init__(self) -> None:
         self.lease: Lease | None = None
@@ -34,9 +34,9 @@ class Server:
         self.events: list[dict[str, Any]] = []
         self.calls: list[str] = []
         self.version = 0
-        #: Called with the verb before a request is served; may raise, or wait.
+        #: Called with the verb before a request is served; may raise or wait.
         self.trouble: Callable[[str], Any] = lambda verb: None
-        #: Verbs that are carried out, but whose answer is lost.
+        #: Verbs that are applied, but whose response is lost.
         self.lost_answers: set[str] = set()
 
     async def _meet(self, verb: str) -> None:
@@ -92,7 +92,7 @@ class Server:
         self.writes.append(lease.spec)
 
     def hold(self, holder: str, seconds: int = 15, transitions: int = 3) -> None:
-        """Let somebody else hold the lease, with a clock of the next century."""
+        """Make another process hold the lease, whose clock is in the next century."""
         self.put(
             Lease(
                 spec=LeaseSpec(
@@ -300,7 +300,7 @@ def test_one_of_two_candidates_leads_and_the_other_follows_whatever_their_clocks
         await second
 
     run(scenario())
-    # Handed over within a retry, not after the lease's duration.
+    # It takes over within one retry, not after the lease duration.
     assert 60.5 <= two.started[0] <= 65.0
 
 
@@ -319,7 +319,7 @@ def test_a_leader_that_cannot_renew_gives_up_at_the_renew_deadline() -> None:
         return await running
 
     assert run(scenario()) is False
-    # The renewal that began after 6 seconds was tried for 10; the lease is valid until 19.
+    # The renewal that began after 6 seconds was retried for 10; the lease is valid until 19.
     assert me.lost == [pytest.approx(16.0, abs=0.01)]
     assert me.metrics.seen == [False, True, False]
 
@@ -361,7 +361,7 @@ def test_a_leader_that_reads_another_holder_stops_leading_at_once(
     assert run(scenario()) is False
     # At the next renewal, not at the renew deadline after 16 seconds.
     assert me.lost == [pytest.approx(6.0, abs=0.01)]
-    # The lease is neither written nor released: it is no longer ours, or not all the time.
+    # The lease is neither written nor released: it is, or for a time was, another's.
     assert server.calls == ["update", "get"]
     assert server.writes[-1].holder_identity == holder
     assert me.leaders == ["me", holder]
@@ -379,12 +379,12 @@ def test_writes_pass_for_the_duration_of_the_lease_after_the_last_renewal_was_se
         running = me.begin()
         await asyncio.sleep(5)
         assert me.fence.is_open
-        # The renewal that is sent after 6 seconds is answered after 9.
+        # The renewal sent after 6 seconds gets its response after 9.
         slow = [asyncio.sleep(3)]
         server.trouble = lambda verb: slow.pop() if slow else asyncio.sleep(3600)
         await asyncio.sleep(4.5)
         assert server.calls[-2:] == ["update", "update"]
-        # No other succeeds; what counts is when the last that did was sent.
+        # No later renewal succeeds; what counts is when the last successful one was sent.
         me.elector._renew_seconds = 3600.0
         await asyncio.sleep(11.4)
         assert asyncio.get_running_loop().time() == pytest.approx(20.9)
@@ -404,12 +404,12 @@ def test_a_renewal_that_was_answered_after_its_lease_ended_is_followed_by_anothe
     async def scenario() -> None:
         running = me.begin()
         await asyncio.sleep(5)
-        # As if the process had been stopped between sending and receiving: no timeout helps.
+        # As if the process had been stopped between sending and receiving: no timeout applies.
         me.elector._lock._timeout = me.elector._renew_seconds = 3600.0
         stopped = [asyncio.sleep(20)]
         server.trouble = lambda verb: stopped.pop() if stopped else None
         await asyncio.sleep(21.0001)
-        # Sent after 6 seconds, answered after 26: it says nothing about now, and the next does.
+        # Sent after 6 s, response after 26 s: it proves nothing about now, but the next one does.
         assert server.calls[-2:] == ["update", "update"]
         assert me.fence.is_open
         me.elector.stop()
@@ -481,7 +481,7 @@ def test_a_conflict_is_resolved_by_reading() -> None:
     async def scenario() -> None:
         running = me.begin()
         await asyncio.sleep(5)
-        # Somebody labelled the lease: the version is new, the holder is not.
+        # As if a user had labelled the lease: the version is new, the holder is not.
         assert server.lease is not None
         server.put(server.lease)
         await asyncio.sleep(5)
@@ -515,7 +515,7 @@ def test_a_write_whose_answer_was_lost_is_found_out_by_reading() -> None:
         assert await running is True
 
     run(scenario())
-    # It is the same leader all the time.
+    # The leader has not changed.
     assert {one.lease_transitions for one in server.writes} == {0}
 
 
@@ -536,7 +536,7 @@ def test_a_renewal_after_a_lost_answer_shows_that_somebody_is_there() -> None:
         server.lost_answers = {"update"}
         server.trouble = lose
         await asyncio.sleep(6)
-        # The first was carried out, so the second must differ for others to see it.
+        # The first write was applied, so the second must differ for others to notice it.
         first, second = (one.renew_time for one in server.writes[written : written + 2])
         assert first is not None and second is not None and first < second
         me.elector.stop()

@@ -144,7 +144,7 @@ async def test_a_write_that_waited_for_a_connection_is_checked_when_it_has_one(
         stage.hold.clear()
         first = asyncio.create_task(stage.client.get(Pod, "first", "ns"))
         await stage.arrived.wait()
-        # The only connection is busy; the lease is good as the write begins to wait.
+        # The only connection is busy; the lease is still valid when the write begins to wait.
         second = asyncio.create_task(stage.client.bind(POD, "node"))
         await asyncio.sleep(0)
         stage.clock.advance(3.0)
@@ -153,7 +153,7 @@ async def test_a_write_that_waited_for_a_connection_is_checked_when_it_has_one(
         with pytest.raises(LeaseExpiredError):
             await second
         assert [method for method, _ in stage.received] == ["GET"]
-        # The connection serves others.
+        # The connection can be used for other requests.
         await stage.client.get(Pod, "third", "ns")
         assert [method for method, _ in stage.received] == ["GET", "GET"]
 

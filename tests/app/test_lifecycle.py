@@ -15,7 +15,7 @@ async def settle() -> None:
 
 
 class Watched:
-    """A duty under way, and what it did so far."""
+    """A running lifecycle, and what it has done so far."""
 
     def __init__(self, *, elects: bool, late: bool = False) -> None:
         self.steps: list[str] = []

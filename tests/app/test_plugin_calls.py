@@ -1,4 +1,4 @@
-"""Which plugin call a thread is in, or a task waits for."""
+"""The plugin call that a thread is in, or that a task awaits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO = Status.unschedulable("no")
 
 
 def seen_in(**methods: Any) -> PluginCall:
-    """Schedule a pod with a plugin that blocks once, and look from another thread then."""
+    """Schedule a pod with a plugin that blocks once; return the call that another thread sees."""
     blocks, seen = threading.Event(), threading.Event()
     found: list[PluginCall | None] = []
 
@@ -170,7 +170,7 @@ async def test_a_call_that_is_awaited_is_found() -> None:
 
 
 class SilentExtender:
-    """An extender that never answers."""
+    """An extender that never responds."""
 
     name = "silent"
     is_filter = is_prioritizer = True

@@ -1,4 +1,4 @@
-"""Every point times every kind of exception: each is an error of the plugin and nothing more."""
+"""Every point with every kind of exception: each is an error of the plugin and nothing more."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO = Status.unschedulable("no")
 
 
 class Own(BaseException):
-    """An exception of a plugin's own."""
+    """An exception class that a plugin defines."""
 
 
 class Unreadable(Exception):
@@ -48,14 +48,14 @@ each_kind = pytest.mark.parametrize("kind", KINDS)
 
 @pytest.fixture(autouse=True)
 def signals_are_handled_elsewhere() -> Iterator[None]:
-    """Have SIGINT raise nothing, as in a process that handles its signals on another thread."""
+    """Make SIGINT raise nothing, as in a process that handles signals on another thread."""
     before = signal.signal(signal.SIGINT, ignore_signal)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 class Failing:
-    """Raises an exception whenever it is called, until it is mended."""
+    """A function that raises an exception at each call, until it is mended."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -103,7 +103,7 @@ def generator(fails: Failing) -> Any:
 
 
 def under_a_future(fails: Failing, then: Any = None) -> Any:
-    """A call that awaits a future which fails, or is cancelled."""
+    """Return a method that awaits a future which fails or is cancelled."""
 
     async def call(self: Plugin, *args: Any) -> Any:
         waited: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -149,11 +149,11 @@ POINTS: dict[str, Callable[[Failing], dict[str, Any]]] = {
     "a future under bind": lambda fails: {"bind": under_a_future(fails, SKIP)},
 }
 
-#: Python itself turns these into another exception on their way out of a coroutine or a generator.
+#: Python itself turns these into other exceptions when they leave a coroutine or a generator.
 TURNED = {"StopIteration": "RuntimeError", "StopAsyncIteration": "StopAsyncIteration"}
 GENERATED = ("filter_nodes", "async pre_bind", "async bind")
 FUTURES = ("a future under pre_bind", "a future under bind", "a pre_bind with nothing to do")
-#: The plugin comes before the one that binds.
+#: The plugin runs before the one that binds.
 BINDS_FIRST = {
     "multiPoint": {"enabled": [{"name": "Failing"}]},
     "bind": {
@@ -185,7 +185,7 @@ async def test_a_point_that_raises_is_an_error_of_its_pod(
     point: str, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     if point in FUTURES and kind == "StopIteration":
-        kind = "StopAsyncIteration"  # A future refuses StopIteration.
+        kind = "StopAsyncIteration"  # A future does not accept StopIteration.
     fails = Failing(kind)
     world = make_world(make_plugin(**POINTS[point](fails)))
     pod = make_pod("p")
@@ -238,7 +238,7 @@ async def test_a_post_filter_that_raises_is_part_of_the_refusal(
         return NO if len(refused) <= 2 else None
 
     world = make_world(make_plugin(filter=refuse, post_filter=form(fails, NO)))
-    # DefaultPreemption comes before it and lets it be asked.
+    # DefaultPreemption runs first and does not keep this plugin from running.
     pod = make_pod("p")
     world.pods.add(pod)
     await world.settle()
@@ -381,7 +381,7 @@ async def test_a_plugin_that_cannot_close_does_not_keep_the_others_from_it(
     assert "Closing a plugin failed" in caplog.messages
 
 
-# A task that ends in any way returns what it held.
+# However a task ends, it releases what it held.
 
 
 @pytest.mark.parametrize("has_work", [True, False], ids=["with PreBind", "without PreBind"])

@@ -18,7 +18,7 @@ from mooring.errors import LeaseExpiredError
 from mooring.scheduler.running_scheduler import RunningScheduler
 from tests.support.processes import LOOPBACK, free_port
 
-# Nobody listens there.
+# No server listens there.
 KUBECONFIG = """
 apiVersion: v1
 kind: Config
@@ -33,7 +33,7 @@ Run = Callable[..., int]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
-    """Give a call that runs a scheduler, and does something with it as soon as it runs."""
+    """Return a function that runs a scheduler, and calls another one as soon as it runs."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     file = tmp_path / "kubeconfig"

@@ -1,4 +1,4 @@
-"""Signals: the first stops, the second ends, and a loop that is blocked ends too."""
+"""Signals: the first stops the process, the second ends it, and so does a blocked loop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONG = 60.0
 
 
 class Ended:
-    """Stands in for the end of the process."""
+    """A substitute for the end of the process."""
 
     def __init__(self) -> None:
         self.event = threading.Event()
@@ -29,7 +29,7 @@ class Ended:
 
 
 def restore(signals: ProcessSignals) -> None:
-    """Undo what a process that was asked to end leaves as it is."""
+    """Restore the handlers, which a process that was asked to end leaves in place."""
     signals._turned = None
     signals.__exit__(None, None, None)
 
@@ -56,7 +56,7 @@ async def test_a_second_signal_ends_a_loop_that_is_blocked() -> None:
         with signals:
             signal.raise_signal(signal.SIGTERM)
             signal.raise_signal(signal.SIGTERM)
-            # Nothing on this loop turns from here on.
+            # From here on the loop is blocked.
             assert ended.event.wait(LONG)
     finally:
         restore(signals)
@@ -85,7 +85,7 @@ async def test_a_process_that_has_done_all_and_does_not_end_is_ended() -> None:
         with signals:
             signal.raise_signal(signal.SIGTERM)
             await asyncio.wait_for(stopped.wait(), LONG)
-        # The loop still turns, as it does while it waits for the threads of its executor.
+        # The loop still runs, as it does while it waits for the threads of its executor.
         assert await asyncio.to_thread(ended.event.wait, LONG)
     finally:
         restore(signals)

@@ -1,4 +1,4 @@
-"""The watchdog: what it says of a loop that is blocked and of a cycle that does not end."""
+"""The watchdog: what it reports about a blocked loop and about a cycle that does not end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LASTS = "A scheduling cycle does not end"
 
 
 class Loop:
-    """An event loop that makes the calls posted to it when a test says so."""
+    """An event loop that runs the calls posted to it when a test says so."""
 
     def __init__(self) -> None:
         self.posted: list[Any] = []
@@ -38,7 +38,7 @@ class Loop:
 
 
 class Scheduler:
-    """A scheduler that shows the cycle a test says."""
+    """A scheduler whose current cycle a test sets."""
 
     def __init__(self) -> None:
         self.cycles = 0
@@ -51,7 +51,7 @@ class Scheduler:
 
 
 class Watched:
-    """A watchdog on a clock of its own."""
+    """A watchdog with a virtual clock."""
 
     def __init__(self, cycle_seconds: float = 60.0) -> None:
         self.clock = VirtualClock()
@@ -60,7 +60,7 @@ class Watched:
         self.watchdog.attach(self.loop, self.scheduler)  # type: ignore[arg-type]
 
     def look(self, seconds: float, *, blocked: bool = False) -> None:
-        """Let the watchdog look for some seconds, while the loop turns or not."""
+        """Let the watchdog check for some seconds, while the loop runs or is blocked."""
         for _ in range(round(seconds / INTERVAL)):
             self.clock.advance(INTERVAL)
             self.watchdog.look()
@@ -98,7 +98,7 @@ def test_a_cycle_that_lasts_too_long_is_a_problem_and_is_named_while_it_lasts(
     assert watched.watchdog.problem() == ("the scheduling cycle of pod default/p has lasted 61 s")
     watched.look(300)
     lines = pairs(caplog, LASTS)
-    # One a minute, not one a look.
+    # One line a minute, not one per check.
     assert 4 <= len(lines) <= 6
     assert {line["pod"].key for line in lines} == {"default/p"}
     watched.scheduler.trying = None
@@ -140,7 +140,7 @@ def test_a_loop_that_is_closed_is_left_alone() -> None:
 
 
 def watch(watchdog: LoopWatchdog, until: threading.Event) -> threading.Thread:
-    """Look from another thread until an event is set."""
+    """Run a watchdog on another thread until an event is set."""
 
     async def look() -> None:
         looking = asyncio.create_task(watchdog.run())
@@ -153,7 +153,7 @@ def watch(watchdog: LoopWatchdog, until: threading.Event) -> threading.Thread:
 
 
 class Heard(logging.Handler):
-    """Sets an event when a message is logged."""
+    """A log handler that sets an event when a message is logged."""
 
     def __init__(self, message: str) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class _Selector(selectors.DefaultSelector):
-    """Let time pass on a loop where a real selector would wait."""
+    """A selector that advances the loop's clock instead of waiting."""
 
     passed = 0.0
 
@@ -23,7 +23,7 @@ class _Selector(selectors.DefaultSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """Run timers in their order, at once."""
+    """An event loop that runs timers in their order, without waiting."""
 
     def __init__(self) -> None:
         self._virtual = _Selector()
@@ -34,13 +34,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine on virtual time."""
+    """Run a coroutine in virtual time."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(coroutine)
 
 
 class LoopClock:
-    """The wall clock of a process: the loop's time, fast or slow, early or late."""
+    """The wall clock of a process: the loop's time, with a skew."""
 
     def __init__(self, start: float = 1_800_000_000.0, skew: float = 0.0) -> None:
         self._start = start + skew

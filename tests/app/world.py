@@ -44,7 +44,7 @@ class Informers:
 
 
 class Client:
-    """Write down what is written, and show it to the informers unless they lag behind."""
+    """A client that records writes, and shows them to the informers unless they lag behind."""
 
     def __init__(self, pods: Store[Pod]) -> None:
         self._pods = pods
@@ -97,7 +97,7 @@ class Events:
 
 
 class World:
-    """A scheduler with all it works with; `profiles` are others than the default."""
+    """A scheduler and everything it needs; `profiles` replace the default one."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class World:
         )
 
     async def settle(self) -> None:
-        """Turn the loop until nothing is left that could happen at this moment."""
+        """Run the loop until nothing more can happen at this moment."""
         for _ in range(5):
             while await self.scheduler.turn():
                 pass
@@ -152,10 +152,10 @@ class World:
         self.scheduler.queue.validate()
 
     async def after(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the clock."""
         self.clock.advance(seconds)
         await self.settle()
 
     def queued(self, pod: Pod) -> Any:
-        """Return what the queue knows of a pod."""
+        """Return the queue's entry of a pod."""
         return self.scheduler.queue.get(pod.key)

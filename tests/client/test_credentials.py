@@ -1,4 +1,4 @@
-"""Who the client is to the server."""
+"""How the client authenticates to the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers in HTTP/1.1, whole and in pieces."""
+"""Responses in HTTP/1.1, complete and in pieces."""
 
 from __future__ import annotations
 

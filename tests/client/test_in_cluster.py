@@ -1,4 +1,4 @@
-"""The connection of a pod."""
+"""The in-cluster connection of a pod."""
 
 from __future__ import annotations
 

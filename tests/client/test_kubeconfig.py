@@ -1,4 +1,4 @@
-"""From kubeconfig files to a connection."""
+"""The connections that kubeconfig files describe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is appended to an object that is kept as protobuf."""
+"""Additions to an object stored as protobuf."""
 
 from __future__ import annotations
 

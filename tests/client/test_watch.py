@@ -117,7 +117,7 @@ async def test_a_broken_connection_is_told() -> None:
 
 
 async def test_an_event_has_a_largest_size() -> None:
-    """A line without an end is not kept in memory."""
+    """A line without an end is not collected in memory."""
     taken = 0
 
     class Endless(FakeStream):
@@ -133,6 +133,6 @@ async def test_an_event_has_a_largest_size() -> None:
         async for batch in watch.batches():
             assert [event.object.metadata.name for event in batch] == ["a"]
     assert taken <= MAX_OBJECT + 2**18
-    # Many events may be larger than that together.
+    # Together, many events may be larger than that.
     many = line("ADDED", "b", note="x" * 2**18)
     assert len(await read(*[many] * 100)) == 100

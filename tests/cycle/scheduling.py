@@ -125,7 +125,7 @@ def refuse_each(*names: str, status: Status | None = None, called: str = "Refuse
 def plugin(called: str, **methods: Any) -> type[Plugin]:
     """Return a plugin with these methods; each is called without `self`."""
 
-    def without_self(method: Any) -> Any:
+    def without_self(name: str, method: Any) -> Any:
         def call(self: Any, *args: Any) -> Any:
             return method(*args)
 
@@ -138,9 +138,10 @@ def plugin(called: str, **methods: Any) -> type[Plugin]:
             for parameter in given.parameters.values()
         ]
         call.__signature__ = given.replace(parameters=[self, *parameters])  # type: ignore[attr-defined]
+        call.__name__ = name
         return call
 
-    body = {name: without_self(method) for name, method in methods.items()}
+    body = {name: without_self(name, method) for name, method in methods.items()}
     return type(called, (Plugin,), {"name": called, **body})
 
 

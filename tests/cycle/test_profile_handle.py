@@ -137,19 +137,14 @@ def test_plugins_that_precompute_are_told_of_pods_that_come_and_go() -> None:
 
 
 def test_the_handle_hands_out_what_it_was_made_with() -> None:
-    _, handle, _ = dry_run(NodeForm)
-    around = handle._around
-    for name in (
-        "features",
-        "clock",
-        "random",
-        "client",
-        "events",
-        "nominator",
-        "extenders",
-        "metrics",
-    ):
-        assert getattr(handle, name) is getattr(around, name), name
+    scheduler, handle, _ = dry_run(NodeForm)
+    assert handle.clock is scheduler.clock
+    assert handle.random is scheduler.random
+    assert handle.client is scheduler.client
+    assert handle.events is scheduler.events
+    assert handle.nominator is scheduler.cluster.nominator
+    assert handle.snapshot is scheduler.cluster.cache.nodes
+    assert not handle.extenders
 
 
 def test_plugins_that_stepped_aside_are_not_told() -> None:

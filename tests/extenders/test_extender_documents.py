@@ -1,4 +1,4 @@
-"""Pods and nodes as Go writes them; the files in data/ are what Go's encoding/json made."""
+"""Pods and nodes as Go writes them; the files in data/ were made with Go's encoding/json."""
 
 from __future__ import annotations
 

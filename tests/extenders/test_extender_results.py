@@ -1,4 +1,4 @@
-"""Answers as Go reads them; the errors are those that Go gives for the same bodies."""
+"""Responses as Go decodes them; the errors are Go's for the same bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HttpExtender: what each verb sends, and what becomes of the answer."""
+"""HttpExtender: what each verb sends, and how its response is used."""
 
 from __future__ import annotations
 

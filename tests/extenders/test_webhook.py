@@ -1,4 +1,4 @@
-"""Posting to a webhook: TLS, timeouts, and Go's words for what goes wrong."""
+"""Posting to a webhook: TLS, timeouts, and failures worded as Go does."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ async def test_an_answer_that_does_not_come_in_time() -> None:
 
 @asynccontextmanager
 async def raw_server(*answers: bytes, close: bool = True) -> AsyncIterator[tuple[str, list[bytes]]]:
-    """Answer each connection with bytes as given; the last goes for all that follow."""
+    """Respond to each connection with the given bytes; the last are used for all that follow."""
     left = list(answers)
     asked: list[bytes] = []
     end = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Extenders for tests: a web server on loopback whose answers a test scripts."""
+"""Extenders for tests: a web server on loopback whose responses a test sets."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Answer = Callable[[Any], Any]
 
 
 class FakeWebhook:
-    """Answer POST /ext/<verb> by `answers`: JSON data, bytes, a status, or a function of those.
+    """A webhook with a response per verb: JSON data, bytes, a status, or a function returning one.
 
-    A function that is async may wait for as long as it likes.
+    An async function may wait as long as it needs.
     """
 
     def __init__(self, url: str, answers: dict[str, Any]) -> None:
@@ -45,12 +45,12 @@ class FakeWebhook:
         return web.Response(body=body, content_type="application/json")
 
     def config(self, **fields: Any) -> ExtenderConfig:
-        """Return the `extenders` item that points here."""
+        """Return the `extenders` item of this webhook."""
         return make_config(urlPrefix=self.url, **fields)
 
 
 def make_config(**fields: Any) -> ExtenderConfig:
-    """Return an `extenders` item as the file has it."""
+    """Return an `extenders` item as it is in the file."""
     decoder = Decoder()
     config = decoder.struct(fields, ExtenderConfig, "")
     assert config is not None, decoder.errors

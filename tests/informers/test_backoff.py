@@ -1,4 +1,4 @@
-"""How long to wait."""
+"""The waits of the backoff."""
 
 from __future__ import annotations
 

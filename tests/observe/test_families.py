@@ -1,4 +1,4 @@
-"""Metrics with labels, found once."""
+"""Metrics with labels."""
 
 from __future__ import annotations
 

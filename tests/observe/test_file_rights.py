@@ -1,4 +1,4 @@
-"""Which files others can change: modes, owners, groups, links, folders above."""
+"""Which files others can change: modes, owners, groups, links, directories above."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ ME, ALICE, STAFF, PRIVATE = 1000, 1001, 50, 1000
 
 
 class Files:
-    """Files and folders with owners and modes, in place of those of this machine."""
+    """Files and directories with owners and modes, instead of those of this machine."""
 
     def __init__(self) -> None:
         self._found: dict[str, os.stat_result] = {}
         self.add("/", 0, 0o755 | stat.S_IFDIR)
 
     def add(self, path: str, owner: int, mode: int, group: int = 0) -> None:
-        """Add a file, or a folder if the mode says so."""
+        """Add a file, or a directory if the mode says so."""
         self._found[path] = os.stat_result((mode, 0, 0, 1, owner, group, 0, 0, 0, 0))
 
     def look(self, path: Path) -> os.stat_result | None:
-        """Return what is at a path."""
+        """Return the stat of a path."""
         return self._found.get(str(path))
 
 
@@ -118,7 +118,7 @@ def test_a_read_only_file_system_is_safe(tmp_path: Path, monkeypatch: pytest.Mon
     file.write_text("")
     file.chmod(0o666)
     assert who_can_change(file).startswith(f"{file} can be written to by everybody")
-    # As a kubelet mounts a ConfigMap.
+    # A read-only file system, as the kubelet mounts a ConfigMap.
     fixed = SimpleNamespace(f_flag=os.ST_RDONLY)
     monkeypatch.setattr(file_rights.os, "statvfs", lambda path: fixed)
     assert who_can_change(file) == ""

@@ -1,4 +1,4 @@
-"""The name of the machine."""
+"""The host name."""
 
 from __future__ import annotations
 

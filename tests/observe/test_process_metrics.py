@@ -1,4 +1,4 @@
-"""What a process shows of itself."""
+"""The metrics that every component has."""
 
 from __future__ import annotations
 

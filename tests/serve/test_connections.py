@@ -27,7 +27,7 @@ SMALL = Limits(
 
 
 class Peer(Connection):
-    """A connection that remembers whether it was closed."""
+    """A connection that records whether it was closed."""
 
     def __init__(self, address: str = "10.0.0.1") -> None:
         super().__init__(address)
@@ -41,7 +41,7 @@ class Peer(Connection):
 def admitted(
     connections: Connections, number: int, address: str = "10.0.0.1", *stages: Stage
 ) -> list[Peer]:
-    """Return new connections that have come to the last of some stages."""
+    """Return new connections that have moved through some stages to the last."""
     peers = [Peer(address) for _ in range(number)]
     for peer in peers:
         assert connections.admit(peer)

@@ -18,7 +18,7 @@ GOOD = Check("good", lambda: None)
 BAD = Check("bad", lambda: "it is broken")
 
 
-# Texts as kube-scheduler 1.36.4 answers.
+# The texts of kube-scheduler 1.36.4.
 @pytest.mark.parametrize(
     ("checks", "asked", "expected"),
     [

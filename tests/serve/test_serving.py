@@ -1,4 +1,4 @@
-"""The whole server over loopback: who gets which answer."""
+"""The whole server over loopback: who gets which response."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class World:
 
 
 class Site:
-    """A server that runs, and a client to ask it."""
+    """A running server, and a client for it."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -406,7 +406,7 @@ async def test_a_real_api_server_says_who_may(world: World, control_plane: Contr
         assert status == 403
         assert "test-nobody" in text
         assert (await site.ask("/metrics", token=ADMIN_TOKEN))[0] == 200
-        # The authority of clients comes from the cluster.
+        # The authority of client certificates comes from the cluster.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

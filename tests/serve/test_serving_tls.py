@@ -37,7 +37,7 @@ def greet(
     shown: KeyPair | None = None,
     maximum: ssl.TLSVersion | None = None,
 ) -> tuple[str, ssl.SSLObject, ssl.SSLObject]:
-    """Shake hands in memory; return the server's common name and both ends."""
+    """Do a handshake in memory; return the server's common name and both ends."""
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
     client.verify_mode = ssl.CERT_NONE
@@ -157,7 +157,7 @@ def mounted(folder: Path) -> CertKey:
 
 
 def test_a_swapped_link_renews_both_files(tmp_path: Path) -> None:
-    """As the kubelet updates a mounted Secret: the files are links into `..data`, a link itself."""
+    """The kubelet updates a mounted Secret so: links into `..data`, which is a link itself."""
     for host in ("old", "new"):
         (tmp_path / host).mkdir()
         pair_for(tmp_path / host, "tls")

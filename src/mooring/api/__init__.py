@@ -1,4 +1,4 @@
-"""Kubernetes objects as immutable Structs, and what can be worked out from them alone."""
+"""Kubernetes objects as immutable Structs, and what can be computed from them alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The containers of a pod, and what the kubelet says about them."""
+"""The containers of a pod, and what the kubelet reports about them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ RESTART_ALWAYS = "Always"
 
 
 class ResourceClaimUse(Wire, frozen=True, kw_only=True):
-    """Name an entry of spec.resourceClaims that a container uses."""
+    """A container's use of an entry of spec.resourceClaims."""
 
     name: str = ""
     request: str = ""
 
 
 class ResourceRequirements(Wire, frozen=True, kw_only=True):
-    """Say what a container, or a whole pod, requests and may use at most."""
+    """The requests and limits of a container or of a whole pod."""
 
     limits: ResourceList = {}
     requests: ResourceList = {}
@@ -26,7 +26,7 @@ class ResourceRequirements(Wire, frozen=True, kw_only=True):
 
 
 class ContainerPort(Wire, frozen=True, kw_only=True):
-    """Expose a port; a `host_port` above 0 takes it on the node."""
+    """A port of a container; a `host_port` above 0 reserves that port on the node."""
 
     name: str = ""
     host_port: int = 0
@@ -36,7 +36,7 @@ class ContainerPort(Wire, frozen=True, kw_only=True):
 
 
 class EnvVar(Wire, frozen=True, kw_only=True):
-    """Set an environment variable."""
+    """An environment variable."""
 
     name: str = ""
     value: str = ""
@@ -44,7 +44,7 @@ class EnvVar(Wire, frozen=True, kw_only=True):
 
 
 class VolumeMount(Wire, frozen=True, kw_only=True):
-    """Mount a volume of the pod into a container."""
+    """The mount of a pod's volume in a container."""
 
     name: str = ""
     read_only: bool = False
@@ -56,7 +56,7 @@ class VolumeMount(Wire, frozen=True, kw_only=True):
 
 
 class Container(Wire, frozen=True, kw_only=True):
-    """Run an image. An init container with restartPolicy Always is a sidecar."""
+    """A container. An init container with restartPolicy Always is a sidecar."""
 
     name: str = ""
     image: str = ""
@@ -86,18 +86,18 @@ class Container(Wire, frozen=True, kw_only=True):
 
     @property
     def is_sidecar(self) -> bool:
-        """Tell whether this init container keeps running beside the containers."""
+        """Return whether this init container keeps running alongside the regular containers."""
         return self.restart_policy == RESTART_ALWAYS
 
 
 class EphemeralContainer(Container, frozen=True, kw_only=True):
-    """Debug a running pod; it has no resources of its own."""
+    """A container for debugging a running pod; it has no resources of its own."""
 
     target_container_name: str = ""
 
 
 class ContainerStatus(Wire, frozen=True, kw_only=True):
-    """Report the state of a container."""
+    """The state of a container."""
 
     name: str = ""
     state: dict[str, Any] = {}

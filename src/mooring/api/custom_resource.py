@@ -8,16 +8,16 @@ from mooring.api.meta import KubeObject
 
 
 class CustomResource(KubeObject, frozen=True, kw_only=True):
-    """Be an object of any kind: metadata typed, everything else in `raw` (read only)."""
+    """An object of any kind: metadata is typed, everything else is in `raw` (read only)."""
 
     api_version: str = ""
     kind: str = ""
     raw: dict[str, Any] = {}
 
     def get(self, path: str, default: Any = None) -> Any:
-        """Return what stands at a dotted path, such as `spec.minMember` or `spec.items.0`.
+        """Return the value at a dotted path, such as `spec.minMember` or `spec.items.0`.
 
-        Where any step is absent, the default is returned.
+        If any step is absent, the default is returned.
         """
         found: Any = self.raw
         for step in path.split("."):

@@ -1,7 +1,7 @@
-"""What the API server fills in when an object is created, for objects that never met one.
+"""The API server's defaults, for objects that did not come from an API server.
 
 A hand-written manifest leaves out what the server would add before the scheduler sees the object.
-Everything here leaves an object that came from a server as it is.
+An object that came from a server is left unchanged.
 """
 
 # kubernetes: pkg/apis/core/v1/defaults.go, pkg/apis/storage/v1/defaults.go,
@@ -36,6 +36,7 @@ IS_DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"
 BETA_IS_DEFAULT_STORAGE_CLASS = "storageclass.beta.kubernetes.io/is-default-class"
 BETA_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
 
+#: The priority classes that every cluster has.
 SYSTEM_PRIORITY_CLASSES: tuple[PriorityClass, ...] = tuple(
     msgspec.convert(
         {"metadata": {"name": name}, "value": value, "preemptionPolicy": "PreemptLowerPriority"},
@@ -47,18 +48,17 @@ SYSTEM_PRIORITY_CLASSES: tuple[PriorityClass, ...] = tuple(
         ("system-node-critical", 2_000_001_000),
     )
 )
-"""The priority classes that every cluster has."""
 
-# Makes the same uid for the same object, whichever run reads it.
+# Gives an object the same uid in every run.
 _UID_SPACE = uuid.UUID("6f0c2d5e-6d6f-5f72-9e67-000000000000")
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # apimachinery: pkg/util/rand
 
 
 def set_defaults(objects: Iterable[KubeObject]) -> list[KubeObject]:
-    """Return the objects as an API server that holds them all would give them.
+    """Return the objects as an API server that stores all of them would return them.
 
-    The PriorityClasses and StorageClasses among them decide priorities and default classes. A pod
-    that names an unknown PriorityClass is an ObjectError.
+    Priorities and default classes come from the PriorityClasses and StorageClasses among them. A
+    pod that names an unknown PriorityClass raises ObjectError.
     """
     named = [_identify(obj, i) for i, obj in enumerate(objects)]
     priorities = {
@@ -94,7 +94,7 @@ def _default(
 
 
 def _identify(obj: KubeObject, index: int) -> KubeObject:
-    """Give an object the name, namespace and uid that it lacks."""
+    """Add the name, namespace and uid if the object has none."""
     metadata = obj.metadata
     row = BY_STRUCT.get(type(obj))
     name = metadata.name or metadata.generate_name + _suffix(index)
@@ -109,7 +109,7 @@ def _identify(obj: KubeObject, index: int) -> KubeObject:
 
 
 def _suffix(number: int) -> str:
-    """Return five letters as the API server appends to generateName, from a number."""
+    """Return five characters derived from a number, like those the API server generates."""
     letters = []
     for _ in range(5):
         number, rest = divmod(number, len(_SUFFIX_LETTERS))
@@ -118,7 +118,7 @@ def _suffix(number: int) -> str:
 
 
 def default_node(node: Node) -> Node:
-    """Take allocatable from capacity where it is absent."""
+    """Copy capacity to allocatable if that is absent."""
     status = node.status
     if status.allocatable or not status.capacity:
         return node
@@ -136,8 +136,8 @@ def default_namespace(namespace: Namespace) -> Namespace:
 def default_volume(volume: PersistentVolume) -> PersistentVolume:
     """Default the reclaim policy, the mode and the phase.
 
-    A volume without a phase gets the one that the volume controller would soon give it: Bound where
-    a claim holds it, else Available.
+    A volume without a phase gets the one that the volume controller would give it: Bound if it
+    refers to a claim by uid, else Available.
     """
     spec, status = volume.spec, volume.status
     held = spec.claim_ref is not None and bool(spec.claim_ref.uid)
@@ -155,7 +155,7 @@ def default_volume(volume: PersistentVolume) -> PersistentVolume:
 def default_claim(
     claim: PersistentVolumeClaim, classes: Sequence[StorageClass] = ()
 ) -> PersistentVolumeClaim:
-    """Default the mode, the phase and, where a class is marked so, the storage class."""
+    """Default the mode, the phase and, if there is a default class, the storage class."""
     spec, status = claim.spec, claim.status
     storage_class = spec.storage_class_name
     if storage_class is None and BETA_STORAGE_CLASS not in claim.annotations:
@@ -171,7 +171,7 @@ def default_claim(
 
 
 def default_storage_class_of(classes: Iterable[StorageClass]) -> StorageClass | None:
-    """Return the class that claims without one get: the newest marked as default, then by name."""
+    """Return the class for claims without one: the newest default class, ties by name."""
     marked = [
         storage_class
         for storage_class in classes
@@ -196,7 +196,7 @@ def default_storage_class(storage_class: StorageClass) -> StorageClass:
 
 
 def default_driver(driver: CSIDriver) -> CSIDriver:
-    """Default what a CSI driver says about itself."""
+    """Default the spec of a CSI driver."""
     spec = driver.spec
     return replace(
         driver,

@@ -1,4 +1,4 @@
-"""Events and leases: what the scheduler writes about itself."""
+"""Events and leases: the objects that the scheduler itself writes."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from mooring.api.wire import Wire
 
 
 class EventSeries(Wire, frozen=True, kw_only=True):
-    """Count repetitions of an event."""
+    """The repetitions of an event."""
 
     count: int = 0
     last_observed_time: str | None = None
 
 
 class EventSource(Wire, frozen=True, kw_only=True):
-    """Name the reporter of an event the way core/v1 did."""
+    """The reporter of an event, as in core/v1."""
 
     component: str = ""
     host: str = ""
 
 
 class Event(TypedObject, frozen=True, kw_only=True):
-    """Report something that happened to an object (events.k8s.io/v1)."""
+    """A report of something that happened to an object (events.k8s.io/v1)."""
 
     api_version: ClassVar[str] = "events.k8s.io/v1"
     kind: ClassVar[str] = "Event"
@@ -45,7 +45,7 @@ class Event(TypedObject, frozen=True, kw_only=True):
 
 
 class LeaseSpec(Wire, frozen=True, kw_only=True):
-    """Say who holds a lease; times carry microseconds."""
+    """The holder and timing of a lease; times have microseconds."""
 
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
@@ -57,7 +57,7 @@ class LeaseSpec(Wire, frozen=True, kw_only=True):
 
 
 class Lease(TypedObject, frozen=True, kw_only=True):
-    """Be a lease, by which one replica leads."""
+    """A lease, used for leader election."""
 
     api_version: ClassVar[str] = "coordination.k8s.io/v1"
     kind: ClassVar[str] = "Lease"

@@ -18,7 +18,7 @@ _ESCAPE = re.compile(r"\\(.)")
 
 
 class FieldRequirement(msgspec.Struct, frozen=True):
-    """Demand that a field equals a value, or does not."""
+    """A requirement that a field equals a value, or does not."""
 
     path: str
     value: str
@@ -26,7 +26,7 @@ class FieldRequirement(msgspec.Struct, frozen=True):
 
 
 class FieldSelector:
-    """Select objects by their fields; all requirements must hold. Hashable."""
+    """A selector of objects by their fields; all requirements must hold. Hashable."""
 
     __slots__ = ("requirements",)
 
@@ -54,11 +54,11 @@ class FieldSelector:
 
     @property
     def empty(self) -> bool:
-        """Tell whether this restricts nothing."""
+        """Return whether this restricts nothing."""
         return not self.requirements
 
     def matches(self, obj: msgspec.Struct | Mapping[str, Any]) -> bool:
-        """Tell whether an object satisfies this; an absent field is the empty string."""
+        """Return whether an object satisfies this; an absent field is the empty string."""
         return all(
             (field_text(obj, requirement.path) == requirement.value) is requirement.equal
             for requirement in self.requirements
@@ -85,7 +85,7 @@ def _split(text: str) -> list[str]:
 
 
 def field_text(obj: msgspec.Struct | Mapping[str, Any], path: str) -> str:
-    """Return the field at a dotted path of wire names as text, "" where it is absent."""
+    """Return the field at a dotted path of wire names as text; "" if it is absent."""
     found: Any = obj
     for step in path.split("."):
         if isinstance(found, Mapping):

@@ -1,4 +1,4 @@
-"""The table of resources, and the way between objects and the wire."""
+"""The table of resources, and the conversion between objects and JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mooring.errors import ObjectError
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """Say where objects of a kind live and which Struct holds them."""
+    """A resource of the API: its path, and the Struct that holds its objects."""
 
     group: str
     version: str
@@ -40,6 +40,7 @@ def _kind(struct: type[TypedObject], plural: str, *, namespaced: bool = True) ->
     return Kind(group, version, struct.kind, plural, namespaced, struct)
 
 
+#: Every kind that Mooring has a Struct for.
 KINDS: tuple[Kind, ...] = (
     _kind(pod.Pod, "pods"),
     _kind(node.Node, "nodes", namespaced=False),
@@ -68,15 +69,14 @@ KINDS: tuple[Kind, ...] = (
     _kind(events.Event, "events"),
     _kind(events.Lease, "leases"),
 )
-"""Every kind that Mooring types."""
 
+#: The kinds by name; names are unique in the table.
 BY_KIND: dict[str, Kind] = {kind.kind: kind for kind in KINDS}
-"""The kinds by their name; names are unique in the table."""
 
+#: The kinds by Struct.
 BY_STRUCT: dict[type[KubeObject], Kind] = {kind.struct: kind for kind in KINDS}
-"""The kinds by the Struct that holds them."""
 
-# Older versions whose fields, as far as Mooring reads them, have the shape of today's.
+# Older versions whose fields, as far as Mooring reads them, have today's shape.
 _SAME_SHAPE = (
     ("policy/v1beta1", ("PodDisruptionBudget",)),
     ("apps/v1beta1", ("StatefulSet", "Deployment")),
@@ -124,14 +124,14 @@ def find_kind(api_version: str, kind: str) -> Kind | None:
 
 _Object = TypeVar("_Object", bound=msgspec.Struct)
 
-# Maps of text, in which Go reads a null as the empty string.
+# Maps with string values, in which Go reads a null as the empty string.
 _TEXT_MAPS = frozenset(
     ("labels", "annotations", "matchLabels", "nodeSelector", "parameters", "volumeAttributes")
 )
 
 
 def _without_nulls(value: Any, text_map: bool = False) -> Any:
-    """Drop fields that are null: to Go, and so to Kubernetes, they are absent."""
+    """Drop fields that are null: Go, and so Kubernetes, treats them as absent."""
     if isinstance(value, dict):
         if text_map:
             return {key: "" if item is None else item for key, item in value.items()}
@@ -174,7 +174,7 @@ def _words(types: str) -> str:
 
 
 def _object_error(error: msgspec.ValidationError, kind: str, raw: Any) -> ObjectError:
-    """Put msgspec's complaint in plain words, naming the key of a map that it leaves out."""
+    """Reword msgspec's message, and name the map key that it leaves out."""
     match = _PROBLEM.fullmatch(str(error))
     assert match is not None
     message, of_key, path = match[1], match[2], (match[3] or "").removeprefix("$").lstrip(".")
@@ -210,14 +210,14 @@ def _name_key(raw: Any, path: str, expected: str) -> str:
 
 
 def decode_as(data: bytes | str | dict[str, Any], struct: type[_Object]) -> _Object:
-    """Make an object of the given Struct from JSON text or a dict of wire names."""
+    """Convert JSON text or a dict of wire names to an object of the given Struct."""
     raw: Any = data
     try:
         if isinstance(data, bytes | str):
             return msgspec.json.decode(data, type=struct)
         return msgspec.convert(data, struct)
     except (msgspec.ValidationError, UnicodeEncodeError):
-        # Nulls are rare and dear to look for, so only a failure makes us look.
+        # Nulls are rare and slow to find, so look for them only after decoding failed.
         if isinstance(data, bytes | str):
             raw = _decode_json(data)
     except msgspec.DecodeError as error:
@@ -247,7 +247,7 @@ def _decode_custom(raw: dict[str, Any], api_version: str, kind: str) -> CustomRe
 
 
 def decode(data: bytes | str | dict[str, Any]) -> KubeObject:
-    """Make a typed object from JSON text or a dict, by its apiVersion and kind.
+    """Convert JSON text or a dict to a typed object, according to its apiVersion and kind.
 
     Kinds outside the table become a CustomResource.
     """
@@ -260,7 +260,7 @@ def decode(data: bytes | str | dict[str, Any]) -> KubeObject:
 
 
 def decode_raw(data: bytes | str | dict[str, Any]) -> CustomResource:
-    """Make a CustomResource of an object of any kind, those that Mooring types included."""
+    """Convert an object of any kind, even one that has a Struct, to a CustomResource."""
     raw = _decode_map(data)
     return _decode_custom(raw, *_type_of(raw))
 
@@ -275,7 +275,7 @@ def _decode_map(data: bytes | str | dict[str, Any]) -> dict[str, Any]:
 
 
 def describe(value: Any) -> str:
-    """Name the type of a JSON value in plain words."""
+    """Return the type of a JSON value in plain words."""
     names = {type(None): "nothing", list: "a list", dict: "a map", str: "text", int: "an integer"}
     return names.get(type(value), "true or false" if isinstance(value, bool) else "a number")
 
@@ -290,9 +290,9 @@ def _type_of(raw: dict[str, Any]) -> tuple[str, str]:
 
 
 def encode_json(obj: KubeObject) -> bytes:
-    """Make JSON text from an object, apiVersion and kind first.
+    """Return an object as JSON text, apiVersion and kind first.
 
-    Fields that Mooring does not type are not there: change objects on a server by patch.
+    Fields that Mooring does not know are missing: change objects on a server with a patch.
     """
     if isinstance(obj, CustomResource):
         return msgspec.json.encode(obj.raw)
@@ -305,7 +305,7 @@ def encode_json(obj: KubeObject) -> bytes:
 
 
 def encode(obj: KubeObject) -> dict[str, Any]:
-    """Make a dict of wire names from an object; see `encode_json`."""
+    """Return an object as a dict of wire names; see `encode_json`."""
     if isinstance(obj, CustomResource):
         return obj.raw
     raw: dict[str, Any] = msgspec.json.decode(encode_json(obj))

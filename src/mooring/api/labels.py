@@ -1,4 +1,4 @@
-"""Label selectors, compiled: hashable, canonical, quick to match.
+"""Label selectors, compiled: hashable, canonical, fast to match.
 
 Equal selectors compare equal however they were written (order of requirements and of values does
 not matter, `=` is `in` with one value), because selectors are the keys of counters.
@@ -28,15 +28,15 @@ DOES_NOT_EXIST = "DoesNotExist"
 GT = "Gt"
 LT = "Lt"
 
+#: Every operator of a requirement; label selectors support the first four.
 OPERATORS = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT, LT)
-"""Every operator of a requirement; label selectors know the first four."""
 
 _EQUIVALENT = {"=": IN, "==": IN, "!=": NOT_IN}
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
 def parse_int64(text: str) -> int | None:
-    """Parse a decimal integer as Go's strconv.ParseInt does; None where it cannot."""
+    """Parse a decimal integer as Go's strconv.ParseInt does; None if it cannot."""
     if _INTEGER.fullmatch(text) is None or len(text) > 64:
         return None
     number = int(text)
@@ -46,7 +46,7 @@ def parse_int64(text: str) -> int | None:
 def requirement_problems(
     key: str, operator: str, values: Sequence[str], path: str = ""
 ) -> list[str]:
-    """Say why these make no requirement, in Kubernetes' words; empty where they do."""
+    """Return why these make no valid requirement, in Kubernetes' words; empty if they do."""
     prefix = f"{path}." if path else ""
     problems = []
     if why := label_key_problems(key):
@@ -77,7 +77,7 @@ def requirement_problems(
 
 
 class Requirement:
-    """Demand something of one label: immutable, hashable, values sorted.
+    """A requirement on one label: immutable, hashable, values sorted.
 
     Operators are In, NotIn, Exists, DoesNotExist, Gt, Lt; `=`, `==` and `!=` become In and NotIn.
     NotIn matches an absent label; Gt and Lt compare integers and match nothing else.
@@ -98,7 +98,7 @@ class Requirement:
 
     @classmethod
     def trusted(cls, key: str, operator: str, values: Iterable[str] = ()) -> Requirement:
-        """Make a requirement without checking its key and values as labels."""
+        """Return a requirement without validating its key and values."""
         requirement = cls.__new__(cls)
         requirement._fill(key, operator, values)
         return requirement
@@ -112,7 +112,7 @@ class Requirement:
         self._hash = hash((key, operator, self.values))
 
     def matches_value(self, value: str | None) -> bool:
-        """Tell whether a label with this value, or an absent label (None), satisfies this."""
+        """Return whether a label with this value, or an absent label (None), satisfies this."""
         operator = self.operator
         if operator == IN:
             return value in self._set
@@ -130,7 +130,7 @@ class Requirement:
         return number > self._bound if operator == GT else number < self._bound
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether a set of labels satisfies this."""
+        """Return whether a set of labels satisfies this."""
         return self.matches_value(labels.get(self.key))
 
     def __eq__(self, other: object) -> bool:
@@ -163,7 +163,7 @@ class Requirement:
 
 
 class Selector:
-    """Select by labels: all requirements must hold. Immutable and hashable.
+    """A label selector: all requirements must hold. Immutable and hashable.
 
     `EVERYTHING` has no requirements; `NOTHING` matches no labels at all.
     """
@@ -179,7 +179,7 @@ class Selector:
             ordered = sorted(set(ordered), key=lambda r: (r.key, r.operator, r.values))
         self.requirements = tuple(ordered)
         self.nothing = nothing
-        # Plain equality is by far the most frequent demand: tested first, without a call.
+        # Plain equality is by far the most frequent requirement: test it first, without a call.
         self._equal = tuple(
             (r.key, r.values[0]) for r in ordered if r.operator == IN and len(r.values) == 1
         )
@@ -213,18 +213,18 @@ class Selector:
         return cls(_parse_text(text)) if text.strip() else EVERYTHING
 
     def add(self, *requirements: Requirement) -> Selector:
-        """Return a selector that demands these too."""
+        """Return a selector that has these requirements too."""
         if self.nothing:
             return self
         return Selector((*self.requirements, *requirements))
 
     @property
     def empty(self) -> bool:
-        """Tell whether this restricts nothing, as `EVERYTHING`."""
+        """Return whether this matches everything, like `EVERYTHING`."""
         return not self.requirements and not self.nothing
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether a set of labels satisfies every requirement."""
+        """Return whether a set of labels satisfies every requirement."""
         if self.nothing:
             return False
         get = labels.get
@@ -257,7 +257,7 @@ class Selector:
 
 
 def _equality(key: str, text: str) -> Requirement:
-    """Return the requirement that a label has a value, checked as any but quicker."""
+    """Return the requirement that a label has a value; faster than `Requirement` if valid."""
     if label_key_problems(key) or label_value_problems(text):
         return Requirement(key, IN, (text,))
     return Requirement.trusted(key, IN, (text,))
@@ -312,7 +312,7 @@ def _parse_requirement(text: str, tokens: list[str], at: int) -> tuple[Requireme
         return Requirement(key, IN if operator == "in" else NOT_IN, values), at
     if operator in ("=", "==", "!=", ">", "<"):
         named = {">": GT, "<": LT}.get(operator, operator)
-        # "a=" demands the empty value.
+        # "a=" requires the empty value.
         if at + 1 == len(tokens) or tokens[at + 1] == ",":
             return Requirement(key, named, ("",)), at + 1
         value = _word(text, tokens, at + 1, "a value")

@@ -18,7 +18,7 @@ from mooring.errors import ObjectError
 
 
 class Where(msgspec.Struct, frozen=True):
-    """Say where an object was found; `path` is set inside a list, such as `items[3]`."""
+    """The location of an object; `path` is set for an item of a list, such as `items[3]`."""
 
     file: str | None = None
     document: int = 1
@@ -33,7 +33,7 @@ class Where(msgspec.Struct, frozen=True):
 
 
 def read_manifests(text: str, file: str | None = None) -> list[tuple[KubeObject, Where]]:
-    """Read every object of a manifest, in order. Errors carry file, document, line and path."""
+    """Return every object of a manifest, in order. Errors name file, document, line and path."""
     found: list[tuple[KubeObject, Where]] = []
     for document in _documents(text, file):
         found.extend(_read_document(document, file))
@@ -41,9 +41,9 @@ def read_manifests(text: str, file: str | None = None) -> list[tuple[KubeObject,
 
 
 def read_objects(text: str, file: str | None = None) -> list[tuple[dict[str, Any], Where]]:
-    """Read every object of a manifest as plain data, of any kind, in order.
+    """Return every object of a manifest as plain data, of any kind, in order.
 
-    Only what makes it an object is checked: the kind and a name.
+    Only the identity is checked: apiVersion, kind and a name.
     """
     found: list[tuple[dict[str, Any], Where]] = []
     for document in _documents(text, file):
@@ -71,7 +71,7 @@ def _check_identity(raw: dict[str, Any]) -> None:
 
 def _documents(text: str, file: str | None) -> Iterator[YamlDocument | _JsonDocument]:
     if text.lstrip().startswith("{"):
-        # A single JSON document, as `kubectl get -o json` prints it, is read much faster so.
+        # A single JSON document (`kubectl get -o json`) is much faster to read as JSON.
         try:
             yield _JsonDocument(msgspec.json.decode(text))
             return
@@ -81,7 +81,7 @@ def _documents(text: str, file: str | None) -> Iterator[YamlDocument | _JsonDocu
 
 
 class _JsonDocument:
-    """Be a document whose lines are not known."""
+    """A document whose line numbers are not known."""
 
     number = 1
 
@@ -123,7 +123,7 @@ def _raw_objects(
 
 
 def _check_depth(value: Any) -> None:
-    """Refuse what nests too deep in a way that parsing YAML does not show: JSON, and aliases."""
+    """Refuse nesting that the YAML parser does not limit: in JSON, and through aliases."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         level = [
@@ -160,7 +160,7 @@ def _items(raw: Any, path: str) -> Iterator[tuple[str, Any]]:
     for i, item in enumerate(items):
         place = f"{path}.items[{i}]" if path else f"items[{i}]"
         if element and isinstance(item, dict):
-            # Items of a typed list may leave out what the list's kind says.
+            # Items of a typed list may omit apiVersion and kind, which the list's kind implies.
             item.setdefault("apiVersion", raw.get("apiVersion"))
             item.setdefault("kind", element)
         yield from _items(item, place)
@@ -176,7 +176,7 @@ def _check(obj: KubeObject, raw: dict[str, Any]) -> None:
     if not metadata.name and not metadata.generate_name:
         raise ObjectError(f"{raw['kind']}: metadata.name is missing", path="metadata.name")
     row = BY_STRUCT.get(type(obj))
-    # The insides of dynamic resources are not typed: their maps hold more than quantities.
+    # Dynamic resources are excluded: their maps hold other values than quantities, too.
     if row is not None and row.group != "resource.k8s.io":
         _check_quantities(raw, "")
     if isinstance(obj, Pod) and (problems := pod_problems(obj)):

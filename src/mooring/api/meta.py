@@ -1,4 +1,4 @@
-"""What every object carries: names, labels, owners, times, label selectors."""
+"""Metadata common to all objects: names, labels, owners, times, label selectors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mooring.errors import ObjectError
 
 
 class OwnerReference(Wire, frozen=True, kw_only=True):
-    """Name an object that owns this one."""
+    """A reference to an object that owns this one."""
 
     api_version: str = ""
     kind: str = ""
@@ -23,7 +23,7 @@ class OwnerReference(Wire, frozen=True, kw_only=True):
 
 
 class ObjectMeta(Wire, frozen=True, kw_only=True):
-    """Carry the metadata of an object. Times are RFC 3339 text; see `parse_time`."""
+    """The metadata of an object. Times are RFC 3339 text; see `parse_time`."""
 
     name: str = ""
     generate_name: str = ""
@@ -41,7 +41,7 @@ class ObjectMeta(Wire, frozen=True, kw_only=True):
 
 
 class LabelSelectorRequirement(Wire, frozen=True, kw_only=True):
-    """Demand something of one label. Operators: In, NotIn, Exists, DoesNotExist."""
+    """A requirement on one label. Operators: In, NotIn, Exists, DoesNotExist."""
 
     key: str = ""
     operator: str = ""
@@ -49,20 +49,20 @@ class LabelSelectorRequirement(Wire, frozen=True, kw_only=True):
 
 
 class LabelSelector(Wire, frozen=True, kw_only=True):
-    """Select objects by label; see `mooring.api.labels.Selector` for matching."""
+    """A selector of objects by label; see `mooring.api.labels.Selector` for matching."""
 
     match_labels: dict[str, str] = {}
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
 
 
 class LocalObjectReference(Wire, frozen=True, kw_only=True):
-    """Name an object in the same namespace."""
+    """A reference to an object in the same namespace."""
 
     name: str = ""
 
 
 class ObjectReference(Wire, frozen=True, kw_only=True):
-    """Name any object."""
+    """A reference to any object."""
 
     api_version: str = ""
     kind: str = ""
@@ -74,7 +74,7 @@ class ObjectReference(Wire, frozen=True, kw_only=True):
 
 
 class Condition(Wire, frozen=True, kw_only=True):
-    """Report one aspect of an object's state (status is True, False or Unknown)."""
+    """One aspect of an object's state (status is True, False or Unknown)."""
 
     type: str = ""
     status: str = ""
@@ -87,7 +87,7 @@ class Condition(Wire, frozen=True, kw_only=True):
 
 
 class KubeObject(Wire, frozen=True, kw_only=True):
-    """Be any Kubernetes object: something with metadata."""
+    """Any Kubernetes object: something with metadata."""
 
     metadata: ObjectMeta = ObjectMeta()
 
@@ -124,7 +124,7 @@ class KubeObject(Wire, frozen=True, kw_only=True):
 
 
 class TypedObject(KubeObject, frozen=True, kw_only=True):
-    """Be an object of a kind that Mooring knows: the class carries apiVersion and kind."""
+    """An object of a kind that Mooring knows: the class has apiVersion and kind."""
 
     api_version: ClassVar[str]
     kind: ClassVar[str]

@@ -1,4 +1,4 @@
-"""What Kubernetes accepts as a name, and how it words a refusal."""
+"""What Kubernetes accepts as a name, and how it words validation errors."""
 
 # apimachinery: pkg/api/validate/content, pkg/util/validation/field/errors.go
 
@@ -45,10 +45,10 @@ def _too_long(limit: int, unit: str = "bytes") -> str:
 
 
 def subdomain_problems(text: str, unit: str = "characters") -> list[str]:
-    """Say why a text is no DNS subdomain; empty where it is one.
+    """Return why a text is not a valid DNS subdomain; empty if it is.
 
-    The limit is one of bytes. A refusal calls it one of `unit`: bytes for what is before the slash
-    of a label key, characters elsewhere.
+    The limit is in bytes, but Kubernetes' message says `unit`: bytes for the prefix of a label
+    key, characters elsewhere.
     """
     problems = [_too_long(_SUBDOMAIN_MAX, unit)] if len(text.encode()) > _SUBDOMAIN_MAX else []
     if _SUBDOMAIN.fullmatch(text) is None:
@@ -58,7 +58,7 @@ def subdomain_problems(text: str, unit: str = "characters") -> list[str]:
 
 @lru_cache(maxsize=16384)
 def label_key_problems(key: str) -> tuple[str, ...]:
-    """Say why a text is no label key; empty where it is one."""
+    """Return why a text is not a valid label key; empty if it is."""
     parts = key.split("/")
     if len(parts) > 2:
         return (_KEY_PROBLEM,)
@@ -82,7 +82,7 @@ def label_key_problems(key: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16384)
 def label_value_problems(value: str) -> tuple[str, ...]:
-    """Say why a text is no label value; empty where it is one."""
+    """Return why a text is not a valid label value; empty if it is."""
     problems = [_too_long(_NAME_MAX)] if len(value.encode()) > _NAME_MAX else []
     if value and _NAME.fullmatch(value) is None:
         problems.append(_VALUE_PROBLEM)
@@ -90,7 +90,7 @@ def label_value_problems(value: str) -> tuple[str, ...]:
 
 
 def quote(value: object) -> str:
-    """Print a value as Kubernetes does in a refusal: text quoted, lists as JSON."""
+    """Return a value as Kubernetes prints it in an error: text quoted, lists as JSON."""
     if isinstance(value, tuple | list):
         return (
             json.dumps(list(value), separators=(",", ":"), ensure_ascii=False) if value else "null"
@@ -99,23 +99,23 @@ def quote(value: object) -> str:
 
 
 def invalid(path: str, value: object, why: str) -> str:
-    """Word an "Invalid value" refusal."""
+    """Return an "Invalid value" error."""
     return f"{path}: Invalid value: {quote(value)}: {why}"
 
 
 def required(path: str, why: str) -> str:
-    """Word a "Required value" refusal."""
+    """Return a "Required value" error."""
     return f"{path}: Required value: {why}"
 
 
 def not_supported(path: str, value: str, supported: Iterable[str]) -> str:
-    """Word an "Unsupported value" refusal."""
+    """Return an "Unsupported value" error."""
     listed = ", ".join(map(quote, supported))
     return f"{path}: Unsupported value: {quote(value)}: supported values: {listed}"
 
 
 def aggregate(problems: Sequence[str]) -> str:
-    """Join several refusals the way Kubernetes prints an aggregate: `[a, b]`."""
+    """Join several errors as Kubernetes prints an aggregate: `[a, b]`."""
     distinct = list(dict.fromkeys(problems))
     return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
 
@@ -127,13 +127,13 @@ _ATTACHABLE = "attachable-volumes-"
 
 
 def is_native_resource(name: str) -> bool:
-    """Tell whether a resource is Kubernetes' own: no prefix, or one of kubernetes.io."""
+    """Return whether a resource is Kubernetes' own: without a prefix, or under kubernetes.io."""
     return "/" not in name or _NATIVE in name
 
 
 @lru_cache(maxsize=4096)
 def is_extended_resource(name: str) -> bool:
-    """Tell whether a resource is a third party's, such as `nvidia.com/gpu`."""
+    """Return whether a resource belongs to a third party, such as `nvidia.com/gpu`."""
     # kubernetes: pkg/apis/core/v1/helper/helpers.go
     if is_native_resource(name) or name.startswith(_QUOTA_PREFIX):
         return False
@@ -142,7 +142,7 @@ def is_extended_resource(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_scalar_resource(name: str) -> bool:
-    """Tell whether the scheduler counts a resource beside cpu, memory and ephemeral-storage."""
+    """Return whether the scheduler counts a resource besides cpu, memory, ephemeral-storage."""
     # kube-scheduler: util/utils.go (IsScalarResourceName)
     return (
         is_extended_resource(name) or name.startswith((_HUGE_PAGES, _ATTACHABLE)) or _NATIVE in name

@@ -10,7 +10,7 @@ from mooring.api.wire import Wire
 
 
 class Taint(Wire, frozen=True, kw_only=True):
-    """Repel pods that do not tolerate it."""
+    """A taint of a node: it repels pods that do not tolerate it."""
 
     key: str = ""
     value: str = ""
@@ -24,7 +24,7 @@ class Taint(Wire, frozen=True, kw_only=True):
 
 
 class NodeSpec(Wire, frozen=True, kw_only=True):
-    """Describe a node."""
+    """The specification of a node."""
 
     pod_cidr: str = ""
     pod_cidrs: tuple[str, ...] = ()
@@ -35,41 +35,41 @@ class NodeSpec(Wire, frozen=True, kw_only=True):
 
 
 class ContainerImage(Wire, frozen=True, kw_only=True):
-    """Report an image that a node holds."""
+    """An image that is present on a node."""
 
     names: tuple[str, ...] = ()
     size_bytes: int = 0
 
 
 class NodeAddress(Wire, frozen=True, kw_only=True):
-    """Hold one address of a node."""
+    """One address of a node."""
 
     type: str = ""
     address: str = ""
 
 
 class NodeFeatures(Wire, frozen=True, kw_only=True):
-    """Report what the container runtime can do."""
+    """What the container runtime of a node supports."""
 
     supplemental_groups_policy: bool | None = None
 
 
 class NodeRuntimeHandlerFeatures(Wire, frozen=True, kw_only=True):
-    """Report what a runtime handler can do."""
+    """What a runtime handler supports."""
 
     recursive_read_only_mounts: bool | None = None
     user_namespaces: bool | None = None
 
 
 class NodeRuntimeHandler(Wire, frozen=True, kw_only=True):
-    """Report a runtime handler."""
+    """A runtime handler of a node."""
 
     name: str = ""
     features: NodeRuntimeHandlerFeatures | None = None
 
 
 class NodeSystemInfo(Wire, frozen=True, kw_only=True):
-    """Report a node's system."""
+    """A node's operating system and versions."""
 
     machine_id: str = ""
     system_uuid: str = ""
@@ -85,14 +85,14 @@ class NodeSystemInfo(Wire, frozen=True, kw_only=True):
 
 
 class AttachedVolume(Wire, frozen=True, kw_only=True):
-    """Report a volume attached to a node."""
+    """A volume that is attached to a node."""
 
     name: str = ""
     device_path: str = ""
 
 
 class NodeStatus(Wire, frozen=True, kw_only=True):
-    """Report the state of a node."""
+    """The state of a node."""
 
     capacity: ResourceList = {}
     allocatable: ResourceList = {}
@@ -110,7 +110,7 @@ class NodeStatus(Wire, frozen=True, kw_only=True):
 
 
 class Node(TypedObject, frozen=True, kw_only=True):
-    """Be a node."""
+    """A Kubernetes Node."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "Node"

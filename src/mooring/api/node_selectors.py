@@ -1,7 +1,7 @@
-"""Node selectors, compiled: terms are ORed, what stands in one term is ANDed.
+"""Node selectors, compiled: terms are ORed, the requirements of one term are ANDed.
 
-A term that cannot be parsed matches no node; its error is reported only where no other term
-matches, as kube-scheduler does.
+A term that cannot be parsed matches no node; its error is reported only if no other term matches,
+as in kube-scheduler.
 """
 
 # component-helpers: scheduling/corev1/nodeaffinity/nodeaffinity.go
@@ -34,9 +34,9 @@ NAME_FIELD = "metadata.name"
 
 
 class Term:
-    """Hold one parsed term: requirements on labels and on fields. Immutable and hashable.
+    """One parsed term: requirements on labels and on fields. Immutable and hashable.
 
-    `errors` is not empty where the term could not be parsed: it then matches nothing.
+    If the term could not be parsed, `errors` is not empty and the term matches nothing.
     """
 
     __slots__ = ("_hash", "errors", "fields", "labels")
@@ -58,7 +58,7 @@ class Term:
 
     @classmethod
     def parse(cls, term: NodeSelectorTerm, path: str = "") -> Term:
-        """Parse a term; `path` goes in front of the errors."""
+        """Parse a term; `path` is the prefix of the errors."""
         labels: list[Requirement] = []
         fields: list[Requirement] = []
         errors: list[str] = []
@@ -69,7 +69,7 @@ class Term:
         return cls(errors=errors) if errors else cls(labels, fields)
 
     def matches(self, node: KubeObject) -> bool:
-        """Tell whether a node satisfies every requirement of a well-formed term."""
+        """Return whether a node satisfies every requirement of a well-formed term."""
         if self.errors:
             return False
         get = node.metadata.labels.get
@@ -132,7 +132,7 @@ def _is_empty(term: NodeSelectorTerm) -> bool:
 
 
 class NodeTerms:
-    """Select nodes by terms, any of which suffices; no terms select no node. Hashable."""
+    """A node selector: any of its terms suffices; without terms it matches no node. Hashable."""
 
     __slots__ = ("terms",)
 
@@ -159,16 +159,16 @@ class NodeTerms:
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """Return what could not be parsed."""
+        """Return the errors of all terms."""
         return tuple(error for term in self.terms for error in term.errors)
 
     def check(self) -> None:
-        """Raise where any term could not be parsed."""
+        """Raise ObjectError if any term could not be parsed."""
         if self.errors:
             raise ObjectError(aggregate(self.errors))
 
     def matches(self, node: KubeObject) -> bool:
-        """Tell whether any term matches; malformed terms never do."""
+        """Return whether any term matches; malformed terms never do."""
         return any(term.matches(node) for term in self.terms)
 
     def __eq__(self, other: object) -> bool:
@@ -182,7 +182,7 @@ class NodeTerms:
 
 
 class PreferredTerms:
-    """Score nodes: the sum of the weights of the terms that match."""
+    """Node preferences: a node's score is the sum of the weights of the terms that match."""
 
     __slots__ = ("terms",)
 
@@ -193,7 +193,7 @@ class PreferredTerms:
 
     @classmethod
     def parse(cls, terms: Iterable[PreferredSchedulingTerm], path: str = "") -> PreferredTerms:
-        """Parse preferences; those of weight 0 and empty ones are skipped, unread."""
+        """Parse preferences; empty ones and those of weight 0 are skipped without being checked."""
         parsed = [
             (term.weight, Term.parse(term.preference, f"{path}[{i}]."))
             for i, term in enumerate(terms)
@@ -205,7 +205,7 @@ class PreferredTerms:
         return cls(parsed)
 
     def score(self, node: KubeObject) -> int:
-        """Return the weights of all matching terms together."""
+        """Return the sum of the weights of all matching terms."""
         return sum(weight for weight, term in self.terms if term.matches(node))
 
     def __eq__(self, other: object) -> bool:
@@ -216,9 +216,9 @@ class PreferredTerms:
 
 
 class RequiredNodeAffinity:
-    """Demand a pod's nodeSelector and its required node affinity. Hashable.
+    """A pod's nodeSelector and its required node affinity. Hashable.
 
-    `selector` is None where the pod has no nodeSelector, `terms` where it has no required affinity.
+    `selector` is None if the pod has no nodeSelector, `terms` if it has no required affinity.
     """
 
     __slots__ = ("selector", "terms")
@@ -228,7 +228,7 @@ class RequiredNodeAffinity:
         self.terms = terms
 
     def matches(self, node: KubeObject) -> bool:
-        """Tell whether a node satisfies both."""
+        """Return whether a node satisfies both."""
         if self.selector is not None and not self.selector.matches(node.metadata.labels):
             return False
         return self.terms is None or self.terms.matches(node)
@@ -246,12 +246,12 @@ class RequiredNodeAffinity:
 
 @lru_cache(maxsize=4096)
 def _parse_terms(selector: NodeSelector) -> NodeTerms:
-    """Parse a selector; the pods of one workload all carry the same."""
+    """Parse a selector. Cached: the pods of one workload all carry the same selector."""
     return NodeTerms.parse(selector)
 
 
 def required_node_affinity(pod: Pod) -> RequiredNodeAffinity:
-    """Parse what a pod demands of its node: nodeSelector and required node affinity."""
+    """Return what a pod requires of its node: nodeSelector and required node affinity."""
     spec = pod.spec
     selector = Selector.from_map(spec.node_selector) if spec.node_selector else None
     terms = None

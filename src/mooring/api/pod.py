@@ -28,13 +28,13 @@ POD_FAILED = "Failed"
 
 
 class PodOS(Wire, frozen=True, kw_only=True):
-    """Name the operating system that a pod needs (linux or windows)."""
+    """The operating system that a pod needs (linux or windows)."""
 
     name: str = ""
 
 
 class PodSpec(Wire, frozen=True, kw_only=True):
-    """Describe what a pod runs and where it may run."""
+    """What a pod runs and where it may run."""
 
     volumes: tuple[Volume, ...] = ()
     init_containers: tuple[Container, ...] = ()
@@ -81,14 +81,14 @@ class PodSpec(Wire, frozen=True, kw_only=True):
 
 
 class PodResourceClaimStatus(Wire, frozen=True, kw_only=True):
-    """Name the ResourceClaim that was made for an entry of spec.resourceClaims."""
+    """The ResourceClaim that was created for an entry of spec.resourceClaims."""
 
     name: str = ""
     resource_claim_name: str | None = None
 
 
 class ContainerExtendedResourceRequest(Wire, frozen=True, kw_only=True):
-    """Map a container's extended resource to a request of the special claim."""
+    """The mapping of a container's extended resource to a request of the special claim."""
 
     container_name: str = ""
     resource_name: str = ""
@@ -96,14 +96,14 @@ class ContainerExtendedResourceRequest(Wire, frozen=True, kw_only=True):
 
 
 class PodExtendedResourceClaimStatus(Wire, frozen=True, kw_only=True):
-    """Name the claim that serves a pod's extended resources."""
+    """The claim that provides a pod's extended resources."""
 
     request_mappings: tuple[ContainerExtendedResourceRequest, ...] = ()
     resource_claim_name: str = ""
 
 
 class NodeAllocatableResourceClaimStatus(Wire, frozen=True, kw_only=True):
-    """Report node resources that a claim takes."""
+    """The node resources that a claim takes."""
 
     resource_claim_name: str = ""
     containers: tuple[str, ...] = ()
@@ -111,13 +111,13 @@ class NodeAllocatableResourceClaimStatus(Wire, frozen=True, kw_only=True):
 
 
 class PodIP(Wire, frozen=True, kw_only=True):
-    """Hold one address of a pod or its host."""
+    """One address of a pod or of its host."""
 
     ip: str = ""
 
 
 class PodStatus(Wire, frozen=True, kw_only=True):
-    """Report the state of a pod."""
+    """The state of a pod."""
 
     observed_generation: int = 0
     phase: str = ""
@@ -143,7 +143,7 @@ class PodStatus(Wire, frozen=True, kw_only=True):
 
 
 class Pod(TypedObject, frozen=True, kw_only=True):
-    """Be a pod."""
+    """A Kubernetes Pod."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "Pod"
@@ -158,22 +158,22 @@ class Pod(TypedObject, frozen=True, kw_only=True):
 
     @property
     def priority(self) -> int:
-        """Return spec.priority, 0 where it is absent."""
+        """Return spec.priority, 0 if it is absent."""
         return self.spec.priority or 0
 
     @property
     def is_terminating(self) -> bool:
-        """Tell whether the pod is being deleted."""
+        """Return whether the pod is being deleted."""
         return self.metadata.deletion_timestamp is not None
 
     @property
     def is_finished(self) -> bool:
-        """Tell whether the pod has succeeded or failed: the scheduler no longer sees it."""
+        """Return whether the pod has succeeded or failed; the scheduler ignores such pods."""
         return self.status.phase in (POD_SUCCEEDED, POD_FAILED)
 
 
 class PodTemplateSpec(Wire, frozen=True, kw_only=True):
-    """Describe the pods that a workload creates; `metadata` and `spec` as in a Pod."""
+    """The template of the pods that a workload creates; `metadata` and `spec` as in a Pod."""
 
     metadata: dict[str, Any] = {}
     spec: PodSpec = PodSpec()

@@ -1,6 +1,6 @@
-"""What the API server would refuse in a pod before a scheduler ever saw it.
+"""Validation errors for which the API server would refuse a pod.
 
-Only what decides placement is checked: a demand with a misspelt operator would otherwise match
+Only what affects placement is checked: a requirement with a misspelt operator would otherwise match
 nothing, silently.
 """
 
@@ -46,7 +46,7 @@ _WEIGHT_RANGE = "must be in the range 1-100"
 
 
 def pod_problems(pod: Pod) -> list[str]:
-    """Say what is wrong with the demands a pod makes; each begins with the path of its field."""
+    """Return what is wrong with a pod's requirements; each text begins with a field path."""
     spec = pod.spec
     problems = [
         problem

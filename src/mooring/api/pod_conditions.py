@@ -1,4 +1,4 @@
-"""The condition of a pod as it is to be written."""
+"""The patch that sets a pod condition."""
 
 # kube-scheduler: pkg/api/v1/pod/util.go (UpdatePodCondition), util/utils.go (PatchPodStatus)
 
@@ -14,10 +14,11 @@ from mooring.api.pod import Pod
 def condition_patch(
     pod: Pod, wanted: Condition, now: float, *, certain: bool = True
 ) -> dict[str, Any]:
-    """Return what a strategic merge patch says under `status` so that a pod gets a condition.
+    """Return the `status` part of a strategic merge patch that sets a condition.
 
-    It is empty where the pod has the condition, unless that is not `certain`. The time of the last
-    transition stays where the condition's status does; a new condition comes after the others.
+    It is empty if the pod already has the condition and `certain` says that `pod` is current. The
+    last transition time is kept if the condition's status does not change; a new condition is put
+    after the others.
     """
     changed_at = datetime.fromtimestamp(int(now), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     types = [condition.type for condition in pod.status.conditions]
@@ -41,6 +42,6 @@ def condition_patch(
     }
     patch: dict[str, Any] = {"conditions": [written]}
     if len(types) > 1:
-        # Without it, the server puts a new item of a list before the others.
+        # Without this directive the server puts a new item before the others.
         patch["$setElementOrder/conditions"] = [{"type": one} for one in types]
     return patch

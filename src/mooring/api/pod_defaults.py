@@ -1,4 +1,4 @@
-"""What the API server fills in when a pod is created."""
+"""The defaults that the API server sets when a pod is created."""
 
 # kubernetes: pkg/apis/core/v1/defaults.go (SetDefaults_Pod), pkg/registry/core/pod/strategy.go,
 # plugin/pkg/admission/priority/admission.go
@@ -68,7 +68,7 @@ def default_pod(pod: Pod, priority_classes: Mapping[str, PriorityClass]) -> Pod:
 
 
 def _rounded(resources: ResourceList) -> ResourceList:
-    """Round amounts finer than a thousandth up, as the API server stores them."""
+    """Round amounts finer than a thousandth up, as the API server does before storing them."""
     if all(parse_nanos(quantity) % _NANOS_PER_MILLI == 0 for quantity in resources.values()):
         return resources
     return {name: _round(quantity) for name, quantity in resources.items()}
@@ -123,7 +123,7 @@ def _pod_level(pod: Pod) -> PodSpec:
 
 
 def _format(pod: Pod, name: str) -> Format:
-    """Return the format of the first container's request: a sum is printed in it."""
+    """Return the format of the first container's request; a sum is printed in that format."""
     for container in (*pod.spec.containers, *pod.spec.init_containers):
         if name in container.resources.requests:
             return Quantity(container.resources.requests[name]).format
@@ -136,7 +136,7 @@ def _priority(spec: PodSpec, classes: Mapping[str, PriorityClass]) -> PodSpec:
     policy = PREEMPT_LOWER_PRIORITY if found is None else found.preemption_policy
     policy = spec.preemption_policy or policy or PREEMPT_LOWER_PRIORITY
     if spec.priority is not None:
-        # A server has computed it already, perhaps from a class that is not at hand.
+        # The API server has computed it already, perhaps from a class that is not in `classes`.
         return replace(spec, preemption_policy=policy)
     if found is not None:
         return replace(
@@ -153,14 +153,14 @@ def _priority(spec: PodSpec, classes: Mapping[str, PriorityClass]) -> PodSpec:
 
 
 def _default_class(classes: Iterable[PriorityClass]) -> PriorityClass | None:
-    """Return the global default; of several, the one with the lowest value."""
+    """Return the global default class; if there are several, the one with the lowest value."""
     return min((c for c in classes if c.global_default), key=lambda c: c.value, default=None)
 
 
 def _merge(
     selector: LabelSelector | None, keys: Iterable[str], operator: str, labels: Mapping[str, str]
 ) -> LabelSelector | None:
-    """Demand that matching pods have (In) or lack (NotIn) the pod's own value of these labels."""
+    """Require that matching pods have (In) or lack (NotIn) the pod's own values of these labels."""
     if selector is None:
         return None
     merged = tuple(
@@ -168,7 +168,7 @@ def _merge(
         for key in keys
         if key in labels
     )
-    # An object that came from a server has them merged already.
+    # If the object came from a server, they are merged already.
     merged = tuple(r for r in merged if r not in selector.match_expressions)
     if not merged:
         return selector

@@ -27,11 +27,11 @@ HUGE_PAGES_PREFIX = "hugepages-"
 DEFAULT_MILLI_CPU_REQUEST = 100
 DEFAULT_MEMORY_REQUEST = 200 * 1024 * 1024
 
+#: What a container without a cpu or memory request counts as in scores (milli cpu, bytes).
 NON_ZERO_DEFAULTS: dict[str, int] = {
     CPU: DEFAULT_MILLI_CPU_REQUEST,
     MEMORY: DEFAULT_MEMORY_REQUEST,
 }
-"""What a container that requests no cpu or memory counts as, in scores (milli cpu, bytes)."""
 
 POD_RESIZE_PENDING = "PodResizePending"
 RESIZE_INFEASIBLE = "Infeasible"
@@ -40,7 +40,7 @@ _Nanos = dict[str, int]
 
 
 class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Say how a pod's requests are computed; the defaults are those of 1.36's feature gates."""
+    """How a pod's requests are computed; the defaults match the feature gates of 1.36."""
 
     use_status_resources: bool = True
     in_place_pod_level_resources: bool = True
@@ -52,7 +52,7 @@ class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_gates(cls, enabled: Callable[[str], bool]) -> RequestOptions:
-        """Make the options that the scheduler uses under these feature gates."""
+        """Return the options that the scheduler uses under these feature gates."""
         return cls(
             use_status_resources=enabled("InPlacePodVerticalScaling"),
             in_place_pod_level_resources=enabled("InPlacePodLevelResourcesVerticalScaling"),
@@ -65,18 +65,18 @@ DEFAULT_OPTIONS = RequestOptions()
 
 
 def is_pod_level_resource(name: str) -> bool:
-    """Tell whether a pod-level request of this resource counts."""
+    """Return whether a pod-level request of this resource counts."""
     return name in (CPU, MEMORY) or name.startswith(HUGE_PAGES_PREFIX)
 
 
 def has_pod_level_requests(pod: Pod) -> bool:
-    """Tell whether the pod itself, not only its containers, requests something."""
+    """Return whether the pod itself, not only its containers, requests something."""
     resources = pod.spec.resources
     return resources is not None and any(map(is_pod_level_resource, resources.requests))
 
 
 def is_resize_infeasible(pod: Pod) -> bool:
-    """Tell whether the kubelet has said that a resize can never be done."""
+    """Return whether the kubelet has reported that a resize is infeasible."""
     for condition in pod.status.conditions:
         if condition.type == POD_RESIZE_PENDING:
             return condition.reason == RESIZE_INFEASIBLE
@@ -101,7 +101,7 @@ def _raise_to(into: _Nanos, other: _Nanos) -> None:
 def _effective(
     infeasible: bool, spec: ResourceList, actuated: ResourceList, allocated: ResourceList
 ) -> _Nanos:
-    """Return the most that a container being resized may hold."""
+    """Return the most that a container may hold while it is being resized."""
     if infeasible:
         result = _nanos(actuated)
     else:
@@ -112,7 +112,7 @@ def _effective(
 
 
 class _Statuses:
-    """Find the status of a container that says what it really holds."""
+    """The container statuses of a pod, from which actual requests are computed."""
 
     def __init__(self, pod: Pod) -> None:
         status = pod.status
@@ -136,7 +136,7 @@ def _from_spec(container: Container) -> _Nanos:
 
 
 def _aggregate(pod: Pod, amounts: Callable[[Container, bool], _Nanos]) -> _Nanos:
-    """Sum over containers and sidecars, but at least what any init container needs at its time."""
+    """Sum over containers and sidecars, but at least the peak while init containers run."""
     spec = pod.spec
     total: _Nanos = {}
     for container in spec.containers:
@@ -152,23 +152,24 @@ def _aggregate(pod: Pod, amounts: Callable[[Container, bool], _Nanos]) -> _Nanos
                 own = {name: sidecars[name] for name in own}
             else:
                 own = {name: amount + sidecars.get(name, 0) for name, amount in own.items()}
-            # What other sidecars hold of other resources is in the peak since they were added.
+            # Other resources of earlier sidecars need no addition here: the peak has held them
+            # since those sidecars were added.
             _raise_to(peak, own)
         _raise_to(total, peak)
     return total
 
 
 def container_limits(pod: Pod) -> _Nanos:
-    """Return what the containers of a pod may use together at most, by spec, in billionths."""
+    """Return the sum of the containers' limits in the spec, in billionths."""
     return _aggregate(pod, lambda container, _: _nanos(container.resources.limits))
 
 
 def container_requests(
     pod: Pod, options: RequestOptions = DEFAULT_OPTIONS, missing: _Nanos | None = None
 ) -> _Nanos:
-    """Return what the containers of a pod request together, in billionths.
+    """Return the sum of the containers' requests, in billionths.
 
-    `missing` stands in, in billionths, for what a container does not request.
+    `missing`, in billionths, is used for resources that a container does not request.
     """
     status = pod.status
     actual: Callable[[Container], _Nanos] = _from_spec
@@ -233,7 +234,7 @@ def _rounded(nanos: _Nanos) -> dict[str, int]:
 def pod_requests(pod: Pod, options: RequestOptions = DEFAULT_OPTIONS) -> dict[str, int]:
     """Return what a pod requests: cpu in thousandths, every other resource in whole units.
 
-    Every resource that is named appears, even with 0 and even where the scheduler would not
+    Every resource that is named appears, even with amount 0 and even if the scheduler does not
     count it; see `mooring.api.names.is_scalar_resource`.
     """
     return _rounded(_pod_nanos(pod, options, _to_nanos(options.non_missing)))

@@ -1,10 +1,10 @@
-"""The ports that a pod takes on its node."""
+"""The host ports that a pod uses on its node."""
 
 from __future__ import annotations
 
 from mooring.api.pod import Pod
 
-#: The address that stands for every address of a node.
+#: The address that means every address of a node.
 ANY_ADDRESS = "0.0.0.0"
 DEFAULT_PROTOCOL = "TCP"
 

@@ -1,8 +1,8 @@
 """Exact quantities, as Kubernetes' resource.Quantity: "100m", "1.5Gi", "1e3".
 
 A quantity is a whole number of billionths (Kubernetes keeps no finer amount: it rounds away from
-zero) and the format it was written in. Python's integers have no limit, so sums and comparisons
-are exact; `value` and `milli_value` round away from zero and stop at the ends of int64.
+zero) and the format it was written in. Python's integers are unbounded, so sums and comparisons
+are exact; `value` and `milli_value` round away from zero and are clamped to int64.
 """
 
 # apimachinery: pkg/api/resource/quantity.go, suffix.go
@@ -15,11 +15,11 @@ from typing import Literal
 
 from mooring.errors import ObjectError
 
+#: A quantity as JSON has it: text or a number.
 QuantityText = str | int | float
-"""A quantity as the wire has it: text, or a JSON number."""
 
+#: Quantities by resource name.
 ResourceList = dict[str, QuantityText]
-"""Quantities by resource name."""
 
 Format = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 
@@ -35,7 +35,7 @@ _DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _BINARY_SUFFIX = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _EXPONENT = re.compile(r"[eE]([-+]?[0-9]+)", re.ASCII)
-# Far beyond any amount, yet cheap to compute with: 1e999999999 must not eat the machine.
+# Beyond any real amount, yet cheap to compute with; 1e999999999 would exhaust the memory.
 _MAX_EXPONENT = 400
 
 _EXPECTED = 'expected a number with an optional suffix, such as "100m", "1.5Gi" or "1e3"'
@@ -56,7 +56,7 @@ def _parse(text: str) -> tuple[int, Format]:
     exponent, shift, form = _read_suffix(text, suffix)
     amount = int(whole + fraction or "0") << shift
     power = 9 + exponent - len(fraction)
-    # Kubernetes rounds what is finer than a billionth away from zero.
+    # Kubernetes rounds amounts finer than a billionth away from zero.
     nanos = amount * 10**power if power >= 0 else -(-amount // 10**-power)
     if form == "BinarySI":
         nanos = min(nanos, MAX_INT64 * NANOS)
@@ -66,7 +66,7 @@ def _parse(text: str) -> tuple[int, Format]:
 
 
 def _read_suffix(text: str, suffix: str) -> tuple[int, int, Format]:
-    """Return the power of ten, the power of two and the format that a suffix stands for."""
+    """Return the power of ten, the power of two and the format that a suffix denotes."""
     if suffix in _DECIMAL:
         return _DECIMAL[suffix], 0, "DecimalSI"
     if suffix in _BINARY:
@@ -82,7 +82,7 @@ def _read_suffix(text: str, suffix: str) -> tuple[int, int, Format]:
 
 @total_ordering
 class Quantity:
-    """Hold an exact amount. Immutable; ordered and hashed by amount, not by format."""
+    """An exact amount. Immutable; ordered and hashed by amount, not by format."""
 
     __slots__ = ("_format", "_nanos")
 
@@ -97,7 +97,7 @@ class Quantity:
 
     @classmethod
     def from_nanos(cls, nanos: int, form: Format = "DecimalSI") -> Quantity:
-        """Make a quantity of so many billionths."""
+        """Return a quantity given in billionths."""
         quantity = cls.__new__(cls)
         quantity._nanos = nanos
         quantity._format = form
@@ -105,7 +105,7 @@ class Quantity:
 
     @classmethod
     def from_milli(cls, milli: int, form: Format = "DecimalSI") -> Quantity:
-        """Make a quantity of so many thousandths."""
+        """Return a quantity given in thousandths."""
         return cls.from_nanos(milli * _NANOS_PER_MILLI, form)
 
     @property
@@ -115,7 +115,7 @@ class Quantity:
 
     @property
     def format(self) -> Format:
-        """Return how the amount is printed."""
+        """Return the format in which the amount is printed."""
         return self._format
 
     def value(self) -> int:
@@ -127,7 +127,7 @@ class Quantity:
         return milli_value_of_nanos(self._nanos)
 
     def is_zero(self) -> bool:
-        """Tell whether the amount is zero."""
+        """Return whether the amount is zero."""
         return self._nanos == 0
 
     def __add__(self, other: Quantity) -> Quantity:
@@ -164,7 +164,7 @@ class Quantity:
         nanos = self._nanos
         if nanos == 0:
             return "0"
-        # Small and fractional amounts lose the binary suffix rather than precision.
+        # Small and fractional amounts are printed in decimal, which keeps their precision.
         if self._format == "BinarySI" and abs(nanos) >= 1024 * NANOS and nanos % NANOS == 0:
             return _print_binary(nanos // NANOS)
         return _print_decimal(nanos, self._format)

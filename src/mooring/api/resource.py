@@ -15,21 +15,21 @@ from mooring.api.wire import Wire
 
 #: Keeps a claim from being deleted while it is allocated.
 CLAIM_FINALIZER = "resource.kubernetes.io/delete-protection"
-#: Marks the claim that the scheduler made for a pod's extended resources.
+#: Marks the claim that the scheduler created for a pod's extended resources.
 EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 
-#: Names the pod's entry that a claim was made for from a template.
+#: Names the entry of spec.resourceClaims that a claim was created for from a template.
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 
 EXACT_COUNT = "ExactCount"
 ALL = "All"
 
 
-# What devices there are.
+# The devices that exist.
 
 
 class DeviceAttribute(Wire, frozen=True, kw_only=True):
-    """Describe a device by one value; the lists are alpha."""
+    """One attribute of a device; the list values are alpha."""
 
     int_value: int | None = msgspec.field(default=None, name="int")
     bool_value: bool | None = msgspec.field(default=None, name="bool")
@@ -42,7 +42,7 @@ class DeviceAttribute(Wire, frozen=True, kw_only=True):
 
 
 class CapacityRequestPolicyRange(Wire, frozen=True, kw_only=True):
-    """Bound what may be consumed of a capacity."""
+    """The range of amounts that may be consumed of a capacity."""
 
     min: QuantityText | None = None
     max: QuantityText | None = None
@@ -50,7 +50,7 @@ class CapacityRequestPolicyRange(Wire, frozen=True, kw_only=True):
 
 
 class CapacityRequestPolicy(Wire, frozen=True, kw_only=True):
-    """Say how much of a capacity a request consumes."""
+    """The rule for how much of a capacity a request consumes."""
 
     default: QuantityText | None = None
     valid_values: tuple[QuantityText, ...] = ()
@@ -58,34 +58,34 @@ class CapacityRequestPolicy(Wire, frozen=True, kw_only=True):
 
 
 class DeviceCapacity(Wire, frozen=True, kw_only=True):
-    """Offer an amount of something."""
+    """An amount of something that a device offers."""
 
     value: QuantityText = 0
     request_policy: CapacityRequestPolicy | None = None
 
 
 class Counter(Wire, frozen=True, kw_only=True):
-    """Hold an amount that devices share."""
+    """An amount that devices share."""
 
     value: QuantityText = 0
 
 
 class CounterSet(Wire, frozen=True, kw_only=True):
-    """Hold counters that the devices of a pool consume."""
+    """A set of counters that the devices of a pool consume."""
 
     name: str = ""
     counters: dict[str, Counter] = {}
 
 
 class DeviceCounterConsumption(Wire, frozen=True, kw_only=True):
-    """Say what a device takes from a counter set."""
+    """What a device consumes from a counter set."""
 
     counter_set: str = ""
     counters: dict[str, Counter] = {}
 
 
 class DeviceTaint(Wire, frozen=True, kw_only=True):
-    """Keep claims away from a device (None, NoSchedule, NoExecute)."""
+    """A taint of a device, which keeps claims away (None, NoSchedule, NoExecute)."""
 
     key: str = ""
     value: str = ""
@@ -94,7 +94,7 @@ class DeviceTaint(Wire, frozen=True, kw_only=True):
 
 
 class Device(Wire, frozen=True, kw_only=True):
-    """Be one device of a slice."""
+    """One device of a slice."""
 
     name: str = ""
     attributes: dict[str, DeviceAttribute] = {}
@@ -112,7 +112,7 @@ class Device(Wire, frozen=True, kw_only=True):
 
 
 class ResourcePool(Wire, frozen=True, kw_only=True):
-    """Name the pool that a slice is a part of."""
+    """The pool that a slice is part of."""
 
     name: str = ""
     generation: int = 0
@@ -120,7 +120,7 @@ class ResourcePool(Wire, frozen=True, kw_only=True):
 
 
 class ResourceSliceSpec(Wire, frozen=True, kw_only=True):
-    """List devices of one driver that are reachable from the same nodes."""
+    """Devices of one driver that are reachable from the same nodes."""
 
     driver: str = ""
     pool: ResourcePool = ResourcePool()
@@ -133,7 +133,7 @@ class ResourceSliceSpec(Wire, frozen=True, kw_only=True):
 
 
 class ResourceSlice(TypedObject, frozen=True, kw_only=True):
-    """Report devices that a driver offers."""
+    """A list of devices that a driver offers."""
 
     api_version: ClassVar[str] = "resource.k8s.io/v1"
     kind: ClassVar[str] = "ResourceSlice"
@@ -141,23 +141,23 @@ class ResourceSlice(TypedObject, frozen=True, kw_only=True):
     spec: ResourceSliceSpec = ResourceSliceSpec()
 
 
-# What is asked for.
+# What is requested.
 
 
 class CELDeviceSelector(Wire, frozen=True, kw_only=True):
-    """Select devices by a CEL expression."""
+    """A selector of devices by a CEL expression."""
 
     expression: str = ""
 
 
 class DeviceSelector(Wire, frozen=True, kw_only=True):
-    """Select devices."""
+    """A selector of devices."""
 
     cel: CELDeviceSelector | None = None
 
 
 class DeviceToleration(Wire, frozen=True, kw_only=True):
-    """Bear a device's taint (operators: Exists, Equal)."""
+    """A toleration of a device's taint (operators: Exists, Equal)."""
 
     key: str = ""
     operator: str = ""
@@ -167,13 +167,13 @@ class DeviceToleration(Wire, frozen=True, kw_only=True):
 
 
 class CapacityRequirements(Wire, frozen=True, kw_only=True):
-    """Ask for amounts of a device's capacity."""
+    """Requested amounts of a device's capacity."""
 
     requests: ResourceList = {}
 
 
 class ExactDeviceRequest(Wire, frozen=True, kw_only=True):
-    """Ask for devices of one class."""
+    """A request for devices of one class."""
 
     device_class_name: str = ""
     selectors: tuple[DeviceSelector, ...] = ()
@@ -185,7 +185,7 @@ class ExactDeviceRequest(Wire, frozen=True, kw_only=True):
 
 
 class DeviceSubRequest(Wire, frozen=True, kw_only=True):
-    """Be one of several alternatives."""
+    """One of several alternative requests."""
 
     name: str = ""
     device_class_name: str = ""
@@ -197,7 +197,7 @@ class DeviceSubRequest(Wire, frozen=True, kw_only=True):
 
 
 class DeviceRequest(Wire, frozen=True, kw_only=True):
-    """Ask for devices: exactly these, or the first alternative that is available."""
+    """A request for devices: exactly these, or the first alternative that is available."""
 
     name: str = ""
     exactly: ExactDeviceRequest | None = None
@@ -205,7 +205,7 @@ class DeviceRequest(Wire, frozen=True, kw_only=True):
 
 
 class DeviceConstraint(Wire, frozen=True, kw_only=True):
-    """Relate the devices of several requests."""
+    """A constraint on the devices of several requests."""
 
     requests: tuple[str, ...] = ()
     match_attribute: str | None = None
@@ -213,14 +213,14 @@ class DeviceConstraint(Wire, frozen=True, kw_only=True):
 
 
 class DeviceClaimConfiguration(Wire, frozen=True, kw_only=True):
-    """Hand parameters to a driver, for some requests or for all."""
+    """Parameters for a driver, for some requests or for all."""
 
     requests: tuple[str, ...] = ()
     opaque: dict[str, Any] = {}
 
 
 class DeviceClaim(Wire, frozen=True, kw_only=True):
-    """Ask for devices together."""
+    """Requests for devices that are allocated together."""
 
     requests: tuple[DeviceRequest, ...] = ()
     constraints: tuple[DeviceConstraint, ...] = ()
@@ -228,7 +228,7 @@ class DeviceClaim(Wire, frozen=True, kw_only=True):
 
 
 class ResourceClaimSpec(Wire, frozen=True, kw_only=True):
-    """Say what a claim is for."""
+    """The specification of a claim."""
 
     devices: DeviceClaim = DeviceClaim()
 
@@ -237,7 +237,7 @@ class ResourceClaimSpec(Wire, frozen=True, kw_only=True):
 
 
 class DeviceRequestAllocationResult(Wire, frozen=True, kw_only=True):
-    """Name a device that was allocated for a request."""
+    """A device that was allocated for a request."""
 
     request: str = ""
     driver: str = ""
@@ -252,7 +252,7 @@ class DeviceRequestAllocationResult(Wire, frozen=True, kw_only=True):
 
 
 class DeviceAllocationConfiguration(Wire, frozen=True, kw_only=True):
-    """Hand parameters to a driver (source: FromClass, FromClaim)."""
+    """Parameters for a driver (source: FromClass, FromClaim)."""
 
     source: str = ""
     requests: tuple[str, ...] = ()
@@ -260,14 +260,14 @@ class DeviceAllocationConfiguration(Wire, frozen=True, kw_only=True):
 
 
 class DeviceAllocationResult(Wire, frozen=True, kw_only=True):
-    """List the devices that were allocated, and how to set them up."""
+    """The devices that were allocated, and their configuration."""
 
     results: tuple[DeviceRequestAllocationResult, ...] = ()
     config: tuple[DeviceAllocationConfiguration, ...] = ()
 
 
 class AllocationResult(Wire, frozen=True, kw_only=True):
-    """Say what a claim got, and from which nodes it can be used."""
+    """The result of allocating a claim, and the nodes from which it can be used."""
 
     devices: DeviceAllocationResult = DeviceAllocationResult()
     node_selector: NodeSelector | None = None
@@ -275,7 +275,7 @@ class AllocationResult(Wire, frozen=True, kw_only=True):
 
 
 class ResourceClaimConsumerReference(Wire, frozen=True, kw_only=True):
-    """Name who may use a claim."""
+    """A reference to an object that may use a claim."""
 
     api_group: str = ""
     resource: str = ""
@@ -284,7 +284,7 @@ class ResourceClaimConsumerReference(Wire, frozen=True, kw_only=True):
 
 
 class AllocatedDeviceStatus(Wire, frozen=True, kw_only=True):
-    """Report the state of an allocated device; the driver writes it."""
+    """The state of an allocated device, written by its driver."""
 
     driver: str = ""
     pool: str = ""
@@ -296,7 +296,7 @@ class AllocatedDeviceStatus(Wire, frozen=True, kw_only=True):
 
 
 class ResourceClaimStatus(Wire, frozen=True, kw_only=True):
-    """Report what a claim got and who uses it."""
+    """The allocation and the users of a claim."""
 
     allocation: AllocationResult | None = None
     reserved_for: tuple[ResourceClaimConsumerReference, ...] = ()
@@ -304,7 +304,7 @@ class ResourceClaimStatus(Wire, frozen=True, kw_only=True):
 
 
 class ResourceClaim(TypedObject, frozen=True, kw_only=True):
-    """Be a claim for devices."""
+    """A claim for devices."""
 
     api_version: ClassVar[str] = "resource.k8s.io/v1"
     kind: ClassVar[str] = "ResourceClaim"
@@ -314,14 +314,14 @@ class ResourceClaim(TypedObject, frozen=True, kw_only=True):
 
 
 class ResourceClaimTemplateSpec(Wire, frozen=True, kw_only=True):
-    """Say what claims are made of: labels, annotations and spec."""
+    """The labels, annotations and spec of claims created from a template."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ResourceClaimSpec = ResourceClaimSpec()
 
 
 class ResourceClaimTemplate(TypedObject, frozen=True, kw_only=True):
-    """Be a template that claims are made from."""
+    """A template from which claims are created."""
 
     api_version: ClassVar[str] = "resource.k8s.io/v1"
     kind: ClassVar[str] = "ResourceClaimTemplate"
@@ -330,13 +330,13 @@ class ResourceClaimTemplate(TypedObject, frozen=True, kw_only=True):
 
 
 class DeviceClassConfiguration(Wire, frozen=True, kw_only=True):
-    """Hand parameters to a driver for every device of a class."""
+    """Parameters for a driver, for every device of a class."""
 
     opaque: dict[str, Any] = {}
 
 
 class DeviceClassSpec(Wire, frozen=True, kw_only=True):
-    """Say which devices belong to a class, and which extended resource it stands for."""
+    """Which devices belong to a class, and the extended resource it provides."""
 
     selectors: tuple[DeviceSelector, ...] = ()
     config: tuple[DeviceClassConfiguration, ...] = ()
@@ -344,7 +344,7 @@ class DeviceClassSpec(Wire, frozen=True, kw_only=True):
 
 
 class DeviceClass(TypedObject, frozen=True, kw_only=True):
-    """Be a class of devices."""
+    """A class of devices."""
 
     api_version: ClassVar[str] = "resource.k8s.io/v1"
     kind: ClassVar[str] = "DeviceClass"

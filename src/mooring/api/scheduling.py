@@ -1,4 +1,4 @@
-"""What a pod asks of its node: affinity, tolerations, spreading."""
+"""A pod's requirements on its node: affinity, tolerations, spreading."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from mooring.api.wire import Wire
 
 
 class NodeSelectorRequirement(Wire, frozen=True, kw_only=True):
-    """Demand something of one node label or field (In, NotIn, Exists, DoesNotExist, Gt, Lt)."""
+    """A requirement on a node label or field (In, NotIn, Exists, DoesNotExist, Gt, Lt)."""
 
     key: str = ""
     operator: str = ""
@@ -15,34 +15,34 @@ class NodeSelectorRequirement(Wire, frozen=True, kw_only=True):
 
 
 class NodeSelectorTerm(Wire, frozen=True, kw_only=True):
-    """Demand all of these; an empty term matches no node."""
+    """A list of requirements that must all hold; an empty term matches no node."""
 
     match_expressions: tuple[NodeSelectorRequirement, ...] = ()
     match_fields: tuple[NodeSelectorRequirement, ...] = ()
 
 
 class NodeSelector(Wire, frozen=True, kw_only=True):
-    """Demand any one of these terms."""
+    """A list of terms, one of which must match."""
 
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
 
 
 class PreferredSchedulingTerm(Wire, frozen=True, kw_only=True):
-    """Prefer nodes that match, by weight 1 to 100."""
+    """A preference for nodes that match, with a weight from 1 to 100."""
 
     weight: int = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
 class NodeAffinity(Wire, frozen=True, kw_only=True):
-    """Say which nodes a pod needs and prefers."""
+    """The nodes that a pod requires and prefers."""
 
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
     preferred_during_scheduling_ignored_during_execution: tuple[PreferredSchedulingTerm, ...] = ()
 
 
 class PodAffinityTerm(Wire, frozen=True, kw_only=True):
-    """Relate a pod to other pods in the same topology domain."""
+    """A relation of a pod to other pods in the same topology domain."""
 
     label_selector: LabelSelector | None = None
     namespaces: tuple[str, ...] = ()
@@ -53,28 +53,28 @@ class PodAffinityTerm(Wire, frozen=True, kw_only=True):
 
 
 class WeightedPodAffinityTerm(Wire, frozen=True, kw_only=True):
-    """Prefer a relation to other pods, by weight 1 to 100."""
+    """A preferred relation to other pods, with a weight from 1 to 100."""
 
     weight: int = 0
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
 
 
 class PodAffinity(Wire, frozen=True, kw_only=True):
-    """Say near which pods a pod needs and prefers to be."""
+    """The pods that a pod must or should be near."""
 
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
     preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
 
 
 class PodAntiAffinity(Wire, frozen=True, kw_only=True):
-    """Say away from which pods a pod needs and prefers to be."""
+    """The pods that a pod must or should be away from."""
 
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
     preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
 
 
 class Affinity(Wire, frozen=True, kw_only=True):
-    """Gather a pod's affinities."""
+    """All affinities of a pod."""
 
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
@@ -82,7 +82,7 @@ class Affinity(Wire, frozen=True, kw_only=True):
 
 
 class Toleration(Wire, frozen=True, kw_only=True):
-    """Tolerate taints that match (operators Equal, Exists, Lt, Gt; empty means Equal)."""
+    """A toleration of matching taints (operators Equal, Exists, Lt, Gt; empty means Equal)."""
 
     key: str = ""
     operator: str = ""
@@ -92,7 +92,7 @@ class Toleration(Wire, frozen=True, kw_only=True):
 
 
 class TopologySpreadConstraint(Wire, frozen=True, kw_only=True):
-    """Spread matching pods over topology domains."""
+    """A rule for spreading matching pods over topology domains."""
 
     max_skew: int = 0
     topology_key: str = ""
@@ -105,19 +105,19 @@ class TopologySpreadConstraint(Wire, frozen=True, kw_only=True):
 
 
 class PodSchedulingGate(Wire, frozen=True, kw_only=True):
-    """Hold a pod back until the gate is removed."""
+    """A gate that holds a pod back until it is removed."""
 
     name: str = ""
 
 
 class PodSchedulingGroup(Wire, frozen=True, kw_only=True):
-    """Name the PodGroup that a pod belongs to."""
+    """The PodGroup that a pod belongs to."""
 
     pod_group_name: str | None = None
 
 
 class PodResourceClaim(Wire, frozen=True, kw_only=True):
-    """Use a ResourceClaim, by name or made from a template."""
+    """A pod's use of a ResourceClaim, by name or created from a template."""
 
     name: str = ""
     resource_claim_name: str | None = None

@@ -23,7 +23,7 @@ from mooring.api.wire import Wire
 
 
 class CSIPersistentVolumeSource(Wire, frozen=True, kw_only=True):
-    """Name a volume of a CSI driver."""
+    """A volume of a CSI driver."""
 
     driver: str = ""
     volume_handle: str = ""
@@ -38,20 +38,20 @@ class CSIPersistentVolumeSource(Wire, frozen=True, kw_only=True):
 
 
 class LocalVolumeSource(Wire, frozen=True, kw_only=True):
-    """Name a disk or directory of one node."""
+    """A disk or directory of one node."""
 
     path: str = ""
     fs_type: str | None = None
 
 
 class VolumeNodeAffinity(Wire, frozen=True, kw_only=True):
-    """Say from which nodes a volume can be reached."""
+    """The nodes from which a volume can be reached."""
 
     required: NodeSelector | None = None
 
 
 class PersistentVolumeSpec(Wire, frozen=True, kw_only=True):
-    """Describe a volume: its size, one source, its claim."""
+    """The specification of a volume: its size, one source, its claim."""
 
     capacity: ResourceList = {}
     access_modes: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class PersistentVolumeSpec(Wire, frozen=True, kw_only=True):
 
 
 class PersistentVolumeStatus(Wire, frozen=True, kw_only=True):
-    """Report the state of a volume (Pending, Available, Bound, Released, Failed)."""
+    """The state of a volume (Pending, Available, Bound, Released, Failed)."""
 
     phase: str = ""
     message: str = ""
@@ -96,7 +96,7 @@ class PersistentVolumeStatus(Wire, frozen=True, kw_only=True):
 
 
 class PersistentVolume(TypedObject, frozen=True, kw_only=True):
-    """Be a persistent volume."""
+    """A Kubernetes PersistentVolume."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "PersistentVolume"
@@ -106,7 +106,7 @@ class PersistentVolume(TypedObject, frozen=True, kw_only=True):
 
 
 class PersistentVolumeClaimStatus(Wire, frozen=True, kw_only=True):
-    """Report the state of a claim (Pending, Bound, Lost)."""
+    """The state of a claim (Pending, Bound, Lost)."""
 
     phase: str = ""
     access_modes: tuple[str, ...] = ()
@@ -119,7 +119,7 @@ class PersistentVolumeClaimStatus(Wire, frozen=True, kw_only=True):
 
 
 class PersistentVolumeClaim(TypedObject, frozen=True, kw_only=True):
-    """Be a claim for storage."""
+    """A Kubernetes PersistentVolumeClaim."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "PersistentVolumeClaim"
@@ -129,20 +129,20 @@ class PersistentVolumeClaim(TypedObject, frozen=True, kw_only=True):
 
 
 class TopologySelectorLabelRequirement(Wire, frozen=True, kw_only=True):
-    """Demand one of these values of a node label."""
+    """A requirement that a node label has one of these values."""
 
     key: str = ""
     values: tuple[str, ...] = ()
 
 
 class TopologySelectorTerm(Wire, frozen=True, kw_only=True):
-    """Demand all of these of a node."""
+    """A list of requirements on a node that must all hold."""
 
     match_label_expressions: tuple[TopologySelectorLabelRequirement, ...] = ()
 
 
 class StorageClass(TypedObject, frozen=True, kw_only=True):
-    """Be a storage class."""
+    """A Kubernetes StorageClass."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
     kind: ClassVar[str] = "StorageClass"
@@ -157,13 +157,13 @@ class StorageClass(TypedObject, frozen=True, kw_only=True):
 
 
 class VolumeNodeResources(Wire, frozen=True, kw_only=True):
-    """Say how many volumes of a driver a node takes."""
+    """How many volumes of a driver a node can have."""
 
     count: int | None = None
 
 
 class CSINodeDriver(Wire, frozen=True, kw_only=True):
-    """Report a driver that runs on a node."""
+    """A driver that runs on a node."""
 
     name: str = ""
     node_id: str = ""
@@ -172,13 +172,13 @@ class CSINodeDriver(Wire, frozen=True, kw_only=True):
 
 
 class CSINodeSpec(Wire, frozen=True, kw_only=True):
-    """List the drivers of a node."""
+    """The drivers of a node."""
 
     drivers: tuple[CSINodeDriver, ...] = ()
 
 
 class CSINode(TypedObject, frozen=True, kw_only=True):
-    """Report the CSI drivers of the node with the same name."""
+    """The CSI drivers of the node with the same name."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
     kind: ClassVar[str] = "CSINode"
@@ -187,7 +187,7 @@ class CSINode(TypedObject, frozen=True, kw_only=True):
 
 
 class CSIDriverSpec(Wire, frozen=True, kw_only=True):
-    """Describe what a CSI driver needs and can do."""
+    """What a CSI driver needs and supports."""
 
     attach_required: bool | None = None
     pod_info_on_mount: bool | None = None
@@ -203,7 +203,7 @@ class CSIDriverSpec(Wire, frozen=True, kw_only=True):
 
 
 class CSIDriver(TypedObject, frozen=True, kw_only=True):
-    """Be a CSI driver."""
+    """A CSI driver."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
     kind: ClassVar[str] = "CSIDriver"
@@ -212,7 +212,7 @@ class CSIDriver(TypedObject, frozen=True, kw_only=True):
 
 
 class CSIStorageCapacity(TypedObject, frozen=True, kw_only=True):
-    """Report how much a storage class can still provision where."""
+    """How much storage of a class can still be provisioned in a part of the cluster."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
     kind: ClassVar[str] = "CSIStorageCapacity"
@@ -224,14 +224,14 @@ class CSIStorageCapacity(TypedObject, frozen=True, kw_only=True):
 
 
 class VolumeAttachmentSource(Wire, frozen=True, kw_only=True):
-    """Name the volume to attach."""
+    """The volume to attach."""
 
     persistent_volume_name: str | None = None
     inline_volume_spec: PersistentVolumeSpec | None = None
 
 
 class VolumeAttachmentSpec(Wire, frozen=True, kw_only=True):
-    """Ask for a volume to be attached to a node."""
+    """The volume to attach and the node to attach it to."""
 
     attacher: str = ""
     source: VolumeAttachmentSource = VolumeAttachmentSource()
@@ -239,7 +239,7 @@ class VolumeAttachmentSpec(Wire, frozen=True, kw_only=True):
 
 
 class VolumeAttachmentStatus(Wire, frozen=True, kw_only=True):
-    """Report whether a volume is attached."""
+    """Whether a volume is attached."""
 
     attached: bool = False
     attachment_metadata: dict[str, str] = {}
@@ -248,7 +248,7 @@ class VolumeAttachmentStatus(Wire, frozen=True, kw_only=True):
 
 
 class VolumeAttachment(TypedObject, frozen=True, kw_only=True):
-    """Be the attachment of a volume to a node."""
+    """The attachment of a volume to a node."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
     kind: ClassVar[str] = "VolumeAttachment"
@@ -258,7 +258,7 @@ class VolumeAttachment(TypedObject, frozen=True, kw_only=True):
 
 
 class VolumeAttributesClass(TypedObject, frozen=True, kw_only=True):
-    """Be a class of mutable volume attributes."""
+    """A class of mutable volume attributes."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
     kind: ClassVar[str] = "VolumeAttributesClass"

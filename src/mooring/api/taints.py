@@ -1,4 +1,4 @@
-"""Taints and the tolerations that answer them."""
+"""Taints and the tolerations that match them."""
 
 # k8s.io/api: core/v1/toleration.go; component-helpers: scheduling/corev1/helpers.go
 
@@ -15,14 +15,14 @@ NO_SCHEDULE = "NoSchedule"
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
 NO_EXECUTE = "NoExecute"
 
+#: The effects that keep a pod off a node.
 SCHEDULING_EFFECTS = frozenset((NO_SCHEDULE, NO_EXECUTE))
-"""The effects that keep a pod off a node."""
 
 _DECIMAL = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
 
 
 def tolerates(toleration: Toleration, taint: Taint, comparison_operators: bool = False) -> bool:
-    """Tell whether a toleration answers a taint.
+    """Return whether a toleration matches a taint.
 
     `comparison_operators` is the gate TaintTolerationComparisonOperators: without it Lt and Gt
     match nothing.
@@ -48,23 +48,23 @@ def _decimal(text: str) -> int | None:
     return parse_int64(text) if _DECIMAL.fullmatch(text) else None
 
 
-#: More tolerations than this are looked up by key; fewer are cheaper to ask one by one.
+#: More tolerations than this are indexed by key; fewer are faster to check one by one.
 _FEW = 16
 
 
 class Tolerations:
-    """The tolerations of one pod, to be asked about many taints."""
+    """The tolerations of one pod, for checking many taints."""
 
     __slots__ = ("_comparison_operators", "_index", "_tolerations")
 
     def __init__(self, tolerations: Iterable[Toleration], comparison_operators: bool) -> None:
         self._tolerations = tuple(tolerations)
         self._comparison_operators = comparison_operators
-        #: By (key, effect); None where the tolerations are few, or before the first question.
+        #: By (key, effect); None if there are few tolerations, or before the first use.
         self._index: dict[tuple[str, str], _Answers] | None = None
 
     def tolerate(self, taint: Taint) -> bool:
-        """Return whether any of the tolerations answers a taint."""
+        """Return whether any of the tolerations matches a taint."""
         tolerations, comparison = self._tolerations, self._comparison_operators
         if len(tolerations) <= _FEW:
             return any(tolerates(toleration, taint, comparison) for toleration in tolerations)
@@ -80,7 +80,7 @@ class Tolerations:
     def find_untolerated(
         self, taints: Iterable[Taint], effects: Iterable[str] = SCHEDULING_EFFECTS
     ) -> Taint | None:
-        """Return the first taint with one of these effects that no toleration answers."""
+        """Return the first taint with one of these effects that no toleration matches."""
         for taint in taints:
             if taint.effect in effects and not self.tolerate(taint):
                 return taint
@@ -88,15 +88,15 @@ class Tolerations:
 
 
 class _Answers:
-    """What tolerations of one key and effect answer."""
+    """The taint values that the tolerations of one key and effect match."""
 
     __slots__ = ("above", "any", "below", "values")
 
     def __init__(self) -> None:
-        #: Whether one of them answers every value.
+        #: Whether one of them matches every value.
         self.any = False
         self.values: set[str] = set()
-        #: Values below the one and above the other are answered, where the gate allows it.
+        #: Values less than `below` or greater than `above` match, if the gate is enabled.
         self.below: int | None = None
         self.above: int | None = None
 
@@ -132,7 +132,7 @@ def _index(tolerations: Iterable[Toleration]) -> dict[tuple[str, str], _Answers]
 def tolerated(
     tolerations: Iterable[Toleration], taint: Taint, comparison_operators: bool = False
 ) -> bool:
-    """Return whether any of the tolerations answers a taint."""
+    """Return whether any of the tolerations matches a taint."""
     return any(tolerates(toleration, taint, comparison_operators) for toleration in tolerations)
 
 
@@ -142,5 +142,5 @@ def find_untolerated(
     effects: Iterable[str] = SCHEDULING_EFFECTS,
     comparison_operators: bool = False,
 ) -> Taint | None:
-    """Return the first taint with one of these effects that no toleration answers."""
+    """Return the first taint with one of these effects that no toleration matches."""
     return Tolerations(tolerations, comparison_operators).find_untolerated(taints, effects)

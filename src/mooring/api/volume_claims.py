@@ -1,4 +1,4 @@
-"""Claims, persistent volumes and storage classes: what can be read off the objects alone."""
+"""Claims, persistent volumes and storage classes: what can be read from the objects alone."""
 
 # component-helpers: storage/volume/helpers.go, pv_helpers.go, storage/ephemeral/ephemeral.go
 
@@ -18,13 +18,13 @@ from mooring.api import (
 )
 
 BETA_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
-#: The binding of a claim is complete.
+#: Set when the binding of a claim is complete.
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
-#: The binding was made by a controller, not by a user.
+#: Set if a controller made the binding, not a user.
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
-#: The node for which a claim is to be provisioned.
+#: The node for which a claim must be provisioned.
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
-#: The provisioner of a class that does not provision.
+#: The provisioner of classes without dynamic provisioning.
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
@@ -36,22 +36,22 @@ CLAIM_HAD_NO_NAME = "PersistentVolumeClaim had no name"
 
 
 def claim_not_found(name: str) -> str:
-    """Word the lister's answer for a claim that does not exist."""
+    """Return the lister's message for a claim that does not exist."""
     return f'persistentvolumeclaim "{name}" not found'
 
 
 def volume_not_found(name: str) -> str:
-    """Word the lister's answer for a volume that does not exist."""
+    """Return the lister's message for a volume that does not exist."""
     return f'persistentvolume "{name}" not found'
 
 
 def class_not_found(name: str) -> str:
-    """Word the lister's answer for a storage class that does not exist."""
+    """Return the lister's message for a storage class that does not exist."""
     return f'storageclass.storage.k8s.io "{name}" not found'
 
 
 def binding_mode_not_set(name: str) -> str:
-    """Word the complaint about a storage class without a binding mode."""
+    """Return the message for a storage class without a binding mode."""
     return f'VolumeBindingMode not set for StorageClass "{name}"'
 
 
@@ -72,7 +72,7 @@ def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
 
 
 def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Return whether a volume is bound or pre-bound to a claim; a UID counts where it is given."""
+    """Return whether a volume is bound or pre-bound to a claim; the uid counts if it is set."""
     reference = volume.spec.claim_ref
     return (
         reference is not None
@@ -83,7 +83,7 @@ def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def bind_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
-    """Return the volume bound to the claim; the same object where it is bound already."""
+    """Return the volume bound to the claim; the same object if it is bound already."""
     metadata, spec = volume.metadata, volume.spec
     reference = spec.claim_ref
     changed = False
@@ -111,7 +111,7 @@ def bind_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Persisten
 
 
 def select_node(claim: PersistentVolumeClaim, node_name: str) -> PersistentVolumeClaim:
-    """Return the claim with the request to be provisioned for a node."""
+    """Return the claim with the annotation that requests provisioning for a node."""
     annotations = {**claim.metadata.annotations, SELECTED_NODE: node_name}
     metadata = msgspec.structs.replace(claim.metadata, annotations=annotations)
     return msgspec.structs.replace(claim, metadata=metadata)
@@ -122,7 +122,7 @@ def is_delay_binding(
 ) -> bool | str:
     """Return whether a claim is bound only when a pod uses it, or a text if that is unknown.
 
-    A class that does not exist binds at once.
+    A class that does not exist counts as immediate binding.
     """
     name = claim_class(claim)
     storage_class = get_class(name) if name else None
@@ -134,7 +134,7 @@ def is_delay_binding(
 
 
 def claim_name(pod: Pod, volume: Volume) -> str | None:
-    """Return the name of the claim behind a pod's volume, or None where there is none."""
+    """Return the name of the claim behind a pod's volume, or None if there is none."""
     if volume.persistent_volume_claim is not None:
         return volume.persistent_volume_claim.claim_name
     if volume.ephemeral is not None:
@@ -151,7 +151,7 @@ def claim_names(pod: Pod) -> Iterator[tuple[str, bool]]:
 
 
 def not_created_for(pod: Pod, claim: PersistentVolumeClaim) -> str:
-    """Say why a claim is not the one of the pod's ephemeral volume; "" where it is."""
+    """Return why a claim was not created for the pod's ephemeral volume; "" if it was."""
     if claim.metadata.namespace == pod.metadata.namespace and any(
         owner.controller and owner.uid == pod.metadata.uid
         for owner in claim.metadata.owner_references
@@ -161,7 +161,7 @@ def not_created_for(pod: Pod, claim: PersistentVolumeClaim) -> str:
 
 
 def has_claims(pod: Pod) -> bool:
-    """Return whether a pod has volumes by way of a claim."""
+    """Return whether a pod has volumes that are backed by a claim."""
     return any(
         volume.persistent_volume_claim is not None or volume.ephemeral is not None
         for volume in pod.spec.volumes
@@ -169,10 +169,10 @@ def has_claims(pod: Pod) -> bool:
 
 
 def sign_volumes(pod: Pod) -> tuple[str, ...] | None:
-    """Return the part of a pod's signature that its volumes make, or None.
+    """Return the part of a pod's signature that describes its volumes; None if it has claims.
 
-    A claim leads to objects that change while pod and nodes do not. Config maps and secrets differ
-    from pod to pod and do not influence scheduling.
+    Claims refer to objects that may change while pod and nodes do not. Config maps and secrets are
+    left out: they differ from pod to pod and do not influence scheduling.
     """
     if has_claims(pod):
         return None

@@ -1,4 +1,4 @@
-"""Which persistent volumes a claim can be bound to, whatever the node."""
+"""Which persistent volumes a claim can be bound to, regardless of the node."""
 
 # component-helpers: storage/volume/pv_helpers.go (FindMatchingVolume)
 
@@ -22,11 +22,11 @@ _AVAILABLE = "Available"
 
 
 class MatchingVolumes(msgspec.Struct, frozen=True):
-    """The volumes that suit a claim."""
+    """The volumes that match a claim."""
 
-    #: Volumes already bound to the claim: the first of them is taken, or none.
+    #: Volumes already bound to the claim: if there are any, only the first can be used.
     bound: tuple[PersistentVolume, ...]
-    #: Others, smallest first; equal ones by name.
+    #: Other volumes, smallest first; those of equal size by name.
     free: tuple[PersistentVolume, ...]
 
 
@@ -41,7 +41,7 @@ def capacity_nanos(volume: PersistentVolume) -> int:
 
 
 def claim_shape(claim: PersistentVolumeClaim) -> Hashable:
-    """Return what decides, beside its name and class, which volumes suit a claim."""
+    """Return what decides which volumes match a claim, apart from its name and class."""
     spec = claim.spec
     return (
         requested_nanos(claim),
@@ -55,7 +55,7 @@ def claim_shape(claim: PersistentVolumeClaim) -> Hashable:
 def find_candidates(
     claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume]
 ) -> MatchingVolumes:
-    """Choose the volumes that suit a claim; node affinity is left to the caller.
+    """Return the volumes that match a claim; the caller checks node affinity.
 
     A selector that cannot be parsed raises ObjectError.
     """

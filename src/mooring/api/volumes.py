@@ -10,7 +10,7 @@ from mooring.api.wire import Wire
 
 
 class TypedLocalObjectReference(Wire, frozen=True, kw_only=True):
-    """Name an object of any kind in the same namespace."""
+    """A reference to an object of any kind in the same namespace."""
 
     api_group: str | None = None
     kind: str = ""
@@ -18,7 +18,7 @@ class TypedLocalObjectReference(Wire, frozen=True, kw_only=True):
 
 
 class TypedObjectReference(Wire, frozen=True, kw_only=True):
-    """Name an object of any kind in any namespace."""
+    """A reference to an object of any kind in any namespace."""
 
     api_group: str | None = None
     kind: str = ""
@@ -27,14 +27,14 @@ class TypedObjectReference(Wire, frozen=True, kw_only=True):
 
 
 class VolumeResourceRequirements(Wire, frozen=True, kw_only=True):
-    """Ask for storage."""
+    """The requested amount of storage."""
 
     limits: ResourceList = {}
     requests: ResourceList = {}
 
 
 class PersistentVolumeClaimSpec(Wire, frozen=True, kw_only=True):
-    """Describe the storage that a claim asks for."""
+    """The storage that a claim asks for."""
 
     access_modes: tuple[str, ...] = ()
     selector: LabelSelector | None = None
@@ -48,27 +48,27 @@ class PersistentVolumeClaimSpec(Wire, frozen=True, kw_only=True):
 
 
 class PersistentVolumeClaimTemplate(Wire, frozen=True, kw_only=True):
-    """Describe the claim that an ephemeral volume creates."""
+    """The template of the claim for an ephemeral volume."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
 
 
 class EphemeralVolumeSource(Wire, frozen=True, kw_only=True):
-    """Create a claim that lives as long as the pod."""
+    """A volume whose claim is created with the pod and deleted with it."""
 
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
 
 
 class PersistentVolumeClaimVolumeSource(Wire, frozen=True, kw_only=True):
-    """Use a claim of the pod's namespace."""
+    """A volume backed by a claim in the pod's namespace."""
 
     claim_name: str = ""
     read_only: bool = False
 
 
 class GCEPersistentDiskVolumeSource(Wire, frozen=True, kw_only=True):
-    """Use a Google Compute Engine disk."""
+    """A Google Compute Engine disk."""
 
     pd_name: str = ""
     fs_type: str = ""
@@ -77,7 +77,7 @@ class GCEPersistentDiskVolumeSource(Wire, frozen=True, kw_only=True):
 
 
 class AWSElasticBlockStoreVolumeSource(Wire, frozen=True, kw_only=True):
-    """Use an AWS EBS disk."""
+    """An AWS EBS disk."""
 
     volume_id: str = ""
     fs_type: str = ""
@@ -86,7 +86,7 @@ class AWSElasticBlockStoreVolumeSource(Wire, frozen=True, kw_only=True):
 
 
 class AzureDiskVolumeSource(Wire, frozen=True, kw_only=True):
-    """Use an Azure data disk."""
+    """An Azure data disk."""
 
     disk_name: str = ""
     disk_uri: str = ""
@@ -97,7 +97,7 @@ class AzureDiskVolumeSource(Wire, frozen=True, kw_only=True):
 
 
 class AzureFileVolumeSource(Wire, frozen=True, kw_only=True):
-    """Use an Azure file share (`secret_namespace` only on a PersistentVolume)."""
+    """An Azure file share (`secret_namespace` only on a PersistentVolume)."""
 
     secret_name: str = ""
     share_name: str = ""
@@ -106,7 +106,7 @@ class AzureFileVolumeSource(Wire, frozen=True, kw_only=True):
 
 
 class CinderVolumeSource(Wire, frozen=True, kw_only=True):
-    """Use an OpenStack Cinder disk."""
+    """An OpenStack Cinder disk."""
 
     volume_id: str = ""
     fs_type: str = ""
@@ -115,7 +115,7 @@ class CinderVolumeSource(Wire, frozen=True, kw_only=True):
 
 
 class ISCSIVolumeSource(Wire, frozen=True, kw_only=True):
-    """Use an iSCSI disk."""
+    """An iSCSI disk."""
 
     target_portal: str = ""
     iqn: str = ""
@@ -131,7 +131,7 @@ class ISCSIVolumeSource(Wire, frozen=True, kw_only=True):
 
 
 class RBDVolumeSource(Wire, frozen=True, kw_only=True):
-    """Use a Ceph RADOS block device."""
+    """A Ceph RADOS block device."""
 
     monitors: tuple[str, ...] = ()
     image: str = ""
@@ -144,7 +144,7 @@ class RBDVolumeSource(Wire, frozen=True, kw_only=True):
 
 
 class CSIVolumeSource(Wire, frozen=True, kw_only=True):
-    """Use a CSI driver's inline volume."""
+    """An inline volume of a CSI driver."""
 
     driver: str = ""
     read_only: bool | None = None
@@ -154,7 +154,7 @@ class CSIVolumeSource(Wire, frozen=True, kw_only=True):
 
 
 class VsphereVirtualDiskVolumeSource(Wire, frozen=True, kw_only=True):
-    """Use a vSphere disk."""
+    """A vSphere disk."""
 
     volume_path: str = ""
     fs_type: str = ""
@@ -163,7 +163,7 @@ class VsphereVirtualDiskVolumeSource(Wire, frozen=True, kw_only=True):
 
 
 class PortworxVolumeSource(Wire, frozen=True, kw_only=True):
-    """Use a Portworx volume."""
+    """A Portworx volume."""
 
     volume_id: str = ""
     fs_type: str = ""
@@ -171,14 +171,14 @@ class PortworxVolumeSource(Wire, frozen=True, kw_only=True):
 
 
 class ImageVolumeSource(Wire, frozen=True, kw_only=True):
-    """Mount an OCI image or artifact."""
+    """An OCI image or artifact, mounted as a volume."""
 
     reference: str = ""
     pull_policy: str = ""
 
 
 class Volume(Wire, frozen=True, kw_only=True):
-    """Give a pod storage: a name and exactly one source."""
+    """A volume of a pod: a name and exactly one source."""
 
     name: str = ""
     persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None

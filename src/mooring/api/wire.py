@@ -1,8 +1,8 @@
-"""How Python's names meet the wire's: the parent of every Kubernetes Struct.
+"""Python names and JSON names of fields: the base class of every Kubernetes Struct.
 
-Objects are immutable and hold no reference cycles, so the garbage collector leaves them alone
+Objects are immutable and hold no reference cycles, so the garbage collector does not track them
 (`gc=False`): a cluster of 50,000 pods adds nothing to its work. Unknown fields are skipped;
-absent fields take the zero value, as in Go. Maps are plain dicts for speed: read, never write.
+absent fields take the zero value, as in Go. Maps are plain dicts for speed: never modify them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _INITIALISMS = {
 
 
 def wire_name(name: str) -> str:
-    """Spell a Python field name as Kubernetes does.
+    """Return the JSON name of a Python field name.
 
     >>> wire_name("node_selector_terms"), wire_name("pod_ips"), wire_name("provider_id")
     ('nodeSelectorTerms', 'podIPs', 'providerID')
@@ -38,4 +38,4 @@ def wire_name(name: str) -> str:
 class Wire(
     msgspec.Struct, frozen=True, kw_only=True, rename=wire_name, omit_defaults=True, gc=False
 ):
-    """Be an immutable piece of a Kubernetes object."""
+    """An immutable part of a Kubernetes object."""

@@ -1,4 +1,4 @@
-"""What pods belong to: namespaces, services, controllers, budgets, priorities."""
+"""Objects around pods: namespaces, services, controllers, budgets, priorities."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mooring.api.wire import Wire
 
 
 class Namespace(TypedObject, frozen=True, kw_only=True):
-    """Be a namespace."""
+    """A Kubernetes Namespace."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "Namespace"
@@ -20,7 +20,7 @@ class Namespace(TypedObject, frozen=True, kw_only=True):
 
 
 class ServiceSpec(Wire, frozen=True, kw_only=True):
-    """Describe a service."""
+    """The specification of a service."""
 
     selector: dict[str, str] = {}
     ports: tuple[dict[str, Any], ...] = ()
@@ -45,7 +45,7 @@ class ServiceSpec(Wire, frozen=True, kw_only=True):
 
 
 class Service(TypedObject, frozen=True, kw_only=True):
-    """Be a service."""
+    """A Kubernetes Service."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "Service"
@@ -55,7 +55,7 @@ class Service(TypedObject, frozen=True, kw_only=True):
 
 
 class ReplicationControllerSpec(Wire, frozen=True, kw_only=True):
-    """Describe a replication controller; its selector is a map."""
+    """The specification of a replication controller; its selector is a map."""
 
     replicas: int | None = None
     min_ready_seconds: int = 0
@@ -64,7 +64,7 @@ class ReplicationControllerSpec(Wire, frozen=True, kw_only=True):
 
 
 class ReplicationController(TypedObject, frozen=True, kw_only=True):
-    """Be a replication controller."""
+    """A Kubernetes ReplicationController."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "ReplicationController"
@@ -74,7 +74,7 @@ class ReplicationController(TypedObject, frozen=True, kw_only=True):
 
 
 class WorkloadSpec(Wire, frozen=True, kw_only=True):
-    """Describe a controller that makes pods from a template."""
+    """The specification of a controller that creates pods from a template."""
 
     replicas: int | None = None
     selector: LabelSelector | None = None
@@ -84,11 +84,11 @@ class WorkloadSpec(Wire, frozen=True, kw_only=True):
 
 
 class ReplicaSetSpec(WorkloadSpec, frozen=True, kw_only=True):
-    """Describe a replica set."""
+    """The specification of a replica set."""
 
 
 class ReplicaSet(TypedObject, frozen=True, kw_only=True):
-    """Be a replica set."""
+    """A Kubernetes ReplicaSet."""
 
     api_version: ClassVar[str] = "apps/v1"
     kind: ClassVar[str] = "ReplicaSet"
@@ -98,7 +98,7 @@ class ReplicaSet(TypedObject, frozen=True, kw_only=True):
 
 
 class StatefulSetSpec(WorkloadSpec, frozen=True, kw_only=True):
-    """Describe a stateful set."""
+    """The specification of a stateful set."""
 
     service_name: str = ""
     pod_management_policy: str = ""
@@ -109,7 +109,7 @@ class StatefulSetSpec(WorkloadSpec, frozen=True, kw_only=True):
 
 
 class StatefulSet(TypedObject, frozen=True, kw_only=True):
-    """Be a stateful set."""
+    """A Kubernetes StatefulSet."""
 
     api_version: ClassVar[str] = "apps/v1"
     kind: ClassVar[str] = "StatefulSet"
@@ -119,7 +119,7 @@ class StatefulSet(TypedObject, frozen=True, kw_only=True):
 
 
 class DeploymentSpec(WorkloadSpec, frozen=True, kw_only=True):
-    """Describe a deployment."""
+    """The specification of a deployment."""
 
     strategy: dict[str, Any] = {}
     paused: bool = False
@@ -127,7 +127,7 @@ class DeploymentSpec(WorkloadSpec, frozen=True, kw_only=True):
 
 
 class Deployment(TypedObject, frozen=True, kw_only=True):
-    """Be a deployment."""
+    """A Kubernetes Deployment."""
 
     api_version: ClassVar[str] = "apps/v1"
     kind: ClassVar[str] = "Deployment"
@@ -137,13 +137,13 @@ class Deployment(TypedObject, frozen=True, kw_only=True):
 
 
 class DaemonSetSpec(WorkloadSpec, frozen=True, kw_only=True):
-    """Describe a daemon set."""
+    """The specification of a daemon set."""
 
     update_strategy: dict[str, Any] = {}
 
 
 class DaemonSet(TypedObject, frozen=True, kw_only=True):
-    """Be a daemon set."""
+    """A Kubernetes DaemonSet."""
 
     api_version: ClassVar[str] = "apps/v1"
     kind: ClassVar[str] = "DaemonSet"
@@ -153,7 +153,7 @@ class DaemonSet(TypedObject, frozen=True, kw_only=True):
 
 
 class JobSpec(Wire, frozen=True, kw_only=True):
-    """Describe a job."""
+    """The specification of a job."""
 
     parallelism: int | None = None
     completions: int | None = None
@@ -167,7 +167,7 @@ class JobSpec(Wire, frozen=True, kw_only=True):
 
 
 class Job(TypedObject, frozen=True, kw_only=True):
-    """Be a job."""
+    """A Kubernetes Job."""
 
     api_version: ClassVar[str] = "batch/v1"
     kind: ClassVar[str] = "Job"
@@ -177,7 +177,7 @@ class Job(TypedObject, frozen=True, kw_only=True):
 
 
 class PodDisruptionBudgetSpec(Wire, frozen=True, kw_only=True):
-    """Say how many matching pods may be missing at once."""
+    """How many matching pods may be missing at once."""
 
     min_available: int | str | None = None
     max_unavailable: int | str | None = None
@@ -186,7 +186,7 @@ class PodDisruptionBudgetSpec(Wire, frozen=True, kw_only=True):
 
 
 class PodDisruptionBudgetStatus(Wire, frozen=True, kw_only=True):
-    """Report how many disruptions are left; `disrupted_pods` maps pod name to time."""
+    """How many disruptions are left; `disrupted_pods` maps pod name to time."""
 
     observed_generation: int = 0
     disrupted_pods: dict[str, str] = {}
@@ -198,7 +198,7 @@ class PodDisruptionBudgetStatus(Wire, frozen=True, kw_only=True):
 
 
 class PodDisruptionBudget(TypedObject, frozen=True, kw_only=True):
-    """Be a pod disruption budget."""
+    """A Kubernetes PodDisruptionBudget."""
 
     api_version: ClassVar[str] = "policy/v1"
     kind: ClassVar[str] = "PodDisruptionBudget"
@@ -208,7 +208,7 @@ class PodDisruptionBudget(TypedObject, frozen=True, kw_only=True):
 
 
 class PriorityClass(TypedObject, frozen=True, kw_only=True):
-    """Be a priority class."""
+    """A Kubernetes PriorityClass."""
 
     api_version: ClassVar[str] = "scheduling.k8s.io/v1"
     kind: ClassVar[str] = "PriorityClass"

@@ -1,8 +1,8 @@
-"""YAML documents as plain values, and the lines they came from.
+"""YAML documents as plain values, with line numbers.
 
-Values are built straight from the parser's events: on a dump of a large cluster that takes a
-third of the time that building nodes first does. Nodes, which know every line, are made only
-when an error asks for one.
+Values are built straight from the parser's events: for a dump of a large cluster this takes a third
+of the time of building nodes first. Nodes, which have every line number, are built only if an error
+needs one.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from mooring.errors import ObjectError
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-# A text without aliases has fewer values than characters; this is what aliases may make of it.
+# A text without aliases has fewer values than characters; aliases may multiply them by this.
 _MAX_VALUES_PER_CHARACTER = 10
 _MAX_VALUES_ANYWAY = 100_000
-# Deep enough for the items of a list inside a list.
+# Deep enough for the items of a list within a list.
 _LINES_DEPTH = 5
-#: Levels that one document may nest. No object comes near; libyaml's composer, which recurses,
-#: would run out of stack at some tens of thousands.
+#: How deep a document may nest. Real objects are far below this; libyaml's composer, which
+#: recurses, would overflow the stack at some tens of thousands.
 MAX_DEPTH = 200
 
 
 class YamlDocument:
-    """Hold one YAML document: its value, and a way to its lines."""
+    """One YAML document: its value, and access to line numbers."""
 
     __slots__ = ("_lines", "_text", "number", "value")
 
@@ -48,8 +48,8 @@ class YamlDocument:
     def line(self, path: str) -> int | None:
         """Return the 1-based line of a path such as `spec.containers[0].image`.
 
-        Where the path leads nowhere, the line of its last step that exists is returned. The text
-        is read again for this; None where what follows the document keeps that from working.
+        If the path does not exist, the line of its last existing step is returned. The text is
+        parsed again for this; None if that fails because of what follows the document.
         """
         try:
             node = _compose(self._text, self.number)
@@ -89,7 +89,7 @@ def _child(node: yaml.Node, step: str) -> yaml.Node | None:
 
 
 class _Builder:
-    """Build the values of one text, document by document."""
+    """A builder of the values of one text, document by document."""
 
     def __init__(self, text: str) -> None:
         self._parser = _Loader(text)
@@ -164,7 +164,7 @@ class _Builder:
         return mapping
 
     def _key(self, event: yaml.Event, depth: int) -> str:
-        """Return a key as text: to JSON there are no others."""
+        """Return a key as text, the only type of key in JSON."""
         key = self._value(event, depth + 1)
         if isinstance(key, str):
             return key
@@ -192,7 +192,7 @@ def _line(event: Any) -> int:
 
 
 def load_documents(text: str, file: str | None = None) -> Iterator[YamlDocument]:
-    """Read every document of a YAML text; empty ones are left out but counted."""
+    """Yield every document of a YAML text; empty ones are left out but counted."""
     builder: _Builder | None = None
     try:
         builder = _Builder(text)
@@ -211,7 +211,7 @@ def load_documents(text: str, file: str | None = None) -> Iterator[YamlDocument]
 
 
 def _check_size(value: Any, limit: int) -> None:
-    """Refuse aliases that multiply beyond reason."""
+    """Refuse a document that its aliases make too large."""
     count = 0
     pending = [value]
     while pending:

@@ -1,7 +1,7 @@
-"""What a bare word of YAML means to Kubernetes.
+"""The values of YAML scalars as Kubernetes reads them.
 
-Kubernetes turns YAML into JSON with a YAML 1.1 reader that knows no base 60 and leaves dates as
-text. `y`, `no` and `on` are booleans, `0644` is octal, `1e3` a number.
+Kubernetes converts YAML to JSON with a YAML 1.1 parser that does not support base 60 and leaves
+dates as text. `y`, `no` and `on` are booleans, `0644` is octal, `1e3` is a number.
 """
 
 # go.yaml.in/yaml/v2: resolve.go
@@ -34,7 +34,7 @@ _BASES = (16, 2, 8, 10)
 
 @lru_cache(maxsize=65536, typed=True)
 def read_plain(text: str) -> Scalar:
-    """Return the value of an unquoted word."""
+    """Return the value of an unquoted scalar."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":
@@ -55,7 +55,7 @@ def read_plain(text: str) -> Scalar:
 
 
 def read_tagged(text: str, tag: str) -> Scalar:
-    """Return the value of a word with an explicit tag such as `!!int`."""
+    """Return the value of a scalar with an explicit tag such as `!!int`."""
     name = tag.removeprefix(_TAG_PREFIX)
     if name == "str":
         return text
@@ -69,5 +69,5 @@ def read_tagged(text: str, tag: str) -> Scalar:
 
 
 def is_collection_tag(tag: str | None) -> bool:
-    """Tell whether a tag may stand before a map or a list."""
+    """Return whether a tag is allowed on a map or a list."""
     return tag in (None, f"{_TAG_PREFIX}map", f"{_TAG_PREFIX}seq")

@@ -1,4 +1,4 @@
-"""The command: from a command line to a scheduler that is ready to be built."""
+"""The command: turns a command line into the settings of a scheduler."""
 
 # kube-scheduler: cmd/kube-scheduler/app/server.go (runCommand, Setup), component-base cli/run.go
 
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """Hold what a command line asks for, checked and complete."""
+    """Everything that a command line asks for, checked and complete."""
 
     options: Options
     registry: Registry
@@ -46,7 +46,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     verbosity: Verbosity
 
 
-#: Run a scheduler until it ends, and return the exit status.
+#: Runs a scheduler until it ends, and returns the exit status.
 RunScheduler = Callable[[Command], int]
 
 
@@ -58,10 +58,10 @@ def run_command(
     program: str,
     current_only: bool = False,
 ) -> int:
-    """Read a command line and do what it asks; return the exit status.
+    """Process a command line; return the exit status.
 
-    `plugins` are registered as those of --plugin are. Mistakes in how the line is written are
-    printed, all others logged. With `current_only`, the configuration file must be v1.
+    `plugins` are registered like those of --plugin. Syntax errors of the command line are printed,
+    all other errors are logged. With `current_only`, the configuration file must be v1.
     """
     try:
         flags = read_flags(argv, program=program)
@@ -102,7 +102,7 @@ def _prepare(
     warn_of_changeable((*plugin_files(options.plugins), *filter(None, (options.config_file,))))
     more = [*plugins, *(load_plugin(reference) for reference in options.plugins)]
     registry = default_registry(more)
-    # Plugins bring loggers of their own.
+    # Plugins have created their own loggers.
     verbosity.apply()
     config = with_extenders(
         effective_config(

@@ -1,4 +1,4 @@
-"""Reading a ConfigMap before there is a configuration: a Policy may stand in one."""
+"""Reading a ConfigMap before there is a configuration: it may contain a Policy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _ConfigMap(msgspec.Struct):
 
 
 def config_map_reader(options: Options) -> ReadConfigMap:
-    """Return how ConfigMaps are read, with the connection that the command line describes."""
+    """Return a function that reads ConfigMaps over the connection of the command line."""
 
     def read(namespace: str, name: str) -> Mapping[str, Any]:
         connection = connection_from_flags(_kubeconfig(options), options.master)
@@ -37,7 +37,7 @@ def config_map_reader(options: Options) -> ReadConfigMap:
 
 
 def _kubeconfig(options: Options) -> str:
-    """Return the kubeconfig; with --config that of the file counts, of any version."""
+    """Return the kubeconfig: with --config the file's, whatever its version."""
     if not options.config_file:
         return str(options.flags["kubeconfig"])
     data = parse(locate(options.config_file).read_text(encoding="utf-8-sig")).data

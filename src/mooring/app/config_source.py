@@ -1,4 +1,4 @@
-"""From a command line to the configuration in force."""
+"""The effective configuration of a command line."""
 
 # kube-scheduler: cmd/kube-scheduler/app/options/options.go (ApplyTo, ApplyDeprecated,
 # ApplyLeaderElectionTo), app/options/configfile.go (LogOrWriteConfig)
@@ -29,9 +29,9 @@ from mooring.framework.plugin import Plugin
 from mooring.observe.files import locate
 from mooring.registry import Registry
 
-#: What stands before a document in the warning about an older one.
+#: The text before the v1 document, in the warning about an older version.
 V1_FORM = "; its v1 form is:"
-#: The name that errors show where flags stand for a file.
+#: Used in errors instead of a file name if the configuration comes from flags.
 FLAGS = "<flags>"
 
 _LEADER_ELECTION = {
@@ -64,10 +64,10 @@ def effective_config(
     *,
     current_only: bool = False,
 ) -> LoadResult:
-    """Return the configuration in force; raise ConfigError with everything that is wrong.
+    """Return the effective configuration; raise ConfigError with all errors.
 
-    `plugins` are those of --plugin and of the program: without --config they are enabled, with it
-    one that no profile uses is warned about. With `current_only`, a file must be v1.
+    `plugins` are those of --plugin and of the program. Without --config they are enabled; with it,
+    there is a warning for each one that no profile uses. With `current_only`, a file must be v1.
     """
     flags = options.flags
     plugins = tuple(plugins)
@@ -87,7 +87,7 @@ def effective_config(
 
 
 def write_config(config: KubeSchedulerConfiguration, file: str) -> None:
-    """Write a configuration with every default, as --write-config-to asks."""
+    """Write a configuration with every default, for --write-config-to."""
     try:
         locate(file).write_text(to_yaml(to_v1(config)), encoding="utf-8")
     except OSError as error:
@@ -163,7 +163,7 @@ def _from_old_document(
 
 
 def _about_flags(warning: str) -> str:
-    """Word the warning that an old version is deprecated for whoever wrote flags."""
+    """Reword the warning about a deprecated version for a user who wrote flags."""
     _, form, document = warning.partition(V1_FORM)
     return f"{FLAGS}: what they say is deprecated{form}{document}" if form else warning
 
@@ -184,7 +184,7 @@ def _given(flags: FlagValues, fields: dict[str, str]) -> dict[str, object]:
 
 
 def _check_again(config: KubeSchedulerConfiguration, options: Options) -> None:
-    """Check what flags have changed in a file that was right by itself."""
+    """Validate a file's configuration again after flags have changed it."""
     errors = validate(config, options.feature_gates)
     if errors:
         raise ConfigError("\n".join(f"{FLAGS}: {error.path}: {error.message}" for error in errors))

@@ -1,4 +1,4 @@
-"""Every flag: kube-scheduler 1.36's, those it has since dropped, and Mooring's own."""
+"""Every flag: those of kube-scheduler 1.36, those it has since removed, and Mooring's own."""
 
 # kube-scheduler: cmd/kube-scheduler/app/options; apiserver pkg/server/options/{serving,
 # authentication,authorization}.go; component-base config/options, compatibility, metrics, logs
@@ -30,7 +30,7 @@ from mooring.framework.duration import Duration
 from mooring.framework.features import describe_features
 
 _IGNORED = "Ignored with --config."
-#: Where kube-scheduler asks for a feature that Mooring has no use for.
+#: For flags of kube-scheduler that Mooring has no use for.
 _NO_EFFECT = "Accepted for compatibility; it changes nothing here."
 _TEN_SECONDS = Duration.from_seconds(10)
 
@@ -453,7 +453,7 @@ MOORING = FlagGroup(
 
 ALL = (MOORING, *KUBE_SCHEDULER, REMOVED)
 
-#: Flags that are accepted and change nothing: whoever gives one is told so.
+#: Flags that are accepted and change nothing; the user is warned about them.
 WITHOUT_EFFECT = frozenset(
     flag.name for group in ALL for flag in group.flags if flag.help.endswith(_NO_EFFECT)
 )

@@ -1,4 +1,4 @@
-"""What flags can hold: how each kind of value is read and shown, as Go's flags do."""
+"""The kinds of flag values: how each is parsed and printed, as Go's flags do."""
 
 # kube-scheduler: github.com/spf13/pflag, component-base cli/flag
 
@@ -29,25 +29,25 @@ _CERT_KEY = "expected comma separated certificate and key file paths"
 
 
 class ValueKind(msgspec.Struct, frozen=True, kw_only=True):
-    """Describe a kind of value: `parse` raises ValueError with Go's words."""
+    """A kind of value; `parse` raises ValueError with Go's message."""
 
     #: The word that help shows after the flag's name.
     word: str
     parse: Callable[[str], Any]
     show: Callable[[Any], str] = str
-    #: What a flag without a value stands for; None where a value is needed.
+    #: The value of a flag that is given without one; None if a value is required.
     bare: str | None = None
-    #: Given again, tuples and maps grow and other values are replaced.
+    #: Whether repeating the flag extends a tuple or map; other values are replaced.
     grows: bool = False
 
 
 def go_quote(text: str) -> str:
-    """Quote as Go's %q does, as far as flags need it."""
+    """Quote a text as Go's %q does, as far as flags need it."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def parse_bool(text: str) -> bool:
-    """Read a boolean as Go does."""
+    """Parse a boolean as Go does."""
     if text in TRUE_WORDS:
         return True
     if text in FALSE_WORDS:
@@ -94,7 +94,7 @@ def _show_float(value: float) -> str:
 def _parse_ip(text: str) -> str:
     text = text.strip()
     if not text:
-        # pflag: ip.go leaves the default, which is this one wherever an address is asked for.
+        # pflag: ip.go keeps the default, which is this address for every flag of this kind.
         return "0.0.0.0"
     try:
         return str(ipaddress.ip_address(text))
@@ -103,7 +103,7 @@ def _parse_ip(text: str) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Split at commas; an item with a comma stands in double quotes."""
+    """Split at commas; an item that contains a comma is in double quotes."""
     if not text:
         return []
     try:
@@ -124,7 +124,7 @@ def _show_strings(values: tuple[Any, ...]) -> str:
 
 
 def _parse_map(text: str) -> dict[str, str]:
-    # pflag: string_to_string.go: one pair may hold commas, several are split.
+    # pflag: string_to_string.go: a single pair may contain commas, several are split.
     pairs = [text.strip('"')] if text.count("=") == 1 else _split(text)
     values = {}
     for pair in pairs:

@@ -1,7 +1,7 @@
-"""Flags: reading a command line as kube-scheduler's is read, in the same words.
+"""Flags: parses a command line as kube-scheduler does, with the same error messages.
 
-Go's flags are not argparse's: a boolean never takes the next word (`--leader-elect false` is a
-mistake), underscores and dashes are the same, lists grow when a flag is given again.
+Go's flags differ from argparse's: a boolean never takes the next word (`--leader-elect false` is an
+error), underscores and dashes are equivalent, lists grow if a flag is repeated.
 """
 
 # kube-scheduler: github.com/spf13/pflag flag.go; component-base cli/flag, cli/run.go
@@ -22,7 +22,7 @@ _MIN_WIDTH = 24
 
 
 class Flag(msgspec.Struct, frozen=True):
-    """Describe one flag."""
+    """One flag."""
 
     name: str
     kind: ValueKind
@@ -32,19 +32,19 @@ class Flag(msgspec.Struct, frozen=True):
 
     @property
     def spelling(self) -> str:
-        """Return how messages name the flag."""
+        """Return the flag as messages name it."""
         return f"-{self.short}, --{self.name}" if self.short else f"--{self.name}"
 
 
 class FlagGroup(msgspec.Struct, frozen=True):
-    """Hold the flags that help shows together."""
+    """Flags that help shows together."""
 
     title: str
     flags: tuple[Flag, ...]
 
 
 class FlagValues(Mapping[str, Any]):
-    """Hold the value of every flag by its name, and which were given."""
+    """The values of all flags by name, and which flags were given."""
 
     def __init__(self, groups: Sequence[FlagGroup], given: Mapping[str, Any]) -> None:
         self._flags = {flag.name: flag for group in groups for flag in group.flags}
@@ -60,11 +60,11 @@ class FlagValues(Mapping[str, Any]):
         return len(self._flags)
 
     def given(self, name: str) -> bool:
-        """Tell whether a flag stood on the command line."""
+        """Return whether a flag was on the command line."""
         return name in self._given
 
     def shown(self) -> dict[str, str]:
-        """Return every value as text, sorted by name, as /flagz and the log show them."""
+        """Return every value as text, sorted by name, for /flagz and the log."""
         return {
             name: flag.kind.show(self[name])
             for name, flag in sorted(self._flags.items(), key=lambda item: item[0])
@@ -72,9 +72,9 @@ class FlagValues(Mapping[str, Any]):
 
 
 def parse_flags(groups: Sequence[FlagGroup], argv: Iterable[str], *, program: str) -> FlagValues:
-    """Read a command line; raise ConfigError with the words of kube-scheduler's.
+    """Parse a command line; raise ConfigError with kube-scheduler's messages.
 
-    `program` is named where words that are no flags were given.
+    `program` is named in the error about arguments that are not flags.
     """
     by_name = {flag.name: flag for group in groups for flag in group.flags}
     by_short = {flag.short: flag for flag in by_name.values() if flag.short}

@@ -1,12 +1,12 @@
-"""LeaderElector: holding a lease, and noticing when it is lost.
+"""LeaderElector: holds a lease, and notices when it is lost.
 
-Only changes of the record are believed, and timed by the clock of this process: what other clocks
-wrote into it does not count, so clocks may differ as much as they like. They must run about
-equally fast: by the ratio of lease duration to renew deadline at most.
+Only changes of the record count, and they are timed by the clock of this process. The times that
+others wrote into it are ignored, so clocks may differ arbitrarily. They must run at about the same
+rate: rates may differ by at most the ratio of lease duration to renew deadline.
 
-client-go lets a leader that reads another's name in the record try on until the renew deadline, and
-act meanwhile. Here that ends leadership at once, and a `LeaseFence` ends it even before: no write
-of the scheduler passes once the last renewal is older than the lease.
+In client-go, a leader that reads another holder in the record keeps trying until the renew
+deadline, and acts as leader meanwhile. Here that ends leadership at once, and a `LeaseFence` ends
+it even earlier: the scheduler sends no write once the last renewal is older than the lease.
 """
 
 # client-go: tools/leaderelection/leaderelection.go
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 NAME = "kube-scheduler"
 JITTER = 1.2
-#: How much longer than a lease a leader may go without renewing it before it counts as unhealthy:
+#: How much longer than a lease a leader may go without a renewal before it counts as unhealthy:
 #: it should have ended by itself long before.
 TOLERATED_SECONDS = 20.0
 
@@ -40,10 +40,10 @@ _WRONG = "couldn't create leader elector: "
 
 
 class LeaderMetrics(Protocol):
-    """Show whether this process leads."""
+    """A receiver of leader election metrics."""
 
     def leading(self, name: str, leads: bool) -> None:
-        """Tell whether this process leads."""
+        """Record whether this process leads."""
         ...
 
     def slow_path(self, name: str) -> None:
@@ -52,7 +52,7 @@ class LeaderMetrics(Protocol):
 
 
 def check_timing(settings: LeaderElection) -> None:
-    """Raise ConfigError where the durations cannot work together."""
+    """Raise ConfigError if the durations do not fit together."""
     lease, renew, retry = settings.lease_duration, settings.renew_deadline, settings.retry_period
     for wrong, message in (
         (lease <= renew, "leaseDuration must be greater than renewDeadline"),
@@ -69,15 +69,16 @@ def check_timing(settings: LeaderElection) -> None:
 
 
 def make_fence(settings: LeaderElection, clock: Callable[[], float] = boot_time) -> LeaseFence:
-    """Return the fence of a lease; others believe the whole seconds that are written into it."""
+    """Return the fence of a lease; it lasts the whole seconds that the record tells others."""
     return LeaseFence(int(settings.lease_duration.seconds), clock)
 
 
 class LeaderElector:
-    """Acquire a lease, renew it, and release it when asked to stop.
+    """A candidate that acquires a lease, renews it, and releases it when asked to stop.
 
-    Belongs to the loop on which `run` runs; `stop` may be called on any thread. `on_new_leader`
-    is told who leads whenever that changes. `fence` is open while the lease is held for certain.
+    Belongs to the loop on which `run` runs; `stop` may be called on any thread. `on_new_leader` is
+    called with the new holder when the leader changes. `fence` is open while the lease is certainly
+    held.
     """
 
     def __init__(
@@ -106,20 +107,20 @@ class LeaderElector:
         #: The record as last read, to notice renewals.
         self._read: Record | None = None
         self._reported = ""
-        #: Whether stopping has cut an attempt short, of which nobody knows what became.
+        #: Whether stopping has interrupted an attempt, so that its outcome is unknown.
         self._cut_short = False
-        #: Whether another's name was read in the record while this process led.
+        #: Whether another holder was read in the record while this process led.
         self._overtaken = False
         self._show(leads=False)
 
     @property
     def is_leader(self) -> bool:
-        """Tell whether the record last seen names this process; any thread may ask."""
+        """Return whether the last seen record names this process; any thread may call this."""
         return self._observed.holder == self._lock.identity
 
     @property
     def check(self) -> Check:
-        """Return the health check: a leader that no longer renews should not be alive."""
+        """Return the health check: it fails if a leader no longer renews but has not ended."""
         return Check("leaderElection", self._problem)
 
     async def run(
@@ -127,14 +128,14 @@ class LeaderElector:
     ) -> bool:
         """Lead until the lease is lost (False) or `stop` was called (True).
 
-        `on_started_leading` is called when this process begins to lead, `on_lost` at once when it
-        must not go on. By the time this returns, the lease is released if it still was this
-        process'. No write passes the fence from before the release on.
+        `on_started_leading` is called when this process begins to lead, `on_lost` as soon as it
+        must stop. When this returns, the lease is released if this process still held it. The fence
+        is closed before the release.
         """
         self._loop = asyncio.get_running_loop()
         if not await self._acquire():
             if self._cut_short:
-                # client-go leaves it at that; the next leader may then wait for a whole lease.
+                # client-go does not release it here: the next leader may wait for a whole lease.
                 await self._release()
             return True
         on_started_leading()
@@ -157,7 +158,7 @@ class LeaderElector:
             self._loop.call_soon_threadsafe(self._stopping.set)
 
     async def _acquire(self) -> bool:
-        """Try until the lease is acquired; False where asked to stop before."""
+        """Try until the lease is acquired; False if asked to stop before that."""
         lock = str(self._lock)
         log.info("Attempting to acquire leader lease...", extra=kv(lock=lock))
         while not self._stopping.is_set():
@@ -169,7 +170,7 @@ class LeaderElector:
                 log.info("Successfully acquired lease", extra=kv(lock=lock))
                 return True
             vlog(log, 4, "Failed to acquire lease", lock=lock)
-            # Candidates that started together shall not ask together for ever.
+            # Jitter, so that candidates that started together do not keep sending together.
             pause = self._retry_seconds * (1 + JITTER * self._random.random())
             await self._pause(pause)
         return False
@@ -185,11 +186,11 @@ class LeaderElector:
                 log.info("Failed to renew lease", extra=kv(lock=lock, err=problem))
                 return
             vlog(log, 5, "Successfully renewed lease", lock=lock)
-            # A response that came when the lease had ended says nothing about now.
+            # A response that arrived after the lease had ended does not prove that we hold it now.
             await self._pause(self._retry_seconds if self._fence.is_open else 0.0)
 
     async def _renew_once(self) -> str:
-        """Renew, trying again until the deadline; return what went wrong, if it did."""
+        """Renew, with retries until the deadline; return what went wrong, or ""."""
         assert self._loop is not None
         try:
             async with asyncio.timeout(self._renew_seconds):
@@ -206,7 +207,7 @@ class LeaderElector:
         return "context canceled"
 
     async def _release(self) -> None:
-        """Give the lease up, so that another need not wait for its end."""
+        """Release the lease, so that another process need not wait until it expires."""
         try:
             async with asyncio.timeout(self._renew_seconds):
                 try:
@@ -235,7 +236,7 @@ class LeaderElector:
             self._log_failure(error, "Failed to release lease")
 
     async def _try(self) -> bool:
-        """Acquire the lease, or renew it; return whether it is this process'."""
+        """Acquire or renew the lease; return whether this process holds it."""
         assert self._loop is not None
         sent = self._fence.clock()
         now = self._lock.now()
@@ -245,7 +246,7 @@ class LeaderElector:
             acquire_time=now,
             renew_time=now,
         )
-        # 1. A leader writes without reading: the record is most likely still its own.
+        # 1. A leader writes without reading: most likely it still holds the lease.
         if self.is_leader and self._is_valid():
             mine = replace(
                 record,
@@ -266,7 +267,7 @@ class LeaderElector:
                 self._observe(mine)
                 self._fence.renew(sent)
                 return True
-        # 2. Read the record, or write the first one.
+        # 2. Read the record, or create it.
         try:
             old = await self._lock.get()
         except ApiError as error:
@@ -274,7 +275,7 @@ class LeaderElector:
                 self._log_failure(error, "Error retrieving lease lock")
                 return False
             return await self._create(record)
-        # 3. Another process may hold it, or may have held it.
+        # 3. Another process may hold the lease, or may have held it.
         if self.is_leader and old.holder != self._lock.identity:
             self._fence.close()
             self._observe(old)
@@ -290,9 +291,9 @@ class LeaderElector:
                 holder=old.holder,
             )
             return False
-        # 4. Write it, as a renewal or as a takeover. The time is taken again: if the first write
-        # was carried out and its response lost, the same again would change nothing, and to others
-        # the lease would end. (client-go writes the same again.)
+        # 4. Write the record, as a renewal or as a takeover. The time is taken again: if the first
+        # write was applied but its response was lost, writing the same record again would change
+        # nothing, and for others the lease would expire. (client-go writes the same record again.)
         sent = self._fence.clock()
         now = self._lock.now()
         record = replace(record, acquire_time=now, renew_time=now)
@@ -328,7 +329,7 @@ class LeaderElector:
         self._observed_at = self._loop.time()
 
     def _observe_read(self, record: Record) -> None:
-        """Take a record over that was read; one that did not change is not a renewal."""
+        """Observe a record that was read; an unchanged one is not a renewal."""
         if record != self._read:
             self._observe(record)
             self._read = record
@@ -352,7 +353,7 @@ class LeaderElector:
         return None
 
     async def _until_stopped(self, attempt: Coroutine[Any, Any, bool]) -> bool:
-        """Run an attempt; stopping cuts it short, which counts as a failure."""
+        """Run an attempt; if stopping interrupts it, that counts as a failure."""
         trying = asyncio.ensure_future(attempt)
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
@@ -365,7 +366,7 @@ class LeaderElector:
             await asyncio.gather(trying, stopping, return_exceptions=True)
 
     async def _pause(self, seconds: float) -> None:
-        """Wait, but not longer than until asked to stop."""
+        """Wait for some seconds, or until asked to stop."""
         try:
             async with asyncio.timeout(seconds):
                 await self._stopping.wait()
@@ -381,5 +382,5 @@ class LeaderElector:
 
 
 def _words(error: ApiError | str) -> str:
-    """Return what the server said, as client-go logs it."""
+    """Return the server's message, as client-go logs it."""
     return error if isinstance(error, str) else error.message or str(error)

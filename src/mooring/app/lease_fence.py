@@ -1,11 +1,11 @@
-"""LeaseFence: no write of a scheduler is sent once its lease may be another's.
+"""LeaseFence: prevents writes of a scheduler once another may hold the lease.
 
 Leader election alone leaves a gap: a process that is stopped (SIGSTOP, a frozen cgroup, a suspended
-machine) and continued does not know how long it stood still, and writes for as long as it takes to
-notice that another has the lease. So every write is checked right before its first byte is sent.
-A lease ends for others at the earliest its duration after they saw it renewed, which is after the
-renewal was sent: until then, counted from the moment before sending, writing is safe. What
-remains is a stop between the check and the write: one request.
+machine) and continued does not know how long it was stopped, and writes until it notices that
+another process holds the lease. So every write is checked right before its first byte is sent.
+For others, a lease ends at the earliest one lease duration after they saw it renewed, which is
+after the renewal was sent. So writing is safe for one lease duration, counted from the moment
+before sending. What remains is a stop between the check and the write: one request.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ NOT_HELD = "not sent: the lease is not held"
 
 
 def boot_time() -> float:
-    """Return seconds of a clock that also runs while the machine is suspended, if it has one."""
+    """Return the seconds of a clock that also runs while the machine is suspended, if possible."""
     return time.clock_gettime(_CLOCK)
 
 
-# CLOCK_MONOTONIC stands still while the machine is suspended, and the leases of others do not.
+# CLOCK_MONOTONIC stops while the machine is suspended, but the leases of others do not.
 _CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class LeaseFence:
     """The permission to write that a lease of some `seconds` gives.
 
-    Leader election renews and closes it on its own thread, the scheduling loop asks it on another:
-    they share one float.
+    Leader election renews and closes it on its own thread, the scheduling loop checks it on
+    another: they share one float.
     """
 
     def __init__(self, seconds: float, clock: Callable[[], float] = boot_time) -> None:
-        #: Leader election takes the time of its renewals by this clock.
+        #: The clock by which leader election times its renewals.
         self.clock = clock
         self._seconds = seconds
         #: When the last successful renewal was sent.
@@ -52,15 +52,15 @@ class LeaseFence:
         return self.clock() - self._renewed < self._seconds
 
     def renew(self, sent: float) -> None:
-        """Let writes pass for the duration of a lease whose renewal was sent at this moment."""
+        """Allow writes for one lease duration after `sent`, the moment a renewal was sent."""
         self._renewed = sent
 
     def close(self) -> None:
-        """Let no write pass: the lease is lost, or is about to be given up."""
+        """Allow no more writes: the lease is lost, or is about to be released."""
         self._renewed = -math.inf
 
     def check(self) -> None:
-        """Raise LeaseExpiredError unless writes may be sent."""
+        """Raise LeaseExpiredError if writes are not allowed."""
         renewed = self._renewed
         passed = self.clock() - renewed
         if passed >= self._seconds:
@@ -68,6 +68,6 @@ class LeaseFence:
             raise LeaseExpiredError(EXPIRED.format(passed, self._seconds) if held else NOT_HELD)
 
     def check_request(self, request: Request) -> None:
-        """Raise LeaseExpiredError if a request is a write and may not be sent."""
+        """Raise LeaseExpiredError if a request is a write and writes are not allowed."""
         if request.method not in READS:
             self.check()

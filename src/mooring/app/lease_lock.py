@@ -1,4 +1,4 @@
-"""LeaseLock: the Lease by which replicas agree on one leader."""
+"""LeaseLock: the Lease through which replicas agree on one leader."""
 
 # client-go: tools/leaderelection/resourcelock/leaselock.go, interface.go
 
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 class LeaseClient(Protocol):
-    """Reach the API server; `mooring.client.client.Client` does."""
+    """Access to the API server, such as `mooring.client.client.Client`."""
 
     async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
         """Read one object."""
@@ -53,7 +53,7 @@ class LeaseClient(Protocol):
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """Say who leads; times are text, of whichever clock the leader has."""
+    """The leader election record; times are text, by the clock of the leader."""
 
     holder: str = ""
     lease_seconds: int = 0
@@ -78,10 +78,10 @@ def check_lock_kind(kind: str) -> None:
 
 
 class LeaseLock:
-    """Read and write the record in a Lease. Belongs to one event loop.
+    """Access to the record in a Lease. Belongs to one event loop.
 
-    `timeout` is in seconds: one request that hangs must not cost the lease. `component` is named
-    as the source of events.
+    `timeout` is in seconds: a single request that hangs must not cost the lease. `component` is the
+    source of Events.
     """
 
     def __init__(
@@ -109,11 +109,11 @@ class LeaseLock:
         return f"{self._namespace}/{self._name}"
 
     def now(self) -> str:
-        """Return the time as Leases write it."""
+        """Return the current time in the format of Leases."""
         return _time(self._clock.now(), "microseconds")
 
     async def get(self) -> Record:
-        """Read the record; an ApiError tells `is_not_found` where there is none yet."""
+        """Read the record; if there is none yet, the ApiError has `is_not_found`."""
         lease = await self._bounded(self._client.get(Lease, self._name, self._namespace))
         self._lease = lease
         spec = lease.spec
@@ -132,13 +132,13 @@ class LeaseLock:
         self._lease = await self._bounded(self._client.create(lease))
 
     async def update(self, record: Record) -> None:
-        """Write the next record; an ApiError tells `is_conflict` where another was quicker."""
+        """Write the next record; if another write came first, the ApiError has `is_conflict`."""
         assert self._lease is not None, "get() or create() comes first"
         lease = replace(self._lease, spec=_spec(record))
         self._lease = await self._bounded(self._client.update(lease))
 
     def record_event(self, what: str) -> None:
-        """Write an Event about the lease, when there is time."""
+        """Write an Event about the lease, in the background."""
         task = asyncio.get_running_loop().create_task(self._write_event(what))
         self._events.add(task)
         task.add_done_callback(self._events.discard)
@@ -146,7 +146,7 @@ class LeaseLock:
     async def _write_event(self, what: str) -> None:
         assert self._lease is not None
         seconds = self._clock.now()
-        # A core Event, which says who reports in the way of client-go's older recorder.
+        # A core Event, with the source fields of client-go's older recorder.
         event = {
             "apiVersion": "v1",
             "kind": "Event",

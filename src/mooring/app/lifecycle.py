@@ -1,4 +1,4 @@
-"""Lifecycle: what a scheduler does from its first list to its end, with or without a lease."""
+"""Lifecycle: a scheduler from its first list to its end, with or without a lease."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Lifecycle:
-    """Bring a scheduler up, follow the cluster until it leads, and schedule until it is to end.
+    """The phases of a scheduler: sync, wait for the lease, schedule until told to end.
 
-    `elect` begins an election, which is to call `lead` once the lease is held; without one the
-    scheduler leads at once. With `late`, nothing is listed before. Owned by the scheduling loop.
+    `elect` begins an election, which calls `lead` once the lease is held; without it the scheduler
+    leads at once. With `late`, nothing is listed before that. Owned by the scheduling loop.
     """
 
     # kube-scheduler: cmd/kube-scheduler/app/server.go (Run)
@@ -25,12 +25,12 @@ class Lifecycle:
         self._late = late and elect is not None
         self._leading = asyncio.Event()
         self._stopping = asyncio.Event()
-        #: Whether it ends because the lease is lost: another scheduler may be at work already.
+        #: Whether it ends because the lease is lost: another scheduler may be running already.
         self.lost_lease = False
 
     @property
     def leads(self) -> bool:
-        """Tell whether pods are scheduled."""
+        """Return whether pods are scheduled."""
         return self._leading.is_set() and not self._stopping.is_set()
 
     def lead(self) -> None:
@@ -47,12 +47,12 @@ class Lifecycle:
         self._stopping.set()
 
     async def run(self, scheduler: Scheduler, sync: Work) -> None:
-        """Do all this with a scheduler; `sync` returns once its informers have synced."""
+        """Run the scheduler; `sync` returns once its informers have synced."""
         if not self._late and not await self._during(sync()):
             return
         if self._elect is not None:
             self._elect()
-            # Whoever waits for a lease must not fall behind, however long that takes.
+            # While it waits for the lease, the scheduler keeps processing events.
             following = asyncio.create_task(scheduler.follow())
             try:
                 if not await self._during(self._leading.wait()):
@@ -65,7 +65,7 @@ class Lifecycle:
         await self._during(scheduler.run())
 
     async def _during(self, work: Coroutine[Any, Any, object]) -> bool:
-        """Do some work, unless told to end: then it is called off, and the answer is False."""
+        """Run some work; if told to end, cancel it and return False."""
         working = asyncio.create_task(work)
         stopping = asyncio.create_task(self._stopping.wait())
         try:

@@ -18,9 +18,9 @@ _NESTED = "allowListMapping"
 
 
 def allow_lists(options: MetricOptions) -> AllowLists:
-    """Return what the flag says, or else its manifest.
+    """Return the allow lists of the flag, or else of its manifest.
 
-    A manifest that cannot be used is logged and left out, as kube-scheduler does.
+    A manifest that cannot be used is logged and ignored, as in kube-scheduler.
     """
     # component-base: metrics/options.go (Apply)
     if options.allowed_labels:
@@ -40,7 +40,7 @@ def allow_lists(options: MetricOptions) -> AllowLists:
 
 
 def _mapping(document: Any) -> dict[str, str]:
-    # kube-scheduler's help shows the lists below a key, its code reads them without: both will do.
+    # kube-scheduler's help shows the lists below a key, its code reads them without: accept both.
     if isinstance(document, dict) and document.keys() == {_NESTED}:
         document = document[_NESTED]
     if not isinstance(document, dict):

@@ -1,4 +1,4 @@
-"""Options: what a command line asks for, typed and checked."""
+"""Options: the settings of a command line, typed and checked."""
 
 # kube-scheduler: cmd/kube-scheduler/app/options/options.go, app/server.go
 
@@ -26,7 +26,7 @@ from mooring.serve.serving_options import (
     SecureServing,
 )
 
-#: The release whose behaviour this is.
+#: The Kubernetes release whose behaviour is implemented.
 KUBERNETES_VERSION = "1.36.4"
 PROGRAM = "kube-scheduler"
 
@@ -38,7 +38,7 @@ _NO_AGGREGATION = "API aggregation will not work"
 
 
 class LoggingOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Say how and how much to log."""
+    """How and how much to log."""
 
     format: str = TEXT
     v: int = 0
@@ -46,22 +46,22 @@ class LoggingOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Say which metrics to leave out, and which values of their labels to show."""
+    """Which metrics to leave out, and which values of their labels to show."""
 
     disabled: tuple[str, ...] = ()
-    #: "metric,label" and the values, and a file that says the same where none are given.
+    #: Values by "metric,label", and a file with the same content, used if none are given.
     allowed_labels: dict[str, str] = {}
     allowed_labels_manifest: str = ""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """Hold what a command line asks for; `config_source.effective_config` makes a configuration."""
+    """The options of a command line; `config_source.effective_config` makes the configuration."""
 
     flags: FlagValues
     config_file: str
     write_config_to: str
     master: str
-    #: References as `registry.load_plugin` reads them.
+    #: References for `registry.load_plugin`.
     plugins: tuple[str, ...]
     #: The largest response of an extender, in bytes.
     extender_max_response: int
@@ -74,17 +74,17 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     pod_max_in_unschedulable_pods: Duration
     #: How long a scheduling cycle may last before /livez fails.
     livez_scheduling_cycle_timeout: Duration
-    #: For whoever wrote the command line.
+    #: Warnings for the user.
     warnings: tuple[str, ...]
 
 
 def read_flags(argv: Sequence[str], *, program: str = PROGRAM) -> FlagValues:
-    """Read a command line; a ConfigError is a mistake in how it is written."""
+    """Parse a command line; raise ConfigError for syntax errors."""
     return parse_flags(ALL, argv, program=program)
 
 
 def read_log_options(flags: FlagValues, gates: FeatureGates) -> LoggingOptions:
-    """Return how to log. Checked apart from everything else, whose mistakes are logged."""
+    """Return how to log. Checked before everything else, whose errors are logged."""
     errors = list(_log_mistakes(flags, gates))
     if errors:
         raise ConfigError(_aggregate(errors))
@@ -94,12 +94,12 @@ def read_log_options(flags: FlagValues, gates: FeatureGates) -> LoggingOptions:
 
 
 def read_feature_gates(flags: FlagValues) -> FeatureGates:
-    """Return the gates, changed as --feature-gates says."""
+    """Return the feature gates as set by --feature-gates."""
     return FeatureGates.from_text(",".join(flags["feature-gates"]))
 
 
 def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
-    """Type and check the flags; raise ConfigError with every mistake at once."""
+    """Type and check the flags; raise ConfigError with all errors at once."""
     versions = list(_version_warnings(flags))
     serving = _serving(flags)
     insecure = InsecureServing(address=flags["address"], port=flags["port"])
@@ -194,7 +194,7 @@ def _authentication(flags: FlagValues) -> Authentication:
 
 def _serving_mistakes(serving: SecureServing, insecure: InsecureServing) -> Iterator[str]:
     if serving.port > 65535:
-        # apiserver says so although 0 turns serving off: an operator's precedence in its check.
+        # apiserver prints this although 0 does disable serving: its check has a precedence bug.
         yield (
             f"--secure-port {serving.port} must be between 1 and 65535, inclusive. "
             "It cannot be turned off with 0"
@@ -308,7 +308,7 @@ def _log_mistakes(flags: FlagValues, gates: FeatureGates) -> Iterator[str]:
 
 
 def _version_warnings(flags: FlagValues) -> Iterator[str]:
-    """Check the versions to emulate, of which 1.36 alone changes nothing."""
+    """Check the emulated versions and yield warnings; only 1.36 is supported."""
     # component-base: compatibility/registry.go
     emulated = _version(flags["emulated-version"])
     oldest = _version(flags["min-compatibility-version"])
@@ -354,5 +354,5 @@ def _version(values: tuple[str, ...]) -> int | None:
 
 
 def _aggregate(errors: Sequence[str]) -> str:
-    # apimachinery util/errors: one error stands alone, several are a bracketed list.
+    # apimachinery util/errors: a single error is printed as it is, several as a bracketed list.
     return errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"

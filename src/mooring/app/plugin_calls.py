@@ -1,7 +1,7 @@
 """Plugin calls in progress, found on the stack of a thread or in what a task awaits.
 
-The calls of the scheduling cycle are too many to be written down one by one for the rare case that
-one of them does not return. The interpreter knows them anyway.
+The scheduling cycle makes too many calls to record each of them for the rare case that one does not
+return. The interpreter knows them anyway.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mooring.api import Pod
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import METHODS
 
-#: What an awaitable of each kind calls its frame, and what it awaits in turn.
+#: For each kind of awaitable, the attributes of its frame and of what it awaits in turn.
 _CHAINS = (("cr_frame", "cr_await"), ("gi_frame", "gi_yieldfrom"), ("ag_frame", "ag_await"))
 
 
@@ -32,11 +32,11 @@ class PluginCall(msgspec.Struct, frozen=True):
     """A call of a plugin or an extender that has not returned."""
 
     plugin: str
-    #: The extension point; the name of the method if it belongs to none.
+    #: The extension point, or the name of the method if it is not part of one.
     point: str
     #: Namespace and name of the pod, or "".
     pod: str
-    #: File, line and function that the call has reached.
+    #: The file, line and function that the call has reached.
     place: str
 
 
@@ -78,7 +78,7 @@ def _awaited(awaitable: Any) -> Iterator[FrameType]:
 
 
 def _find(frames: Iterable[FrameType]) -> PluginCall | None:
-    """Return the innermost call of an extension point; without one, of any plugin's method."""
+    """Return the innermost call of an extension point; if there is none, of any plugin method."""
     place, other = "", None
     for frame in frames:
         place = place or _place(frame)
@@ -99,7 +99,7 @@ def _find(frames: Iterable[FrameType]) -> PluginCall | None:
 
 
 def _method_of(plugin: Plugin, code: CodeType) -> str:
-    """Return the method of the contract that a plugin has this code for, or ""."""
+    """Return the extension point method of a plugin that has this code, or ""."""
     for name in METHODS:
         function = getattr(type(plugin), name, None)
         if getattr(function, "__code__", None) is code:
@@ -117,7 +117,7 @@ def _called_from(frame: FrameType) -> tuple[str, str] | None:
     step = values.get("step")
     if step is None or not hasattr(step, "evaluations"):
         return None
-    # The method takes any arguments, or is not written in Python.
+    # The method itself has no usable frame: it takes any arguments, or is not written in Python.
     call = getattr(step, "call", None) or step.node or step.vector
     return str(step.name), _label(getattr(call, "__name__", ""))
 

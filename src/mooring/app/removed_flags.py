@@ -1,7 +1,7 @@
-"""Flags that kube-scheduler has dropped, and what they ask of the configuration.
+"""Flags that kube-scheduler has removed, and their effect on the configuration.
 
-They were in kube-scheduler 1.17 to 1.22: `--port`, `--address`, `--scheduler-name`, the names of
-the lock, and three ways to name an algorithm: a provider, a Policy file, a Policy in a ConfigMap.
+They existed in kube-scheduler 1.17 to 1.22: `--port`, `--address`, `--scheduler-name`, the names of
+the lock, and three ways to choose an algorithm: a provider, a Policy file, a Policy in a ConfigMap.
 """
 
 # kube-scheduler 1.22 and 1.17: cmd/kube-scheduler/app/options/deprecated.go
@@ -15,7 +15,7 @@ from mooring.app.flags import FlagValues
 from mooring.config import defaults
 from mooring.errors import ConfigError
 
-#: The version that said by itself what these flags said.
+#: The version of the configuration that has fields for these flags.
 API_VERSION = "kubescheduler.config.k8s.io/v1alpha1"
 
 _INSTEAD = {
@@ -33,7 +33,7 @@ _INSTEAD = {
     "scheduler-name": "use --config with profiles[].schedulerName",
     "use-legacy-policy-config": "use --config",
 }
-#: Policies were looked at beside a file too, from 1.21 on: they take the place of its profiles.
+#: Since 1.21 these were also used with --config: a Policy replaces the profiles of the file.
 _BESIDE_CONFIG = frozenset(
     {
         "policy-config-file",
@@ -45,7 +45,7 @@ _BESIDE_CONFIG = frozenset(
 
 
 def removed_warnings(flags: FlagValues) -> Iterator[str]:
-    """Yield a warning for each flag given that kube-scheduler no longer has."""
+    """Yield a warning for each given flag that kube-scheduler no longer has."""
     for name, instead in _INSTEAD.items():
         if not flags.given(name):
             continue
@@ -56,12 +56,12 @@ def removed_warnings(flags: FlagValues) -> Iterator[str]:
 
 
 def names_policy(flags: FlagValues) -> bool:
-    """Tell whether the flags name a Policy."""
+    """Return whether the flags name a Policy."""
     return bool(flags["policy-config-file"] or flags["policy-configmap"])
 
 
 def old_document(flags: FlagValues) -> dict[str, Any] | None:
-    """Return the v1alpha1 document that says what these flags say; None where v1 can say it."""
+    """Return a v1alpha1 document equivalent to these flags; None if v1 can express them."""
     source = _algorithm_source(flags)
     beside_config = bool(flags["config"])
     if beside_config and not names_policy(flags):

@@ -1,9 +1,9 @@
 """Signals: how a process ends when it is asked to, whatever plugin code does meanwhile.
 
-Python runs signal handlers on the main thread, and asyncio runs its own between two callbacks:
-while a plugin holds the event loop neither ends anything, and a handler that raises would raise
-into the plugin. So the handlers do nothing. The interpreter writes the number of each signal to a
-socket as soon as it arrives, and a thread reads it there.
+Python runs signal handlers on the main thread, and asyncio runs its own between two callbacks.
+While a plugin blocks the event loop neither can end the process, and a handler that raises would
+raise into the plugin. So the handlers do nothing. The interpreter writes the number of each signal
+to a socket as soon as it arrives, and a thread reads it from there.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ T = TypeVar("T")
 
 #: Signals that ask a process to end.
 TERMINATION = (signal.SIGTERM, signal.SIGINT)
-#: Seconds that an event loop may stand still after such a signal.
+#: Seconds that an event loop may be blocked after such a signal.
 GRACE = 5.0
-#: Seconds between two looks at the loop.
+#: Seconds between two checks of the loop.
 _INTERVAL = 0.1
-#: Seconds that the last line of the log may take.
+#: Seconds that writing the last log line may take.
 _LOG_SECONDS = 1.0
 
 
 class ProcessSignals:
-    """The signals of a process whose event loop runs on the main thread.
+    """The signal handling of a process whose event loop runs on the main thread.
 
-    The first signal that asks the process to end calls `stop` on the loop; a second one ends it at
-    once with status 1. So does an event loop that stands still for `grace` seconds after the first
-    one, and an interpreter that waits as long for a plugin's threads at its end.
+    The first signal that asks the process to end calls `stop` on the loop; a second one ends the
+    process at once with status 1. So does an event loop that is blocked for `grace` seconds after
+    the first signal, and an interpreter that waits that long for a plugin's threads at its end.
 
     # apiserver: pkg/server/signal.go
     """
@@ -66,9 +66,9 @@ class ProcessSignals:
         self._before: dict[int, Any] = {}
         self._reader, self._writer = socket.socketpair()
         self._writer.setblocking(False)
-        #: When the loop last turned, once the process has been asked to end.
+        #: When the loop last ran, once the process has been asked to end.
         self._turned: float | None = None
-        #: Whether all that the process has to do is done.
+        #: Whether the process has finished its work.
         self._left = False
         self._ended = False
 
@@ -77,12 +77,12 @@ class ProcessSignals:
         for number in TERMINATION:
             self._before[number] = signal.signal(number, ignore_signal)
         os.register_at_fork(after_in_child=self._leave_child)
-        # A daemon: it goes on while the interpreter ends, and does not keep it from that.
+        # A daemon thread: it keeps running while the interpreter ends, and does not delay that.
         threading.Thread(target=self._run, name="signals", daemon=True).start()
         return self
 
     def on(self, number: signal.Signals, call: Callable[[], object]) -> None:
-        """Make a call on the loop for every signal of this number."""
+        """Call a function on the loop for every signal with this number."""
         self._calls[number] = call
         self._before[number] = signal.signal(number, ignore_signal)
 
@@ -93,8 +93,8 @@ class ProcessSignals:
         trace: TracebackType | None,
     ) -> None:
         if self._turned is not None:
-            # The process has been asked to end, and the thread goes on to see that it does: a
-            # plugin's threads may keep the loop or the interpreter from ending.
+            # The process has been asked to end, and the thread continues to make sure that it
+            # does: a plugin's threads may keep the loop or the interpreter from ending.
             self._left = True
             return
         signal.set_wakeup_fd(self._wakeup_before)
@@ -103,13 +103,13 @@ class ProcessSignals:
         self._writer.close()
 
     def _leave_child(self) -> None:
-        """Let signals end a child that a plugin forks, and not the parent in its place."""
+        """Restore default handlers in a child that a plugin forks, detached from the parent."""
         if signal.getsignal(signal.SIGTERM) is ignore_signal:
             signal.set_wakeup_fd(-1)
             for number in self._before:
                 signal.signal(number, signal.SIG_DFL)
 
-    # On the thread.
+    # On the signal thread.
 
     def _run(self) -> None:
         with self._reader:
@@ -135,7 +135,7 @@ class ProcessSignals:
 
     def _look_at_loop(self, turned: float) -> None:
         if time.monotonic() - turned > self._grace:
-            # The blocked thread may hold the lock of the log.
+            # Log on another thread: the blocked thread may hold the lock of the log.
             logging_thread = threading.Thread(target=self._log_end, daemon=True)
             logging_thread.start()
             logging_thread.join(_LOG_SECONDS)
@@ -162,7 +162,7 @@ class ProcessSignals:
         try:
             self._loop.call_soon_threadsafe(call)
         except RuntimeError:
-            # The loop has been closed: what is left is the end of the interpreter.
+            # The loop is closed: only the end of the interpreter is left.
             return
 
     def _note_turn(self) -> None:
@@ -171,15 +171,15 @@ class ProcessSignals:
 
 
 def _do_nothing() -> None:
-    """Stand in for a signal that nobody asked for."""
+    """Do nothing, for a signal without a call."""
 
 
 def run_until_done(main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in an event loop of its own, and return its result.
+    """Run a coroutine in a new event loop, and return its result.
 
     SystemExit and KeyboardInterrupt end an event loop, whichever callback or task raises them. If
-    that is not `main`, it is a plugin's own task, callback or asynchronous generator: it is logged
-    and the loop goes on.
+    that is not `main`, it is a plugin's own task, callback or asynchronous generator: the exception
+    is logged and the loop continues.
     """
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
@@ -196,7 +196,7 @@ def run_until_done(main: Coroutine[Any, Any, T]) -> T:
 
 @contextmanager
 def ended_by_interrupt() -> Iterator[None]:
-    """Let Ctrl-C end the process at once, also in plugin code that ignores exceptions."""
+    """Let Ctrl-C end the process at once, even in plugin code that ignores exceptions."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,8 +1,8 @@
-"""Watchdog: notices, from another thread, that the scheduling loop stands still.
+"""Watchdog: notices, from another thread, that the scheduling loop is stuck.
 
-Two things can go wrong. A plugin blocks the event loop: then the loop does not answer, and the
-stack of its thread says where it is. Or a cycle awaits something that does not come: then the loop
-answers, but the cycle does not end, and what its task awaits says why.
+Two things can go wrong. A plugin blocks the event loop: then the loop does not respond, and the
+stack of its thread shows where it is. Or a cycle awaits something that does not come: then the loop
+responds, but the cycle does not end, and what its task awaits shows why.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from mooring.observe.logs import kv, log_error, vlog
 
 log = logging.getLogger(__name__)
 
-#: Seconds between two looks.
+#: Seconds between two checks.
 INTERVAL = 0.25
 #: Seconds that a call may block the loop before it is logged.
 BLOCKED_SECONDS = 1.0
-#: The longest pause between two lines about the same call, in seconds; the first ones are shorter.
+#: The longest interval between two log lines about one call, in seconds; the first are shorter.
 LONGEST_PAUSE = 60.0
-#: How long a cycle may last before the process counts as dead. A plugin may take its time; nothing
+#: How long a cycle may last before the process counts as dead. A plugin may be slow, but nothing
 #: healthy takes a minute.
 CYCLE_SECONDS = 60.0
 
 
 class Cycles(Protocol):
-    """What a scheduler shows of its cycles; `app.scheduler.Scheduler` does."""
+    """What a scheduler shows of its cycles; implemented by `scheduler.scheduler.Scheduler`."""
 
     @property
     def cycles(self) -> int:
@@ -52,26 +52,26 @@ class Cycles(Protocol):
 
 
 class _Pause:
-    """When to log about something that lasts: after some seconds, then at growing intervals."""
+    """When to log a lasting problem: after some seconds, then at growing intervals."""
 
     def __init__(self, first: float) -> None:
         self._first = self._next = first
 
     def is_over(self, lasted: float) -> bool:
-        """Return whether it is time for a line."""
+        """Return whether it is time for a log line."""
         if lasted < self._next:
             return False
         self._next = lasted + min(lasted, LONGEST_PAUSE)
         return True
 
     def restart(self) -> bool:
-        """Begin again; return whether there was a line."""
+        """Reset; return whether a line was logged."""
         logged, self._next = self._next > self._first, self._first
         return logged
 
 
 class LoopWatchdog:
-    """What is known of a scheduling loop to another thread, which calls `run` and `problem`.
+    """A view of a scheduling loop for another thread, which calls `run` and `problem`.
 
     `attach` is called on the thread of the loop.
     """
@@ -85,18 +85,18 @@ class LoopWatchdog:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread_id = 0
         self._scheduler: Cycles | None = None
-        #: When the loop was asked to answer; None once it has.
+        #: When the loop was last pinged; None once it has responded.
         self._asked: float | None = None
         self._is_blocked = False
         self._blocked = _Pause(BLOCKED_SECONDS)
-        #: The cycle that was under way at the last look, and when it was first seen.
+        #: The cycle that was in progress at the last check, and when it was first seen.
         self._cycle = 0
         self._since = 0.0
         self._long = _Pause(cycle_seconds)
         self._last_look = now()
 
     def attach(self, loop: asyncio.AbstractEventLoop, scheduler: Cycles) -> None:
-        """Begin to watch a scheduler whose loop runs on this thread."""
+        """Start watching a scheduler whose loop runs on this thread."""
         self._thread_id = threading.get_ident()
         self._scheduler = scheduler
         self._loop = loop
@@ -106,18 +106,18 @@ class LoopWatchdog:
         return self._problem
 
     async def run(self) -> None:
-        """Look again and again, until cancelled."""
+        """Check regularly until cancelled."""
         while True:
             self.look()
             await asyncio.sleep(INTERVAL)
 
     def look(self) -> None:
-        """Look once at the loop, and log what stands still."""
+        """Check the loop once, and log what is stuck."""
         now = self._now()
         late = now - self._last_look - INTERVAL
         self._last_look = now
         if late > BLOCKED_SECONDS:
-            # This thread stood still too, as after SIGSTOP: it cannot tell for how long others did.
+            # This thread was stopped too, as after SIGSTOP: it cannot know how long others were.
             self._since += late
             asked = self._asked
             if asked is not None:
@@ -125,10 +125,10 @@ class LoopWatchdog:
         self._problem = self._look_at_loop(now) or self._look_at_cycle(now)
 
     def _look_at_loop(self, now: float) -> str | None:
-        """Return a problem if the loop has not answered for too long; else ask it again."""
+        """Return a problem if the loop has not responded for too long; else ping it again."""
         if self._loop is None:
             return None
-        # The loop may answer at any moment.
+        # Read once: the loop may respond at any moment.
         asked = self._asked
         self._is_blocked = asked is not None and now - asked >= BLOCKED_SECONDS
         if asked is None:
@@ -147,7 +147,7 @@ class LoopWatchdog:
         return f"the scheduling loop has been blocked for {blocked:.0f} s{_where(self._running())}"
 
     def _answer(self) -> None:
-        """Note, on the thread of the loop, that it turns."""
+        """Record, on the thread of the loop, that the loop runs."""
         asked, self._asked = self._asked, None
         if self._blocked.restart() and asked is not None:
             log.info("The scheduling loop goes on", extra=kv(seconds=round(self._now() - asked, 1)))
@@ -189,7 +189,7 @@ class LoopWatchdog:
     def _log_blocked(self, seconds: float) -> None:
         call = self._running()
         if call is None:
-            # Reading a long list, say: nobody can do anything about it.
+            # For example while decoding a long list, about which the user can do nothing.
             place = running_place(self._thread_id)
             vlog(log, 2, "The scheduling loop is busy", seconds=round(seconds, 1), at=place)
             return

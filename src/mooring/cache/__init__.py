@@ -1,4 +1,4 @@
-"""What the scheduler believes: nodes, pods and assumed pods, kept as columns and counters."""
+"""The scheduler's view of the cluster: nodes, pods and assumed pods, as columns and counters."""
 
 from mooring.cache.cache import Cache
 

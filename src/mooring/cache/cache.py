@@ -1,7 +1,7 @@
-"""Cache: what the scheduler believes of the cluster, with the pods it has just placed.
+"""Cache: the scheduler's view of the cluster, including the pods it has just placed.
 
 A pod is *assumed* on its node as soon as a node is chosen, before the API server knows; the next
-cycle sees it there. The informer's later word confirms it, or a failure forgets it.
+cycle sees it there. Later the informer confirms the pod or, after a failure, it is forgotten.
 
 # kube-scheduler: backend/cache/cache.go, backend/cache/snapshot.go
 """
@@ -25,13 +25,13 @@ from mooring.framework.pod_info import PodInfo, PodInfos, counts_alike
 
 
 class CacheError(MooringError):
-    """Report a change that contradicts what the cache knows: a bug in its caller."""
+    """A change that contradicts the content of the cache: a bug in the caller."""
 
 
 class Cache:
-    """Keep nodes, pods and assumed pods as columns and counters. Owned by the scheduling loop.
+    """Nodes, pods and assumed pods as columns and counters. Owned by the scheduling loop.
 
-    Pods on a node that has no Node object are remembered and count from the moment the node comes.
+    Pods on a node without a Node object are remembered and counted when the node is added.
     """
 
     def __init__(self, pod_infos: PodInfos) -> None:
@@ -45,9 +45,9 @@ class Cache:
         #: Every pod with a node name, by uid.
         self._pods: dict[str, PodInfo] = {}
         self._assumed: set[str] = set()
-        #: Pods on nodes that have no Node object, by node name and uid.
+        #: Pods on nodes without a Node object, by node name and uid.
         self._orphans: dict[str, dict[str, PodInfo]] = {}
-        #: The snapshot: all nodes, as of now. State changes between cycles only.
+        #: The snapshot: all nodes in their current state, which changes only between cycles.
         self.nodes = Nodes(self._columns, self._counters, self._images)
 
     def _row_of(self, info: PodInfo) -> int:
@@ -56,7 +56,7 @@ class Cache:
     # Nodes.
 
     def add_node(self, node: Node) -> None:
-        """Add a node, or replace the one of that name."""
+        """Add a node, or replace the one with the same name."""
         name = node.metadata.name
         if name in self._columns.rows:
             self.update_node(node)
@@ -71,7 +71,7 @@ class Cache:
             self._count_in(pod)
 
     def update_node(self, node: Node) -> None:
-        """Replace a node object; a node that is not known is added."""
+        """Replace a node object; an unknown node is added."""
         row = self._columns.rows.get(node.metadata.name)
         if row is None:
             self.add_node(node)
@@ -106,7 +106,7 @@ class Cache:
             self._orphans[name] = {pod.uid: pod for pod in pods}
 
     def node_order(self) -> Rows:
-        """Return all rows in kube-scheduler's order: zones in turn."""
+        """Return all rows in kube-scheduler's order: round-robin over the zones."""
         if self._order is None:
             rows = self._columns.rows
             self._order = np.array([rows[name] for name in self._tree.names()], dtype=np.intp)
@@ -115,11 +115,11 @@ class Cache:
     # Pods.
 
     def add_pod(self, pod: Pod) -> None:
-        """Add a pod that has a node; this confirms it where it was assumed."""
+        """Add a pod that has a node; if it was assumed, it is confirmed."""
         known = self._pods.get(pod.metadata.uid)
         if known is not None:
             if counts_alike(known.pod, pod):
-                # Most often an assumed pod as the API server has bound it.
+                # Usually an assumed pod that the API server has bound.
                 self._assumed.discard(known.uid)
                 self._renew(known, pod)
                 return
@@ -127,17 +127,17 @@ class Cache:
         self._put_in(self._info(pod))
 
     def update_pod(self, pod: Pod) -> None:
-        """Replace a pod object; a pod that is not known is added."""
+        """Replace a pod object; an unknown pod is added."""
         self.add_pod(pod)
 
     def remove_pod(self, uid: str) -> None:
-        """Remove a pod; one that is not known is ignored (its deletion can be told twice)."""
+        """Remove a pod; an unknown pod is ignored, because a deletion can be reported twice."""
         info = self._pods.get(uid)
         if info is not None:
             self._take_out(info)
 
     def assume_pod(self, pod: Pod, node_name: str) -> Pod:
-        """Count a pod as on a node before the API server knows; return it with that node's name."""
+        """Count a pod on a node before the API server knows; return it with the node name set."""
         uid = pod.metadata.uid
         if uid in self._pods:
             raise CacheError(f"pod {pod.key} ({uid}) is in the cache, so can't be assumed")
@@ -147,13 +147,13 @@ class Cache:
         return info.pod
 
     def forget_pod(self, uid: str) -> None:
-        """Take back an assumption; raise where the pod was not assumed."""
+        """Remove an assumed pod; raise CacheError if the pod was not assumed."""
         if uid not in self._assumed:
             raise CacheError(f"pod {uid} was not assumed, so can't be forgotten")
         self._take_out(self._pods[uid])
 
     def is_assumed(self, uid: str) -> bool:
-        """Tell whether a pod is assumed and not yet confirmed."""
+        """Return whether a pod is assumed and not yet confirmed."""
         return uid in self._assumed
 
     def pod(self, uid: str) -> PodInfo | None:
@@ -212,7 +212,7 @@ class Cache:
         self._counters.remove_pod(info, row)
 
     def _renew(self, info: PodInfo, pod: Pod) -> None:
-        """Replace a pod by one that takes as much; only where labels differ is it counted anew."""
+        """Replace a pod by one with the same requests; recount it only if its labels differ."""
         row = self._columns.rows.get(pod.spec.node_name)
         if row is None or info.pod.metadata.labels == pod.metadata.labels:
             info.pod = pod
@@ -225,8 +225,8 @@ class Cache:
         self._columns.touch(row)
 
     def validate(self) -> None:
-        """Compare columns, counters and indexes with a naive recount; raise AssertionError where
-        they differ."""
+        """Compare columns, counters and indexes with a naive recount; raise AssertionError if they
+        differ."""
         from mooring.cache.recount import check
 
         check(self._columns, self._counters, self._images, self._index, self._pods)

@@ -1,9 +1,9 @@
 """Counters: how many pods of each node match a selector or carry an affinity term.
 
-kube-scheduler recounts all existing pods for every pod with spreading or affinity. Here a counter
-per distinct question is kept up to date as pods come and go, so the question costs a look-up. A
-counter lives as long as something asks: one is made at the first question, and the longest
-unasked are dropped when there are too many.
+kube-scheduler recounts all existing pods for every pod with spreading or affinity. Here one counter
+per distinct selector is kept up to date as pods come and go, so a query costs a lookup. A counter
+is created by the first query for it; when there are too many, those that have not been queried for
+the longest time are dropped.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from mooring.framework.pod_info import AffinityTerm, PodInfo
 
 Counts = npt.NDArray[np.int32]
 
-#: Above this many counters the quarter that nothing asked for longest is dropped.
+#: Above this many counters, the least recently queried quarter is dropped.
 MAX_COUNTERS = 8192
 
 _KINDS = tuple(TermKind)
 
 
 class _Counter:
-    """Count the pods that one selector matches, per row."""
+    """The number of pods that one selector matches, per row."""
 
     __slots__ = ("asked", "counts", "namespaces", "selector", "terminating", "terminating_total")
 
@@ -41,10 +41,10 @@ class _Counter:
         self.namespaces = namespaces
         self.selector = selector
         self.counts: Counts = np.zeros(capacity, dtype=np.int32)
-        #: Of those, the terminating ones; made when the first comes.
+        #: How many of them are terminating; created when the first terminating pod is counted.
         self.terminating: Counts | None = None
         self.terminating_total = 0
-        #: Number of the question that asked last.
+        #: The number of the last query for this counter.
         self.asked = 0
 
     def matches(self, pod: Pod) -> bool:
@@ -62,7 +62,7 @@ class _Counter:
 
 
 class _Term:
-    """Count the pods that carry one term, per row."""
+    """The number of pods that carry one term, per row."""
 
     __slots__ = ("counts", "term", "total")
 
@@ -73,7 +73,7 @@ class _Term:
 
 
 class Counters:
-    """Keep all counters. Owned by the cache, which reports every pod and row that changes."""
+    """All counters. Owned by the cache, which reports every change of pods and rows."""
 
     def __init__(self, row_of: Callable[[PodInfo], int], pods: PodIndex) -> None:
         self._row_of = row_of
@@ -88,7 +88,7 @@ class Counters:
             kind: SelectorIndex() for kind in _KINDS
         }
 
-    # Questions.
+    # Queries.
 
     def matching(
         self, namespaces: frozenset[str] | None, selector: Selector, terminating: bool
@@ -113,7 +113,7 @@ class Counters:
     def terms_matching(
         self, kind: TermKind, pod: Pod, namespace_labels: Mapping[str, str]
     ) -> list[TermCount]:
-        """Return the distinct terms of existing pods that speak of `pod`."""
+        """Return the distinct terms of existing pods that match `pod`."""
         if not self._terms[kind]:
             return []
         meta = pod.metadata
@@ -151,11 +151,11 @@ class Counters:
     # Changes.
 
     def add_pod(self, info: PodInfo, row: int) -> None:
-        """Count a pod in."""
+        """Count a pod."""
         self._change_pod(info, row, 1)
 
     def remove_pod(self, info: PodInfo, row: int) -> None:
-        """Count a pod out."""
+        """Remove a pod from the counts."""
         self._change_pod(info, row, -1)
 
     def _change_pod(self, info: PodInfo, row: int, sign: int) -> None:
@@ -184,7 +184,7 @@ class Counters:
             self._term_index[kind].remove(entry)
 
     def set_size(self, size: int) -> None:
-        """Say how many rows there are."""
+        """Set the number of rows."""
         self._size = size
         if size > self._capacity:
             while size > self._capacity:
@@ -198,7 +198,7 @@ class Counters:
                     entry.counts = cast(Counts, grown(entry.counts, self._capacity))
 
     def move_row(self, source: int, target: int) -> None:
-        """Move a row's counts; the source row is left at zero. A row without pods has nothing to
+        """Move a row's counts and set the source row to zero; a row without pods has nothing to
         move."""
         for counts in self._arrays():
             counts[target] = counts[source]

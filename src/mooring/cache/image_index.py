@@ -16,13 +16,13 @@ class _Image:
     __slots__ = ("nodes", "size")
 
     def __init__(self, size: int) -> None:
-        #: Size as the first node to report the image gave it.
+        #: The size that the first node with the image reported.
         self.size = size
         self.nodes: set[str] = set()
 
 
 class ImageStates:
-    """Keep the images of all nodes. Owned by the cache."""
+    """The images of all nodes. Owned by the cache."""
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
@@ -30,7 +30,7 @@ class ImageStates:
         self._of_node: dict[str, tuple[str, ...]] = {}
 
     def add_node(self, info: NodeInfo) -> None:
-        """Count a node's images in."""
+        """Add a node's images."""
         names = []
         for name, size in info.images():
             image = self._images.get(name)
@@ -42,7 +42,7 @@ class ImageStates:
             self._of_node[info.name] = tuple(names)
 
     def remove_node(self, node_name: str) -> None:
-        """Count a node's images out."""
+        """Remove a node's images."""
         for name in self._of_node.pop(node_name, ()):
             image = self._images.get(name)
             if image is None:
@@ -52,7 +52,7 @@ class ImageStates:
                 del self._images[name]
 
     def state(self, name: str) -> ImageState | None:
-        """Return what is known of an image."""
+        """Return an image's size and number of nodes, or None."""
         image = self._images.get(name)
         return None if image is None else ImageState(image.size, len(image.nodes))
 

@@ -1,6 +1,6 @@
-"""NodeTree: the order in which kube-scheduler looks at nodes, taking zones in turn.
+"""NodeTree: the order in which kube-scheduler looks at nodes: round-robin over the zones.
 
-Only sampling (`percentageOfNodesToScore`) can see it.
+It matters only if nodes are sampled (`percentageOfNodesToScore`).
 
 # kube-scheduler: backend/cache/node_tree.go
 """
@@ -16,7 +16,7 @@ _BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
 
 
 def zone_key(node: Node) -> tuple[str, str]:
-    """Return (region, zone); the beta labels win where a node has both, as in component-helpers."""
+    """Return (region, zone); the beta labels take precedence, as in component-helpers."""
     labels = node.metadata.labels
     region = labels.get(_BETA_REGION, labels.get(_REGION, ""))
     zone = labels.get(_BETA_ZONE, labels.get(_ZONE, ""))
@@ -24,7 +24,7 @@ def zone_key(node: Node) -> tuple[str, str]:
 
 
 class NodeTree:
-    """Keep node names by zone, in the order they came. Owned by the cache."""
+    """Node names by zone, in the order in which they were added. Owned by the cache."""
 
     def __init__(self) -> None:
         self._zones: dict[tuple[str, str], dict[str, None]] = {}
@@ -44,13 +44,13 @@ class NodeTree:
             del self._zones[zone]
 
     def update(self, node: Node) -> None:
-        """Move a node to another zone if its labels say so; it becomes the last there."""
+        """Move a node to the end of another zone if its labels changed."""
         if self._zone_of[node.metadata.name] != zone_key(node):
             self.remove(node.metadata.name)
             self.add(node)
 
     def names(self) -> list[str]:
-        """Return all names: one of each zone in turn until all are named."""
+        """Return all names, one of each zone in turn."""
         order: list[str] = []
         zones = [iter(names) for names in self._zones.values()]
         while zones:

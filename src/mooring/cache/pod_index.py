@@ -1,4 +1,4 @@
-"""PodIndex: pods by namespace and label, so that a new counter is filled without a scan of all
+"""PodIndex: pods by namespace and label, so that a new counter is filled without scanning all
 pods."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _Pods = dict[str, PodInfo]
 
 
 class PodIndex:
-    """Find pods on nodes by what a selector demands. Owned by the cache."""
+    """An index of the pods on nodes by what a selector requires. Owned by the cache."""
 
     def __init__(self) -> None:
         self._by_namespace: dict[str, _Pods] = {}
@@ -47,7 +47,7 @@ class PodIndex:
                         yield info
 
     def _narrowest(self, namespace: str, selector: Selector) -> Iterable[_Pods]:
-        """Return the smallest disjoint groups of pods that hold every match."""
+        """Return the smallest disjoint groups of pods that contain every match."""
         everything = self._by_namespace.get(namespace)
         if everything is None:
             return ()
@@ -59,7 +59,7 @@ class PodIndex:
                 continue
             looked += len(requirement.values)
             if looked > fewest:
-                # Asking these few pods costs no more than looking further.
+                # Checking these few pods costs no more than looking further.
                 break
             groups = [
                 group

@@ -1,4 +1,4 @@
-"""Recount: what the columns and counters must equal, worked out the slow and obvious way."""
+"""Recount: the expected columns and counters, computed in the slow and obvious way."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check(
     index: PodIndex,
     pods: Mapping[str, PodInfo],
 ) -> None:
-    """Raise AssertionError where anything kept incrementally differs from a recount."""
+    """Raise AssertionError if anything kept incrementally differs from a recount."""
     placed = [info for info in pods.values() if info.pod.spec.node_name in columns.rows]
     by_node: dict[str, list[PodInfo]] = {name: [] for name in columns.names}
     for info in placed:

@@ -1,10 +1,10 @@
-"""SelectorIndex: which selectors could match a pod, without asking all of them.
+"""SelectorIndex: which selectors could match a pod, without checking all of them.
 
-Thousands of owners each bring a selector; a pod's coming or going must touch only those that can
-match. Most selectors demand some label to have some value, so each entry is filed under one such
+Thousands of owners each have a selector; adding or removing a pod must touch only those that can
+match. Most selectors require some label to have some value, so each entry is stored under one such
 pair (the one with the fewest entries so far) and found through the pod's own labels. Entries that
-demand no value are filed under their namespace alone. A candidate may still not match: the caller
-asks it.
+require no value are stored under their namespace alone. A candidate may still not match: the
+caller checks it.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from mooring.api.labels import IN, Selector
 
 E = TypeVar("E")
 
-#: More namespaces than this are not told apart where a label value is demanded.
+#: If there are more namespaces than this and a label value is required, they are ignored.
 _MANY = 16
 
-#: (namespace, label key, label value); namespace None stands for every namespace, key "" for any
+#: (namespace, label key, label value); namespace None means every namespace, key "" means any
 #: label.
 _Key = tuple[str | None, str, str]
 
 
 class SelectorIndex(Generic[E]):
-    """File entries by namespaces and selector. Entries are kept by identity of their filing
-    keys."""
+    """An index of entries by namespaces and selector. An entry is recognised by its object
+    identity."""
 
     def __init__(self) -> None:
         self._buckets: dict[_Key, dict[int, E]] = {}
@@ -36,14 +36,14 @@ class SelectorIndex(Generic[E]):
         return len(self._keys)
 
     def add(self, entry: E, namespaces: frozenset[str] | None, selector: Selector) -> None:
-        """File an entry; one that can match nothing is not filed."""
+        """Add an entry; one that cannot match any pod is never a candidate."""
         keys = self._filing_keys(namespaces, selector)
         self._keys[id(entry)] = keys
         for key in keys:
             self._buckets.setdefault(key, {})[id(entry)] = entry
 
     def remove(self, entry: E) -> None:
-        """Take an entry out."""
+        """Remove an entry."""
         for key in self._keys.pop(id(entry)):
             bucket = self._buckets[key]
             del bucket[id(entry)]
@@ -70,7 +70,7 @@ class SelectorIndex(Generic[E]):
         if selector.nothing:
             return ()
         spaces: tuple[str | None, ...] = (None,) if namespaces is None else tuple(namespaces)
-        # Many namespaces times many values would be too many keys: the pair alone narrows enough.
+        # Many namespaces times many values make too many keys; the label pair narrows enough.
         narrow: tuple[str | None, ...] = spaces if len(spaces) <= _MANY else (None,)
         best: tuple[_Key, ...] | None = None
         fewest = 0

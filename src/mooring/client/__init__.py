@@ -1,1 +1,1 @@
-"""Talking to an API server: finding it, being someone to it, asking it."""
+"""The client of an API server: finding it, authenticating, and sending requests."""

@@ -36,37 +36,37 @@ APPLY = "application/apply-patch+yaml"
 
 # client-go: rest/request.go, maxRetries
 MAX_RETRIES = 10
-#: Longer than the 60 s within which a kube-apiserver ends a request itself.
+#: Longer than the 60 s after which kube-apiserver itself ends a request.
 REQUEST_SECONDS = 75.0
-#: Two bookmarks missed, of which a kube-apiserver sends one a minute.
+#: Two missed bookmarks; a kube-apiserver sends one a minute.
 IDLE_SECONDS = 150.0
 
 
 class RequestMetrics(Protocol):
-    """Count requests. `code` is the HTTP status, or "<error>" where no answer came."""
+    """A receiver of request metrics. `code` is the HTTP status, or "<error>" without a response."""
 
     def requested(self, method: str, host: str, code: str, seconds: float) -> None:
-        """Count a request and how long its answer took."""
+        """Count a request and the time until its response."""
         ...
 
     def sized(self, method: str, host: str, sent: int, received: int) -> None:
-        """Count the bytes of a request's body and of its answer's."""
+        """Count the bytes of a request body and of the response body."""
         ...
 
     def retried(self, method: str, host: str, code: str) -> None:
-        """Count a request that is sent again because of this answer."""
+        """Count a request that is retried because of this status."""
         ...
 
     def throttled(self, method: str, host: str, seconds: float) -> None:
-        """Count the time a request waited for its turn."""
+        """Count the time a request waited for the rate limit."""
         ...
 
 
 class Client:
-    """Read and write objects. Every call raises ApiError where the server refuses.
+    """Typed access to the objects of an API server. Calls raise ApiError if the server refuses.
 
     A kind is a Struct of `mooring.api` or, for other resources, "plural.version.group". Objects
-    without a namespace belong to the cluster. Belongs to one event loop.
+    without a namespace are cluster-scoped. Belongs to one event loop.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Client:
         self._metrics = metrics
         self._host = urlsplit(transport.server).netloc
         self._plurals: dict[tuple[str, str], str] = {}
-        #: Shared by everything that decodes much of what this client brings.
+        #: Shared by all code that decodes large responses of this client.
         self.collector = CollectorPause()
 
     @property
@@ -92,7 +92,7 @@ class Client:
         return self._transport.server
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         await self._transport.close()
 
     # Reading.
@@ -107,7 +107,7 @@ class Client:
     async def list(
         self, kind: type[Any] | str, namespace: str = "", options: ListOptions | None = None
     ) -> ObjectList[Any]:
-        """Read a list, of all namespaces unless one is named; with a limit, a page of it."""
+        """Read a list, of all namespaces unless one is named; with a limit, one page of it."""
         resource = find_resource(kind)
         query = (options or ListOptions()).query()
         body = await self.request("GET", resource.path(namespace) + query, max_bytes=MAX_LIST)
@@ -126,9 +126,9 @@ class Client:
         *,
         idle_timeout: float | None = IDLE_SECONDS,
     ) -> AsyncIterator[Watch[Any]]:
-        """Watch objects; counts as broken when nothing comes for `idle_timeout` seconds.
+        """Watch objects; the watch counts as broken if nothing arrives for `idle_timeout` seconds.
 
-        The head of the answer must come within `REQUEST_SECONDS`.
+        The response headers must arrive within `REQUEST_SECONDS`.
         """
         resource = find_resource(kind)
         asked = replace(options or ListOptions(), watch=True)
@@ -152,7 +152,7 @@ class Client:
     # Writing.
 
     async def create(self, obj: T) -> T:
-        """Create an object and return what the server made of it."""
+        """Create an object and return it as the server stored it."""
         known, resource = await self._place(obj)
         body = encode_json(known)
         answer = await self.request("POST", resource.path(known.metadata.namespace), body)
@@ -160,9 +160,9 @@ class Client:
         return made
 
     async def update(self, obj: T, *, subresource: str = "") -> T:
-        """Replace an object; its resourceVersion must be the server's.
+        """Replace an object; its resourceVersion must be the current one.
 
-        Fields that Mooring does not type are lost: where others may have set some, patch.
+        Fields that Mooring does not know are lost: if others may have set some, patch instead.
         """
         known, resource = await self._place(obj)
         path = resource.path(known.metadata.namespace, known.metadata.name, subresource)
@@ -181,9 +181,9 @@ class Client:
         field_manager: str = "",
         force: bool = False,
     ) -> T:
-        """Change an object by a patch: STRATEGIC, MERGE, JSON_PATCH (a list) or APPLY.
+        """Change an object with a patch: STRATEGIC, MERGE, JSON_PATCH (a list) or APPLY.
 
-        Custom resources know no STRATEGIC patches. An APPLY patch names its field manager.
+        Custom resources do not support STRATEGIC patches. An APPLY patch needs a field manager.
         """
         resource = find_resource(kind)
         query = {"fieldManager": field_manager} if field_manager else {}
@@ -198,8 +198,8 @@ class Client:
     async def add_finalizer(self, obj: T, finalizer: str) -> T:
         """Add a finalizer to an object that has not changed since it was read.
 
-        It is patched; where the server refuses that because of what is free-form within the object,
-        it is sent back as it is kept.
+        It is patched. If the server refuses the patch (422) because of free-form fields of the
+        object, the stored object is read and written back as protobuf.
         """
         known, resource = await self._place(obj)
         meta = known.metadata
@@ -231,7 +231,7 @@ class Client:
         uid: str = "",
         grace_period_seconds: int | None = None,
     ) -> None:
-        """Delete an object; with `uid`, only that one."""
+        """Delete an object; with `uid`, only if it still has that uid."""
         options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions"}
         if uid:
             options["preconditions"] = {"uid": uid}
@@ -252,7 +252,7 @@ class Client:
         await self.request("POST", path, msgspec.json.encode(binding))
 
     async def evict(self, pod: Pod) -> None:
-        """Evict a pod, as its disruption budgets allow: 429 where they do not."""
+        """Evict a pod if its disruption budgets allow it; the error is 429 if they do not."""
         meta = pod.metadata
         eviction = {
             "apiVersion": "policy/v1",
@@ -262,10 +262,10 @@ class Client:
         if meta.uid:
             eviction["deleteOptions"] = {"preconditions": {"uid": meta.uid}}
         path = f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}/eviction"
-        # A budget's no comes with Retry-After, but asking again is the caller's to decide.
+        # A budget's refusal comes with Retry-After, but the caller decides whether to retry.
         await self.request("POST", path, msgspec.json.encode(eviction), retries=0)
 
-    # The wire.
+    # HTTP.
 
     async def request(
         self,
@@ -279,11 +279,11 @@ class Client:
         accept: str = JSON,
         max_bytes: int = MAX_OBJECT,
     ) -> bytes:
-        """Send any request and return the body of its answer, of at most `max_bytes`.
+        """Send any request and return the body of its response, of at most `max_bytes`.
 
-        It is sent again if the server asks for patience (429 or 503 with Retry-After), and reads
-        also if the connection broke: never a write that may have been carried out. Each attempt
-        has `timeout` seconds.
+        The request is retried if the server responds with 429 or 503 and Retry-After. Reads are
+        also retried after a broken connection, writes never: they may have been carried out.
+        Each attempt has a timeout of `timeout` seconds.
         """
         request = Request(method, target, body, content_type, timeout, accept, max_bytes)
         while True:
@@ -345,7 +345,7 @@ class Client:
         return obj, find_resource(f"{plural}.{version}.{group}")
 
     async def _plural(self, group: str, version: str, kind: str) -> str:
-        """Ask the server under which plural it knows a kind; each group version once."""
+        """Return the server's plural for a kind; each group version is requested once."""
         api_version = f"{group}/{version}" if group else version
         if (api_version, kind) not in self._plurals:
             path = f"/apis/{api_version}" if group else f"/api/{version}"
@@ -395,8 +395,8 @@ def _asks_for_patience(error: ApiError, method: str) -> bool:
         return False
     if error.status in (429, 503):
         return True
-    # client-go sends writes again after any 5xx with Retry-After; what may have been carried
-    # out is the caller's to find out here.
+    # client-go retries writes after any 5xx with Retry-After. Here the caller must find out
+    # whether the write was carried out.
     return error.status >= 500 and method == "GET"
 
 

@@ -1,7 +1,7 @@
-"""CollectorPause: the garbage collector left off while much is decoded.
+"""CollectorPause: turns the garbage collector off while large responses are decoded.
 
-What is decoded stays, so every pass over it finds nothing; on a large list those passes cost
-several times the decoding itself.
+Decoded objects stay alive, so a collection finds nothing to free; for a large list, collections
+cost several times as much as the decoding itself.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from types import TracebackType
 
 
 class CollectorPause:
-    """Turn the collector off within `with`, across awaits and nested as one likes.
+    """A context manager that turns the collector off, across awaits and nested as needed.
 
-    It is on again when the last block ends, if it was on when the first began.
+    When the last block ends, the collector is on again if it was on when the first began.
     """
 
     def __init__(self) -> None:

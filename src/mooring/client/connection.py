@@ -1,4 +1,4 @@
-"""Connection: everything needed to reach an API server as someone."""
+"""Connection: everything needed to reach an API server and authenticate to it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from mooring.observe.clock import Clock
 
 
 def anonymous(clock: Clock) -> Credentials:
-    """Make credentials of nobody."""
+    """Return credentials of an anonymous user."""
     return Static()
 
 
 class Connection(msgspec.Struct, frozen=True, kw_only=True):
-    """Say where a server is and who asks.
+    """The address of a server and how to authenticate to it.
 
-    `credentials` makes credentials for one event loop; `headers` go with every request (they name
-    who is impersonated, a value per pair).
+    `credentials` creates credentials for one event loop; `headers` are sent with every request (for
+    impersonation, one pair per value).
     """
 
     server: str
@@ -36,7 +36,7 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def server_url(server: str, tls: TlsSettings) -> str:
-    """Complete a server's address as client-go does, without a slash at the end."""
+    """Complete a server's address as client-go does, without a trailing slash."""
     # client-go: rest/url_utils.go, DefaultServerURL
     if "://" not in server:
         secured = bool(tls.authority or tls.key_pair or tls.insecure)
@@ -52,5 +52,5 @@ def server_url(server: str, tls: TlsSettings) -> str:
 
 
 def is_secure(server: str) -> bool:
-    """Tell whether credentials may be sent to a server."""
+    """Return whether credentials may be sent to a server."""
     return server.startswith("https://")

@@ -1,4 +1,4 @@
-"""Credentials: who the client is to the server."""
+"""Credentials: how the client authenticates to the server."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from mooring.observe.logs import log_error
 log = logging.getLogger(__name__)
 
 # client-go: transport/token_source.go: half of the time between the kubelet's renewal of a
-# projected token and the old one's end.
+# projected token and the expiry of the old one.
 TOKEN_FILE_SECONDS = 60.0
 
 
 class Credentials(Protocol):
-    """Prove who the client is. Belongs to one event loop."""
+    """A means of authentication. Belongs to one event loop."""
 
-    #: The certificate to show, where the credentials bring one.
+    #: The client certificate, if the credentials include one.
     key_pair: KeyPair | None
 
     def known(self) -> str | None:
-        """Return the Authorization header if it is at hand; None if it has to be waited for."""
+        """Return the Authorization header if it is known already; None if it must be awaited."""
         ...
 
     async def authorization(self) -> str:
@@ -34,16 +34,16 @@ class Credentials(Protocol):
         ...
 
     async def renew(self, refused: str) -> bool:
-        """Look for better ones than those the server refused; False if there are none."""
+        """Get new credentials after the server refused the old ones; False if there are none."""
         ...
 
     async def close(self) -> None:
-        """End what was started to get credentials."""
+        """Stop what was started to get credentials."""
         ...
 
 
 class Static:
-    """Show the same header always; none where it is empty."""
+    """Credentials that never change; an empty header means none."""
 
     key_pair: KeyPair | None = None
 
@@ -59,25 +59,25 @@ class Static:
         return self._header
 
     async def renew(self, refused: str) -> bool:
-        """Return False: there are no others."""
+        """Return False: there are no other credentials."""
         return False
 
     async def close(self) -> None:
-        """Return at once: nothing was started."""
+        """Do nothing: there is nothing to stop."""
 
 
 def bearer(token: str) -> Static:
-    """Make credentials of a token."""
+    """Return credentials with a token."""
     return Static(f"Bearer {token}")
 
 
 def basic(username: str, password: str) -> Static:
-    """Make credentials of a user's name and password."""
+    """Return credentials with a user name and password."""
     return Static("Basic " + base64.b64encode(f"{username}:{password}".encode()).decode())
 
 
 class TokenFile:
-    """Read a token from a file, and again at most once a minute: tokens are renewed on disk."""
+    """A token in a file, read again after a minute at the earliest: tokens are renewed on disk."""
 
     key_pair: KeyPair | None = None
 
@@ -119,4 +119,4 @@ class TokenFile:
         return self._header != refused
 
     async def close(self) -> None:
-        """Return at once: nothing was started."""
+        """Do nothing: there is nothing to stop."""

@@ -1,4 +1,4 @@
-"""Deadlines: waits of a client that end in time, and when the client is closed."""
+"""Deadlines: waits that end at a deadline, or when the client is closed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class ConnectError(Exception):
 
 
 def client_closed() -> ConnectError:
-    """Make the error of a request that a closed client did not send."""
+    """Return the error of a request that was not sent because the client is closed."""
     return ConnectError(ConnectionAbortedError(CLIENT_CLOSED))
 
 
 class Deadlines:
     """Waits that end at a deadline, or when `close` is called. Belongs to one event loop.
 
-    For waits that are rare: each costs a timer. Deadlines are times of the loop's clock.
+    For rare waits: each costs a timer. Deadlines are times of the loop's clock.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Deadlines:
 
     @asynccontextmanager
     async def until(self, deadline: float, late: str) -> AsyncIterator[None]:
-        """Cancel what is awaited in the block at the deadline; raise ConnectError saying `late`."""
+        """Cancel the block at the deadline; raise ConnectError with the text `late`."""
         if self.closed:
             raise client_closed()
         wait = asyncio.timeout_at(None if deadline == math.inf else deadline)

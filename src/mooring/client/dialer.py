@@ -1,4 +1,4 @@
-"""Dialer: new connections to a server, straight or through a proxy.
+"""Dialer: new connections to a server, direct or through a proxy.
 
 Sockets are plain non-blocking ones: asyncio's TLS is written in Python and costs more than all the
 rest of a bind.
@@ -26,37 +26,37 @@ from mooring.client.tunnel import TunnelledTls
 
 # client-go: transport/cache.go and apimachinery's util/net/http.go dial within 30 s.
 CONNECT_SECONDS = 30.0
-# A peer that vanished is noticed within a minute, as HTTP/2's pings would (30 s and 15 s).
+# Notices a dead peer within a minute, as HTTP/2 pings would (30 s and 15 s).
 _PROBES = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
-#: What a TLS record holds. A larger read makes Python allocate and clear more for each response.
+#: The size of a TLS record. With a larger one, Python allocates and clears more per response.
 READ_SIZE = 2**14
-#: Raised by a socket that has to wait.
+#: Raised by a socket that would block.
 WAIT_ERRORS = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _LATE = "connecting took too long"
 
 
 class Socket(Protocol):
-    """A connected non-blocking socket, or TLS on top of one. It raises one of WAIT_ERRORS."""
+    """A connected non-blocking socket, or TLS on top of one. Raises one of WAIT_ERRORS."""
 
     def fileno(self) -> int:
-        """Return the number that a selector knows the socket by."""
+        """Return the file descriptor, for a selector."""
         ...
 
     def send(self, data: memoryview | bytes, /) -> int:
-        """Send some of the data; return how many bytes."""
+        """Send some of the data; return the number of bytes sent."""
         ...
 
     def recv(self, size: int, /) -> bytes:
-        """Return up to `size` bytes, none at the end."""
+        """Return up to `size` bytes; empty at the end of the stream."""
         ...
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         ...
 
 
 class ProxyError(Exception):
-    """A proxy that cannot be reached or refuses; the text says why."""
+    """A proxy that cannot be reached or refuses; the text gives the reason."""
 
 
 class Proxy(msgspec.Struct, frozen=True):
@@ -71,7 +71,7 @@ class Proxy(msgspec.Struct, frozen=True):
 
 
 def parse_proxy(url: str) -> Proxy:
-    """Read the URL of a proxy; a user and password in it are shown to the proxy."""
+    """Parse the URL of a proxy; its user and password are sent to the proxy."""
     parts = urlsplit(url)
     authorization = ""
     if parts.username is not None:
@@ -83,9 +83,9 @@ def parse_proxy(url: str) -> Proxy:
 
 
 class Dialer:
-    """A maker of connections to one host and port. Belongs to one event loop.
+    """A factory of connections to one host and port. Belongs to one event loop.
 
-    `proxy_context` is for the connection to a secured proxy of a server that is not secured.
+    `proxy_context` is for a TLS connection to the proxy if the server itself does not use TLS.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Dialer:
             raise ConnectError(error) from None
 
     def close(self) -> None:
-        """End the attempts under way, and make no more."""
+        """End the attempts in progress; later ones fail."""
         self._deadlines.close()
 
     async def _dial_proxy(
@@ -134,7 +134,7 @@ class Dialer:
         except OSError as error:
             raise ProxyError(f"cannot connect to the proxy: {_words(error)}") from None
         if context is None:
-            # The proxy reads requests to a server that is not secured.
+            # Without TLS to the server, the proxy reads the requests itself and needs no tunnel.
             return outer
         try:
             await self._ask_tunnel(loop, outer, proxy)
@@ -150,7 +150,7 @@ class Dialer:
     async def _ask_tunnel(
         self, loop: asyncio.AbstractEventLoop, sock: Socket, proxy: Proxy
     ) -> None:
-        """Have the proxy connect to the server."""
+        """Ask the proxy to connect to the server."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         shown = f"Proxy-Authorization: {proxy.authorization}\r\n" if proxy.authorization else ""
         name = f"{host}:{self._port}"
@@ -163,7 +163,7 @@ class Dialer:
         reader = ResponseReader(None)
         while not reader.status:
             try:
-                # The server says nothing before it is spoken to: all that comes is the proxy's.
+                # The server sends nothing before the handshake, so all data is the proxy's.
                 data = sock.recv(READ_SIZE)
             except WAIT_ERRORS as error:
                 await _wait(loop, error, sock)
@@ -195,7 +195,7 @@ def _words(error: OSError) -> str:
 
 
 def make_socket(address: Any) -> socket.socket:
-    """Make a socket for an address of getaddrinfo's, which notices that its peer has gone."""
+    """Return a socket for an address from getaddrinfo, with keep-alive probes."""
     family, kind, protocol, _, _ = address
     made = socket.socket(family, kind, protocol)
     made.setblocking(False)
@@ -231,7 +231,7 @@ async def _secured(
     context: ssl.SSLContext | None,
     server_name: str,
 ) -> Socket:
-    """Return a socket with TLS on it, or as it is without a context; close it on failure."""
+    """Return the socket with TLS, or unchanged without a context; close it on failure."""
     if context is None:
         return sock
     try:
@@ -263,7 +263,7 @@ async def _handshake(
 async def _wait(
     loop: asyncio.AbstractEventLoop, error: OSError, sock: Socket, *, writing: bool = False
 ) -> None:
-    """Wait until a socket can go on after one of WAIT_ERRORS."""
+    """Wait until a socket is ready again after one of WAIT_ERRORS."""
     if isinstance(error, ssl.SSLWantWriteError) or (writing and isinstance(error, BlockingIOError)):
         add: Callable[..., Any] = loop.add_writer
         remove: Callable[[int], Any] = loop.remove_writer

@@ -1,4 +1,4 @@
-"""The proxy that the environment names, as Go reads it."""
+"""The proxy from the environment variables, interpreted as in Go."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 
 def environment_proxy(server: str) -> str:
-    """Return the proxy that the environment names for a server, or nothing."""
+    """Return the proxy that the environment sets for a server, or ""."""
     parts = urlsplit(server)
     host = parts.hostname or ""
     proxy = urllib.request.getproxies().get(parts.scheme, "")
@@ -18,7 +18,7 @@ def environment_proxy(server: str) -> str:
 
 
 def _is_excepted(host: str) -> bool:
-    """Tell whether no_proxy names a host: by name, by domain or, as Go reads it, by network."""
+    """Return whether no_proxy covers a host: by name, by domain or, as in Go, by network."""
     if urllib.request.proxy_bypass(host):
         return True
     for entry in urllib.request.getproxies().get("no", "").split(","):

@@ -20,16 +20,16 @@ from mooring.observe.clock import Clock
 
 V1 = "client.authentication.k8s.io/v1"
 V1BETA1 = "client.authentication.k8s.io/v1beta1"
-#: How long the program may take, and how long one that may talk to a person. client-go waits
+#: How long the program may run, and how long if it may talk to the user. client-go waits
 #: forever.
 RUN_SECONDS = 60.0
 INTERACTIVE_SECONDS = 600.0
-#: Bytes it may print: a token, or a certificate and a key.
+#: How many bytes it may print: a token, or a certificate and a key.
 MAX_OUTPUT = 2**20
-#: How long a failure, or credentials that arrived expired, stand before the program runs again.
+#: How long a failure, or credentials that were expired already, are kept before the next run.
 RETRY_SECONDS = 1.0
 _INFO = "KUBERNETES_EXEC_INFO"
-#: Characters of the program's output that an error shows.
+#: How many characters of the program's output an error shows.
 _SHOWN = 100
 
 
@@ -68,9 +68,9 @@ class _ExecCredential(msgspec.Struct, rename="camel"):
 class ExecPlugin:
     """Credentials that a program prints; it runs again when they expire or are refused.
 
-    Requests that need credentials at the same time share one run of the program, which goes on if
-    one of them gives up. A program that fails, or prints credentials that have expired already, is
-    started again when a request needs it, at most once in `RETRY_SECONDS`.
+    Requests that need credentials at the same time share one run of the program, which continues
+    even if one of them gives up. A program that fails, or prints credentials that are expired
+    already, runs again when a request needs it, at most once in `RETRY_SECONDS`.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class ExecPlugin:
         self._seconds = seconds
         self._header: str | None = None
         self._expires: float | None = None
-        #: The run under way.
+        #: The run in progress.
         self._running: asyncio.Task[None] | None = None
         #: When the program last finished, and what was wrong with its credentials, if anything.
         self._ran_at = -math.inf
@@ -97,13 +97,13 @@ class ExecPlugin:
         self._renewed_at = -math.inf
 
     def known(self) -> str | None:
-        """Return the token's header if it still holds; None if the program has to run."""
+        """Return the token's header if it is still valid; None if the program must run."""
         if self._has_expired() and not self._is_recent(self._ran_at):
             return None
         return self._header
 
     async def authorization(self) -> str:
-        """Return the token's header; run the program if there is none that still holds."""
+        """Return the token's header; run the program if there is no valid one."""
         header = self.known()
         if header is None:
             if self._failure is not None and self._is_recent(self._ran_at):
@@ -114,7 +114,7 @@ class ExecPlugin:
         return header
 
     async def renew(self, refused: str) -> bool:
-        """Run the program, unless another request has had the credentials renewed already."""
+        """Run the program, unless another request has already renewed the credentials."""
         before = self.key_pair
         if self._header == refused and (
             self._running is not None or not self._is_recent(self._renewed_at)
@@ -138,7 +138,7 @@ class ExecPlugin:
         return abs(self._clock.now() - moment) < RETRY_SECONDS
 
     async def _run_once(self) -> None:
-        """Run the program, or wait for the run under way."""
+        """Run the program, or wait for the run in progress."""
         task = self._running
         if task is None:
             task = self._running = asyncio.create_task(self._run())
@@ -179,7 +179,7 @@ class ExecPlugin:
             hint = " ".join(config.install_hint.split())
             raise ConfigError(f"getting credentials: {problem}{hint and f'; {hint}'}") from None
         if code:
-            # What it said on standard error has gone there: it may hold secrets.
+            # Its standard error was passed through, not captured: it may contain secrets.
             raise self._error(f"executable {config.command} failed with exit code {code}")
         self._take(self._decode(output))
 

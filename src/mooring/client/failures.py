@@ -1,4 +1,4 @@
-"""What can go wrong between a client and a server, in a line each."""
+"""The failures between a client and a server, each as one line of text."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _PROTOCOL = {protocol.CUT: CUT, protocol.CLOSED: CLOSED}
 
 _NOT_TAKEN = ("certificate", "unknown ca")
 
-#: What is raised in place of an answer.
+#: The exceptions raised if there is no response.
 FAILURES = (TimeoutError, OSError, ConfigError, ConnectError, ProtocolError)
 
 
 def failure(server: str, request: Request, error: BaseException) -> ApiError:
-    """Make the error of a request that got no answer, or one that is too large to be read."""
+    """Return the error of a request without a response, or with one that is too large."""
     if isinstance(error, TooLargeError):
         url = _url(server, request)
         return ApiError(500, str(error), reason="ClientDecoding", method=request.method, url=url)
@@ -33,7 +33,7 @@ def failure(server: str, request: Request, error: BaseException) -> ApiError:
 
 
 def no_answer(server: str, request: Request, message: str, *, sent: bool) -> NoAnswerError:
-    """Make the error of a request that was not answered."""
+    """Return the error of a request without a response."""
     return NoAnswerError(message, sent=sent, method=request.method, url=_url(server, request))
 
 
@@ -43,7 +43,7 @@ def _url(server: str, request: Request) -> str:
 
 
 def explain(error: BaseException) -> tuple[str, bool]:
-    """Say in a line what broke, and whether the server may have received the request."""
+    """Return what went wrong, and whether the server may have received the request."""
     if isinstance(error, ConnectError):
         return explain(error.cause)[0], False
     if isinstance(error, ConfigError | ProxyError):
@@ -55,8 +55,8 @@ def explain(error: BaseException) -> tuple[str, bool]:
     if isinstance(error, ProtocolError):
         return _PROTOCOL.get(str(error)) or f"the answer is not valid HTTP: {error}", True
     if isinstance(error, ssl.SSLError):
-        # The request was on its way, unless the server does not take the client's certificate:
-        # with TLS 1.3 that shows only after the handshake.
+        # The request had been sent, unless the server rejects the client's certificate: with
+        # TLS 1.3 that shows only after the handshake.
         reason = _reason(error)
         return tls_failure(error), not any(one in reason for one in _NOT_TAKEN)
     if isinstance(error, asyncio.TimeoutError) and not error.errno:
@@ -67,7 +67,7 @@ def explain(error: BaseException) -> tuple[str, bool]:
 
 
 def tls_failure(error: BaseException) -> str:
-    """Say why TLS failed."""
+    """Return why TLS failed."""
     return f"TLS failed: {_reason(error)}"
 
 
@@ -76,7 +76,7 @@ def _reason(error: BaseException) -> str:
 
 
 def words(error: OSError) -> str:
-    """Say what the system says, as a part of a sentence."""
+    """Return the operating system's message, worded as part of a sentence."""
     if isinstance(error, ConnectionRefusedError):
         return "connection refused"
     text = error.strerror or str(error) or type(error).__name__

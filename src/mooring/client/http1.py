@@ -1,8 +1,8 @@
 """HTTP/1.1: requests as bytes, and responses as httptools parses them.
 
 httptools (llhttp) is strict: bare line feeds, NUL, folded header lines, two Content-Lengths, and
-Content-Length beside Transfer-Encoding are errors. What it leaves open is decided here: repeated
-headers, interim responses, and how much of everything is accepted.
+Content-Length together with Transfer-Encoding are errors. This module handles the rest: repeated
+headers, interim responses, and size limits.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from mooring.client.inflate import Inflater
 from mooring.client.protocol import CLOSED, CUT, ProtocolError, TooLargeError
 from mooring.client.transport import MAX_OBJECT, Response
 
-#: The longest head, and the most bytes of chunk sizes or trailers between two pieces of a body.
+#: The longest head, and the most bytes of chunk sizes or trailers between two parts of a body.
 MAX_HEAD = 2**18
 MAX_HEADERS = 1000
 # Go: net/http/transport.go, max1xxResponses
 MAX_INTERIM = 5
 
-#: Headers with one value. Repeated with another value they are an error; all others are lists.
+#: Headers with a single value: repeating one with another value is an error. Others are lists.
 _SINGULAR = frozenset(
     {
         b"age",
@@ -43,9 +43,9 @@ _SINGULAR = frozenset(
 
 
 class Headers(Mapping[str, str]):
-    """The headers of a response; names are matched without regard to case.
+    """The headers of a response; names are case-insensitive.
 
-    They are kept as they came and decoded when asked for: most are never looked at.
+    Values are decoded only when they are read: most never are.
     """
 
     __slots__ = ("_raw",)
@@ -73,7 +73,7 @@ _NO_HEADERS = Headers({})
 
 
 def request_bytes(method: str, target: str, headers: bytes, body: bytes) -> bytes:
-    """Put a request together; `headers` are whole lines."""
+    """Return a request as bytes; `headers` are complete lines."""
     check_target(target)
     if body or method not in ("GET", "DELETE"):
         return b"%s %s HTTP/1.1\r\n%sContent-Length: %d\r\n\r\n%s" % (
@@ -87,13 +87,13 @@ def request_bytes(method: str, target: str, headers: bytes, body: bytes) -> byte
 
 
 def check_target(target: str) -> None:
-    """Raise ValueError if the target of a request cannot be sent as it is."""
+    """Raise ValueError if the target of a request is not percent-encoded."""
     if not (target.isascii() and target.isprintable()) or " " in target:
         raise ValueError(f"the target of a request must be percent-encoded, got {target!r}")
 
 
 def header_lines(headers: list[tuple[str, str]]) -> bytes:
-    """Write headers as lines."""
+    """Return headers as lines."""
     lines = []
     for name, value in headers:
         if not name.isprintable() or not value.isprintable() or ":" in name:
@@ -106,8 +106,8 @@ class ResponseReader:
     """A reader of the responses on one connection, fed with bytes as they arrive.
 
     It reads one response; `reset` prepares it for the next. A body of more than `max_bytes` is an
-    error; None accepts any size, for a body that is taken piece by piece. The methods `on_…` are
-    called by httptools.
+    error; None accepts any size, for a body that is taken piece by piece. httptools calls the
+    methods `on_…`.
     """
 
     __slots__ = (
@@ -130,7 +130,7 @@ class ResponseReader:
     def __init__(self, max_bytes: int | None = MAX_OBJECT) -> None:
         self._fields: list[tuple[bytes, bytes]] = []
         self._parts: list[bytes] = []
-        #: What a callback found wrong: httptools raises an error of its own.
+        #: The error that a callback raised: httptools replaces it with its own.
         self._error: ProtocolError | None = None
         self._parser = httptools.HttpResponseParser(self)
         self.reset(max_bytes)
@@ -145,19 +145,19 @@ class ResponseReader:
         #: Whether the whole response has arrived.
         self.complete = False
         self._max_bytes = max_bytes
-        # Trailers of the response before are no headers of this one.
+        # Trailers of the previous response are not headers of this one.
         self._fields.clear()
         self._size = 0
         #: Bytes since the last piece of the body.
         self._overhead = 0
         #: Interim responses seen.
         self._interim = 0
-        #: Whether the body lasts as long as the connection.
+        #: Whether the body ends with the connection.
         self._until_end = False
         self._inflater: Inflater | None = None
 
     def feed(self, data: bytes) -> bool:
-        """Take bytes; return whether the response is complete."""
+        """Parse bytes; return whether the response is complete."""
         self._overhead += len(data)
         try:
             self._parser.feed_data(data)
@@ -178,7 +178,7 @@ class ResponseReader:
         self.complete = True
 
     def take(self) -> bytes:
-        """Return what has arrived of the body since the last call."""
+        """Return the part of the body that has arrived since the last call."""
         parts = self._parts
         if len(parts) == 1:
             return parts.pop()
@@ -201,11 +201,11 @@ class ResponseReader:
             self._refuse(ProtocolError("more came than was promised"))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header; trailers are not looked at."""
+        """Store a header; trailers are stored but never read."""
         self._fields.append((name, value))
 
     def on_headers_complete(self) -> None:
-        """Read the head."""
+        """Process the complete head."""
         status = self._parser.get_status_code()
         fields = self._fields
         self._fields = []
@@ -226,7 +226,7 @@ class ResponseReader:
         self.status = status
 
     def on_body(self, data: bytes) -> None:
-        """Keep a piece of the body."""
+        """Store a piece of the body."""
         self._overhead = 0
         if self._inflater is not None:
             try:
@@ -246,7 +246,7 @@ class ResponseReader:
             self.complete = True
 
     def _frame(self, raw: dict[bytes, bytes]) -> None:
-        """Find out how the body is framed and encoded."""
+        """Determine how the body is framed and encoded."""
         length, limit = raw.get(b"content-length"), self._max_bytes
         if length is None:
             coding = raw.get(b"transfer-encoding")

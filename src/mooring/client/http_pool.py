@@ -1,7 +1,7 @@
-"""HttpPool: warm HTTP/1.1 connections to one server, for small requests in large numbers.
+"""HttpPool: idle HTTP/1.1 connections to one server, for many small requests.
 
-A connection that the server closes is noticed while it idles, so that a write does not meet a
-connection that is gone. Deadlines are times of the loop's clock; one timer serves all requests, as
+A connection that the server closes is noticed while it is idle, so that a write is not sent on a
+dead connection. Deadlines are times of the loop's clock; one timer serves all requests, because
 nearly every response arrives long before its deadline.
 """
 
@@ -19,14 +19,14 @@ from mooring.client.http1 import ResponseReader
 from mooring.client.protocol import CLOSED, ProtocolError
 from mooring.client.transport import MAX_OBJECT, Response
 
-# kube-apiserver closes what idles for 90 s.
+# kube-apiserver closes connections that are idle for 90 s.
 KEEP_ALIVE_SECONDS = 60.0
 REQUEST_CONNECTIONS = 32
 _LATE = "no connection became free within the time allowed"
 
 
 class BodyTimeoutError(TimeoutError):
-    """A response whose head has arrived and whose body was late."""
+    """The body of a response was late after its head had arrived."""
 
 
 class HttpConnection:
@@ -39,10 +39,10 @@ class HttpConnection:
         context: ssl.SSLContext | None,
         on_idle_end: Callable[[HttpConnection], None],
     ) -> None:
-        #: What it was made with; one made with an older context is not used again.
+        #: The TLS context it was made with; a connection with an older context is not reused.
         self.context = context
         self.idle_since = 0.0
-        #: When the exchange under way has taken too long.
+        #: The deadline of the exchange in progress.
         self.deadline = math.inf
         self.closed = False
         self._loop = loop
@@ -51,7 +51,7 @@ class HttpConnection:
         self._reader = ResponseReader()
         self._answer: asyncio.Future[Response] | None = None
         self._unsent = memoryview(b"")
-        #: What to call before the first bytes are sent; None once some were.
+        #: Called before the first bytes are sent; None once some were sent.
         self._check: Callable[[], None] | None = None
         self._recv = sock.recv
         # TLS data may wait in the socket object, where the selector does not see it.
@@ -78,22 +78,22 @@ class HttpConnection:
                 self._check = check if len(self._unsent) == len(data) else None
             response: Response = await answer
         except BaseException:
-            # The response to an abandoned request must not be taken for that to the next.
+            # The response to an abandoned request must not be taken for the response to the next.
             self.close()
             raise
         finally:
             self._answer = None
         if not reader.keep_alive or self._unsent:
-            # What is left of a request must not be taken for the beginning of the next.
+            # The rest of this request must not be taken for the beginning of the next.
             self.close()
         return response
 
     def expire(self) -> None:
-        """End the connection because the deadline of the exchange under way has passed."""
+        """Close the connection because the deadline of the exchange in progress has passed."""
         self.fail(BodyTimeoutError() if self._reader.status else TimeoutError())
 
     def fail(self, error: Exception) -> None:
-        """End the connection; the exchange under way raises the error."""
+        """Close the connection; the exchange in progress raises the error."""
         self.close()
         if self._answer is None:
             self._on_idle_end(self)
@@ -111,7 +111,7 @@ class HttpConnection:
         self._loop.remove_writer(self._sock.fileno())
         try:
             if self._check is not None:
-                # Nothing was sent at the first attempt: time has passed since it was checked.
+                # Nothing was sent at the first attempt, and time has passed since that check.
                 self._check()
                 self._check = None
             self._send()
@@ -119,13 +119,13 @@ class HttpConnection:
             self.fail(error)
 
     def _receive_pending(self, data: bytes) -> bytes:
-        """Return the data with what waits in the socket object."""
+        """Return the data plus what is buffered in the socket object."""
         assert self._pending is not None
         try:
             while data and self._pending():
                 data += self._recv(READ_SIZE)
         except WAIT_ERRORS:
-            # The rest of a record is still to come.
+            # The rest of a TLS record is still to come.
             pass
         return data
 
@@ -141,7 +141,7 @@ class HttpConnection:
             return
         reader, answer = self._reader, self._answer
         if answer is None or answer.done():
-            # Nothing was asked: the server ends the connection.
+            # No request is in progress: the server closes the connection.
             self.fail(ConnectionResetError())
             return
         try:
@@ -156,7 +156,7 @@ class HttpConnection:
             self.close()
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         if not self.closed:
             self.closed = True
             self._loop.remove_reader(self._sock.fileno())
@@ -174,7 +174,7 @@ class HttpPool:
         self._idle: list[HttpConnection] = []
         self._busy: set[HttpConnection] = set()
         self._open = 0
-        #: Requests without a connection, and their deadlines, in order.
+        #: The requests waiting for a connection, with their deadlines, in order.
         self._waiting: deque[tuple[float, asyncio.Future[None]]] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -190,8 +190,8 @@ class HttpPool:
     ) -> Response:
         """Send a request and return its response.
 
-        With `again`, one that a warm connection lost is sent once more on a fresh one. `check` is
-        called right before the first bytes are sent, each time.
+        With `again`, a request that was lost on an idle connection is retried once on a new one.
+        `check` is called right before the first bytes are sent, each time.
         """
         loop = asyncio.get_running_loop()
         while self._open >= self._limit and not self._idle:
@@ -209,7 +209,7 @@ class HttpPool:
         return await self._exchange(loop, connection, data, deadline, check, max_bytes)
 
     def close(self) -> None:
-        """End all connections; requests waiting or under way fail, as do later ones."""
+        """Close all connections; requests waiting or in progress fail, as do later ones."""
         self._closed = True
         self._dialer.close()
         for connection in self._idle:
@@ -251,7 +251,7 @@ class HttpPool:
             self._wake()
 
     def _keep_deadline(self, loop: asyncio.AbstractEventLoop, deadline: float) -> None:
-        """Have the timer ring by the deadline."""
+        """Make the timer fire at the deadline at the latest."""
         timer = self._timer
         if timer is None or deadline < timer.when():
             if timer is not None:
@@ -278,7 +278,7 @@ class HttpPool:
     def _take(
         self, loop: asyncio.AbstractEventLoop, context: ssl.SSLContext | None
     ) -> HttpConnection | None:
-        """Take the warmest connection that may still be used; close unusable ones."""
+        """Take the most recently used connection that is still usable; close unusable ones."""
         oldest = loop.time() - KEEP_ALIVE_SECONDS
         while self._idle:
             connection = self._idle.pop()
@@ -305,7 +305,7 @@ class HttpPool:
             await turn
         except asyncio.CancelledError:
             if not turn.cancelled():
-                # Woken and cancelled at once: another request gets the turn.
+                # Woken and cancelled at the same time: wake another request instead.
                 self._wake()
             elif entry in self._waiting:
                 self._waiting.remove(entry)

@@ -1,8 +1,7 @@
-"""HttpStream: a response that arrives over minutes, on a connection of its own.
+"""HttpStream: a response that arrives over minutes, on a dedicated connection.
 
-The socket is read when the caller asks for more, so a slow reader slows the server down and not the
-other way round. All that has arrived is taken at once: a list of thousands of objects is decoded in
-large pieces.
+The socket is read only when the caller asks for more, so a slow reader slows down the server. All
+data that has arrived is taken at once: a list of thousands of objects is decoded in large pieces.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from mooring.client.deadlines import CLIENT_CLOSED
 from mooring.client.dialer import READ_SIZE, WAIT_ERRORS, Socket
 from mooring.client.http1 import ResponseReader
 
-#: What one read takes at most; a record of TLS brings a sixteenth of it.
+#: The most that one read returns: 16 full TLS records.
 _BATCH = 2**18
 
 
 class HttpStream:
     """One request and its response. Belongs to the event loop it was made on.
 
-    The head must arrive by `deadline`, a time of the loop's clock; after that, something every
-    `idle_timeout` seconds.
+    The head must arrive by `deadline`, a time of the loop's clock; after that, some data must
+    arrive at least every `idle_timeout` seconds.
     """
 
     def __init__(
@@ -33,11 +32,11 @@ class HttpStream:
         self._loop = asyncio.get_running_loop()
         self._sock = sock
         self._idle_timeout = math.inf if idle_timeout is None else idle_timeout
-        #: When the head has taken too long; infinite once it has arrived.
+        #: The deadline of the head; infinite once the head has arrived.
         self._deadline = deadline
         self._reader = ResponseReader(None)
         self._closed = False
-        #: Whether all that has arrived was read, and whether nothing more will arrive.
+        #: Whether all data that has arrived was read, and whether the connection has ended.
         self._drained = True
         self._ended = False
         self._ready: asyncio.Future[None] | None = None
@@ -67,7 +66,7 @@ class HttpStream:
         self._deadline = math.inf
 
     async def receive(self) -> bytes:
-        """Return the next piece of the body, empty at its end."""
+        """Return the next piece of the body; empty at its end."""
         reader = self._reader
         piece = reader.take()
         while not piece and not reader.complete:
@@ -76,7 +75,7 @@ class HttpStream:
         return piece
 
     def close(self) -> None:
-        """End the connection; a call that waits for more raises ConnectionAbortedError."""
+        """Close the connection; a call that is waiting raises ConnectionAbortedError."""
         if self._closed:
             return
         self._closed = True
@@ -101,7 +100,7 @@ class HttpStream:
             unsent = unsent[sent:]
 
     async def _feed(self) -> None:
-        """Feed the reader with what has arrived, at least something or the end."""
+        """Feed the reader with the data that has arrived; wait if there is none."""
         data = await self._read()
         if data:
             self._reader.feed(data)
@@ -109,11 +108,11 @@ class HttpStream:
             self._reader.end()
 
     async def _read(self) -> bytes:
-        """Return what has arrived, at least something, or nothing if the connection ended."""
+        """Return the data that has arrived; wait if there is none. Empty at the end."""
         parts: list[bytes] = []
         size = 0
         if not self._drained:
-            # Others get their turn, however much there is.
+            # Yield to other tasks, however much data there is.
             await asyncio.sleep(0)
         while size < _BATCH and not self._ended:
             if self._drained:
@@ -142,17 +141,17 @@ class HttpStream:
         finally:
             self._ready = None
             if not self._closed:
-                # Else the number may be another connection's by now.
+                # Otherwise the file descriptor may belong to another connection by now.
                 remove(number)
 
     def _set_timer(self) -> None:
-        # While nothing waits, the caller is busy with what has arrived.
+        # If nothing is waiting, the caller is processing what has arrived.
         last = self._loop.time() if self._ready is None else self._last
         end = min(last + self._idle_timeout, self._deadline)
         self._timer = None if end == math.inf else self._loop.call_at(end, self._check_time)
 
     def _check_time(self) -> None:
-        """Give up if it is too late or nothing has arrived for too long; else look again."""
+        """Time out if the deadline has passed or the stream was idle too long; else rearm."""
         now = self._loop.time()
         late = now >= min(self._last + self._idle_timeout, self._deadline)
         if late and self._ready is not None and not self._ready.done():

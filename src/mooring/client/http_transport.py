@@ -1,7 +1,7 @@
-"""HttpTransport: requests over HTTP/1.1 and TLS, straight to the server or through a proxy.
+"""HttpTransport: requests over HTTP/1.1 and TLS, directly to the server or through a proxy.
 
-Requests share a few connections that stay warm; each watch has one of its own. Sockets are driven
-directly, which takes a third of what a bind costs through a general library.
+Requests share a few connections that stay open; each watch has its own. Sockets are driven
+directly, which costs a third of what a bind through a general library costs.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from mooring.observe.clock import Clock, SystemClock
 
 _KEPT_LINES = 32
 _LATE = "no credentials within the time allowed"
-#: What the headers of a request depend on: its authorization, content type, whether its answer may
-#: be compressed, and how that is to be written.
+#: What the headers of a request depend on: its authorization, its content type, whether the
+#: response may be compressed, and the accepted format of the response.
 _Shape = tuple[str, str, bool, str]
 
 
 class HttpTransport:
     """A transport to the server of a connection. Belongs to one event loop.
 
-    Without a proxy in the connection, the one that the environment names is used.
+    If the connection names no proxy, the environment's is used.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class HttpTransport:
         self._prefix = parts.path
         host = parts.netloc.rpartition("@")[2]
         self._own_headers = [("Host", host)]
-        #: Whole heads but for their first line: all requests have one of a few.
+        #: Complete heads except the first line: all requests use one of a few.
         self._lines: dict[_Shape, bytes] = {}
         port = parts.port or (443 if parts.scheme == "https" else 80)
         named = connection.proxy or environment_proxy(connection.server)
@@ -65,7 +65,7 @@ class HttpTransport:
         if named:
             proxy = parse_proxy(named)
             if not is_secure(connection.server):
-                # Without TLS to tunnel, the proxy is asked for the whole URL.
+                # Without a TLS tunnel, the proxy needs the full URL.
                 self._prefix = f"http://{host}{parts.path}"
                 if proxy.authorization:
                     self._own_headers.append(("Proxy-Authorization", proxy.authorization))
@@ -81,7 +81,7 @@ class HttpTransport:
         self._deadlines = Deadlines()
 
     async def send(self, request: Request) -> Response:
-        """Send a request and return the whole answer, whatever its status."""
+        """Send a request and return the complete response, whatever its status."""
         deadline = _deadline(request)
         try:
             shown = self._identity.known()
@@ -111,7 +111,7 @@ class HttpTransport:
     async def stream(
         self, request: Request, *, idle_timeout: float | None = None
     ) -> AsyncIterator[_Stream]:
-        """Send a request and read its answer as it comes."""
+        """Send a request and read its response as it arrives."""
         deadline = _deadline(request)
         try:
             shown = self._identity.known()
@@ -134,7 +134,7 @@ class HttpTransport:
         try:
             yield _Stream(self.server, request, opened)
         finally:
-            # What is left of the body is not waited for: the connection goes with it.
+            # Do not wait for the rest of the body: close the connection.
             self._close(opened)
 
     async def _open(
@@ -156,7 +156,7 @@ class HttpTransport:
             return await self._identity.authorization()
 
     async def _renew(self, refused: str, deadline: float) -> tuple[str] | None:
-        """Return better credentials than those the server refused, if there are any."""
+        """Return new credentials after the server refused the old ones; None if there are none."""
         async with self._deadlines.until(deadline, _LATE):
             if await self._identity.renew(refused):
                 return (await self._identity.authorization(),)
@@ -167,11 +167,11 @@ class HttpTransport:
         stream.close()
 
     def refusal_hint(self) -> str:
-        """Say if the client certificate has expired, which the server does not."""
+        """Return a text if the client certificate has expired, which the server does not report."""
         return self._identity.refusal_hint()
 
     async def close(self) -> None:
-        """End all connections, and fail the requests that are waiting or under way."""
+        """Close all connections; requests waiting or in progress fail."""
         self._deadlines.close()
         self._pool.close()
         for stream in tuple(self._streams):
@@ -193,21 +193,21 @@ class HttpTransport:
         except ValueError as error:
             raise ConfigError(str(error)) from None
         if len(self._lines) >= _KEPT_LINES:
-            # Tokens that have been renewed are of no use any more.
+            # Most entries belong to tokens that have been renewed since.
             self._lines.clear()
         self._lines[shape] = lines
         return lines
 
 
 def _deadline(request: Request) -> float:
-    """Return when a request has taken too long, by the loop's clock."""
+    """Return the deadline of a request, by the loop's clock."""
     if request.timeout is None:
         return math.inf
     return asyncio.get_running_loop().time() + request.timeout
 
 
 class _Stream:
-    """An answer under way."""
+    """A response in progress."""
 
     def __init__(self, server: str, request: Request, stream: HttpStream) -> None:
         self._server = server
@@ -217,7 +217,7 @@ class _Stream:
         self.headers: Mapping[str, str] = stream.headers
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the body as it comes."""
+        """Yield the body as it arrives."""
         receive = self._stream.receive
         try:
             while chunk := await receive():
@@ -226,7 +226,7 @@ class _Stream:
             raise self._failure(error) from None
 
     async def read(self) -> bytes:
-        """Return the whole body, if it is not larger than the request allows."""
+        """Return the complete body; raise ApiError if it is larger than the request allows."""
         parts: list[bytes] = []
         size = 0
         async for chunk in self.chunks():

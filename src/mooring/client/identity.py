@@ -1,4 +1,4 @@
-"""Identity: who asks, as the wire shows it: certificates, Authorization, fixed headers."""
+"""Identity: how the client identifies itself: certificates, Authorization, fixed headers."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Identity:
         self._tls = None
         if is_secure(connection.server):
             self._tls = TlsContexts(connection.tls, clock)
-            # Made now, so that a mistake shows at the start.
+            # Created now, so that a mistake shows at the start.
             self._tls.context()
         self._credentials = connection.credentials(clock)
         self._headers = [("User-Agent", user_agent), *connection.headers]
 
     def context(self) -> ssl.SSLContext | None:
-        """Return the context of a new connection; None where it is not secured."""
+        """Return the TLS context of a new connection; None without TLS."""
         return None if self._tls is None else self._tls.context(self._credentials.key_pair)
 
     def known(self) -> str | None:
-        """Return the Authorization header if it is at hand; None if it has to be waited for."""
+        """Return the Authorization header if it is known already; None if it must be awaited."""
         return self._credentials.known()
 
     async def authorization(self) -> str:
@@ -42,11 +42,11 @@ class Identity:
         return await self._credentials.authorization()
 
     async def close(self) -> None:
-        """End what was started to get credentials."""
+        """Stop what was started to get credentials."""
         await self._credentials.close()
 
     async def renew(self, refused: str) -> bool:
-        """Look for better credentials than those the server refused; False if there are none."""
+        """Get new credentials after the server refused the old ones; False if there are none."""
         try:
             return await self._credentials.renew(refused)
         except ConfigError as error:
@@ -56,7 +56,7 @@ class Identity:
     def headers(
         self, authorization: str, content_type: str, compressed: bool, accept: str = JSON
     ) -> list[tuple[str, str]]:
-        """Return the headers of a request; `content_type` is empty where it has no body."""
+        """Return the headers of a request; `content_type` is empty if it has no body."""
         headers = [*self._headers, ("Accept", accept)]
         if authorization:
             headers.append(("Authorization", authorization))
@@ -67,7 +67,7 @@ class Identity:
         return headers
 
     def refusal_hint(self) -> str:
-        """Say where the client certificate has expired, which the server does not."""
+        """Return a text if the client certificate has expired, which the server does not report."""
         pair = self._credentials.key_pair or self._connection.tls.key_pair
         ended = expiry(pair.certificate) if pair is not None else None
         if pair is None or ended is None or ended.timestamp() > self._clock.now():

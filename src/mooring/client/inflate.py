@@ -7,12 +7,12 @@ import zlib
 from mooring.client.protocol import CUT, ProtocolError, TooLargeError
 from mooring.client.transport import MAX_OBJECT
 
-#: How many times its bytes on the wire a large body may have. JSON lists of Kubernetes objects
-#: reach 10 to 40; gzip itself 1,030.
+#: The largest ratio of a large body to its compressed size. JSON lists of Kubernetes objects
+#: reach 10 to 40; gzip itself can reach 1,030.
 MAX_RATIO = 100
-#: What is inflated at once.
+#: How much is inflated at once.
 _PIECE = 2**18
-#: zlib: expect a gzip header.
+#: zlib's parameter for a gzip header.
 _GZIP = 31
 
 
@@ -30,7 +30,7 @@ class Inflater:
         self._stream = zlib.decompressobj(_GZIP)
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Take a piece of the stream; return what it inflates to."""
+        """Inflate a piece of the stream."""
         stream = self._stream
         if stream.eof:
             raise ProtocolError("data after the end of the gzip stream")
@@ -46,7 +46,7 @@ class Inflater:
             if part:
                 parts.append(part)
             data = stream.unconsumed_tail
-            # With a full piece, more may be held back even if all input was consumed.
+            # After a full piece, zlib may hold more output even if all input was consumed.
             if stream.eof or (not data and len(part) < _PIECE):
                 break
         if stream.unused_data:
@@ -54,7 +54,7 @@ class Inflater:
         return parts
 
     def finish(self) -> None:
-        """Raise ProtocolError if the stream is incomplete; an empty body is not a stream."""
+        """Raise ProtocolError if the stream is incomplete; an empty body is accepted."""
         if self._fed and not self._stream.eof:
             raise ProtocolError(CUT)
 

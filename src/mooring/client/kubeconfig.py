@@ -1,4 +1,4 @@
-"""From a kubeconfig to a connection."""
+"""The connection that a kubeconfig describes."""
 
 # client-go: tools/clientcmd/client_config.go, validation.go
 
@@ -47,10 +47,10 @@ _INTERACTIVE_MODES = ("Never", "IfAvailable", "Always")
 def connection_from_flags(kubeconfig: str = "", master: str = "") -> Connection:
     """Return the connection that --kubeconfig and --master describe.
 
-    Without either it is the one of a pod in its cluster, or outside one that of $KUBECONFIG.
+    Without either, it is the in-cluster connection of a pod or, outside a cluster, $KUBECONFIG's.
     """
-    # client-go: tools/clientcmd/client_config.go, BuildConfigFromFlags; it ends where there is no
-    # cluster around.
+    # client-go: tools/clientcmd/client_config.go, BuildConfigFromFlags; it fails outside a
+    # cluster.
     if kubeconfig:
         return load_kubeconfig(kubeconfig, server=master)
     if master:
@@ -70,10 +70,10 @@ def load_kubeconfig(
     server: str = "",
     environment: Mapping[str, str] = os.environ,
 ) -> Connection:
-    """Return the connection of a context, the current one unless named.
+    """Return the connection of a context, by default the current one.
 
-    Without a path the files of $KUBECONFIG are read as one, or ~/.kube/config. `server` replaces
-    the cluster's.
+    Without a path, the files of $KUBECONFIG are merged, or ~/.kube/config is read. `server`
+    replaces the cluster's server.
     """
     file = read_file(Path(path).expanduser()) if path else read_files(default_paths(environment))
     if not (file.clusters or file.users or file.contexts):
@@ -100,7 +100,7 @@ def _connection(file: KubeconfigFile, context_name: str, server: str) -> Connect
         raise ConfigError(f'no server found for cluster "{context.cluster}"')
     tls = _tls(cluster, user, context)
     url = server_url(cluster.server, tls)
-    # Credentials go over a secured connection or not at all.
+    # Credentials are sent over TLS or not at all.
     known = _credentials(cluster, user, context.user) if is_secure(url) else anonymous
     return Connection(
         server=url,
@@ -229,7 +229,7 @@ def _checked(program: ExecConfig, user: str) -> ExecConfig:
 
 
 def _cluster_info(cluster: Cluster) -> dict[str, Any]:
-    """Describe a cluster to an exec plugin that asked for it."""
+    """Return the description of a cluster for an exec plugin that asks for it."""
     info: dict[str, Any] = {"server": cluster.server}
     if cluster.tls_server_name:
         info["tls-server-name"] = cluster.tls_server_name
@@ -270,7 +270,7 @@ def _impersonation(user: KubeconfigUser, name: str) -> tuple[tuple[str, str], ..
         headers.append(("Impersonate-Uid", user.as_uid))
     headers += [("Impersonate-Group", group) for group in user.as_groups]
     for key, values in user.as_user_extra.items():
-        # Header names bear less than keys do.
+        # Header names allow fewer characters than keys do.
         headers += [(f"Impersonate-Extra-{quote(key, safe='')}", value) for value in values]
     return tuple(headers)
 

@@ -1,4 +1,4 @@
-"""Kubeconfig files: their shape, how they are read, how several become one."""
+"""Kubeconfig files: their format, how they are read, and how several are merged."""
 
 # client-go: tools/clientcmd/api/v1/types.go, loader.go
 
@@ -27,14 +27,14 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class Extension(_Part, frozen=True, kw_only=True):
-    """Carry what some tool keeps in the file."""
+    """Data that some other tool keeps in the file."""
 
     name: str = ""
     extension: Any = None
 
 
 class Cluster(_Part, frozen=True, kw_only=True):
-    """Describe a server."""
+    """The server of a cluster."""
 
     server: str = ""
     tls_server_name: str = ""
@@ -47,14 +47,14 @@ class Cluster(_Part, frozen=True, kw_only=True):
 
 
 class AuthProvider(_Part, frozen=True, kw_only=True):
-    """Name a way to authenticate that client-go once had built in."""
+    """A method of authentication that was once built into client-go."""
 
     name: str = ""
     config: dict[str, str] = {}
 
 
 class KubeconfigUser(_Part, frozen=True, kw_only=True):
-    """Describe who asks."""
+    """The credentials of a user."""
 
     client_certificate: str = ""
     client_certificate_data: bytes = b""
@@ -73,7 +73,7 @@ class KubeconfigUser(_Part, frozen=True, kw_only=True):
 
 
 class Context(_Part, frozen=True, kw_only=True):
-    """Pair a cluster with a user."""
+    """A pair of a cluster and a user."""
 
     cluster: str = ""
     user: str = ""
@@ -105,13 +105,13 @@ class _Document(_Part, frozen=True, kw_only=True):
 
 
 class KubeconfigFile(msgspec.Struct, frozen=True):
-    """Hold what one or several files say; paths in it are absolute."""
+    """The content of one or several files; paths in it are absolute."""
 
     clusters: Mapping[str, Cluster] = {}
     users: Mapping[str, KubeconfigUser] = {}
     contexts: Mapping[str, Context] = {}
     current_context: str = ""
-    #: Names the files in messages.
+    #: The names of the files, for messages.
     where: str = ""
 
 
@@ -124,9 +124,9 @@ def default_paths(environment: Mapping[str, str] = os.environ) -> list[Path]:
 
 
 def read_files(paths: Iterable[Path]) -> KubeconfigFile:
-    """Read several files as one: the first that has a name, or a current context, wins.
+    """Read several files as one: the first file that defines a name or a current context wins.
 
-    Files that do not exist are passed over.
+    Files that do not exist are skipped.
     """
     files = [read_file(path) for path in paths if locate(path).exists()]
     merged = KubeconfigFile(where=", ".join(file.where for file in files))
@@ -142,7 +142,7 @@ def read_files(paths: Iterable[Path]) -> KubeconfigFile:
 
 
 def read_file(path: Path) -> KubeconfigFile:
-    """Read one file; raise ConfigErrors with everything that is wrong with its form."""
+    """Read one file; raise ConfigErrors with all errors in its format."""
     file = str(path)
     try:
         text = read_whole(path).decode()
@@ -156,7 +156,7 @@ def read_file(path: Path) -> KubeconfigFile:
     document: _Document | None = None
     if not errors:
         document = decoder.struct(parsed.data or {}, _Document, "")
-        # Tools keep fields of their own here, and client-go reads past them.
+        # Other tools store their own fields here; client-go ignores unknown fields too.
         errors += [
             (error, parsed.positions.find(error.path))
             for error in decoder.errors

@@ -1,4 +1,4 @@
-"""Running a program for what it prints, bounded in time and memory."""
+"""Running a program to get its output, with limits on time and memory."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ async def run_program(
 ) -> tuple[int, bytes]:
     """Run a program; return its exit code and what it printed. Standard error is inherited.
 
-    The output is complete when the program exits, even if a child of it keeps the pipe open. The
-    program runs in a session of its own, which is killed in the end with all that is in it. With
-    `terminal` it shares this process's session and standard input, and only the program itself is
+    The output is complete when the program exits, even if one of its children keeps the pipe open.
+    The program runs in a new session, which is killed at the end with all its processes. With
+    `terminal`, it shares this process's session and standard input, and only the program itself is
     killed. Raises OSError if it cannot be started.
     """
     loop = asyncio.get_running_loop()
@@ -60,7 +60,7 @@ async def run_program(
 
 
 async def _first(*waits: object) -> None:
-    """Wait for the first of several; the others are cancelled."""
+    """Wait for the first of several awaitables; cancel the others."""
     tasks = [asyncio.ensure_future(wait) for wait in waits]  # type: ignore[call-overload]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -76,16 +76,16 @@ def _kill(process: asyncio.subprocess.Process, *, alone: bool) -> None:
         else:
             os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
-        # It has ended, and left nothing behind.
+        # It has ended, and left no processes behind.
         pass
 
 
 class _Output:
-    """What comes out of a pipe, up to a limit."""
+    """The data from a pipe, up to a limit."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, pipe: int, max_bytes: int) -> None:
         self.data = bytearray()
-        #: Set once more than the limit has come.
+        #: Set once more than the limit has arrived.
         self.overflow = asyncio.Event()
         self._loop = loop
         self._pipe = pipe
@@ -94,7 +94,7 @@ class _Output:
         loop.add_reader(pipe, self._read)
 
     def _read(self) -> bool:
-        """Take a piece; return whether there may be more at once."""
+        """Read a piece; return whether more may be available."""
         try:
             piece = os.read(self._pipe, 2**16)
         except BlockingIOError:
@@ -107,7 +107,7 @@ class _Output:
         return not self._ended
 
     def drain(self) -> None:
-        """Take all that has come so far."""
+        """Read all data that is available."""
         while not self._ended and self._read():
             pass
 
@@ -117,6 +117,6 @@ class _Output:
             self._loop.remove_reader(self._pipe)
 
     def close(self) -> None:
-        """End reading."""
+        """Stop reading and close the pipe."""
         self._end()
         os.close(self._pipe)

@@ -1,10 +1,10 @@
-"""Objects as the server keeps them, in protobuf, and what is added to them without reading them.
+"""Objects in protobuf, as the server stores them, and additions to them without decoding.
 
-What is free-form within an object (the parameters of a claim's devices, say) is kept as the bytes
-that somebody once sent, blanks included. Written back as JSON it would be other bytes, and where it
-may never change the server refuses that. So such an object is read as protobuf and sent back as it
-came, with the change appended: of a field that occurs twice the last counts, items of a list add
-up, and messages are merged.
+Free-form parts of an object (such as the parameters of a claim's devices) are stored as the bytes
+that some client once sent, including whitespace. Written back as JSON, those bytes would change,
+and if the field is immutable the server refuses that. So such an object is read as protobuf and
+sent back unchanged, with the new fields appended: if a field occurs twice the last one counts,
+items of a list add up, and messages are merged.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Iterator
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 
-#: Before the message runtime.Unknown, of which `_RAW` is the object.
+#: Precedes the message runtime.Unknown, whose field `_RAW` is the object.
 # apimachinery: pkg/runtime/serializer/protobuf/protobuf.go, pkg/runtime/generated.proto
 _MAGIC = b"k8s\x00"
 _RAW = 2
-# apimachinery: pkg/apis/meta/v1/generated.proto (ObjectMeta); every object has it as its first.
+# apimachinery: pkg/apis/meta/v1/generated.proto (ObjectMeta); it is field 1 of every object.
 _METADATA = 1
 _UID, _RESOURCE_VERSION, _FINALIZERS = 5, 6, 14
 
@@ -25,7 +25,7 @@ _LENGTH_DELIMITED = 2
 
 
 def with_finalizer(body: bytes, finalizer: str, *, uid: str, resource_version: str) -> bytes:
-    """Return an object with one finalizer more, to be written where it is still this one."""
+    """Return an object with a finalizer added; uid and version make the write conditional."""
     meta = field(_FINALIZERS, finalizer.encode())
     if uid:
         meta += field(_UID, uid.encode())
@@ -44,7 +44,7 @@ def _append(body: bytes, tail: bytes) -> bytes:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the fields of a message that has only texts, bytes and messages."""
+    """Yield the fields of a message that has only strings, bytes and messages."""
     at = 0
     while at < len(message):
         key, at = _read_number(message, at)
@@ -71,7 +71,7 @@ def _read_number(message: bytes, at: int) -> tuple[int, int]:
 
 
 def field(number: int, payload: bytes) -> bytes:
-    """Write a field that has a length: a text, bytes or a message."""
+    """Encode a length-delimited field: a string, bytes or a message."""
     return _number(number << 3 | _LENGTH_DELIMITED) + _number(len(payload)) + payload
 
 

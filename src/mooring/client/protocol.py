@@ -1,4 +1,4 @@
-"""What is wrong with a response that cannot be used."""
+"""The errors of a response that cannot be used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ProtocolError(Exception):
 
 
 class TooLargeError(ProtocolError):
-    """A response whose body, inflated, is larger than what was asked for can be."""
+    """A response whose inflated body is larger than the request allows."""
 
     def __init__(self, limit: int, *, ratio: int | None = None) -> None:
         text = f"the response is larger than {_size(limit)}"
@@ -23,7 +23,7 @@ class TooLargeError(ProtocolError):
 
 
 def _size(count: int) -> str:
-    """Return a number of bytes in the largest unit that keeps it whole.
+    """Return a number of bytes in the largest unit that gives a whole number.
 
     >>> _size(2**24), _size(3 * 2**30), _size(1000)
     ('16 MiB', '3 GiB', '1000 bytes')

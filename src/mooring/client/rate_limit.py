@@ -1,4 +1,4 @@
-"""RateLimit: how many requests a client sends."""
+"""RateLimit: limits how many requests a client sends."""
 
 # client-go: util/flowcontrol/throttle.go, on golang.org/x/time/rate
 
@@ -10,9 +10,9 @@ from mooring.observe.clock import Clock
 
 
 class RateLimit:
-    """Let `qps` requests a second pass, and up to `burst` at once after a pause.
+    """A token bucket: `qps` requests a second, and up to `burst` at once after a pause.
 
-    A token bucket: requests pass in the order they came. Owned by one event loop.
+    Requests pass in the order in which they came. Owned by one event loop.
     """
 
     def __init__(self, qps: float, burst: int, clock: Clock) -> None:
@@ -25,16 +25,16 @@ class RateLimit:
         self._last = clock.now()
 
     def reserve(self) -> float:
-        """Take a token and return in how many seconds it may be used."""
+        """Take a token and return after how many seconds it may be used."""
         now = self._clock.now()
-        # A clock that was set back gives nothing and takes nothing.
+        # If the clock was set back, no tokens are added or removed.
         passed = max(0.0, now - self._last)
         self._last = now
         self._tokens = min(self._burst, self._tokens + passed * self._qps) - 1.0
         return 0.0 if self._tokens >= 0 else -self._tokens / self._qps
 
     async def wait(self) -> float:
-        """Wait for this request's turn and return how many seconds that took."""
+        """Wait for the limit and return how many seconds that took."""
         delay = self.reserve()
         if delay > 0:
             try:
@@ -46,7 +46,7 @@ class RateLimit:
 
 
 def rate_limit(qps: float, burst: int, clock: Clock) -> RateLimit | None:
-    """Make the limit that `clientConnection` describes; None where there is none.
+    """Return the limit that `clientConnection` describes; None if there is none.
 
     A negative qps means no limit, zero means client-go's default.
     """

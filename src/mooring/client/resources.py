@@ -1,4 +1,4 @@
-"""Resources: the paths behind kinds, and what a list or a watch asks for."""
+"""Resources: the paths of kinds, and the options of lists and watches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mooring.errors import ObjectError
 
 
 class Resource(msgspec.Struct, frozen=True):
-    """Say where objects live and which Struct holds them."""
+    """A resource of the API: its path, and the Struct that holds its objects."""
 
     group: str
     version: str
@@ -43,13 +43,13 @@ KindLike = type[Any] | str | Resource
 
 
 def raw_resource(kind: KindLike) -> Resource:
-    """Return where a kind lives, to be read as a CustomResource: whole, for those who copy it."""
+    """Return the resource of a kind, read as CustomResource, which keeps every field."""
     known = find_resource(kind)
     return Resource(known.group, known.version, known.plural, CustomResource)
 
 
 def find_resource(kind: KindLike) -> Resource:
-    """Return where a kind lives.
+    """Return the resource of a kind.
 
     >>> find_resource("podgroups.v1alpha1.scheduling.x-k8s.io").path("team", "a")
     '/apis/scheduling.x-k8s.io/v1alpha1/namespaces/team/podgroups/a'
@@ -78,7 +78,7 @@ def _find(kind: Any) -> Resource:
 
 
 class ListOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """Say which objects a list or a watch is about, and how it is served."""
+    """The objects that a list or watch covers, and how it is served."""
 
     label_selector: str = ""
     field_selector: str = ""
@@ -92,7 +92,7 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     watch: bool = False
 
     def query(self) -> str:
-        """Return the query string, with its question mark; empty where nothing is asked."""
+        """Return the query string, with its question mark; empty if there are no options."""
         pairs = {
             key: "true" if value is True else value
             for key, value in msgspec.to_builtins(self).items()

@@ -1,4 +1,4 @@
-"""Answers of an API server: its failures as errors, its lists as objects."""
+"""Responses of an API server: failures as errors, lists as objects."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=KubeObject)
 
-#: Seconds waited at most because a server asks for patience; kube-apiserver asks for 1.
+#: The longest wait, in seconds, for a server's Retry-After; kube-apiserver sends 1.
 MAX_RETRY_AFTER = 60.0
-#: How many objects of one list that cannot be read are logged.
+#: How many undecodable objects of one list are logged.
 _LOGGED = 10
 
 
 class StatusAnswer(msgspec.Struct, frozen=True):
-    """Be a `Status`: what the server says where there is no object to give."""
+    """A `Status`: the server's response if there is no object to return."""
 
     message: str = ""
     reason: str = ""
@@ -35,7 +35,7 @@ class StatusAnswer(msgspec.Struct, frozen=True):
 
 
 class ListMeta(msgspec.Struct, frozen=True, rename="camel"):
-    """Say which state of the cluster a list shows, and how to go on where it is cut."""
+    """The resource version of a list, and the token for the next page if there is one."""
 
     resource_version: str = ""
     continue_: str = msgspec.field(default="", name="continue")
@@ -43,7 +43,7 @@ class ListMeta(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ObjectList(msgspec.Struct, Generic[T], frozen=True):
-    """Hold a list, or a page of one."""
+    """A list, or a page of one."""
 
     metadata: ListMeta = ListMeta()
     items: list[T] = []
@@ -59,11 +59,11 @@ class _RawList(msgspec.Struct):
 def api_error(
     status: int, headers: Mapping[str, str], body: bytes, method: str, url: str, hint: str = ""
 ) -> ApiError:
-    """Make an error of an answer that is a failure; the hint is added to what the server says."""
+    """Return the error of a failed request; the hint is added to the server's message."""
     try:
         said = msgspec.json.decode(body, type=StatusAnswer)
     except (msgspec.MsgspecError, UnicodeError):
-        # A proxy, perhaps: the first line of what it says is worth showing.
+        # Perhaps a proxy's error page: show its first line.
         lines = body.decode("utf-8", "replace").strip().splitlines()
         said = StatusAnswer(message=lines[0][:200] if lines else "")
     return ApiError(
@@ -78,7 +78,7 @@ def api_error(
 
 
 def error_of_status(said: StatusAnswer, method: str, url: str) -> ApiError:
-    """Make an error of a `Status` that came within a watch."""
+    """Return the error for a `Status` received within a watch."""
     return ApiError(
         said.code or 500,
         said.message,
@@ -98,7 +98,7 @@ def _phrase(status: int) -> str:
 
 
 def _retry_after(headers: Mapping[str, str], details: dict[str, Any] | None) -> float | None:
-    # client-go reads the header alone, as whole seconds; on the wire of a watch there is none.
+    # client-go reads only the header, as whole seconds. Within a watch there are no headers.
     text = headers.get("Retry-After", "")
     if text.isdecimal():
         return min(float(text), MAX_RETRY_AFTER)
@@ -114,7 +114,7 @@ def _list_decoder(struct: type[T]) -> msgspec.json.Decoder[ObjectList[T]]:
 
 
 def decode_object(body: bytes, struct: type[T]) -> T:
-    """Make an object of an answer."""
+    """Decode the object in a response."""
     if struct is CustomResource:
         found = decode_raw(body)
         assert isinstance(found, struct)
@@ -123,15 +123,15 @@ def decode_object(body: bytes, struct: type[T]) -> T:
 
 
 def decode_list(body: bytes, struct: type[T]) -> ObjectList[T]:
-    """Make objects of a list.
+    """Decode a list.
 
-    One that cannot be read is left out and logged, so that it does not hide the others.
+    An object that cannot be decoded is left out and logged, so that it does not hide the others.
     """
     if struct is not CustomResource:
         try:
             return _list_decoder(struct).decode(body)
         except (msgspec.ValidationError, UnicodeError):
-            # A null or a broken object; which one shows when they are read one by one.
+            # A null or a broken object; decoding one by one finds out which.
             pass
         except msgspec.DecodeError as error:
             raise ObjectError(f"not valid JSON: {error}") from None
@@ -158,14 +158,14 @@ def _decode_item(item: bytes, struct: type[T], api_version: str, kind: str) -> T
     if struct is not CustomResource:
         return decode_as(item, struct)
     raw = decode_as_map(item)
-    # Items of a list may leave their type to the list.
+    # Items of a list may omit their type, which the list implies.
     found = decode_raw({"apiVersion": api_version, "kind": kind, **raw})
     assert isinstance(found, struct)
     return found
 
 
 def decode_as_map(data: bytes) -> dict[str, Any]:
-    """Read a JSON object."""
+    """Decode a JSON object."""
     try:
         return msgspec.json.decode(data, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeError) as error:

@@ -1,4 +1,4 @@
-"""TLS towards the API server: whom to trust, which certificate to show, both renewed on disk."""
+"""TLS to the API server: trusted authorities and client certificate, reloaded from disk."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from mooring.observe.logs import log_error
 
 log = logging.getLogger(__name__)
 
-#: How often the files are looked at again, in seconds.
+#: How often the files are checked for changes, in seconds.
 REFRESH_SECONDS = 60.0
 
 
 class Pem(msgspec.Struct, frozen=True):
-    """Say where certificates or a key come from: a file, or text that is at hand."""
+    """The source of certificates or a key: a file, or embedded text."""
 
     file: str = ""
     data: bytes = b""
@@ -32,11 +32,11 @@ class Pem(msgspec.Struct, frozen=True):
 
     @property
     def where(self) -> str:
-        """Name the source."""
+        """Return the source for messages."""
         return self.file or "the embedded data"
 
     def read(self) -> bytes:
-        """Return the text; embedded data wins over a file."""
+        """Return the content; embedded data takes precedence over a file."""
         if self.data:
             return self.data
         try:
@@ -46,14 +46,14 @@ class Pem(msgspec.Struct, frozen=True):
 
 
 class KeyPair(msgspec.Struct, frozen=True):
-    """Hold a client certificate and its key."""
+    """A client certificate and its key."""
 
     certificate: Pem
     key: Pem
 
 
 class TlsSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Say how to secure the connection. Without an authority the system's roots are trusted."""
+    """How to secure the connection. Without an authority, the system's roots are trusted."""
 
     authority: Pem = Pem()
     key_pair: KeyPair | None = None
@@ -62,12 +62,12 @@ class TlsSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TlsContexts:
-    """Give the SSLContext for a connection, made anew when the files behind it change.
+    """The SSLContext for new connections, created again when the files behind it change.
 
-    Connections made with an older context live on until they are closed.
+    Connections made with an older context stay open until they are closed.
     """
 
-    #: What the context was made of, and when its files were looked at last.
+    #: What the context was made from, and when its files were last checked.
     _shown: KeyPair | None
     _read: tuple[bytes, ...]
     _looked: float
@@ -78,10 +78,10 @@ class TlsContexts:
         self._context: ssl.SSLContext | None = None
 
     def context(self, key_pair: KeyPair | None = None) -> ssl.SSLContext:
-        """Return the context; a key pair given here is shown in place of the settings' own."""
+        """Return the context; a key pair given here is used instead of the one in the settings."""
         shown = key_pair or self._settings.key_pair
         context, now = self._context, self._clock.now()
-        # The same object nearly always: keys are long to compare.
+        # Nearly always the same object: comparing keys is slow.
         if context is not None and (shown is self._shown or shown == self._shown):
             if abs(now - self._looked) < REFRESH_SECONDS:
                 return context
@@ -89,7 +89,7 @@ class TlsContexts:
             try:
                 return self._renew(shown)
             except ConfigError as error:
-                # Half-written files are whole the next time.
+                # A file may be half-written; the next check will find it complete.
                 log_error(log, error, "Cannot reload certificates, keeping the old ones")
                 return context
         self._looked = now
@@ -114,8 +114,8 @@ def check_key_pair(pair: KeyPair) -> None:
 
 
 def expiry(certificate: Pem) -> datetime.datetime | None:
-    """Return when a certificate ends; None where it cannot be read."""
-    # Imported late: it is dear, and asked only when something has gone wrong.
+    """Return when a certificate expires; None if it cannot be read."""
+    # Imported late: it is slow to import, and needed only after a failure.
     from cryptography import x509
 
     try:
@@ -125,8 +125,8 @@ def expiry(certificate: Pem) -> datetime.datetime | None:
 
 
 def _context(settings: TlsSettings, authority: bytes) -> ssl.SSLContext:
-    # As Go verifies: no demands on a certificate's extensions, and an intermediate authority
-    # may be trusted by itself; ssl.create_default_context is stricter from Python 3.13 on.
+    # Verify as Go does: no requirements on a certificate's extensions, and an intermediate
+    # authority may be trusted directly; ssl.create_default_context is stricter since Python 3.13.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
@@ -152,7 +152,7 @@ def _show(context: ssl.SSLContext, pair: KeyPair, certificate: bytes, key: bytes
     where = f"client certificate {pair.certificate.where} and key {pair.key.where}"
     if b"ENCRYPTED" in key:
         raise ConfigError(f"{where}: the key is encrypted, and there is nobody to ask for its word")
-    # Python's ssl reads a key pair from files alone.
+    # Python's ssl loads a key pair only from files.
     with tempfile.TemporaryDirectory(prefix="mooring-") as folder:
         files = Path(folder) / "certificate", Path(folder) / "key"
         for file, data in zip(files, (certificate, key), strict=True):

@@ -1,4 +1,4 @@
-"""The seam between the client and the wire: who carries requests is behind it.
+"""The interface between the client and whatever carries its requests.
 
 `HttpTransport` talks to a server; a server in this process is another transport.
 """
@@ -13,14 +13,14 @@ from typing import Protocol
 import msgspec
 
 JSON = "application/json"
-#: Bytes of one object, Status or watch event. An API server accepts objects up to 3 MiB.
+#: The largest object, Status or watch event, in bytes. An API server accepts objects up to 3 MiB.
 MAX_OBJECT = 2**24
-#: Bytes of one page of a list.
+#: The largest page of a list, in bytes.
 MAX_LIST = 2**30
 
 
 class Request(msgspec.Struct, frozen=True):
-    """A question to a server.
+    """An HTTP request.
 
     `target` is path and query, percent-encoded, from the server's root.
     """
@@ -29,17 +29,17 @@ class Request(msgspec.Struct, frozen=True):
     target: str
     body: bytes = b""
     content_type: str = JSON
-    #: Seconds from the call until the whole answer must be there (of a stream: its head); None
-    #: waits forever. Credentials, a free connection, dialling, TLS and retries all count.
+    #: Seconds from the call until the complete response must have arrived (of a stream: its head);
+    #: None waits forever. Credentials, a free connection, dialling, TLS and retries all count.
     timeout: float | None = None
-    #: How the answer is to be written.
+    #: The accepted format of the response.
     accept: str = JSON
-    #: The largest body accepted, after inflating; that of a stream counts only when read whole.
+    #: The largest body accepted, after inflating; for a stream it applies only to `read`.
     max_bytes: int = MAX_OBJECT
 
 
-#: Called with each request right before its first bytes are handed to the socket, and again before
-#: each retry. An exception keeps the request from being sent and reaches the caller unchanged.
+#: Called with each request right before its first bytes are written to the socket, and again
+#: before each retry. If it raises, nothing is sent and the caller gets the exception unchanged.
 BeforeSend = Callable[[Request], None]
 
 
@@ -52,12 +52,12 @@ class WithheldError(Exception):
 
 
 def check_of(before_send: BeforeSend | None, request: Request) -> Callable[[], None] | None:
-    """Return what checks a request before it is sent; it raises WithheldError."""
+    """Return the check to call before a request is sent; it raises WithheldError."""
     return None if before_send is None else withholding(partial(before_send, request))
 
 
 def withholding(check: Callable[[], None]) -> Callable[[], None]:
-    """Return a check whose exceptions are wrapped in WithheldError, apart from those of sending."""
+    """Return a check whose exceptions are wrapped in WithheldError, unlike errors of sending."""
 
     def run() -> None:
         try:
@@ -69,7 +69,7 @@ def withholding(check: Callable[[], None]) -> Callable[[], None]:
 
 
 class Response(msgspec.Struct, frozen=True):
-    """Hold an answer. The names of `headers` are read without regard to case."""
+    """An HTTP response. The names of `headers` are case-insensitive."""
 
     status: int
     headers: Mapping[str, str]
@@ -77,13 +77,13 @@ class Response(msgspec.Struct, frozen=True):
 
 
 class Stream(Protocol):
-    """Hold an answer whose body comes bit by bit."""
+    """A response whose body arrives piece by piece."""
 
     status: int
     headers: Mapping[str, str]
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the body as it comes. A connection that breaks raises NoAnswerError."""
+        """Yield the body as it arrives. A broken connection raises NoAnswerError."""
         ...
 
     async def read(self) -> bytes:
@@ -94,30 +94,30 @@ class Stream(Protocol):
 class Transport(Protocol):
     """A carrier of requests to a server. Belongs to one event loop.
 
-    Each call raises NoAnswerError if no answer came, and ApiError with the reason ClientDecoding
-    if the answer was larger than the request allows.
+    Each call raises NoAnswerError if there is no response, and ApiError with the reason
+    ClientDecoding if the response is larger than the request allows.
     """
 
-    #: The server as a person would name it: its URL.
+    #: The URL of the server, for messages.
     server: str
 
     async def send(self, request: Request) -> Response:
-        """Send a request and return the whole answer, whatever its status."""
+        """Send a request and return the complete response, whatever its status."""
         ...
 
     def stream(
         self, request: Request, *, idle_timeout: float | None = None
     ) -> AbstractAsyncContextManager[Stream]:
-        """Send a request and read its answer as it comes.
+        """Send a request and read its response as it arrives.
 
-        The connection counts as broken when nothing comes for `idle_timeout` seconds.
+        The connection counts as broken if nothing arrives for `idle_timeout` seconds.
         """
         ...
 
     def refusal_hint(self) -> str:
-        """Say why the server may not know who asks; empty where nothing is known."""
+        """Return a possible reason why authentication failed; empty if none is known."""
         ...
 
     async def close(self) -> None:
-        """End all connections, and fail the requests that are waiting or under way."""
+        """Close all connections; requests waiting or in progress fail."""
         ...

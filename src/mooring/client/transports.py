@@ -1,4 +1,4 @@
-"""The transport of a connection."""
+"""The transport for a connection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def make_transport(
     clock: Clock | None = None,
     before_send: BeforeSend | None = None,
 ) -> Transport:
-    """Make the transport that carries requests to the server of a connection.
+    """Return the transport that carries requests to the server of a connection.
 
     `before_send` is called with each request right before its first bytes are sent; if it raises,
     the request is not sent and the exception reaches the caller unchanged.

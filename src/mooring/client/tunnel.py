@@ -10,7 +10,7 @@ _READ_SIZE = 2**14
 class TunnelledTls:
     """A non-blocking socket whose records travel inside those of another TLS socket.
 
-    ssl.SSLContext.wrap_socket cannot be used on a secured socket: it would bypass its TLS.
+    ssl.SSLContext.wrap_socket cannot be used on a TLS socket: it would bypass that socket's TLS.
     """
 
     def __init__(self, outer: ssl.SSLSocket, context: ssl.SSLContext, server_name: str) -> None:
@@ -18,17 +18,17 @@ class TunnelledTls:
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._inner = context.wrap_bio(self._incoming, self._outgoing, server_hostname=server_name)
-        #: Records that the outer socket has not taken yet.
+        #: Records that the outer socket has not accepted yet.
         self._unsent = b""
-        #: How much of the data given to `send` is in those records.
+        #: How many bytes of the data given to `send` are in those records.
         self._accepted = 0
 
     def fileno(self) -> int:
-        """Return the number of the outer socket."""
+        """Return the file descriptor of the outer socket."""
         return self._outer.fileno()
 
     def do_handshake(self) -> None:
-        """Go on with the handshake; raise ssl.SSLWant…Error if it has to wait."""
+        """Continue the handshake; raise ssl.SSLWant…Error if it has to wait."""
         while True:
             try:
                 self._inner.do_handshake()
@@ -40,7 +40,7 @@ class TunnelledTls:
                 return
 
     def send(self, data: memoryview | bytes, /) -> int:
-        """Send some of the data and return how many bytes.
+        """Send some of the data; return the number of bytes sent.
 
         After ssl.SSLWant…Error it must be called again with the same data.
         """
@@ -51,7 +51,7 @@ class TunnelledTls:
         return sent
 
     def recv(self, size: int, /) -> bytes:
-        """Return up to `size` bytes, none at the end."""
+        """Return up to `size` bytes; empty at the end of the stream."""
         while True:
             try:
                 return self._inner.read(size)
@@ -61,11 +61,11 @@ class TunnelledTls:
                 return b""
 
     def pending(self) -> int:
-        """Return how many bytes can be read that the selector does not know of, or more."""
+        """Return an upper bound of the bytes that are buffered here, unseen by the selector."""
         return self._inner.pending() + self._incoming.pending + self._outer.pending()
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._outer.close()
 
     def _fill(self) -> None:

@@ -1,4 +1,4 @@
-"""Warning headers: what an API server wants a person to know."""
+"""Warning headers: messages from an API server to the user."""
 
 # apimachinery: pkg/util/net/http.go (ParseWarningHeaders)
 
@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-#: A code, an agent, a quoted text, and perhaps a quoted date.
+#: A code, an agent, a quoted text, and an optional quoted date.
 _WARNING = re.compile(r'\s*([0-9]{3}) ([^ ]+) "((?:[^"\\]|\\.)*)"\s*(?:"[^"]*"\s*)?(?:,\s*|$)')
 _ESCAPED = re.compile(r"\\(.)")
 
@@ -19,7 +19,7 @@ def parse_warnings(header: str) -> Iterator[tuple[int, str]]:
     [(299, 'a is deprecated'), (299, 'say "b"')]
     """
     try:
-        # Headers are read as Latin-1, and written in UTF-8.
+        # Headers are decoded as Latin-1, but the server writes UTF-8.
         header = header.encode("latin-1").decode()
     except UnicodeError:
         return

@@ -1,4 +1,4 @@
-"""Watch: changes as they happen, decoded line by line."""
+"""Watch: watch events, decoded line by line."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ T = TypeVar("T", bound=KubeObject)
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 BOOKMARK, ERROR = "BOOKMARK", "ERROR"
-#: Marks the bookmark that ends the initial events of a watch that sends them.
+#: Marks the bookmark that ends the initial events of a watch.
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
 class WatchEvent(msgspec.Struct, Generic[T], frozen=True):
-    """Report that an object was added, modified or deleted, or that nothing was (a bookmark)."""
+    """The addition, modification or deletion of an object, or a bookmark."""
 
     type: str
     object: T
@@ -43,10 +43,10 @@ def _event_decoder(struct: type[T]) -> msgspec.json.Decoder[WatchEvent[T]]:
 
 
 class Watch(Generic[T]):
-    """The changes of a stream, in batches: all that one read of the connection brought.
+    """The events of a watch, in batches: all that one read of the connection returned.
 
     It ends when the server ends it. A failure that the server reports, or a line that is not JSON
-    or longer than `MAX_OBJECT`, raises ApiError; a connection that breaks raises NoAnswerError.
+    or longer than `MAX_OBJECT`, raises ApiError; a broken connection raises NoAnswerError.
     """
 
     def __init__(self, stream: Stream, struct: type[T], url: str) -> None:
@@ -61,7 +61,7 @@ class Watch(Generic[T]):
         async for chunk in self._stream.chunks():
             head, newline, tail = chunk.rpartition(b"\n")
             if not newline:
-                # A long line comes in many chunks; it is joined once.
+                # A long line arrives in many chunks, which are joined once.
                 rest.append(chunk)
                 size += len(chunk)
                 if size > MAX_OBJECT:
@@ -75,7 +75,7 @@ class Watch(Generic[T]):
             try:
                 self._decode(lines, batch)
             except ApiError:
-                # What came before the failure happened all the same.
+                # The events before the failure are valid.
                 if batch:
                     yield batch
                 raise
@@ -97,7 +97,7 @@ class Watch(Generic[T]):
                 batch.append(event)
 
     def _decode_slowly(self, line: bytes) -> WatchEvent[T] | None:
-        """Read a line that is an error, a custom resource, has nulls, or is broken."""
+        """Decode a line that is an error or a custom resource, has nulls, or is broken."""
         if not line.strip():
             return None
         try:
@@ -111,7 +111,7 @@ class Watch(Generic[T]):
         try:
             return WatchEvent(raw.type, decode_object(body, self._struct))
         except ObjectError as error:
-            # One object that cannot be read shall not hide the others.
+            # An object that cannot be decoded must not hide the others.
             log_error(log, error, "Cannot read a watched object, going on without it")
             return None
 

@@ -1,4 +1,4 @@
-"""Asking webhooks that take part in scheduling."""
+"""Extenders: webhooks that take part in scheduling."""
 
 from mooring.extenders.extenders import (
     Extenders,

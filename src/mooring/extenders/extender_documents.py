@@ -1,8 +1,8 @@
-"""Pods and nodes as extenders get them: the JSON that Go makes of them.
+"""Pods and nodes as extenders receive them: the JSON that Go produces.
 
-Go writes some fields even where they hold nothing (a container's `resources`, a node's
-`nodeInfo`), and an extender may rely on that. apiVersion and kind are not there: kube-scheduler's
-objects have lost them by then.
+Go writes some fields even if they are empty (a container's `resources`, a node's `nodeInfo`), and
+an extender may rely on that. apiVersion and kind are missing, as in kube-scheduler, whose objects
+do not have them at this point.
 
 # k8s.io/api: core/v1/types.go (fields without omitempty, and Structs, which it does not omit)
 """

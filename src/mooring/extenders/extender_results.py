@@ -1,4 +1,4 @@
-"""What extenders answer.
+"""The responses of extenders.
 
 # k8s.io/kube-scheduler: extender/v1/types.go
 """
@@ -20,7 +20,7 @@ _BINDING_RESULT = "v1.ExtenderBindingResult"
 
 
 class FilterAnswer(msgspec.Struct):
-    """Which nodes pass, as names of whole nodes or as mere names; None where not given."""
+    """The nodes that pass, as whole nodes (`nodes`, only their names) or names; None if absent."""
 
     nodes: tuple[str, ...] | None = None
     node_names: tuple[str, ...] | None = None
@@ -30,14 +30,14 @@ class FilterAnswer(msgspec.Struct):
 
 
 class MetaVictims(msgspec.Struct):
-    """Who must leave a node, by uid."""
+    """The pods to evict from a node, by uid."""
 
     uids: tuple[str, ...] = ()
     pdb_violations: int = 0
 
 
 def read_filter(body: bytes) -> FilterAnswer:
-    """Read the answer to the filter verb."""
+    """Decode the response to the filter verb."""
     answer = FilterAnswer()
     names = ("Nodes", "NodeNames", "FailedNodes", "FailedAndUnresolvableNodes", "Error")
     for name, value in read(body).fields(_FILTER_RESULT, *names):
@@ -56,7 +56,7 @@ def read_filter(body: bytes) -> FilterAnswer:
 
 
 def _node_names(value: GoValue) -> tuple[str, ...]:
-    """Read the names in a v1.NodeList; what else the nodes say is not needed."""
+    """Return the names in a v1.NodeList; the rest of the nodes is not needed."""
     found: list[str] = []
     for _, items in value.fields("v1.NodeList", "items"):
         found = [_node_name(item) for item in items.items("[]v1.Node")]
@@ -76,7 +76,7 @@ def _reasons(value: GoValue) -> dict[str, str]:
 
 
 def read_priorities(body: bytes) -> dict[str, int]:
-    """Read the answer to the prioritize verb; scores given twice for a host add up."""
+    """Decode the response to the prioritize verb; several scores for one host are added up."""
     scores: dict[str, int] = {}
     for item in read(body).items(_HOST_PRIORITY_LIST):
         host, score = "", 0
@@ -90,12 +90,12 @@ def read_priorities(body: bytes) -> dict[str, int]:
 
 
 def _wrap(score: int) -> int:
-    """Stay within an int64, as Go's addition does."""
+    """Wrap around at the limits of int64, as Go's addition does."""
     return (score + 2**63) % 2**64 - 2**63
 
 
 def read_preemption(body: bytes) -> dict[str, MetaVictims]:
-    """Read the answer to the preempt verb, by node name."""
+    """Decode the response to the preempt verb, by node name."""
     field = "NodeNameToMetaVictims"
     victims: dict[str, MetaVictims] = {}
     for _, by_node in read(body).fields(_PREEMPTION_RESULT, field):
@@ -128,7 +128,7 @@ def _uid(pod: GoValue, node_name: str) -> str:
 
 
 def read_binding(body: bytes) -> str:
-    """Read the answer to the bind verb: why the pod could not be bound, or nothing."""
+    """Decode the response to the bind verb: why the pod could not be bound, or ""."""
     error = ""
     for _, value in read(body).fields(_BINDING_RESULT, "Error"):
         error = value.text()

@@ -1,4 +1,4 @@
-"""Extenders: the webhooks of a configuration, and what they mean for the rest of it.
+"""Extenders: the webhooks of a configuration, and their effect on the rest of it.
 
 # kube-scheduler: scheduler.go (buildExtenders)
 """
@@ -27,12 +27,12 @@ _replace = msgspec.structs.replace
 
 
 class Extenders(Sequence[HttpExtender]):
-    """The extenders in the order in which they are asked: the ignorable ones last.
+    """The extenders in the order in which they are called: the ignorable ones last.
 
     Owns their connections; close it at the end. Raises ConfigError if TLS files cannot be used.
-    `before_write` is called right before an extender is asked to bind; the other verbs are
-    questions, whose answers change nothing until the scheduler writes. `max_response` is the
-    largest response accepted from one, in bytes after inflating.
+    `before_write` is called right before an extender is asked to bind; the other verbs change
+    nothing until the scheduler itself writes. `max_response` is the largest response accepted from
+    an extender, in bytes after inflating.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Extenders(Sequence[HttpExtender]):
         return len(self._extenders)
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         for extender in self._extenders:
             await extender.close()
 
@@ -82,9 +82,9 @@ def _make_extender(
 
 
 def longest_wait(configs: Sequence[ExtenderConfig]) -> float:
-    """Return how many seconds one scheduling cycle may wait for extenders until all time out.
+    """Return how many seconds one scheduling cycle may wait if all extenders time out.
 
-    Each is asked to filter twice at most, for the nominated node and for all nodes, and then to
+    Each is called to filter at most twice, for the nominated node and for all nodes, and then to
     prioritize or to preempt. An extender without a timeout adds nothing.
     """
     seconds = 0.0
@@ -97,7 +97,7 @@ def longest_wait(configs: Sequence[ExtenderConfig]) -> float:
 
 
 def ignored_resources(configs: Sequence[ExtenderConfig]) -> tuple[str, ...]:
-    """Return the resources that extenders manage and NodeResourcesFit leaves to them."""
+    """Return the resources that extenders manage and NodeResourcesFit ignores."""
     return tuple(
         resource.name
         for config in configs
@@ -107,8 +107,8 @@ def ignored_resources(configs: Sequence[ExtenderConfig]) -> tuple[str, ...]:
 
 
 def with_extenders(loaded: LoadResult) -> LoadResult:
-    """Return a configuration as its extenders make it: their timeouts, and what they manage."""
-    # kube-scheduler changes the configuration while it makes extenders, and shows it afterwards.
+    """Return the configuration with the extenders' default timeouts and ignored resources."""
+    # kube-scheduler changes the configuration while it builds extenders, and shows the result.
     extenders = tuple(
         extender if extender.http_timeout else _replace(extender, http_timeout=EXTENDER_TIMEOUT)
         for extender in loaded.config.extenders
@@ -122,8 +122,8 @@ def with_extenders(loaded: LoadResult) -> LoadResult:
 def with_ignored_resources(loaded: LoadResult) -> LoadResult:
     """Return a configuration whose NodeResourcesFit ignores what extenders manage.
 
-    They take the place of `ignoredResources` as written. A profile without NodeResourcesFit's
-    args is an error, as in kube-scheduler.
+    They replace `ignoredResources` as written. A profile without NodeResourcesFit's args is an
+    error, as in kube-scheduler.
     """
     ignored = ignored_resources(loaded.config.extenders)
     if not ignored:

@@ -1,7 +1,7 @@
-"""JSON as Go's encoding/json reads it into a value of a certain type.
+"""JSON as Go's encoding/json decodes it into a value of a certain type.
 
-Field names are matched without regard to case, null leaves a value empty, what follows the first
-value of a body is not looked at, and errors have Go's words: operators search for them.
+Field names are case-insensitive, null leaves a value empty, anything after the first value of a
+body is ignored, and errors have Go's wording, because operators search for it.
 
 # Go: encoding/json (decode.go, stream.go)
 """
@@ -31,7 +31,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 class GoValue:
-    """A JSON value with the place it was found at, to be read as a certain Go type."""
+    """A JSON value and its path, to be decoded as a certain Go type."""
 
     __slots__ = ("_path", "_struct", "_value")
 
@@ -42,11 +42,11 @@ class GoValue:
 
     @property
     def is_null(self) -> bool:
-        """Tell whether the value is null, which Go takes for not given."""
+        """Return whether the value is null, which Go treats as absent."""
         return self._value is None
 
     def fields(self, go_type: str, *names: str) -> Iterator[tuple[str, GoValue]]:
-        """Yield (name, value) of a Struct's fields in the order they come; others are skipped."""
+        """Yield (name, value) of a struct's fields, in the order of the body; skip others."""
         if self._value is None:
             return
         if not isinstance(self._value, dict):
@@ -78,7 +78,7 @@ class GoValue:
             yield GoValue(value, self._struct, self._path)
 
     def text(self) -> str:
-        """Read a string."""
+        """Return the value as a string."""
         if self._value is None:
             return ""
         if not isinstance(self._value, str):
@@ -86,7 +86,7 @@ class GoValue:
         return self._value
 
     def int64(self) -> int:
-        """Read an int64."""
+        """Return the value as an int64."""
         value = self._value
         if value is None:
             return 0
@@ -103,11 +103,11 @@ class GoValue:
 
 
 def read(body: bytes) -> GoValue:
-    """Read the first JSON value of a body; raise ExtenderError where there is none."""
+    """Decode the first JSON value of a body; raise ExtenderError if there is none."""
     try:
         return GoValue(msgspec.json.decode(body))
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        # Rare, so the slower reader, which can stop after the first value, looks again.
+        # Rare, so try again with the slower decoder, which can stop after the first value.
         return GoValue(_first_value(body.decode("utf-8", "replace")))
 
 
@@ -126,12 +126,12 @@ def _first_value(text: str) -> Any:
     except RecursionError:
         raise ExtenderError("exceeded max depth") from None
     except ValueError as error:
-        # An integer of more digits than Python converts.
+        # An integer with more digits than Python converts.
         raise ExtenderError(f"json: cannot unmarshal number: {error}") from None
 
 
 class _ConstantError(Exception):
-    """NaN or Infinity, which Python's reader knows and JSON does not."""
+    """NaN or Infinity, which Python's decoder accepts and JSON does not have."""
 
 
 def _refuse_constant(text: str) -> NoReturn:

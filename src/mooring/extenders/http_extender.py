@@ -64,7 +64,7 @@ class _BindingArguments(msgspec.Struct):
 
 
 class HttpExtender:
-    """Ask a webhook (`framework.extender.Extender`). Failures raise ExtenderError."""
+    """A client of one webhook (`framework.extender.Extender`). Failures raise ExtenderError."""
 
     def __init__(self, config: ExtenderConfig, webhook: Webhook) -> None:
         self.name = config.url_prefix
@@ -79,7 +79,7 @@ class HttpExtender:
         self._managed = frozenset(resource.name for resource in config.managed_resources)
 
     def is_interested(self, pod: Pod) -> bool:
-        """Tell whether the pod asks for a resource this extender manages (or it manages all)."""
+        """Return whether the extender manages all resources, or one that the pod requests."""
         if not self._managed:
             return True
         spec = pod.spec
@@ -94,10 +94,10 @@ class HttpExtender:
         )
 
     async def filter(self, pod: Pod, nodes: Sequence[NodeInfo]) -> ExtenderFilterResult:
-        """Ask which nodes fit.
+        """Return the verdict on which nodes fit.
 
-        Of nodes that come back whole only the names count: what the extender changed in them is
-        not looked at.
+        If the extender returns whole nodes, only their names are used: changes that it made to them
+        are ignored.
         """
         body = await self._webhook.post(self._config.filter_verb, self._arguments(pod, nodes))
         answer = read_filter(body)
@@ -113,7 +113,7 @@ class HttpExtender:
         return ExtenderFilterResult(feasible, answer.failed, answer.failed_and_unresolvable)
 
     async def prioritize(self, pod: Pod, nodes: Sequence[NodeInfo]) -> Mapping[str, int]:
-        """Ask for a score from 0 to 10 per node name; the range is not checked."""
+        """Return a score from 0 to 10 by node name; the range is not checked."""
         body = await self._webhook.post(self._config.prioritize_verb, self._arguments(pod, nodes))
         return read_priorities(body)
 
@@ -128,7 +128,7 @@ class HttpExtender:
     async def process_preemption(
         self, pod: Pod, victims: Mapping[str, Victims], nodes: Nodes
     ) -> Mapping[str, Victims]:
-        """Ask which preemption candidates, and which victims on them, are acceptable."""
+        """Return the acceptable preemption candidates, with the victims on each."""
         arguments = _PreemptionArguments(_Raw(pod_json(pod)))
         if self._config.node_cache_capable:
             arguments.node_name_to_meta_victims = {
@@ -148,7 +148,7 @@ class HttpExtender:
         }
 
     def _victims(self, node_name: str, victims: MetaVictims, nodes: Nodes) -> Victims:
-        """Find the pods that an extender names by uid; they may be others than those proposed."""
+        """Find the pods that an extender names by uid; they may differ from those proposed."""
         node = nodes.find(node_name)
         if node is None:
             raise ExtenderError(NO_NODE_INFO.format(node_name))
@@ -161,7 +161,7 @@ class HttpExtender:
         return Victims(tuple(pods), victims.pdb_violations)
 
     async def bind(self, pod: Pod, node_name: str) -> None:
-        """Have the extender bind the pod; raise on failure."""
+        """Let the extender bind the pod; raise ExtenderError on failure."""
         meta = pod.metadata
         arguments = _BindingArguments(meta.name, meta.namespace, meta.uid, node_name)
         body = await self._webhook.post(
@@ -172,5 +172,5 @@ class HttpExtender:
             raise ExtenderError(error)
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         await self._webhook.close()

@@ -1,4 +1,4 @@
-"""Webhook: posting a question to an extender, and Go's words for what can go wrong."""
+"""Webhook: posts requests to an extender, and words failures as Go does."""
 
 # kube-scheduler: extender.go (makeTransport, send); Go: net/http
 
@@ -53,7 +53,7 @@ _WORDS = {
     errno.ENETUNREACH: "network is unreachable",
     errno.ETIMEDOUT: "connection timed out",
 }
-#: The alerts of a server that refuses, in Go's words. # crypto/tls/alert.go
+#: The TLS alerts of a server that refuses, in Go's words. # crypto/tls/alert.go
 _ALERTS = {
     "TLSV13_ALERT_CERTIFICATE_REQUIRED": "certificate required",
     "SSLV3_ALERT_BAD_CERTIFICATE": "bad certificate",
@@ -66,14 +66,14 @@ _ALERTS = {
 }
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _ADDRESS = re.compile(r"\('([^']+)', (\d+)")
-#: What a lost connection raises.
+#: The exceptions of a lost connection.
 _LOST = (ConnectionError, ssl.SSLEOFError)
 
 
 class Webhook:
-    """The way to one extender. Belongs to one event loop; its maker closes it.
+    """The connections to one extender. Belongs to one event loop; close it at the end.
 
-    `before_write` is called right before a request is sent that changes something; if it raises,
+    `before_write` is called right before a request that changes something is sent; if it raises,
     the request is not sent and the exception reaches the caller unchanged. `max_response` is the
     largest response accepted, in bytes after inflating.
     """
@@ -88,7 +88,7 @@ class Webhook:
     ) -> None:
         self._before_write = None if before_write is None else withholding(before_write)
         self._url = config.url_prefix.rstrip("/")
-        # A negative timeout is none, as in Go.
+        # A negative timeout means none, as in Go.
         timeout = config.http_timeout or EXTENDER_TIMEOUT
         self._timeout = timeout.seconds if timeout > 0 else math.inf
         self._max_response = max_response
@@ -96,16 +96,16 @@ class Webhook:
         self._server_name = settings.server_name
         self._tls = TlsContexts(settings, clock)
         if self._url.startswith("https:"):
-            # Made now, so that a mistake shows at the start.
+            # Created now, so that a mistake shows at the start.
             self._tls.context()
-        #: By scheme and host with port: an extender may redirect.
+        #: By scheme and host with port: an extender may redirect to other hosts.
         self._routes: dict[tuple[str, str], _Route] = {}
 
     async def post(self, verb: str, body: bytes, *, repeatable: bool = True) -> bytes:
-        """Post a question and return the body of its answer.
+        """Post a request and return the body of its response.
 
-        A connection that the extender closed while it idled shows only when it is used: what is
-        `repeatable` is then asked once more. What is not changes something.
+        An idle connection that the extender has closed is noticed only when it is used: a
+        `repeatable` request is then retried once. One that changes something is not repeatable.
         """
         url = f"{self._url}/{verb}"
         _check_scheme(url)
@@ -125,7 +125,7 @@ class Webhook:
         return response.body
 
     async def _follow(self, url: str, body: bytes, repeatable: bool) -> Response:
-        """Post, and go where the extender redirects to, as Go does."""
+        """Post a request, and follow redirects as Go does."""
         deadline = asyncio.get_running_loop().time() + self._timeout
         method, at = "POST", url
         for _ in range(_MAX_REDIRECTS):
@@ -181,7 +181,7 @@ class Webhook:
         host = parts.netloc.rpartition("@")[2]
         route = _Route(HttpPool(dialer, _CONNECTIONS), [("Host", host)])
         if proxy is not None and not secured:
-            # Without TLS to tunnel, the proxy is asked for the whole URL.
+            # Without a TLS tunnel, the proxy needs the full URL.
             route.prefix = f"http://{host}"
             if proxy.authorization:
                 route.headers.append(("Proxy-Authorization", proxy.authorization))
@@ -189,17 +189,17 @@ class Webhook:
         return route
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         for route in self._routes.values():
             route.pool.close()
 
 
 class _Route(msgspec.Struct):
-    """The way to a host: its connections, and what each request on them needs."""
+    """The connections to one host, and what each request on them needs."""
 
     pool: HttpPool
     headers: list[tuple[str, str]]
-    #: What goes before the path, for a proxy that reads the request.
+    #: Written before the path, for a proxy that reads the request.
     prefix: str = ""
 
 
@@ -215,7 +215,7 @@ def _check_scheme(url: str) -> None:
 def _tls_settings(config: ExtenderConfig) -> TlsSettings:
     tls = config.tls_config or ExtenderTLSConfig()
     authority = Pem(tls.ca_file, tls.ca_data)
-    # HTTPS without an authority to trust is taken as it comes.
+    # HTTPS without a configured authority is not verified.
     insecure = tls.insecure or (config.enable_https and not authority)
     if insecure and authority:
         raise ConfigError(CA_AND_INSECURE)

@@ -1,4 +1,4 @@
-"""Cluster events: what may make an unschedulable pod schedulable, and who wants to know.
+"""Cluster events: changes that may make an unschedulable pod schedulable, and their registration.
 
 # kube-scheduler: staging kube-scheduler/framework/types.go, pkg/scheduler/framework/events.go
 """
@@ -16,7 +16,7 @@ from mooring.api import Pod
 
 
 class ActionType(IntFlag):
-    """Name what happened to an object; values combine with `|`."""
+    """What happened to an object; values combine with `|`."""
 
     NONE = 0
     ADD = 1
@@ -48,10 +48,10 @@ _ACTION_LABELS = {
 
 
 class EventResource(StrEnum):
-    """Name the kind of object an event is about; custom resources use "plural.version.group"."""
+    """The kind of object an event is about; custom resources use "plural.version.group"."""
 
     POD = "Pod"
-    #: The two sorts of pod that events happen to; plugins register POD, which stands for both.
+    #: The two kinds of pods that events are about; plugins register POD, which includes both.
     ASSIGNED_POD = "AssignedPod"
     UNSCHEDULABLE_POD = "UnschedulablePod"
     NODE = "Node"
@@ -70,7 +70,7 @@ class EventResource(StrEnum):
 
 
 class QueueingHint(Enum):
-    """Say whether an event is worth another attempt for a pod."""
+    """Whether an event is worth another scheduling attempt for a pod."""
 
     SKIP = "QueueSkip"
     QUEUE = "Queue"
@@ -81,32 +81,33 @@ QueueingHintFn = Callable[[Pod, Any, Any], QueueingHint]
 
 
 class ClusterEvent(msgspec.Struct, frozen=True):
-    """Register interest in an event: a resource, its actions, and a hint that may say no.
+    """A plugin's interest in an event: a resource, its actions, and an optional hint.
 
-    Without a hint every such event requeues the pods that the plugin refused.
+    The hint may decide to skip the event. Without a hint every such event requeues the pods that
+    the plugin refused.
     """
 
     resource: EventResource | str
     actions: ActionType
     hint: QueueingHintFn | None = None
-    #: Name for metrics where resource and action do not say enough ("ForceActivate").
+    #: Name for metrics if resource and action do not identify the event ("ForceActivate").
     custom_label: str = ""
 
     @property
     def label(self) -> str:
-        """Return the event's name as metrics carry it ("NodeUpdateNodeAllocatable")."""
+        """Return the event's name in metrics ("NodeUpdateNodeAllocatable")."""
         return self.custom_label or _label(self.resource, self.actions)
 
     @property
     def is_wildcard(self) -> bool:
-        """Tell whether this stands for every event."""
+        """Return whether this registration covers every event."""
         return self.resource == EventResource.WILDCARD and self.actions == ActionType.ALL
 
     def matches(self, happened: ClusterEvent) -> bool:
-        """Tell whether an event that happened is one this registration asks for.
+        """Return whether this registration covers an event that happened.
 
-        A general UPDATE stands for a change that no special action names, so it reaches only
-        those who asked for UPDATE, not those who asked for one of its special actions.
+        A general UPDATE is a change that no specific action describes, so it matches only
+        registrations for UPDATE, not those for one of its specific actions.
         """
         # kube-scheduler: framework/types.go (MatchClusterEvents)
         if self.is_wildcard:
@@ -130,5 +131,5 @@ def _label(resource: EventResource | str, actions: ActionType) -> str:
 _SORTS_OF_POD = frozenset((EventResource.ASSIGNED_POD, EventResource.UNSCHEDULABLE_POD))
 
 
-#: Every event: what a plugin without `events_to_register` is taken to ask for.
+#: Every event: the registration of a plugin without `events_to_register`.
 ALL_EVENTS = ClusterEvent(EventResource.WILDCARD, ActionType.ALL)

@@ -1,11 +1,10 @@
-"""Columns: the cluster as one array per fact, a row per node.
+"""Columns: the cluster as one array per property, with a row per node.
 
-The vector form of a plugin asks a question of all nodes at once. Two ideas make that cheap:
+The vector form of a plugin evaluates all nodes at once. Two ideas make that cheap:
 
 - one contiguous array per resource, so a comparison over 5,000 nodes is a few microseconds;
-- each distinct value is asked once: a label column holds small integer codes into the list of
-  values
-  that occur, so a requirement is evaluated on the handful of distinct values and gathered by code.
+- a label column holds small integer codes into the list of values that occur, so a requirement is
+  evaluated once per distinct value and the results are gathered by code.
 
 A changed node or pod rewrites one row. Rows are dense: removing a node moves the last row into
 the hole. Nothing is copied for a cycle: state changes between cycles only, so the columns are the
@@ -36,10 +35,10 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
 
 _INITIAL_CAPACITY = 64
-#: Above this many label keys, those that no node has any more are dropped.
+#: Above this many label keys, those that no longer occur on any node are dropped.
 _LABEL_KEYS = 4096
 _NO_PORTS: frozenset[HostPort] = frozenset()
-#: Answers remembered per column; the oldest half goes when the limit is reached.
+#: Answers remembered per column; the older half is dropped when the limit is reached.
 _ANSWER_LIMIT = 512
 
 
@@ -58,27 +57,27 @@ def _read_only(view: A) -> A:
 class ValueColumn(Generic[V]):
     """One value per node, kept as codes into the distinct values; code 0 is "no value".
 
-    Answers to questions about values are remembered until a row changes.
+    Answers computed from the values are remembered until a row changes.
     """
 
     def __init__(self, capacity: int, codes: Codes | None = None) -> None:
         self._codes: Codes = np.zeros(capacity, dtype=np.int32) if codes is None else codes
-        #: Distinct values by code; the first stands for "no value".
+        #: Distinct values by code; the first entry stands for "no value".
         self.values: list[V | None] = [None]
         self._index: dict[V, int] = {}
         self._answers: dict[Hashable, npt.NDArray[Any]] = {}
         self._size = 0
 
     def code_of(self, value: V) -> int:
-        """Return the code of a value, or -1 where no node has had it."""
+        """Return the code of a value, or -1 if it is not among the distinct values."""
         return self._index.get(value, -1)
 
     def resize(self, capacity: int) -> None:
-        """Make room for `capacity` rows."""
+        """Grow the column to `capacity` rows."""
         self._codes = cast(Codes, grown(self._codes, capacity))
 
     def set_size(self, size: int) -> None:
-        """Say how many rows are in use."""
+        """Set how many rows are in use."""
         if size != self._size:
             self._size = size
             self._answers.clear()
@@ -101,8 +100,8 @@ class ValueColumn(Generic[V]):
                 self._compact()
 
     def _compact(self) -> None:
-        """Drop values that no row has any more (churn of hostnames would grow the list for
-        ever)."""
+        """Drop values that no row has any more; otherwise changing host names would grow the list
+        without limit."""
         used, codes = np.unique(self._codes, return_inverse=True)
         if used[0] != 0:
             used = np.concatenate(([0], used))
@@ -132,7 +131,7 @@ class ValueColumn(Generic[V]):
     def map(
         self, key: Hashable, ask: Callable[[V | None], Any], dtype: npt.DTypeLike
     ) -> npt.NDArray[Any]:
-        """Ask each distinct value once and gather the answers for all rows."""
+        """Call `ask` once per distinct value and gather the answers for all rows."""
         return self.answer(
             key, lambda: np.array([ask(value) for value in self.values], dtype=dtype)
         )
@@ -152,7 +151,7 @@ def requirement_table(column: ValueColumn[str], requirement: Requirement) -> Mas
 
 
 class Columns:
-    """Hold all nodes as columns. Owned by the cache, which alone writes."""
+    """All nodes as columns. Owned by the cache, the only writer."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -166,7 +165,7 @@ class Columns:
         self.node_generation = 0
         self._derived: dict[Hashable, Any] = {}
         self._derived_generation = 0
-        #: Rows in the order they changed, the first at generation `_touched_from` + 1.
+        #: Rows in the order in which they changed, the first at generation `_touched_from` + 1.
         self._touched: list[int] = []
         self._touched_from = 0
         self._followed: dict[Hashable, tuple[npt.NDArray[Any], int]] = {}
@@ -174,15 +173,15 @@ class Columns:
         #: The generation that the kinds are up to date with.
         self._kinds_at = -1
         self._capacity = _INITIAL_CAPACITY
-        #: What pods ask for of resources that no node has offered: by resource, the amounts by node
-        #: name. Pods can name any resource, and a column of each would be too much memory.
+        #: Requests for resources that no node has offered: by resource, the amounts by node name.
+        #: Pods can name any resource, and a column for each would take too much memory.
         self._odd: dict[str, dict[str, int]] = {}
         self._odd_of: dict[str, tuple[str, ...]] = {}
         self._allocatable: dict[str, Ints] = {}
         self._requested: dict[str, Ints] = {}
         self._free: dict[str, Ints] = {}
         self._non_zero: dict[str, Ints] = {"cpu": self._zeros(), "memory": self._zeros()}
-        #: `requested` and `non_zero` as floats: what is divided is not converted each time.
+        #: `requested` and `non_zero` as floats, so that divisions need no conversion each time.
         self._floats: dict[tuple[str, bool], Floats] = {
             (resource, True): np.zeros(self._capacity) for resource in self._non_zero
         }
@@ -192,7 +191,7 @@ class Columns:
         self.taints: ValueColumn[tuple[Taint, ...]] = ValueColumn(self._capacity)
         self.declared_features: ValueColumn[frozenset[str]] = ValueColumn(self._capacity)
         self._labels: dict[str, ValueColumn[str]] = {}
-        #: Every label key that a node has, and some that none has any more.
+        #: Every label key that a node has, and some that no node has any more.
         self._label_keys: set[str] = set()
         self._label_keys_limit = _LABEL_KEYS
         #: The codes of labels that no node has.
@@ -216,16 +215,16 @@ class Columns:
             self._requested[resource][row] = self._floats[resource, False][row] = amount
             self._free[resource][row] = -amount
 
-    # Reading. Slices are views: they follow later writes, so a caller never keeps one past its
-    # cycle.
+    # Reading. Slices are views: they change with later writes, so a caller must not keep one
+    # beyond its cycle.
 
     def allocatable(self, resource: str) -> Ints:
-        """Return what nodes offer of a resource (cpu in thousandths)."""
+        """Return the allocatable amount of a resource per node (cpu in thousandths)."""
         column = self._allocatable.get(resource)
         return self._no_resource() if column is None else _read_only(column[: self.size])
 
     def requested(self, resource: str) -> Ints:
-        """Return what the pods of each node ask for."""
+        """Return the amount of a resource that the pods of each node request."""
         column = self._requested.get(resource)
         return self._odd_requests(resource) if column is None else _read_only(column[: self.size])
 
@@ -235,7 +234,7 @@ class Columns:
         return -self._odd_requests(resource) if column is None else _read_only(column[: self.size])
 
     def non_zero_requested(self, resource: str) -> Ints:
-        """Return `requested` with defaults for containers that ask for no cpu or memory."""
+        """Return `requested` with defaults for containers that request no cpu or memory."""
         return _read_only(self._non_zero[resource][: self.size])
 
     def floats(self, resource: str, non_zero: bool) -> Floats:
@@ -270,12 +269,12 @@ class Columns:
         return amounts
 
     def label(self, key: str) -> ValueColumn[str]:
-        """Return the column of a label key; it is made when first asked for, then kept up to
+        """Return the column of a label key; it is created on first use and then kept up to
         date."""
         column = self._labels.get(key)
         if column is None:
             if key not in self._label_keys:
-                # Pods can name any label: one that no node has is not kept.
+                # Pods can name any label, so no column is kept for a label that no node has.
                 column = ValueColumn(self._capacity, self._no_codes)
                 column.set_size(self.size)
                 return column
@@ -298,7 +297,7 @@ class Columns:
     def followed(
         self, key: Hashable, work_out: Callable[[npt.NDArray[np.intp] | None], npt.NDArray[Any]]
     ) -> npt.NDArray[Any]:
-        """Return an entry per row, worked out anew for the rows that changed since last asked."""
+        """Return an entry per row; rows that changed since the last call are computed again."""
         found = self._followed.get(key)
         if found is None:
             column = work_out(None).copy()
@@ -312,9 +311,9 @@ class Columns:
         return column
 
     def touched_since(self, generation: int) -> list[int] | None:
-        """Return the rows that changed after a generation, each as often as it did.
+        """Return the rows that changed after a generation, once for each change.
 
-        None where the record does not reach back that far.
+        None if the record does not reach back that far.
         """
         if generation < self._touched_from:
             return None
@@ -322,7 +321,7 @@ class Columns:
 
     @property
     def kinds(self) -> KindIndex:
-        """Return which nodes are alike in amounts."""
+        """Return the index of nodes with equal amounts."""
         if self._kinds_at != self.generation:
             if self._kinds_at < self._touched_from or len(self._kinds.codes) != self.size:
                 self._kinds.rebuild(self.infos)
@@ -348,7 +347,7 @@ class Columns:
         return row
 
     def remove(self, row: int) -> int:
-        """Remove a row; the last row takes its place. Return the row that moved (may be `row`
+        """Remove a row; the last row takes its place. Return the row that moved (it may be `row`
         itself)."""
         last = self.size - 1
         self._forget_ports(self.names[row])
@@ -371,7 +370,7 @@ class Columns:
         return last
 
     def write_node(self, row: int) -> None:
-        """Rewrite what comes from the node object of a row."""
+        """Rewrite the part of a row that comes from the node object."""
         info = self.infos[row]
         self.touch(row)
         self.node_generation += 1
@@ -393,13 +392,13 @@ class Columns:
             self._forget_labels()
 
     def _forget_labels(self) -> None:
-        """Drop the labels that no node has any more."""
+        """Drop the label keys that no node has any more."""
         self._label_keys = {key for info in self.infos for key in info.node.metadata.labels}
         self._label_keys_limit = max(_LABEL_KEYS, 2 * len(self._label_keys))
         self._labels = {key: self._labels[key] for key in self._labels.keys() & self._label_keys}
 
     def write_pods(self, row: int) -> None:
-        """Rewrite what comes from all pods of a row."""
+        """Rewrite the part of a row that comes from all its pods."""
         info = self.infos[row]
         self.touch(row)
         self._forget_odd(info.name)
@@ -417,7 +416,7 @@ class Columns:
         self._write_ports(info)
 
     def write_pod_change(self, row: int, resources: dict[str, int], ports: bool) -> None:
-        """Rewrite what one pod's coming or going changed: its resources, and ports where it has
+        """Rewrite what adding or removing one pod changed: its resources, and its ports if it has
         any."""
         if ports or not resources.keys() <= self._requested.keys():
             self.write_pods(row)
@@ -472,7 +471,7 @@ class Columns:
                     del self._odd[resource]
 
     def touch(self, row: int) -> None:
-        """Note that something about a row has changed."""
+        """Record that something in a row has changed."""
         self.generation += 1
         self._changed_at[row] = self.generation
         self._touched.append(row)
@@ -480,7 +479,7 @@ class Columns:
             self._forget_touched()
 
     def _forget_touched(self) -> None:
-        """Begin the record of touched rows anew, and with it everything that followed it."""
+        """Clear the record of touched rows, and all arrays that depend on it."""
         self._touched.clear()
         self._touched_from = self.generation
         self._followed.clear()

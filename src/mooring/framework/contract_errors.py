@@ -1,4 +1,4 @@
-"""What happens when a plugin breaks its contract: a Status that names it, never an exception."""
+"""How a plugin's breach of contract is reported: as a Status that names it, not an exception."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from mooring.framework.status import Code, Status
 def fault(plugin: str, point: Point, error: BaseException, node: str | None = None) -> Status:
     """Return the error status of a plugin that raised, whatever it raised.
 
-    What was raised into the plugin from outside is raised again. Reading state that was never
-    written is an answer, no breach of contract: kube-scheduler says "not found".
+    An exception raised into the plugin from outside is raised again. Reading state that was never
+    written is not a breach of contract: kube-scheduler reports "not found".
     """
     raise_if_external(error)
     trace = "".join(traceback.format_exception(error))
@@ -30,7 +30,7 @@ def fault(plugin: str, point: Point, error: BaseException, node: str | None = No
 def wrong_type(
     plugin: str, point: Point, method: str, expected: str, found: Any, node: str | None = None
 ) -> Status:
-    """Return the error status of a plugin whose method answered with the wrong type."""
+    """Return the error status of a plugin whose method returned the wrong type."""
     message = f"{method} must return {expected}, got {_describe(found)}"
     error = PluginError(message, plugin=plugin, point=point.label, node=node)
     return Status.error(str(error)).by(plugin)

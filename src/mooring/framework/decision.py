@@ -1,6 +1,6 @@
 """Decision: everything that happened in one scheduling attempt, as data.
 
-Explain, the journal, the message of an event and the tests all read this one thing.
+Explain, the journal, event messages and the tests all read this one object.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from mooring.framework.status import Code, Status
 
 
 class NodeStatuses:
-    """Say for every node why it was refused; PostFilter plugins are handed this.
+    """The status of every node after Filter; PostFilter plugins receive this.
 
     Kept as a code per row into the distinct statuses, so a refusal of 5,000 nodes is one entry.
     """
 
-    #: Codes with a meaning of their own; others index `statuses`.
+    #: Codes with a special meaning; others index `statuses`.
     _ABSENT = -1
     _PASSES = -2
 
@@ -34,17 +34,17 @@ class NodeStatuses:
         self._codes: npt.NDArray[np.int32] = np.full(len(self._nodes), self._ABSENT, np.int32)
         self._statuses: list[Status] = []
         self._index: dict[Status, int] = {}
-        #: Status of nodes that were not asked: unresolvable, as in kube-scheduler.
+        #: Status of nodes that were not evaluated: unresolvable, as in kube-scheduler.
         self.absent = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 
     def afresh(self, absent: Status) -> NodeStatuses:
-        """Return statuses of the same nodes with nothing recorded yet."""
+        """Return an object for the same nodes with nothing recorded yet."""
         other = NodeStatuses(self._nodes)
         other.absent = absent
         return other
 
     def copy(self) -> NodeStatuses:
-        """Return the same statuses, to be changed further."""
+        """Return a copy that can be changed independently."""
         other = NodeStatuses.__new__(NodeStatuses)
         other._nodes = self._nodes
         other._codes = self._codes.copy()
@@ -69,15 +69,15 @@ class NodeStatuses:
         self._codes[rows] = self._PASSES
 
     def forget(self, rows: Rows | Mask) -> None:
-        """Take back what was recorded of some rows: they count as not asked."""
+        """Discard what was recorded for some rows: they count as not evaluated."""
         self._codes[rows] = self._ABSENT
 
     def get(self, name: str) -> Status | None:
-        """Return the status of a node; None where it passes."""
+        """Return the status of a node; None if it passes."""
         return self.at(self._nodes.row(name))
 
     def at(self, row: int) -> Status | None:
-        """Return the status of a row of the snapshot; None where it passes."""
+        """Return the status of a row of the snapshot; None if it passes."""
         return self._at(int(self._codes[row]))
 
     @property
@@ -91,14 +91,14 @@ class NodeStatuses:
         return self.absent if code == self._ABSENT else self._statuses[code]
 
     def groups(self) -> Iterator[tuple[Status, Rows]]:
-        """Yield each distinct status of asked nodes with the rows that have it."""
+        """Yield each distinct status of evaluated nodes with the rows that have it."""
         for code, status in enumerate(self._statuses):
             rows = np.flatnonzero(self._codes == code)
             if len(rows):
                 yield status, rows
 
     def rows_with(self, code: Code) -> Rows:
-        """Return the rows whose status has a code; nodes not asked count with the absent status."""
+        """Return the rows whose status has a code; nodes not evaluated have status `absent`."""
         wanted = [i for i, status in enumerate(self._statuses) if status.code == code]
         if self.absent.code == code:
             wanted.append(self._ABSENT)
@@ -106,7 +106,7 @@ class NodeStatuses:
 
     @property
     def refused(self) -> int:
-        """Return how many asked nodes were refused."""
+        """Return how many evaluated nodes were refused."""
         return int(np.count_nonzero(self._codes >= 0)) if self._statuses else 0
 
     def reasons(self) -> Counter[str]:
@@ -121,7 +121,7 @@ class NodeStatuses:
         return +counts
 
     def describe(self) -> str:
-        """Return "0/N nodes are available: …", the reasons counted and sorted as texts."""
+        """Return "0/N nodes are available: …" with the counted reasons, sorted as text."""
         counted = sorted(f"{count} {reason}" for reason, count in self.reasons().items())
         message = f"0/{len(self._nodes)} nodes are available:"
         return f"{message} {', '.join(counted)}." if counted else message
@@ -133,7 +133,7 @@ class NodeStatuses:
 
 
 class Outcome(Enum):
-    """Name how an attempt ended."""
+    """How a scheduling attempt ended."""
 
     SCHEDULED = "scheduled"
     UNSCHEDULABLE = "unschedulable"
@@ -150,17 +150,17 @@ class PluginScores(msgspec.Struct, frozen=True):
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A node where preemption would help: who must leave, and how many budgets that violates."""
+    """A node on which preemption would help, its victims, and how many budgets that violates."""
 
     node_name: str
     victims: tuple[Pod, ...]
     pdb_violations: int = 0
-    #: Whether it is one of those tied for best after all criteria.
+    #: Whether it is one of the candidates tied for best after all criteria.
     acceptable: bool = False
 
 
 class PostFilterResult(msgspec.Struct, frozen=True):
-    """What PostFilter came to."""
+    """The result of PostFilter."""
 
     status: Status
     #: None: leave the nomination as it is; "": clear it.
@@ -183,21 +183,21 @@ class Decision(msgspec.Struct):
     pre_filter: Status | None = None
     #: Node names that PreFilter narrowed the search to; None for all nodes.
     pre_filter_nodes: frozenset[str] | None = None
-    #: Per-node verdicts; None where Filter was not reached.
+    #: Per-node verdicts; None if Filter was not reached.
     statuses: NodeStatuses | None = None
     skipped_filter: frozenset[str] | None = None
     skipped_score: frozenset[str] | None = None
-    #: Nodes that went on to scoring.
+    #: Nodes that passed all filters and go on to scoring.
     feasible: Nodes | None = None
-    #: How many nodes Filter was asked about.
+    #: How many nodes were filtered.
     evaluated_nodes: int = 0
-    #: By plugin (and extender) name; empty where scoring was not needed.
+    #: By plugin (and extender) name; empty if scoring was not needed.
     scores: Mapping[str, PluginScores] = msgspec.field(default_factory=dict)
     #: Weighted sums, in the order of `feasible`.
     totals: Ints | None = None
-    #: The chosen node; "" where there is none.
+    #: The chosen node; "" if there is none.
     node_name: str = ""
-    #: Plugins that refused: what the queue registers the pod under.
+    #: Plugins that refused the pod: the queue uses them to decide which events requeue it.
     unschedulable_plugins: frozenset[str] = frozenset()
     pending_plugins: frozenset[str] = frozenset()
     post_filter: PostFilterResult | None = None

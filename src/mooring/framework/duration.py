@@ -20,7 +20,7 @@ _LIMIT = 2**63
 
 
 class Duration(int):
-    """Hold a length of time in nanoseconds; `str` prints it as Go does.
+    """A length of time in nanoseconds; `str` prints it as Go does.
 
     >>> Duration.parse("1h1.5s").seconds
     3601.5
@@ -32,12 +32,12 @@ class Duration(int):
 
     @classmethod
     def from_seconds(cls, seconds: float) -> Duration:
-        """Return the duration of so many seconds."""
+        """Return the duration of a number of seconds."""
         return cls(round(seconds * _UNITS["s"]))
 
     @classmethod
     def parse(cls, text: str) -> Duration:
-        """Read Go's notation; anything else is a ValueError with Go's words."""
+        """Parse Go's notation; raise ValueError with Go's message for anything else."""
         sign, body = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
         if body == "0":
             return cls(0)

@@ -1,4 +1,4 @@
-"""Extender: what the cycle asks of a webhook, as a Protocol (the client lives in
+"""Extender: what the cycle needs from an extender webhook, as a Protocol (the client is in
 `mooring.extenders`)."""
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from mooring.framework.nodes import Nodes
 
 
 class Victims(msgspec.Struct, frozen=True):
-    """List the pods that must leave a node, and how many disruption budgets that violates."""
+    """The pods to evict from a node, and how many disruption budgets that violates."""
 
     pods: tuple[Pod, ...]
     pdb_violations: int = 0
 
 
 class ExtenderFilterResult(msgspec.Struct, frozen=True):
-    """Carry an extender's verdict on nodes: the names that pass, and why the others do not."""
+    """An extender's verdict on nodes: the names that pass, and why the others do not."""
 
     feasible: tuple[str, ...]
     failed: Mapping[str, str]
@@ -29,7 +29,7 @@ class ExtenderFilterResult(msgspec.Struct, frozen=True):
 
 
 class Extender(Protocol):
-    """Describe a webhook that takes part in scheduling. Methods that talk to it are coroutines."""
+    """A webhook that takes part in scheduling. Methods that call it are coroutines."""
 
     name: str
     weight: int
@@ -40,23 +40,23 @@ class Extender(Protocol):
     supports_preemption: bool
 
     def is_interested(self, pod: Pod) -> bool:
-        """Tell whether the pod asks for a resource this extender manages (or it manages all)."""
+        """Return whether the extender manages all resources, or one that the pod requests."""
         ...
 
     async def filter(self, pod: Pod, nodes: Sequence[NodeInfo]) -> ExtenderFilterResult:
-        """Ask which nodes fit."""
+        """Return the verdict on which nodes fit."""
         ...
 
     async def prioritize(self, pod: Pod, nodes: Sequence[NodeInfo]) -> Mapping[str, int]:
-        """Ask for a score from 0 to 10 per node name."""
+        """Return a score from 0 to 10 by node name."""
         ...
 
     async def process_preemption(
         self, pod: Pod, victims: Mapping[str, Victims], nodes: Nodes
     ) -> Mapping[str, Victims]:
-        """Ask which preemption candidates, and which victims on them, are acceptable.
+        """Return the acceptable preemption candidates, with the victims on each.
 
-        The answer may name other pods of `nodes` than those proposed.
+        The victims may be other pods of `nodes` than those proposed.
         """
         ...
 

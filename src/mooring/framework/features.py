@@ -1,4 +1,4 @@
-"""Feature gates: every gate that the kube-scheduler binary knows, and what a user set.
+"""Feature gates: every gate that the kube-scheduler binary knows, and the user's settings.
 
 The gates of other components (kubelet, API server) are in the table too, because kube-scheduler
 accepts them: one flag value is often shared by a whole control plane.
@@ -30,7 +30,7 @@ _BOOLEANS = {
 
 
 class Feature(msgspec.Struct, frozen=True):
-    """Describe one gate: its stage is ALPHA, BETA, GA or DEPRECATED."""
+    """One feature gate; its stage is ALPHA, BETA, GA or DEPRECATED."""
 
     name: str
     stage: str
@@ -47,7 +47,7 @@ FEATURES: Mapping[str, Feature] = {
 
 
 class FeatureGates:
-    """Answer whether a feature is enabled. Immutable; without settings every gate has its default.
+    """The state of all feature gates. Immutable; gates that are not set have their default.
 
     >>> FeatureGates().enabled("GangScheduling")
     False
@@ -66,7 +66,7 @@ class FeatureGates:
 
     @classmethod
     def from_text(cls, text: str) -> FeatureGates:
-        """Read `A=true,B=false`, the value of `--feature-gates`; `kube:A=true` is the same."""
+        """Parse `A=true,B=false`, the value of `--feature-gates`; `kube:A=true` is the same."""
         settings: dict[str, bool] = {}
         prefixes = set()
         for item in text.split(","):
@@ -94,7 +94,7 @@ class FeatureGates:
         return cls(settings)
 
     def enabled(self, name: str) -> bool:
-        """Return whether the gate is on; a name that no gate has is a KeyError."""
+        """Return whether the gate is on; raise KeyError if there is no such gate."""
         return self._enabled[name]
 
     def __repr__(self) -> str:
@@ -108,7 +108,7 @@ class FeatureGates:
 
 
 def describe_features() -> list[str]:
-    """Return the sorted lines that `--help` shows: GA and deprecated gates are hidden there."""
+    """Return the sorted lines that `--help` shows: GA and deprecated gates are not shown."""
     return sorted(
         f"{feature.name}=true|false ({feature.stage} - default={str(feature.default).lower()})"
         for feature in FEATURES.values()
@@ -161,5 +161,5 @@ def _go(value: bool) -> str:
 
 
 def _aggregate(errors: list[str]) -> str:
-    # apimachinery util/errors: one error stands alone, several are a bracketed list.
+    # apimachinery util/errors: a single error is printed as it is, several as a bracketed list.
     return errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"

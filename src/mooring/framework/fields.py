@@ -1,4 +1,4 @@
-"""Field errors: what is wrong with a value, in the words of Kubernetes' own validation."""
+"""Field errors: what is wrong with a value, worded as Kubernetes' own validation does."""
 
 # kube-scheduler: apimachinery pkg/util/validation/field/errors.go, pkg/api/validate/content
 
@@ -40,7 +40,7 @@ _SUBDOMAIN_LIMIT = 253
 
 
 class FieldError(msgspec.Struct, frozen=True):
-    """Say what is wrong at one path, such as `profiles[0].schedulerName`."""
+    """A problem at one path, such as `profiles[0].schedulerName`."""
 
     path: str
     message: str
@@ -51,7 +51,7 @@ class FieldError(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=1024)
 def struct_fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
-    """Return the fields of a Struct; msgspec evaluates all annotations each time it is asked."""
+    """Return the fields of a Struct. Cached: msgspec evaluates all annotations on each call."""
     return msgspec.structs.fields(kind)
 
 
@@ -61,33 +61,33 @@ def child(path: str, *names: str) -> str:
 
 
 def invalid(path: str, value: object, detail: str) -> FieldError:
-    """Say that a value breaks a rule."""
+    """Return the error for a value that breaks a rule."""
     return FieldError(path, _join(f"Invalid value: {show(value)}", detail))
 
 
 def required(path: str, detail: str = "") -> FieldError:
-    """Say that a value is missing."""
+    """Return the error for a missing value."""
     return FieldError(path, _join("Required value", detail))
 
 
 def forbidden(path: str, detail: str) -> FieldError:
-    """Say that a value must not be set."""
+    """Return the error for a value that must not be set."""
     return FieldError(path, _join("Forbidden", detail))
 
 
 def duplicate(path: str, value: object) -> FieldError:
-    """Say that a value appeared before."""
+    """Return the error for a value that appeared before."""
     return FieldError(path, f"Duplicate value: {show(value)}")
 
 
 def not_supported(path: str, value: object, supported: Iterable[str]) -> FieldError:
-    """Say that a value is not one of a fixed set."""
+    """Return the error for a value that is not one of a fixed set."""
     values = ", ".join(show(one) for one in supported)
     return FieldError(path, f"Unsupported value: {show(value)}: supported values: {values}")
 
 
 def show(value: object) -> str:
-    """Print a value as an error shows it: strings quoted, other things as compact JSON."""
+    """Return a value as errors print it: strings quoted, everything else as compact JSON."""
     if isinstance(value, str | Duration):
         value = str(value)
         return json.dumps(value, ensure_ascii=False)
@@ -97,7 +97,7 @@ def show(value: object) -> str:
 
 
 def label_name_errors(name: str) -> list[str]:
-    """Return what is wrong with a label key (also a qualified name), nothing if it is valid."""
+    """Return what is wrong with a label key (or a qualified name); empty if it is valid."""
     errors: list[str] = []
     parts = name.split("/")
     if len(parts) > 2:
@@ -120,7 +120,7 @@ def label_name_errors(name: str) -> list[str]:
 
 
 def label_value_errors(value: str) -> list[str]:
-    """Return what is wrong with a label value, nothing if it is valid."""
+    """Return what is wrong with a label value; empty if it is valid."""
     errors = []
     if len(value.encode()) > _LABEL_KEY_LIMIT:
         errors.append(f"must be no more than {_LABEL_KEY_LIMIT} bytes")

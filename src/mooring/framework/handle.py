@@ -1,4 +1,4 @@
-"""Handle: what a plugin may ask of the scheduler.
+"""Handle: what the scheduler offers to plugins.
 
 Every part is a Protocol, so the same plugin runs in a live scheduler, in the local cluster, under
 a virtual clock and in a unit test.
@@ -27,18 +27,18 @@ T = TypeVar("T")
 
 
 class ApiClient(Protocol):
-    """Write to the API server. Each call raises ApiError when the server refuses."""
+    """Access to the API server. Each call raises ApiError if the server refuses."""
 
     async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
         """Read one object from the server."""
         ...
 
     async def create(self, obj: T) -> T:
-        """Create an object and return what the server made of it."""
+        """Create an object and return it as the server stored it."""
         ...
 
     async def update(self, obj: T) -> T:
-        """Replace an object; its resourceVersion must be the server's."""
+        """Replace an object; its resourceVersion must be the current one."""
         ...
 
     async def patch(
@@ -50,7 +50,7 @@ class ApiClient(Protocol):
         *,
         subresource: str = "",
     ) -> T:
-        """Apply a strategic merge patch, to a subresource where one is named ("status")."""
+        """Apply a strategic merge patch, to a subresource ("status") if one is named."""
         ...
 
     async def add_finalizer(self, obj: T, finalizer: str) -> T:
@@ -60,7 +60,7 @@ class ApiClient(Protocol):
     async def delete(
         self, kind: type[Any], name: str, namespace: str = "", *, uid: str = ""
     ) -> None:
-        """Delete an object; with `uid`, only that one."""
+        """Delete an object; with `uid`, only if it still has that uid."""
         ...
 
     async def bind(self, pod: Pod, node_name: str) -> None:
@@ -69,12 +69,12 @@ class ApiClient(Protocol):
 
 
 class EventWriter(Protocol):
-    """Record Kubernetes Events."""
+    """A recorder of Kubernetes Events."""
 
     def event(
         self, regarding: Any, type: str, reason: str, action: str, note: str, related: Any = None
     ) -> None:
-        """Record one: `type` is "Normal" or "Warning"; returns at once."""
+        """Record one Event; `type` is "Normal" or "Warning". Does not wait for the write."""
         ...
 
 
@@ -88,28 +88,28 @@ class WaitingPod(Protocol):
         ...
 
     def allow(self, plugin: str) -> None:
-        """Say yes for one plugin; the last yes lets the pod go on."""
+        """Allow the pod for one plugin; it goes on when every plugin has allowed it."""
         ...
 
     def reject(self, plugin: str, message: str) -> bool:
-        """Say no: the pod is unschedulable. False where it no longer waits."""
+        """Reject the pod as unschedulable. False if it no longer waits."""
         ...
 
     def preempt(self, plugin: str, message: str) -> bool:
-        """Take its place: the pod is tried again. False where it no longer waits."""
+        """Preempt the pod, which is then retried. False if it no longer waits."""
         ...
 
 
 class PreBindingPod(Protocol):
-    """A pod whose PreBind runs."""
+    """A pod whose PreBind plugins are running."""
 
     def cancel(self, reason: str) -> bool:
-        """End its binding cycle; False where it has passed PreBind already."""
+        """Cancel its binding cycle; False if it has already passed PreBind."""
         ...
 
 
 class Nominator(Protocol):
-    """Know which pending pods are nominated to which nodes."""
+    """The pending pods that are nominated to nodes."""
 
     #: Grows with every change.
     version: int
@@ -127,12 +127,12 @@ class Nominator(Protocol):
         ...
 
     def changed_since(self, version: int) -> Sequence[str] | None:
-        """Return the nodes whose nominations changed after a version; None where that is not known
-        any more."""
+        """Return the nodes whose nominations changed after a version; None if that is no longer
+        known."""
         ...
 
     def add(self, pod: Pod, node_name: str = "") -> None:
-        """Nominate a pod to a node, or to the one its status names."""
+        """Nominate a pod to a node, by default the one that its status names."""
         ...
 
     def delete(self, uid: str) -> None:
@@ -141,7 +141,7 @@ class Nominator(Protocol):
 
 
 class Handle(Protocol):
-    """What a plugin may ask."""
+    """What the scheduler offers to a plugin."""
 
     #: `schedulerName` of the profile the plugin runs in.
     profile_name: str
@@ -152,16 +152,16 @@ class Handle(Protocol):
     events: EventWriter
     nominator: Nominator
     extenders: Sequence[Extender]
-    #: The scheduler's metrics, for what built-in plugins count themselves.
+    #: The scheduler's metrics, for those that built-in plugins update themselves.
     metrics: Metrics
 
     @property
     def snapshot(self) -> Nodes:
-        """Return all nodes; unchanged during a cycle."""
+        """Return all nodes; they do not change during a cycle."""
         ...
 
     def pod_info(self, pod: Pod) -> PodInfo:
-        """Return what is derived from a pod (requests, terms, ports), worked out once."""
+        """Return what is derived from a pod (requests, terms, ports), computed once."""
         ...
 
     def lister(self, kind: type[T] | str) -> Lister[T]:
@@ -177,7 +177,7 @@ class Handle(Protocol):
         ...
 
     def pre_binding_pod(self, uid: str) -> PreBindingPod | None:
-        """Return a pod whose PreBind runs, or None."""
+        """Return a pod whose PreBind plugins are running, or None."""
         ...
 
     def activate(self, pods: Iterable[Pod]) -> None:
@@ -187,32 +187,32 @@ class Handle(Protocol):
     def run_filters(
         self, state: CycleState, pod: Pod, nodes: WhatIf, *, nominated: bool = True
     ) -> Sequence[Status | None]:
-        """Run all Filter plugins of the profile on what-if nodes; an entry per node, None where
-        it fits.
+        """Run all Filter plugins of the profile on what-if nodes; return an entry per node, None
+        if it fits.
 
-        With `nominated`, pods of equal or higher priority nominated to a node are counted as on
-        it first, then not, and the pod must fit both times (kube-scheduler's
-        RunFilterPluginsWithNominatedPods).
+        With `nominated`, the filters run twice: with the pods of equal or higher priority that are
+        nominated to a node counted as running on it, and without them. The pod must fit both times
+        (kube-scheduler's RunFilterPluginsWithNominatedPods).
         """
         ...
 
     def run_add_pod(
         self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
     ) -> Status | None:
-        """Tell the plugins that precompute that `other` was put on a what-if node."""
+        """Call `add_pod` of the plugins that precompute: `other` was added to a what-if node."""
         ...
 
     def run_remove_pod(
         self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
     ) -> Status | None:
-        """Tell the plugins that precompute that `other` was taken off a what-if node."""
+        """Call `remove_pod` of the plugins that precompute: `other` left a what-if node."""
         ...
 
     def precomputes(self, state: CycleState) -> bool:
-        """Tell whether a Filter plugin that is asked in this cycle keeps state across nodes.
+        """Return whether a Filter plugin active in this cycle keeps state across nodes.
 
-        If not, what-if changes on different nodes cannot influence one another, and many nodes
-        can be dry-run at once.
+        If none does, what-if changes on different nodes cannot influence one another, and many
+        nodes can be dry-run at once.
         """
         ...
 
@@ -220,14 +220,14 @@ class Handle(Protocol):
         """Return what the Filter plugins' answers for a pod depend on besides the node.
 
         Pods with equal signatures get equal answers about a node, as long as neither the node, its
-        pods nor any node object changes. None where the answers depend on more.
+        pods nor any node object changes. None if the answers depend on more.
         """
         ...
 
     def shared(self, key: str, make: Callable[[], T]) -> T:
-        """Return what the plugins of all profiles share under a key; the first caller makes it."""
+        """Return a value that the plugins of all profiles share; the first caller creates it."""
         ...
 
     def spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
-        """Run I/O outside the cycle, on behalf of a pod; failures are logged."""
+        """Run I/O outside the cycle on behalf of a pod; failures are logged."""
         ...

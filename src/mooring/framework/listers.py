@@ -1,4 +1,4 @@
-"""Listers: read access to objects the scheduler watches. The stores live in `mooring.informers`."""
+"""Listers: read access to the objects the scheduler watches (stores: `mooring.informers`)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Lister(Protocol[T_co]):
-    """Find objects of one kind."""
+    """Read access to the objects of one kind."""
 
-    #: Grows with every change of any object: a cheap test of whether a derived value is stale.
+    #: Grows with every change of any object: a cheap way to see whether a derived value is stale.
     version: int
 
     def get(self, name: str, namespace: str = "") -> T_co | None:
@@ -23,9 +23,9 @@ class Lister(Protocol[T_co]):
         ...
 
     def add_index(self, index: str, keys: Callable[[Any], Iterable[Hashable]]) -> None:
-        """Keep an index: `keys(object)` says under which keys it is found. Idempotent by name."""
+        """Add an index: `keys(object)` returns its keys. Idempotent by name."""
         ...
 
     def by_index(self, index: str, key: Hashable) -> Iterable[T_co]:
-        """Return the objects found under `key`."""
+        """Return the objects that an index lists under `key`."""
         ...

@@ -1,8 +1,8 @@
-"""Kinds: nodes that are alike in amounts, so that one answer serves them all.
+"""Kinds: groups of nodes with equal amounts, so that one answer serves the whole group.
 
-A cluster of 5,000 nodes has a few sizes of nodes, and many of one size carry the same load. Whether
-a pod fits a node, and how the node scores by its resources, depends on these amounts alone: the
-question is put to one node of each kind, and the answers are spread over all.
+A cluster of 5,000 nodes has a few sizes of nodes, and many nodes of one size carry the same load.
+Whether a pod fits a node, and how the node scores by its resources, depends on these amounts alone:
+plugins evaluate one node of each kind, and the answers are copied to all nodes of that kind.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ S = TypeVar("S", bound=np.generic)
 
 Rows = npt.NDArray[np.intp]
 
-#: Kinds are of use where there are this many nodes to a kind.
+#: Kinds are used only if there are at least this many nodes per kind.
 _NODES_PER_KIND = 4
-#: Up to this many nodes, one by one is quicker than all at once.
+#: Up to this many nodes, evaluating one by one is faster than the vector form.
 _FEW = 6
 _INITIAL_CAPACITY = 16
 
 
 class Kinds:
-    """One node of each kind, and the way from answers about these to answers about all."""
+    """One node of each kind, and the mapping of answers about these to answers about all nodes."""
 
     __slots__ = ("_places", "nodes")
 
     def __init__(self, nodes: Nodes, places: Rows | None) -> None:
-        #: Whom to ask.
+        #: The nodes to evaluate.
         self.nodes = nodes
         self._places = places
 
     @property
     def few(self) -> Sequence[NodeInfo] | None:
-        """Return the nodes to ask one by one; None where asking all at once is quicker."""
+        """Return the nodes to evaluate one by one; None if the vector form is faster."""
         if self._places is None or len(self.nodes) > _FEW:
             return None
         return self.nodes.infos()
 
     def spread(self, answers: npt.NDArray[S]) -> npt.NDArray[S]:
-        """Return the answers, one for each of `nodes`, as answers about the nodes asked about."""
+        """Turn answers about `nodes` into answers about the nodes this was made from."""
         return answers if self._places is None else answers.take(self._places)
 
 
 class KindIndex:
-    """Know the kind of every row of the columns. Owned by the columns, which say what changed."""
+    """The kind of every row of the columns. Owned by the columns, which report what changed."""
 
     def __init__(self) -> None:
         #: Kind of each row.
@@ -60,13 +60,13 @@ class KindIndex:
         self._index: dict[Hashable, int] = {}
         self._keys: list[Hashable] = []
         self._members: list[int] = []
-        #: A row of each kind; that of a kind without rows is any.
+        #: A row of each kind; meaningless for a kind without rows.
         self._examples: Rows = np.zeros(_INITIAL_CAPACITY, dtype=np.intp)
-        #: Kinds without rows, for new ones to take.
+        #: Codes of kinds without rows, for reuse.
         self._unused: list[int] = []
 
     def rebuild(self, infos: Sequence[NodeInfo]) -> None:
-        """Sort all rows anew."""
+        """Assign a kind to every row."""
         self._index.clear()
         self._keys.clear()
         self._members.clear()
@@ -76,7 +76,7 @@ class KindIndex:
             self._enter(row, _key(info))
 
     def update(self, infos: Sequence[NodeInfo], rows: Iterable[int]) -> None:
-        """Sort the rows that changed."""
+        """Assign kinds to the rows that changed."""
         for row in rows:
             key = _key(infos[row])
             code = int(self.codes[row])
@@ -112,15 +112,15 @@ class KindIndex:
         return code
 
     def examples(self, asked: int) -> Rows | None:
-        """Return a row of each kind; None where asking these is no gain over asking `asked`."""
+        """Return a row of each kind; None if that saves little compared with all `asked` nodes."""
         count = len(self._keys)
         return self._examples[:count] if count * _NODES_PER_KIND <= asked else None
 
 
 def _key(info: NodeInfo) -> Hashable:
-    """Return what makes the kind of a node.
+    """Return the amounts that define a node's kind.
 
-    Equal amounts in another order make another kind: more to ask, the same answers.
+    Equal amounts in a different order make two kinds: more evaluations, the same answers.
     """
     return (
         len(info.pods),

@@ -1,4 +1,4 @@
-"""NodeInfo: one node with its pods and what they add up to; the node form of a plugin reads it.
+"""NodeInfo: one node with its pods and their sums; the node form of a plugin reads it.
 
 # kube-scheduler: framework/types.go (NodeInfo, HostPortInfo)
 """
@@ -22,7 +22,7 @@ def node_allocatable(node: Node) -> dict[str, int]:
 
 
 def image_name(name: str) -> str:
-    """Return an image name with the tag ":latest" where it has none.
+    """Return an image name, with the tag ":latest" added if it has none.
 
     >>> image_name("registry:5000/app")
     'registry:5000/app:latest'
@@ -31,7 +31,7 @@ def image_name(name: str) -> str:
 
 
 class NodeInfo:
-    """Hold one node, its pods and their sums. Owned by the cache; a dry run works on `clone()`.
+    """One node, its pods and their sums. Owned by the cache; a dry run works on `clone()`.
 
     Cpu is counted in thousandths, every other resource in whole units (`framework.Resource` in Go).
     """
@@ -54,12 +54,12 @@ class NodeInfo:
         self.row = -1
         self.allocatable: dict[str, int] = node_allocatable(node)
         self.requested: dict[str, int] = {}
-        #: Like `requested` for cpu and memory, with defaults for containers that ask for none.
+        #: Like `requested` for cpu and memory, with defaults for containers that request none.
         self.non_zero_requested: dict[str, int] = {"cpu": 0, "memory": 0}
-        #: Pods by uid, in the order they came.
+        #: Pods by uid, in the order in which they were added.
         self.pods: dict[str, PodInfo] = {}
         self.used_ports: set[HostPort] = set()
-        #: (protocol, port) of the used ports; None until asked for after a change.
+        #: (protocol, port) of the used ports; None until needed after a change.
         self._used_numbers: set[tuple[str, int]] | None = None
         #: Number of pods that use a claim, by "namespace/name".
         self.pvc_refs: dict[str, int] = {}
@@ -88,7 +88,7 @@ class NodeInfo:
 
     @property
     def unschedulable(self) -> bool:
-        """Tell whether the node is cordoned."""
+        """Return whether the node is cordoned."""
         return self.node.spec.unschedulable
 
     def images(self) -> Iterator[tuple[str, int]]:
@@ -103,7 +103,7 @@ class NodeInfo:
         self.allocatable = node_allocatable(node)
 
     def add_pod(self, pod: PodInfo) -> None:
-        """Count a pod in."""
+        """Add a pod and count it."""
         self.pods[pod.uid] = pod
         requested = self.requested
         for name, amount in pod.requests.items():
@@ -118,7 +118,7 @@ class NodeInfo:
             self.pvc_refs[claim] = self.pvc_refs.get(claim, 0) + 1
 
     def remove_pod(self, uid: str) -> PodInfo:
-        """Count a pod out and return it; raise KeyError if it is not on the node."""
+        """Remove a pod and return it; raise KeyError if it is not on the node."""
         pod = self.pods.pop(uid)
         requested = self.requested
         for name, amount in pod.requests.items():
@@ -127,7 +127,7 @@ class NodeInfo:
                 if left:
                     requested[name] = left
                 else:
-                    # Names that pods make up must not stay after them.
+                    # Pods can invent resource names: drop each with the last pod that requests it.
                     del requested[name]
         self.non_zero_requested["cpu"] -= pod.non_zero_cpu
         self.non_zero_requested["memory"] -= pod.non_zero_memory
@@ -143,16 +143,16 @@ class NodeInfo:
         return pod
 
     def recount_ports(self) -> None:
-        """Count the ports of all pods anew.
+        """Count the ports of all pods again.
 
-        `remove_pod` frees a port even where a second pod holds it too, as kube-scheduler does in a
-        dry run; the cache, whose answers must not depend on history, sets that right.
+        `remove_pod` frees a port even if a second pod holds it too, as kube-scheduler does in a
+        dry run. The cache calls this so that its answers do not depend on history.
         """
         self.used_ports = {port for pod in self.pods.values() for port in pod.host_ports}
         self._used_numbers = None
 
     def clone(self) -> NodeInfo:
-        """Copy the node with its pods, so that pods can be added and removed on trial."""
+        """Return a copy on which pods can be added and removed on trial."""
         other = NodeInfo.__new__(NodeInfo)
         other.node = self.node
         other.row = self.row
@@ -166,7 +166,7 @@ class NodeInfo:
         return other
 
     def port_conflicts(self, port: HostPort) -> bool:
-        """Tell whether a host port is taken: the any-address conflicts with every address."""
+        """Return whether a host port is taken; the any-address conflicts with every address."""
         if not self.used_ports:
             return False
         address, protocol, number = port

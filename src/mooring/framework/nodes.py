@@ -1,8 +1,8 @@
-"""Nodes: what the vector form of a plugin asks; the nodes of a snapshot, all or some of them.
+"""Nodes: all or some nodes of a snapshot, as the vector form of a plugin sees them.
 
-All answers are arrays with one entry per node of this object, in its order, and are read-only. An
-object that stands for some of the nodes (the feasible ones, a dry run's candidates) gathers from
-the full columns on demand, so it costs nothing until something is asked.
+Every array has one entry per node of this object, in its order, and is read-only. An object with
+only some of the nodes (the feasible ones, a dry run's candidates) gathers from the full columns on
+demand, so it costs nothing until it is used.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Rows = npt.NDArray[np.intp]
 
 
 class TermKind(Enum):
-    """Name the four lists of terms a pod can carry; values are attributes of PodInfo."""
+    """The four lists of affinity terms of a pod; values are attributes of PodInfo."""
 
     REQUIRED_AFFINITY = "required_affinity"
     REQUIRED_ANTI_AFFINITY = "required_anti_affinity"
@@ -64,7 +64,7 @@ class ImageState(msgspec.Struct, frozen=True):
 
 
 class PodCounts(Protocol):
-    """Count pods per node by what they match. Filled by the cache; arrays cover the full
+    """Pod counts per node, by selector or affinity term. Filled by the cache; arrays cover the full
     snapshot."""
 
     def matching(
@@ -80,12 +80,12 @@ class PodCounts(Protocol):
     def terms_matching(
         self, kind: TermKind, pod: Pod, namespace_labels: Mapping[str, str]
     ) -> Iterable[TermCount]:
-        """Return the distinct terms of existing pods that speak of `pod`."""
+        """Return the distinct terms of existing pods that match `pod`."""
         ...
 
 
 class NodeImages(Protocol):
-    """Know which images are on which nodes. Filled by the cache."""
+    """Which images are on which nodes. Filled by the cache."""
 
     def state(self, name: str) -> ImageState | None:
         """Return what is known of an image, by its normalised name."""
@@ -107,12 +107,12 @@ class Column(Generic[V]):
 
     @property
     def values(self) -> Sequence[V | None]:
-        """Return the distinct values by code; the first is None. Some may be on no node any
-        more."""
+        """Return the distinct values by code; the first is None. Some may no longer occur on any
+        node."""
         return self._column.values
 
     def code_of(self, value: V) -> int:
-        """Return the code of a value, or -1 where no node has had it."""
+        """Return the code of a value, or -1 if it is not among the distinct values."""
         return self._column.code_of(value)
 
     @property
@@ -123,7 +123,7 @@ class Column(Generic[V]):
 
     @property
     def any(self) -> bool:
-        """Tell whether some node of the snapshot may have a value; False is certain."""
+        """Return whether some node of the snapshot may have a value; False is certain."""
         return len(self._column.values) > 1
 
     @property
@@ -137,11 +137,10 @@ class Column(Generic[V]):
         ask: Callable[[V | None], Any],
         dtype: npt.DTypeLike = np.bool_,
     ) -> npt.NDArray[Any]:
-        """Ask each distinct value once and gather the answers.
+        """Call `ask` once per distinct value and gather the answers.
 
-        The answer is remembered under `key` until a node's value changes: two questions with
-        equal keys must be the same question, so begin the key with something of your own (the
-        plugin's name).
+        The answers are remembered under `key` until a node's value changes. Equal keys must mean
+        the same computation, so begin the key with something unique to you (the plugin's name).
         """
         answer = self._column.map(key, ask, dtype)
         return answer if self._rows is None else answer[self._rows]
@@ -160,7 +159,7 @@ class Nodes:
         self._columns = columns
         self._counts = counts
         self._images = images
-        #: Row of each node in the full snapshot; None where this is the full snapshot.
+        #: Row of each node in the full snapshot; None if this is the full snapshot.
         self.rows = rows
         self._kinds: Kinds | None = None
         self._kinds_at = -1
@@ -170,7 +169,7 @@ class Nodes:
 
     @property
     def is_all(self) -> bool:
-        """Tell whether these are all nodes of the snapshot."""
+        """Return whether these are all nodes of the snapshot."""
         return self.rows is None
 
     @property
@@ -196,7 +195,7 @@ class Nodes:
     def changed_since(self, generation: int) -> list[int] | None:
         """Return the rows of the full snapshot that changed after a generation.
 
-        A row can be in there more than once. None where that is not known any more.
+        A row can occur more than once. None if that is no longer known.
         """
         return self._columns.touched_since(generation)
 
@@ -217,29 +216,29 @@ class Nodes:
         return Nodes(self._columns, self._counts, self._images, rows)
 
     def where(self, mask: Mask) -> Nodes:
-        """Return the nodes of this object that a mask keeps; itself where it keeps all."""
+        """Return the nodes of this object that a mask selects; itself if it selects all."""
         kept = np.flatnonzero(mask)
         if len(kept) == len(self):
             return self
         return self.select(kept if self.rows is None else self.rows[kept])
 
     def gather(self, column: npt.NDArray[S]) -> npt.NDArray[S]:
-        """Return the entries of these nodes out of an array over the full snapshot."""
+        """Return the entries for these nodes from an array over the full snapshot."""
         return column if self.rows is None else column[self.rows]
 
     def derive(self, key: Hashable, work_out: Callable[[Nodes], T]) -> T:
-        """Work something out from all nodes of the snapshot, once until a node object changes.
+        """Compute something from all nodes of the snapshot, once until a node object changes.
 
-        It must depend on node objects alone, not on pods. Arrays in it cover the full snapshot:
-        read them with `gather`. Begin the key with something of your own (the plugin's name).
+        It must depend on node objects alone, not on pods. Its arrays cover the full snapshot:
+        read them with `gather`. Begin the key with something unique to you (the plugin's name).
         """
         return self._columns.derived(key, lambda: work_out(self.all))
 
     def follow(self, key: Hashable, work_out: Callable[[Nodes], npt.NDArray[S]]) -> npt.NDArray[S]:
-        """Keep an array worked out of nodes and their pods; only rows that changed are redone.
+        """Keep an array computed from nodes and their pods; only rows that changed are recomputed.
 
         `work_out` gets some nodes and returns an entry for each, which must depend on that node
-        alone. Begin the key with something of your own (the plugin's name).
+        alone. Begin the key with something unique to you (the plugin's name).
         """
         column = self._columns.followed(
             key, lambda rows: work_out(self.all if rows is None else self.select(rows))
@@ -247,9 +246,9 @@ class Nodes:
         return self.gather(column)
 
     def kinds(self) -> Kinds:
-        """Return one node of each kind by amounts: capacity, what pods ask for, number of pods.
+        """Return one node of each kind: nodes with equal capacity, pod requests and pod count.
 
-        For questions whose answer depends on these alone. Where few nodes are alike, all are asked.
+        For plugins whose answer depends on these alone. If few nodes are alike, all are returned.
         """
         if self._kinds is None or self._kinds_at != self._columns.generation:
             self._kinds = self._make_kinds()
@@ -265,7 +264,7 @@ class Nodes:
             return Kinds(self.select(examples), codes)
         if rows is None or 2 * len(rows) < self._columns.size:
             return Kinds(self, None)
-        # Whole columns are read as they are, a part must be picked out first.
+        # Reading whole columns is cheaper than gathering most of their rows.
         return Kinds(self.all, rows)
 
     def info(self, position: int) -> NodeInfo:
@@ -286,11 +285,11 @@ class Nodes:
     # Resources: cpu in thousandths, everything else in whole units.
 
     def allocatable(self, resource: str) -> Ints:
-        """Return what each node offers of a resource ("pods" for the number of pods it takes)."""
+        """Return what each node offers of a resource ("pods": the number of pods it can run)."""
         return self.gather(self._columns.allocatable(resource))
 
     def requested(self, resource: str) -> Ints:
-        """Return what the pods on each node ask for."""
+        """Return what the pods on each node request."""
         return self.gather(self._columns.requested(resource))
 
     def free(self, resource: str) -> Ints:
@@ -298,7 +297,7 @@ class Nodes:
         return self.gather(self._columns.free(resource))
 
     def non_zero_requested(self, resource: str) -> Ints:
-        """Return `requested` of cpu or memory, with defaults for containers that ask for none."""
+        """Return `requested` of cpu or memory, with defaults for containers that request none."""
         return self.gather(self._columns.non_zero_requested(resource))
 
     def requested_floats(self, resource: str, *, non_zero: bool = False) -> Floats:
@@ -343,17 +342,17 @@ class Nodes:
 
     @property
     def any_unschedulable(self) -> bool:
-        """Tell whether some node of the snapshot is cordoned."""
+        """Return whether some node of the snapshot is cordoned."""
         return self.derive("Nodes/any_unschedulable", lambda every: bool(every.unschedulable.any()))
 
     @property
     def taints(self) -> Column[tuple[Taint, ...]]:
-        """Return the nodes' taints; no value where a node has none."""
+        """Return the nodes' taints; no value for a node without taints."""
         return Column(self._columns.taints, self.rows)
 
     @property
     def declared_features(self) -> Column[frozenset[str]]:
-        """Return the features that nodes declare; no value where a node declares none."""
+        """Return the features that nodes declare; no value for a node that declares none."""
         return Column(self._columns.declared_features, self.rows)
 
     # Images and ports.
@@ -386,7 +385,7 @@ class Nodes:
     ) -> npt.NDArray[np.int32]:
         """Count, per node, the pods that a selector matches in some namespaces (None: in all).
 
-        Terminating pods are left out where `terminating` is False.
+        Terminating pods are left out if `terminating` is False.
         """
         return self.gather(self._counts.matching(namespaces, selector, terminating))
 
@@ -397,5 +396,5 @@ class Nodes:
     def terms_matching(
         self, kind: TermKind, pod: Pod, namespace_labels: Mapping[str, str]
     ) -> Iterable[TermCount]:
-        """Return the distinct terms that existing pods carry and that speak of `pod`."""
+        """Return the distinct terms that existing pods carry and that match `pod`."""
         return self._counts.terms_matching(kind, pod, namespace_labels)

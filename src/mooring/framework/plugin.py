@@ -1,4 +1,4 @@
-"""Plugin: the class that people derive from."""
+"""Plugin: the base class of all plugins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_NODE_SCORE = 100
 
 
 class Nominate(msgspec.Struct, frozen=True):
-    """Answer of PostFilter: the pod is nominated to a node, or loses its nomination.
+    """A result of PostFilter: the pod is nominated to a node, or loses its nomination.
 
     With a node name the pod waits for room there. With `node_name=""` its nomination is cleared and
     `status` says why nothing was found. (A bare Status leaves the nomination as it is.)
@@ -26,20 +26,20 @@ class Nominate(msgspec.Struct, frozen=True):
 
     node_name: str
     status: Status | None = None
-    #: Who must leave the node, and every node that was considered: for the Decision.
+    #: The pods to evict from the node, and every node that was considered; for the Decision.
     victims: tuple[Pod, ...] = ()
     candidates: Sequence[Candidate] = ()
 
 
 class PreFlight(msgspec.Struct, frozen=True):
-    """Answer of PreBindPreFlight: the plugin has work in PreBind."""
+    """A result of PreBindPreFlight: the plugin has work to do in PreBind."""
 
-    #: Other plugins' PreBind may run at the same time.
+    #: Whether other plugins' PreBind may run at the same time.
     allow_parallel: bool = False
 
 
 class Plugin:
-    """Take part in scheduling. An extension point is a method that is present
+    """The base class of plugins. A plugin implements an extension point by having its method
     (framework/points.py).
 
     A subclass may declare `class Args(msgspec.Struct)`: the shape, defaults and checks of its
@@ -55,12 +55,12 @@ class Plugin:
     name: ClassVar[str]
     #: Shape of the plugin's arguments.
     Args: ClassVar[type[msgspec.Struct] | None] = None
-    #: Whether Filter or Score look at the pods of a node. Where they look at the node object alone,
-    #: False lets identical pods keep the answers while pods come and go.
+    #: Whether Filter or Score look at the pods of a node. If they look at the node object alone,
+    #: False lets identical pods reuse the answers while pods come and go.
     reads_pods: ClassVar[bool] = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Default the name."""
+        """Set the default name."""
         super().__init_subclass__(**kwargs)
         if "name" not in cls.__dict__:
             cls.name = cls.__name__
@@ -70,11 +70,11 @@ class Plugin:
         if args is None and self.Args is not None:
             args = self.Args()
         self.args = args
-        #: What a plugin may ask of the scheduler. Tests of plugins that ask nothing leave it out.
+        #: What the scheduler offers to a plugin. Tests of plugins that do not use it leave it out.
         self.handle: Handle = handle  # type: ignore[assignment]
 
     def start(self) -> None:
         """Prepare before informers sync: the place to ask for informers and indexes."""
 
     async def close(self) -> None:
-        """End: release what `start` took."""
+        """Release what `start` acquired."""

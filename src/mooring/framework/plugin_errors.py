@@ -1,9 +1,9 @@
-"""Exceptions out of plugin code: which are the plugin's, and how they are worded.
+"""Exceptions from plugin code: which are the plugin's own, and how they are worded.
 
-Whatever leaves a plugin is an error of that plugin, SystemExit, KeyboardInterrupt, GeneratorExit
-and CancelledError included, unless somebody else raised it into the plugin: the user who presses
-Ctrl-C, or the owner of the task that the plugin runs in. Everything that calls plugin code catches
-BaseException and calls `raise_if_external` first.
+Every exception that leaves a plugin is an error of that plugin, including SystemExit,
+KeyboardInterrupt, GeneratorExit and CancelledError, unless it was raised into the plugin from
+outside: by the user who presses Ctrl-C, or by the owner of the task that the plugin runs in. All
+code that calls plugins catches BaseException and calls `raise_if_external` first.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _TEST_FRAMEWORKS = frozenset({"_pytest", "hypothesis"})
 
 
 class AbandonedError(BaseException):
-    """Ends a coroutine that has suspended although nothing can resume it."""
+    """An exception that ends a coroutine which has suspended although nothing can resume it."""
 
 
 def abandon(work: Coroutine[Any, Any, Any]) -> None:
     """End a coroutine that has suspended although nothing can resume it."""
-    # Unlike GeneratorExit, which close() would raise, no plugin raises AbandonedError itself.
+    # close() would raise GeneratorExit, which a plugin may raise itself; AbandonedError is ours.
     with contextlib.suppress(AbandonedError, StopIteration):
         work.throw(AbandonedError())
     work.close()
@@ -37,7 +37,7 @@ def ignore_signal(number: int, frame: FrameType | None) -> None:
 
 
 def raise_if_external(error: BaseException) -> None:
-    """Raise an exception again unless the plugin that it came out of raised it."""
+    """Raise an exception again if it was raised into the plugin from outside."""
     if isinstance(error, Exception):
         return
     if (
@@ -54,9 +54,10 @@ def _ends_a_test(error: BaseException) -> bool:
 
 
 def _is_cancelled() -> bool:
-    """Return whether somebody has cancelled the current task.
+    """Return whether the current task has been cancelled.
 
-    A future that is cancelled under a plugin raises CancelledError too, but leaves the task alone.
+    If only a future that the plugin awaits is cancelled, CancelledError is raised too, but the
+    task itself is not cancelled.
     """
     try:
         task = asyncio.current_task()
@@ -81,7 +82,7 @@ def error_text(error: BaseException) -> str:
 
 
 def error_message(error: BaseException) -> str:
-    """Return the message of an exception, whose class may be the plugin's and broken too."""
+    """Return the message of an exception; its class may come from the plugin and be broken too."""
     try:
         return str(error)
     except BaseException as broken:

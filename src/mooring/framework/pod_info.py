@@ -1,4 +1,4 @@
-"""PodInfo: a pod with everything that is worked out from it once and asked for often.
+"""PodInfo: a pod with the derived values that are computed once and read often.
 
 # kube-scheduler: framework/types.go (PodInfo, AffinityTerm, CalculateResource)
 """
@@ -34,15 +34,15 @@ class AffinityTerm(msgspec.Struct, frozen=True):
 
     topology_key: str
     selector: Selector
-    #: Namespaces named, or the pod's own where the term says nothing.
+    #: The namespaces that the term names, or the pod's own if it names none and has no selector.
     namespaces: frozenset[str]
-    #: Matches namespaces by label; NOTHING where the term has none.
+    #: Matches namespaces by label; NOTHING if the term has none.
     namespace_selector: Selector
     #: Preference weight; 0 for required terms.
     weight: int = 0
 
     def matches(self, pod: Pod, namespace_labels: Mapping[str, str]) -> bool:
-        """Tell whether `pod`, in a namespace with these labels, is one the term speaks of."""
+        """Return whether the term matches `pod`, in a namespace with these labels."""
         return (
             pod.metadata.namespace in self.namespaces
             or self.namespace_selector.matches(namespace_labels)
@@ -53,7 +53,7 @@ Terms = tuple[AffinityTerm, ...]
 
 
 def _terms(namespace: str, section: PodAffinity | PodAntiAffinity | None) -> tuple[Terms, Terms]:
-    """Return the required and the preferred terms of a section."""
+    """Return the required and the preferred terms of an affinity section."""
     if section is None:
         return (), ()
     encoded = msgspec.json.encode(section)
@@ -62,13 +62,13 @@ def _terms(namespace: str, section: PodAffinity | PodAntiAffinity | None) -> tup
     return _parse_section(namespace, encoded)
 
 
-#: Longer sections, in bytes, are not remembered: 4,096 of them could fill the memory.
+#: Longer sections, in bytes, are not cached: 4,096 of them could fill the memory.
 _LONG_SECTION = 16384
 
 
 @lru_cache(maxsize=4096)
 def _parse_section(namespace: str, section: bytes) -> tuple[Terms, Terms]:
-    """Parse a section, once for all pods that carry the same: they come by the thousand."""
+    """Parse a section, once for all pods with the same section: there may be thousands."""
     return _parse_terms(namespace, msgspec.json.decode(section, type=PodAffinity))
 
 
@@ -99,9 +99,9 @@ def _parse_term(namespace: str, term: PodAffinityTerm, weight: int = 0) -> Affin
 
 
 class PodInfo:
-    """Hold a pod and what the scheduler derives from it.
+    """A pod and the values that the scheduler derives from it.
 
-    Immutable once made, but that the cache replaces the pod by a newer one that counts alike.
+    Immutable, except that the cache replaces `pod` by a newer version that counts the same.
     """
 
     __slots__ = (
@@ -125,7 +125,7 @@ class PodInfo:
         self.pod = pod
         self.uid: str = pod.metadata.uid
         self.priority: int = pod.spec.priority or 0
-        #: What the pod asks for: cpu in thousandths, the rest in whole units.
+        #: What the pod requests: cpu in thousandths, the rest in whole units.
         self.requests: dict[str, int] = pod_requests(pod, options)
         if _asks_for_cpu_and_memory(pod):
             self.non_zero_cpu, self.non_zero_memory = self.requests["cpu"], self.requests["memory"]
@@ -151,7 +151,7 @@ class PodInfo:
         self.required_anti_affinity, self.preferred_anti_affinity = _terms(namespace, away)
 
     def on(self, pod: Pod) -> PodInfo:
-        """Return the same for a copy of the pod that differs in its node name only."""
+        """Return the PodInfo of a copy of the pod that differs only in its node name."""
         other = PodInfo.__new__(PodInfo)
         for slot in PodInfo.__slots__:
             setattr(other, slot, getattr(self, slot))
@@ -168,7 +168,7 @@ class PodInfo:
 
 
 def _asks_for_cpu_and_memory(pod: Pod) -> bool:
-    """Tell whether no container lacks a request of cpu or memory: then no default is added."""
+    """Return whether every container requests cpu and memory, so that no default is added."""
     for container in (*pod.spec.containers, *pod.spec.init_containers):
         requests = container.resources.requests
         if "cpu" not in requests or "memory" not in requests:
@@ -176,18 +176,18 @@ def _asks_for_cpu_and_memory(pod: Pod) -> bool:
     return bool(pod.spec.containers)
 
 
-#: What may change about a pod on a node without a change in what a plugin is answered.
+#: Fields of a bound pod's status that can change without changing any plugin's answer.
 _PASSING = {"conditions", "observed_generation", "nominated_node_name"}
 _meta = attrgetter("annotations", "deletion_timestamp", "owner_references")
 _status = attrgetter(*(name for name in PodStatus.__struct_fields__ if name not in _PASSING))
 
 
 def counts_alike(old: Pod, new: Pod) -> bool:
-    """Tell whether two states of a pod differ in nothing but their labels that counts on its node.
+    """Return whether two versions of a pod count the same on its node, labels aside.
 
-    Of conditions only that counts which says that a resize can never be done; finalizers, versions
-    and the nominated node do not. (Labels are told apart: the API server adds those of the zone
-    when it binds a pod.)
+    Finalizers, versions and the nominated node do not count, nor do conditions, except the one
+    which says that a resize is infeasible. (Labels are compared separately: the API server adds
+    zone labels when it binds a pod.)
     """
     return (
         old.spec == new.spec
@@ -197,14 +197,14 @@ def counts_alike(old: Pod, new: Pod) -> bool:
     )
 
 
-#: Above this many remembered pods the memo starts over; pods on nodes keep their PodInfo anyway.
+#: Above this many pods the memo is cleared; pods on nodes keep their PodInfo anyway.
 _MEMO_LIMIT = 4096
 
 
 class PodInfos:
-    """Make PodInfos under one set of feature gates, and remember the latest by identity.
+    """A factory of PodInfos under one set of feature gates, with a memo by object identity.
 
-    Plugins of one cycle all ask for the same pod: the memo answers without working it out again.
+    All plugins of a cycle ask for the same pod, so the memo saves computing it again.
     """
 
     def __init__(self, gates: FeatureGates) -> None:
@@ -215,7 +215,7 @@ class PodInfos:
         """Return the PodInfo of a pod object."""
         memo = self._memo
         info = memo.get(id(pod))
-        # The memo holds the pod alive, so an id cannot pass to another object while it is in here.
+        # The memo keeps the pod alive, so its id cannot be reused while the entry exists.
         if info is not None and info.pod is pod:
             return info
         if len(memo) >= _MEMO_LIMIT:
@@ -224,5 +224,5 @@ class PodInfos:
         return info
 
     def placed(self, pod: Pod, node_name: str) -> PodInfo:
-        """Return the PodInfo of a copy of the pod that has a node; nothing is worked out again."""
+        """Return the PodInfo of a copy of the pod placed on a node; nothing is computed again."""
         return self.of(pod).on(replace(pod, spec=replace(pod.spec, node_name=node_name)))

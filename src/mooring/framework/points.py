@@ -29,7 +29,7 @@ class Method(msgspec.Struct, frozen=True):
 
     @property
     def signature(self) -> str:
-        """Return the method with its parameters, as a plugin author writes it without `self`."""
+        """Return the method with its parameters, as a plugin author writes it, without `self`."""
         return f"{self.name}({', '.join(self.parameters)})"
 
 
@@ -42,11 +42,11 @@ class ExtensionPoint(msgspec.Struct, frozen=True):
     label: str
     #: When the point runs and what it is for, in Markdown.
     description: str
-    #: Any of these makes a plugin take part.
+    #: A plugin that has any of these takes part in the point.
     methods: tuple[Method, ...]
-    #: Further methods that belong to the point but do not alone make a plugin take part.
+    #: Further methods of the point that do not by themselves make a plugin take part.
     extensions: tuple[Method, ...] = ()
-    #: May be `async def`.
+    #: Whether the methods may be `async def`.
     may_suspend: bool = False
 
 
@@ -355,7 +355,7 @@ def takes_all(method: Method, function: Callable[..., object], *first: str) -> b
     try:
         inspect.signature(function).bind(*first, *method.parameters)
     except (TypeError, ValueError):
-        # ValueError: a function that is not written in Python has no signature.
+        # ValueError: a function that is not written in Python may have no signature.
         return False
     return True
 

@@ -7,34 +7,35 @@ from typing import Any
 
 
 class StateNotFoundError(KeyError):
-    """Say that nothing was written under a key; kube-scheduler's text is "not found"."""
+    """A read of a key that was never written; kube-scheduler's text is "not found"."""
 
     def __str__(self) -> str:
         return "not found"
 
 
 class CycleState:
-    """Hold plugins' data of one scheduling attempt. Owned by the cycle.
+    """The data that plugins keep for one scheduling attempt. Owned by the cycle.
 
-    A key belongs to the plugin that wrote it (by custom the plugin class or its name). A value is
-    either immutable or has a `clone()` method, which `CycleState.clone` calls: a dry run works on
-    a clone. A large value that no point from Reserve on reads may have a class with
-    `cycle_only = True`: thousands of pods may wait to be bound, each with its state.
+    A key belongs to the plugin that wrote it (by convention the plugin class or its name). A value
+    is either immutable or has a `clone()` method, which `CycleState.clone` calls: a dry run works
+    on a clone. The class of a large value that nothing reads from Reserve on may set
+    `cycle_only = True`; it is then dropped early, because thousands of pods may wait to be bound,
+    each with its state.
     """
 
     __slots__ = ("_data", "record_plugin_metrics", "skip_filter_plugins", "skip_score_plugins")
 
     def __init__(self) -> None:
         self._data: dict[Hashable, Any] = {}
-        #: Names of plugins whose PreFilter answered Skip: their Filter is not asked.
+        #: Names of plugins whose PreFilter returned Skip: their Filter does not run.
         self.skip_filter_plugins: frozenset[str] = frozenset()
-        #: Names of plugins whose PreScore answered Skip: their Score is not asked.
+        #: Names of plugins whose PreScore returned Skip: their Score does not run.
         self.skip_score_plugins: frozenset[str] = frozenset()
-        #: Whether this attempt is one of those in which every plugin is timed.
+        #: Whether every plugin is timed in this attempt (only a sample of attempts is).
         self.record_plugin_metrics = False
 
     def write(self, key: Hashable, value: Any) -> None:
-        """Keep `value` under `key`."""
+        """Store `value` under `key`."""
         self._data[key] = value
 
     def read(self, key: Hashable) -> Any:
@@ -49,16 +50,16 @@ class CycleState:
         return self._data.get(key, default)
 
     def delete(self, key: Hashable) -> None:
-        """Forget what was written under `key`, if anything."""
+        """Delete what was written under `key`, if anything."""
         self._data.pop(key, None)
 
     def end_cycle(self) -> None:
-        """Forget what is of use in the scheduling cycle alone: the pod has been placed."""
+        """Drop the `cycle_only` values, once the pod has been placed."""
         for key in [key for key, value in self._data.items() if _is_cycle_only(value)]:
             del self._data[key]
 
     def clone(self) -> CycleState:
-        """Copy the state; values that have `clone()` are cloned, others are shared."""
+        """Return a copy; values that have `clone()` are cloned, others are shared."""
         other = CycleState()
         for key, value in self._data.items():
             clone = getattr(value, "clone", None)

@@ -1,4 +1,4 @@
-"""Status: what a plugin answers when it does not simply agree."""
+"""Status: what a plugin returns if it does not simply agree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Code(IntEnum):
-    """Name the kinds of answer, in kube-scheduler's order."""
+    """The kinds of status, in kube-scheduler's order."""
 
     SUCCESS = 0
     ERROR = 1
@@ -20,7 +20,7 @@ class Code(IntEnum):
 
     @property
     def label(self) -> str:
-        """Return kube-scheduler's spelling, as metrics and records carry it."""
+        """Return kube-scheduler's spelling, used in metrics and records."""
         return _LABELS[self]
 
 
@@ -38,7 +38,7 @@ _REJECTIONS = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE
 
 
 class Status(msgspec.Struct, frozen=True, gc=False):
-    """Carry a plugin's answer: a code, the reasons, and who said it.
+    """A plugin's answer: a code, the reasons, and the name of the plugin.
 
     A plugin that agrees returns None; `Status.success()` means the same.
 
@@ -52,32 +52,32 @@ class Status(msgspec.Struct, frozen=True, gc=False):
     plugin: str = ""
     #: Seconds to wait, with code WAIT.
     timeout: float = 0.0
-    #: Traceback text, with code ERROR, where an exception was the cause.
+    #: Traceback text, with code ERROR, if an exception was the cause.
     traceback: str = ""
 
     @classmethod
     def success(cls) -> Status:
-        """Agree."""
+        """Return a status that agrees."""
         return _SUCCESS
 
     @classmethod
     def skip(cls) -> Status:
-        """Step aside: the coupled Filter or Score is not asked; for Bind, the next plugin is."""
+        """Skip this plugin: its Filter or Score does not run; in Bind, the next plugin is used."""
         return _SKIP
 
     @classmethod
     def unschedulable(cls, *reasons: str) -> Status:
-        """Refuse; preemption might help."""
+        """Refuse the node or pod; preemption might help."""
         return cls(Code.UNSCHEDULABLE, reasons)
 
     @classmethod
     def unresolvable(cls, *reasons: str) -> Status:
-        """Refuse; preemption would not help."""
+        """Refuse the node or pod; preemption would not help."""
         return cls(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons)
 
     @classmethod
     def pending(cls, *reasons: str) -> Status:
-        """Stop here until something outside is done; the pod returns without backoff."""
+        """Refuse until something outside is done; the pod is then retried without backoff."""
         return cls(Code.PENDING, reasons)
 
     @classmethod
@@ -97,31 +97,31 @@ class Status(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_success(self) -> bool:
-        """Tell whether this is agreement."""
+        """Return whether the plugin agrees."""
         return self.code is Code.SUCCESS
 
     @property
     def is_skip(self) -> bool:
-        """Tell whether the plugin stepped aside."""
+        """Return whether the plugin is to be skipped."""
         return self.code is Code.SKIP
 
     @property
     def is_wait(self) -> bool:
-        """Tell whether the pod is to wait at Permit."""
+        """Return whether the pod must wait at Permit."""
         return self.code is Code.WAIT
 
     @property
     def is_rejected(self) -> bool:
-        """Tell whether this is a refusal: unschedulable, unresolvable or pending."""
+        """Return whether this is a refusal: unschedulable, unresolvable or pending."""
         return self.code in _REJECTIONS
 
     @property
     def is_error(self) -> bool:
-        """Tell whether this is a fault."""
+        """Return whether this is a fault."""
         return self.code is Code.ERROR
 
     def by(self, plugin: str) -> Status:
-        """Return the same status, said by `plugin`."""
+        """Return the same status, attributed to `plugin`."""
         if self.plugin == plugin:
             return self
         return msgspec.structs.replace(self, plugin=plugin)
@@ -132,5 +132,5 @@ _SKIP = Status(Code.SKIP)
 
 
 def code_of(status: Status | None) -> Code:
-    """Return the code of an answer, where None is success."""
+    """Return the code of a status; None means success."""
     return Code.SUCCESS if status is None else status.code

@@ -1,12 +1,12 @@
 """WhatIf: a few nodes on which pods are added and removed on trial.
 
-Preemption asks "would the pod fit here, were these pods gone?" of hundreds of nodes; a nominated
-pod asks "and were that pod already here?" of one. The answer comes from the same plugin code: the
-vector form on this object, the node form on its `info(position)`. Nothing of the snapshot changes,
-so nothing is undone.
+Preemption needs to know, for hundreds of nodes, whether a pod would fit if certain pods were gone.
+If a pod is nominated to a node, filters need to know whether another pod would fit if it were
+already there. The same plugin code answers both: the vector form on this object, the node form on
+its `info(position)`. The snapshot itself does not change, so nothing has to be undone.
 
-Changes are made in batches, many nodes at once, and only columns that somebody asks for are worked
-out: a dry run of 500 nodes with 2,000 pods costs a few array operations.
+Changes are made in batches, many nodes at once, and only columns that are read are computed: a dry
+run of 500 nodes with 2,000 pods costs a few array operations.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NON_ZERO = {"cpu": "non_zero_cpu", "memory": "non_zero_memory"}
 
 
 class PodBatch:
-    """Some pods, with what they ask for as arrays, worked out when first needed."""
+    """Some pods, with their requests as arrays, computed when first needed."""
 
     __slots__ = ("_amounts", "has_ports", "pods")
 
@@ -59,7 +59,7 @@ class PodBatch:
 
 
 class _Change(msgspec.Struct, frozen=True):
-    """`batch.pods[members[i]]` came to (or left) the node at `positions[i]`."""
+    """A change: `batch.pods[members[i]]` joined (or left) the node at `positions[i]`."""
 
     positions: Positions
     batch: PodBatch
@@ -76,18 +76,18 @@ class _Change(msgspec.Struct, frozen=True):
 class WhatIf(Nodes):
     """Some nodes of a snapshot with pods virtually added and removed.
 
-    Columns that pods change are copied when first asked for and follow each change; all others, and
-    the counters behind `pods_matching` and `terms`, are the snapshot's: a plugin that precomputes
-    from those implements `add_pod` and `remove_pod`.
+    Columns that depend on pods are copied when first read and then follow each change. All others,
+    and the counters behind `pods_matching` and `terms`, are the snapshot's: a plugin that
+    precomputes from those implements `add_pod` and `remove_pod`.
     """
 
     def __init__(self, nodes: Nodes, rows: Rows) -> None:
         super().__init__(nodes._columns, nodes._counts, nodes._images, rows)
         self._own: dict[tuple[str, str], Ints] = {}
         self._changes: list[_Change] = []
-        #: Nodes this view began with, where they are not the snapshot's (see `some`).
+        #: NodeInfos this view began with, if they differ from the snapshot's (see `some`).
         self._begin: dict[int, NodeInfo] = {}
-        #: Nodes materialised so far, and how many changes each has seen.
+        #: NodeInfos created so far, and how many changes are applied to each.
         self._infos: dict[int, tuple[NodeInfo, int]] = {}
 
     def add(self, position: int, pod: PodInfo) -> None:
@@ -113,7 +113,7 @@ class WhatIf(Nodes):
             change.apply(kind, resource, column)
 
     def some(self, positions: Positions) -> WhatIf:
-        """Return a view of some of these nodes as they would be, to be changed by itself."""
+        """Return an independent view of some of these nodes in their changed state."""
         assert self.rows is not None
         other = WhatIf(self.all, self.rows[positions])
         if self._changes or self._begin:
@@ -123,11 +123,11 @@ class WhatIf(Nodes):
         return other
 
     def alone(self, position: int) -> WhatIf:
-        """Return a view of one of these nodes as it would be, to be changed by itself."""
+        """Return an independent view of one of these nodes in its changed state."""
         return self.some(_at(position))
 
     def copy(self) -> WhatIf:
-        """Return a view of the same nodes as they would be, to be changed by itself."""
+        """Return an independent view of the same nodes in their changed state."""
         return self.some(np.arange(len(self), dtype=np.intp))
 
     def _is_changed(self, position: int) -> bool:
@@ -136,7 +136,7 @@ class WhatIf(Nodes):
         )
 
     def info(self, position: int) -> NodeInfo:
-        """Return the node at `position` as it would be."""
+        """Return the node at `position` in its changed state."""
         found = self._infos.get(position)
         if found is None:
             begin = self._begin.get(position)
@@ -155,7 +155,7 @@ class WhatIf(Nodes):
         return info
 
     def infos(self) -> Sequence[NodeInfo]:
-        """Return the nodes as they would be."""
+        """Return the nodes in their changed state."""
         return [self.info(position) for position in range(len(self))]
 
     def _column(self, kind: str, resource: str, base: Ints) -> Ints:
@@ -172,23 +172,23 @@ class WhatIf(Nodes):
         return view
 
     def follow(self, key: Hashable, work_out: Callable[[Nodes], npt.NDArray[S]]) -> npt.NDArray[S]:
-        """Work an array out of the nodes as they would be."""
+        """Compute the array from the nodes in their changed state."""
         return work_out(self)
 
     def kinds(self) -> Kinds:
-        """Return these nodes: each is changed by itself."""
+        """Return all these nodes: each may have changed differently."""
         return Kinds(self, None)
 
     def requested(self, resource: str) -> Ints:
-        """Return what the pods on each node would ask for."""
+        """Return what the pods on each node would request."""
         return self._column("requested", resource, super().requested(resource))
 
     def free(self, resource: str) -> Ints:
-        """Return what would be left of a resource."""
+        """Return what would be free of a resource."""
         return self._column("free", resource, super().free(resource))
 
     def non_zero_requested(self, resource: str) -> Ints:
-        """Return `requested` of cpu or memory, with defaults for containers that ask for none."""
+        """Return `requested` of cpu or memory, with defaults for containers that request none."""
         return self._column("non_zero", resource, super().non_zero_requested(resource))
 
     def requested_floats(self, resource: str, *, non_zero: bool = False) -> Floats:

@@ -1,1 +1,1 @@
-"""What is watched, kept at hand: stores, and the informers that fill them."""
+"""Informers: local stores of watched objects, kept up to date."""

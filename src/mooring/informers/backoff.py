@@ -8,15 +8,15 @@ import random as random_module
 
 from mooring.observe.clock import Clock
 
-#: Seconds. At the longest, the server is asked 0.22 times a second less jitter.
+#: Seconds. By client-go's count, the longest wait makes 0.22 requests a second, without jitter.
 FIRST_SECONDS = 0.8
 LONGEST_SECONDS = 30.0
-#: After that long without a wait the server counts as healthy, and waits are short again.
+#: After this long without a wait the server counts as healthy, and waits are short again.
 RESET_SECONDS = 120.0
 
 
 class Backoff:
-    """Give waits that double from 0.8 s to 30 s, each made longer by up to as much again."""
+    """Waits that double from 0.8 s to 30 s, each extended by a random part of up to 100 %."""
 
     def __init__(self, clock: Clock, random: random_module.Random) -> None:
         self._clock = clock

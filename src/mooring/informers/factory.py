@@ -1,4 +1,4 @@
-"""InformerFactory: one informer per kind, shared by all who ask."""
+"""InformerFactory: one informer per kind, shared by all users."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from mooring.informers.reflector import Reflector, Selection, Source
 from mooring.informers.store import Store
 from mooring.observe.clock import Clock, SystemClock
 
-# kube-scheduler: scheduler.go, newPodInformer: pods that have ended are of no concern.
+# kube-scheduler: scheduler.go, newPodInformer: finished pods are not watched.
 LIVE_PODS = Selection(field_selector="status.phase!=Succeeded,status.phase!=Failed")
 SELECTIONS: Mapping[KindLike, Selection] = {Pod: LIVE_PODS}
-#: Kinds that roles written for older releases do not name. kube-scheduler would wait for them for
-#: ever; a scheduler that may not see them goes on as if there were none, and says what it lacks.
+#: Kinds that roles written for older releases do not include. kube-scheduler would wait for them
+#: forever; Mooring continues as if there were no such objects, and logs what it may not watch.
 DISPENSABLE: frozenset[KindLike] = frozenset(
     {
         CSIDriver,
@@ -44,13 +44,13 @@ DISPENSABLE: frozenset[KindLike] = frozenset(
 
 
 class CollectingSource(Source, Protocol):
-    """A source that shares its pause of the garbage collector."""
+    """A source that shares its CollectorPause."""
 
     collector: CollectorPause
 
 
 class InformerFactory:
-    """Make informers, start them, and wait for them. Owned by one event loop.
+    """A factory that creates, starts and awaits informers. Owned by one event loop.
 
     A kind is a Struct of `mooring.api`, or "plural.version.group".
     """
@@ -77,7 +77,7 @@ class InformerFactory:
         return iter(self._informers.values())
 
     def informer(self, kind: KindLike) -> Informer[Any]:
-        """Return the informer of a kind; one that is new in a started factory is started."""
+        """Return the informer of a kind; if the factory is started, so is a new informer."""
         resource = find_resource(kind)
         informer = self._informers.get(resource)
         if informer is None:
@@ -100,7 +100,7 @@ class InformerFactory:
         return informer
 
     def _rights_known(self) -> bool:
-        """Tell whether the server has let us see anything that we cannot do without."""
+        """Return whether the server has allowed access to at least one indispensable kind."""
         needed = [
             informer
             for resource, informer in self._informers.items()
@@ -113,14 +113,14 @@ class InformerFactory:
         return self.informer(kind).store
 
     def start(self) -> None:
-        """Start every informer, and from now on each that is asked for."""
+        """Start every informer; informers created later are started at once."""
         self._started = True
         for informer in self._informers.values():
             informer.start()
 
     @property
     def has_synced(self) -> bool:
-        """Tell whether every informer has synced."""
+        """Return whether every informer has synced."""
         return not self.unsynced()
 
     def unsynced(self) -> list[Informer[Any]]:
@@ -128,7 +128,7 @@ class InformerFactory:
         return [informer for informer in self._informers.values() if not informer.has_synced]
 
     async def wait_synced(self) -> None:
-        """Wait until every informer has synced, those that are added meanwhile too."""
+        """Wait until every informer has synced, including those added in the meantime."""
         while waiting := self.unsynced():
             await asyncio.gather(*(informer.wait_synced() for informer in waiting))
 

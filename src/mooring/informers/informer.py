@@ -1,4 +1,4 @@
-"""Informer: the objects of one kind, kept up to date, and who wants to know of them."""
+"""Informer: the objects of one kind, kept up to date, and handlers of their changes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ T = TypeVar("T", bound=KubeObject)
 
 
 class Informer(Generic[T]):
-    """Pair a store with the reflector that fills it. Owned by the event loop it is started on.
+    """A store and the reflector that fills it. Owned by the event loop it is started on.
 
-    Handlers are called on the loop, between one await and the next: they note the change and
-    return.
+    Handlers run synchronously on the loop: they must only record the change and return.
     """
 
     def __init__(self, name: str, store: Store[T], reflector: Reflector[T]) -> None:
@@ -28,7 +27,7 @@ class Informer(Generic[T]):
 
     @property
     def has_synced(self) -> bool:
-        """Tell whether the store has held the server's state, and handlers know it."""
+        """Return whether the store has held the server's state, and handlers were called for it."""
         return self._reflector.synced.is_set()
 
     @property
@@ -37,11 +36,11 @@ class Informer(Generic[T]):
         return self._reflector.failure
 
     def add_handler(self, handler: Handler[T]) -> None:
-        """Tell a handler of every change from now on, beginning with what is there already."""
+        """Call a handler for every object there is, and for every change from now on."""
         self.store.add_handler(handler)
 
     def start(self) -> None:
-        """Begin to list and watch; once is enough."""
+        """Begin to list and watch; further calls do nothing."""
         if self._task is None:
             self._task = asyncio.create_task(self._reflector.run(), name=f"informer {self.name}")
 
@@ -50,7 +49,7 @@ class Informer(Generic[T]):
         await self._reflector.synced.wait()
 
     async def close(self) -> None:
-        """Stop watching; what the store holds stays."""
+        """Stop watching; the store keeps its objects."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()

@@ -1,9 +1,9 @@
-"""Reflector: keep a store as the server has it, by a list and a watch from there on.
+"""Reflector: keeps a store in sync with the server, with a list followed by a watch.
 
-The first state comes as a stream (WatchList) and, where the server does not offer that, as a list
-in pages. Then the watch goes on; when it ends it is taken up where it was, and only when the
-server has forgotten that place (410 Gone) is everything asked for again. A broken connection, a
-refusal or garbage is waited out with a growing delay, for ever.
+The initial state comes as a stream (WatchList) or, if the server does not support that, as a list
+in pages. Then the watch continues; when it ends it is resumed at the last resource version, and
+only if the server no longer has that version (410 Gone) is everything listed again. After a broken
+connection, a refusal or an undecodable response, it retries with growing delays, forever.
 """
 
 # client-go: tools/cache/reflector.go
@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=KubeObject)
 
-#: The server ends a watch after a time between these, so that restarts spread.
+#: The server ends a watch after a time in this range, so that restarts are spread out.
 WATCH_SECONDS = (300, 600)
 # client-go: tools/pager/pager.go
 PAGE_SIZE = 500
@@ -54,7 +54,7 @@ VERY_SHORT_WATCH = (
 
 
 class Source(Protocol):
-    """Where objects come from: a client, or what stands in for one."""
+    """A source of objects: a client, or a substitute for one."""
 
     async def list(
         self, kind: Any, namespace: str = "", options: ListOptions | None = None
@@ -75,7 +75,7 @@ class Source(Protocol):
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """Say which objects of a kind are kept; all of them by default."""
+    """Which objects of a kind are kept; by default all of them."""
 
     namespace: str = ""
     label_selector: str = ""
@@ -83,18 +83,18 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Stream(msgspec.Struct, Generic[T]):
-    """What is known of one watch while it runs."""
+    """The state of one watch while it runs."""
 
     started: float
-    #: The objects of the first state, until all have come; None where no state is sent first.
+    #: The objects of the initial state until it is complete; None if none is sent.
     initial: dict[tuple[str, str], T] | None = None
     events: int = 0
-    #: Events of the first state are in no order of versions; those after them are.
+    #: Whether events come in the order of resource versions; initial events do not.
     ordered: bool = True
 
 
 class Reflector(Generic[T]):
-    """Fill a store with the objects of one kind. Owned by the informer that runs it."""
+    """The list and watch that fill a store with one kind. Owned by the informer that runs it."""
 
     def __init__(
         self,
@@ -111,9 +111,9 @@ class Reflector(Generic[T]):
         dispensable: bool = False,
         rights_known: Callable[[], bool] = lambda: True,
     ) -> None:
-        #: Set once the store has held the server's state; where the kind is dispensable, also once
-        #: it is known that we may not see it. A server that has just started refuses everything
-        #: until its roles are loaded: `rights_known` tells whether a refusal is to be believed.
+        #: Set once the store has held the server's state or, for a dispensable kind, once it is
+        #: certain that we may not watch it. A server that has just started refuses everything until
+        #: its roles are loaded: `rights_known` returns whether a refusal can be believed.
         self.synced = asyncio.Event()
         #: Why the last attempt failed; None while all is well.
         self.failure: MooringError | None = None
@@ -130,7 +130,7 @@ class Reflector(Generic[T]):
         self._rights_known = rights_known
         self._backoff = Backoff(self._clock, self._random)
         self._version = ""
-        # The server has said that it does not have our version: ask for its latest.
+        # Whether the server has said that it does not have our version: then request its latest.
         self._version_unavailable = False
         self._paged = False
         self._type = _describe(kind)
@@ -149,12 +149,12 @@ class Reflector(Generic[T]):
                 if self._is_final(error):
                     self.synced.set()
             except Exception:
-                # A bug, but one that must not leave the scheduler with an old picture.
+                # A bug, but it must not leave the scheduler with an outdated state.
                 log.exception("Reflector failed", extra={"kv": {"type": self._type}})
             await self._clock.sleep(max(self._backoff.step(), patience))
 
     def _is_final(self, error: MooringError) -> bool:
-        """Tell whether a failure means that we do without this kind."""
+        """Return whether a failure means that the scheduler continues without this kind."""
         refused = isinstance(error, ApiError) and error.is_forbidden
         return refused and self._dispensable and self._rights_known()
 
@@ -169,12 +169,12 @@ class Reflector(Generic[T]):
         while await self._watch():
             pass
 
-    # The first state.
+    # The initial state.
 
     async def _watch_list(self) -> bool | None:
-        """Take the first state as a stream, and the changes after it until the stream ends.
+        """Read the initial state as a stream, and the changes after it until the stream ends.
 
-        False where the server does not offer that, None where everything must be asked for again.
+        False if the server does not support that, None if everything must be listed again.
         """
         while True:
             version = "" if self._version_unavailable else self._version
@@ -190,7 +190,7 @@ class Reflector(Generic[T]):
             if stream.initial is None:
                 return True if await self._go_on(stream, error) else None
             if error is None:
-                # Ended before the state was complete.
+                # The stream ended before the state was complete.
                 error = NoAnswerError("the watch ended within its initial events", sent=True)
             if isinstance(error, NoAnswerError) or error.is_too_many_requests:
                 self._report(error)
@@ -208,7 +208,7 @@ class Reflector(Generic[T]):
                 return False
 
     async def _list(self) -> None:
-        """Take the state as a list."""
+        """Read the state as a list."""
         version = self._version or "0"
         try:
             items, found = await self._pages("" if self._version_unavailable else version)
@@ -221,8 +221,8 @@ class Reflector(Generic[T]):
         self._replace(items, found)
 
     async def _pages(self, version: str) -> tuple[list[T], str]:
-        # Without a limit a list at a version comes from the server's watch cache; at "0" it
-        # does anyway, unless the cache is off.
+        # A list at a version is served from the server's watch cache if it has no limit; at "0" it
+        # is in any case, unless the cache is off.
         limit = PAGE_SIZE if self._paged or version in ("", "0") else 0
         items: list[T] = []
         token = found = ""
@@ -235,11 +235,11 @@ class Reflector(Generic[T]):
             except ApiError as error:
                 if not (error.is_gone and token):
                     raise
-                # The pages have expired under our hands: all at once, then.
+                # The continue token has expired: list everything at once instead.
                 items, limit, token = [], 0, ""
                 continue
             items += page.items
-            # The first page's version is the version of all.
+            # The version of the first page is the version of the whole list.
             found = found if token else page.metadata.resource_version
             token = page.metadata.continue_
             if not token:
@@ -250,7 +250,7 @@ class Reflector(Generic[T]):
     # The changes.
 
     async def _watch(self) -> bool:
-        """Watch once from where we are; False where everything must be asked for again."""
+        """Watch once from the current version; False if everything must be listed again."""
         options = self._options(
             resource_version=self._version,
             allow_watch_bookmarks=True,
@@ -261,7 +261,7 @@ class Reflector(Generic[T]):
         return await self._go_on(stream, await self._run_stream(options, stream))
 
     async def _go_on(self, stream: _Stream[T], error: ApiError | None) -> bool:
-        """Decide, after a watch has ended, whether to take it up again."""
+        """Return whether to resume the watch after it has ended."""
         if error is None:
             if stream.events or self._clock.now() - stream.started >= 1.0:
                 vlog(log, 4, "Watch close", type=self._type, totalItems=stream.events)
@@ -272,7 +272,7 @@ class Reflector(Generic[T]):
             vlog(log, 1, "Watch closed with unexpected EOF", type=self._type, err=error)
             return True
         if isinstance(error, NoAnswerError) or error.is_too_many_requests:
-            # Most likely the place where we were is still there when the server is.
+            # When the server is back, it most likely still has our version.
             vlog(log, 4, "Watch failed - backing off", type=self._type, err=error)
             self.failure = error
             await self._wait(error)
@@ -283,7 +283,7 @@ class Reflector(Generic[T]):
         raise error
 
     async def _run_stream(self, options: ListOptions, stream: _Stream[T]) -> ApiError | None:
-        """Run one watch request to its end; return what ended it, None where the server did."""
+        """Run one watch request to its end; return the error, None if the server ended it."""
         try:
             async with self._source.watch(
                 self._kind,
@@ -355,7 +355,7 @@ class Reflector(Generic[T]):
         self.synced.set()
 
     def _report(self, error: ApiError) -> None:
-        """Say once that the server cannot be reached; how it goes on is for those who look."""
+        """Log an error; if it repeats, log it only at verbosity 2."""
         before, self.failure = self.failure, error
         if isinstance(before, ApiError) and before.message == error.message:
             vlog(log, 2, "Watch-list failed - backing off", type=self._type, err=error)
@@ -376,7 +376,7 @@ class Reflector(Generic[T]):
 
 
 def _describe(kind: KindLike) -> str:
-    """Name a kind as client-go's logs do."""
+    """Return the name of a kind as client-go logs it."""
     resource = find_resource(kind)
     if resource.struct is CustomResource:
         return resource.name

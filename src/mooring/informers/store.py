@@ -1,4 +1,4 @@
-"""Store: the objects of one kind, by key, with indexes. Does no I/O: others fill it."""
+"""Store: the objects of one kind, by key, with indexes. Does no I/O itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Key = tuple[str, str]
 
 
 class Handler(msgspec.Struct, Generic[T], frozen=True):
-    """Be told of changes; each part may be left out."""
+    """Callbacks for changes; each is optional."""
 
     on_add: Callable[[T], None] | None = None
     on_update: Callable[[T, T], None] | None = None
@@ -34,7 +34,7 @@ class _Index(Generic[T]):
         self.found: dict[Hashable, dict[_Key, T]] = {}
 
     def _keys_of(self, obj: T) -> Iterable[Hashable]:
-        """Return the keys of an object; none where a plugin's function fails."""
+        """Return the keys of an object; none if a plugin's function fails."""
         try:
             keys = tuple(self.keys(obj))
             for key in keys:
@@ -59,7 +59,7 @@ class _Index(Generic[T]):
 
 
 class Store(Generic[T]):
-    """Hold objects of one kind by namespace and name; tell handlers of every change."""
+    """The objects of one kind by namespace and name; handlers are called for every change."""
 
     def __init__(self, objects: Iterable[T] = ()) -> None:
         #: Grows with every change of any object.
@@ -77,20 +77,20 @@ class Store(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return iter(self._objects.values())
 
-    # Reading: what a Lister offers.
+    # Reading: the Lister interface.
 
     def get(self, name: str, namespace: str = "") -> T | None:
         """Return one object, or None."""
         return self._objects.get((namespace, name))
 
     def list(self, namespace: str | None = None) -> Iterable[T]:
-        """Return all objects, or those of one namespace, in the order they came."""
+        """Return all objects, or those of one namespace, in the order in which they were added."""
         if namespace is None:
             return self._objects.values()
         return self._by_namespace.get(namespace, {}).values()
 
     def add_index(self, index: str, keys: Callable[[T], Iterable[Hashable]]) -> None:
-        """Keep an index: `keys(object)` says under which keys it is found. Idempotent by name."""
+        """Add an index: `keys(object)` returns its keys. Idempotent by name."""
         if index in self._indexes:
             return
         made = self._indexes[index] = _Index(keys)
@@ -98,32 +98,32 @@ class Store(Generic[T]):
             made.add(key, obj)
 
     def by_index(self, index: str, key: Hashable) -> Iterable[T]:
-        """Return the objects found under `key`."""
+        """Return the objects that an index lists under `key`."""
         return self._indexes[index].found.get(key, {}).values()
 
     def count(self, namespace: str) -> int:
-        """Return how many objects a namespace has."""
+        """Return the number of objects in a namespace."""
         return len(self._by_namespace.get(namespace, ()))
 
     def count_by_index(self, index: str, key: Hashable) -> int:
-        """Return how many objects are found under `key`."""
+        """Return the number of objects that an index lists under `key`."""
         return len(self._indexes[index].found.get(key, ()))
 
     # Writing.
 
     def add_handler(self, handler: Handler[T]) -> None:
-        """Tell a handler of every change from now on, beginning with what is there already."""
+        """Call a handler for every object there is, and for every change from now on."""
         self._handlers.append(handler)
         if handler.on_add is not None:
             for obj in list(self._objects.values()):
                 handler.on_add(obj)
 
     def remove_handler(self, handler: Handler[T]) -> None:
-        """Tell a handler of nothing more."""
+        """Stop calling a handler."""
         self._handlers = [other for other in self._handlers if other is not handler]
 
     def add(self, obj: T) -> None:
-        """Add an object, or replace the one of its name."""
+        """Add an object, or replace the one with the same name."""
         key = (obj.metadata.namespace, obj.metadata.name)
         old = self._objects.get(key)
         if old is not None:
@@ -140,13 +140,13 @@ class Store(Generic[T]):
             self._tell("on_update", old, obj)
 
     def update(self, obj: T) -> None:
-        """Replace an object; one that is not there is added."""
+        """Replace an object, or add it if there is none."""
         self.add(obj)
 
     def delete(self, name: str, namespace: str = "", *, last: T | None = None) -> T | None:
-        """Remove an object and return it; None where it is not there.
+        """Remove an object and return it; None if there is none.
 
-        Handlers are told of `last` in its place, where its last state is known better.
+        Handlers receive `last` instead of the stored object, if it is given: a more recent state.
         """
         key = (namespace, name)
         old = self._objects.pop(key, None)
@@ -163,9 +163,9 @@ class Store(Generic[T]):
         return old
 
     def replace(self, objects: Iterable[T]) -> None:
-        """Hold these objects and no others; those of an unchanged version are left alone.
+        """Replace all objects; those whose resource version is unchanged are left alone.
 
-        A handler that fails is no reason to stop half-way: its error is raised at the end.
+        If a handler fails, the replacement still completes; the first error is raised at the end.
         """
         failure: Exception | None = None
         gone = dict.fromkeys(self._objects)
@@ -189,9 +189,9 @@ class Store(Generic[T]):
             raise failure
 
     def _tell(self, point: str, *objects: T) -> None:
-        """Tell every handler, whether or not another fails; then raise the first error."""
+        """Call every handler, even if another fails; then raise the first error."""
         failure: Exception | None = None
-        # A handler added by another's call has been told of this change already.
+        # A handler that was added by another handler has been called for this change already.
         for handler in itertools.islice(self._handlers, len(self._handlers)):
             call = getattr(handler, point)
             if call is not None:

@@ -1,4 +1,4 @@
-"""Allow lists: the values of a label that a metric shows; all others are shown as one.
+"""Allow lists: the label values that a metric shows; all other values are merged into one.
 
 # component-base: metrics/options.go (MetricLabelAllowList)
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from mooring.observe.families import MetricFamily, MetricSample
 
-#: What stands for every value that is not on the list.
+#: The label value that replaces every value not on the list.
 UNEXPECTED = "unexpected"
 
 #: Values by metric and label.
@@ -18,7 +18,7 @@ AllowLists = Mapping[str, Mapping[str, frozenset[str]]]
 
 
 def parse_allow_lists(mapping: Mapping[str, str]) -> AllowLists:
-    """Read `{"metric,label": "value,value"}`.
+    """Parse `{"metric,label": "value,value"}`.
 
     >>> parse_allow_lists({"m_total,code": "200"})
     {'m_total': {'code': frozenset({'200'})}}
@@ -33,7 +33,7 @@ def parse_allow_lists(mapping: Mapping[str, str]) -> AllowLists:
 
 
 def constrain(families: Iterable[Any], lists: AllowLists) -> Iterator[Any]:
-    """Show values that are not allowed as one; series that become the same are added up."""
+    """Replace values that are not allowed; series that become equal are added up."""
     for family in families:
         allowed = lists.get(family.name) or lists.get(f"{family.name}_total")
         yield family if allowed is None else _constrained(family, allowed)

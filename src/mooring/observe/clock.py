@@ -1,4 +1,4 @@
-"""Clocks: the core is handed one and never reads the time itself."""
+"""Clocks: the core is given a clock and never reads the time itself."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Tell the time."""
+    """A source of the current time."""
 
     def now(self) -> float:
         """Return seconds since the epoch."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Wait for some seconds."""
         ...
 
 
@@ -27,7 +27,7 @@ class SystemClock:
         return time.time()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for some seconds."""
         await asyncio.sleep(seconds)
 
 
@@ -54,5 +54,5 @@ class VirtualClock:
         self._now += seconds
 
     async def sleep(self, seconds: float) -> None:
-        """Move the clock forward; nothing is waited for."""
+        """Move the clock forward without waiting."""
         self.advance(seconds)

@@ -1,4 +1,4 @@
-"""The text format in which /metrics answers."""
+"""The text format of /metrics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
-#: From here on Go writes numbers with an exponent. # strconv/ftoa.go
+#: From this value on Go writes numbers with an exponent. # strconv/ftoa.go
 _PLAIN = 1e6
 
 _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
@@ -17,11 +17,11 @@ _HELP_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n"})
 
 
 def expose(*sources: Iterable[Any]) -> bytes:
-    """Write metrics as a Go process does: families by name, labels by name.
+    """Return metrics as text as a Go process writes them: families and labels sorted by name.
 
-    Sources yield `families.MetricFamily` or prometheus_client's `Metric`, which looks the same.
-    A family without a series is left out, and so are the `_created` series, which only
-    OpenMetrics knows.
+    Sources yield `families.MetricFamily` or prometheus_client's `Metric`, which has the same
+    fields. Families without a series are left out, and so are the `_created` series, which exist
+    only in OpenMetrics.
     """
     families = sorted((family for source in sources for family in source), key=_name)
     return "".join(text for family in families for text in _family(family)).encode()
@@ -63,6 +63,6 @@ def _number(value: float) -> str:
         return "+Inf" if value > 0 else "-Inf"
     if abs(value) < _PLAIN:
         return str(int(value)) if value.is_integer() else repr(value)
-    # The digits of the shortest text that reads back the same, as Go's 'g' puts them.
+    # The shortest digits that parse to the same number, formatted as Go's 'g' does.
     digits, exponent = f"{Decimal(repr(value)).normalize():e}".split("e")
     return f"{digits}e{int(exponent):+03d}"

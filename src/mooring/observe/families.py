@@ -1,6 +1,6 @@
 """Families: a metric's series by the values of its labels.
 
-A family is a dict, so that finding a series costs what a dict costs:
+A family is a dict, so finding a series costs only a dict lookup:
 `attempts["scheduled", "default-scheduler"].inc()`.
 """
 
@@ -31,9 +31,9 @@ class MetricSample(NamedTuple):
 
 
 class MetricFamily(NamedTuple):
-    """A metric as it is at one moment; prometheus_client's `Metric` has the same fields."""
+    """A metric at one moment; prometheus_client's `Metric` has the same fields."""
 
-    #: A counter's without "_total".
+    #: Without "_total" for a counter.
     name: str
     documentation: str
     type: str
@@ -41,30 +41,30 @@ class MetricFamily(NamedTuple):
 
 
 class Collector(Protocol):
-    """Whatever can show metrics; prometheus_client's collectors can."""
+    """An object that provides metrics, such as prometheus_client's collectors."""
 
     def collect(self) -> Iterable[Any]:
-        """Return metrics as they are now."""
+        """Return the current metrics."""
         ...
 
 
 class MetricsRegistry:
-    """The metrics that somebody can see."""
+    """The metrics that are exposed."""
 
     def __init__(self) -> None:
         self._collectors: list[Collector] = []
 
     def register(self, collector: Collector) -> None:
-        """Show a collector's metrics."""
+        """Expose a collector's metrics."""
         self._collectors.append(collector)
 
     def collect(self) -> Iterator[Any]:
-        """Yield every metric as it is now."""
+        """Yield every metric with its current values."""
         for collector in self._collectors:
             yield from collector.collect()
 
     def get_sample_value(self, name: str, labels: dict[str, str] | None = None) -> float | None:
-        """Return the number of one line, or None where it is not shown."""
+        """Return the value of one sample, or None if it is not exposed."""
         for family in self.collect():
             for sample in family.samples:
                 if sample.name == name and sample.labels == (labels or {}):
@@ -73,7 +73,7 @@ class MetricsRegistry:
 
 
 class Family(dict[Any, S], Generic[S]):
-    """The series of a metric, by a label value or the tuple of them in order."""
+    """The series of a metric, by label value or, if there are several labels, by their tuple."""
 
     def __init__(
         self, kind: str, name: str, help: str, labels: Sequence[str], make: Callable[[], S]
@@ -93,9 +93,9 @@ class Family(dict[Any, S], Generic[S]):
         return series
 
     def collect(self) -> Iterable[MetricFamily]:
-        """Return the metric as it is now."""
+        """Return the metric with its current values."""
         samples: list[MetricSample] = []
-        # Copied in one step: the owner may be adding series meanwhile.
+        # Copied in one step: the owner may add series at the same time.
         for values, series in list(self.items()):
             given = values if isinstance(values, tuple) else (values,)
             labels = dict(zip(self.labels, given, strict=True))
@@ -119,7 +119,7 @@ def _lines(name: str, labels: dict[str, str], series: Histogram) -> Iterator[Met
 def exponential_buckets(start: float, factor: float, count: int) -> tuple[float, ...]:
     """Return `count` bounds, each `factor` times the one before.
 
-    They are multiplied one after the other as in Go, so that their last digits are the same.
+    They are multiplied one after the other as in Go, so that even the last digits are equal.
     """
     buckets = []
     for _ in range(count):
@@ -129,40 +129,40 @@ def exponential_buckets(start: float, factor: float, count: int) -> tuple[float,
 
 
 class Maker:
-    """Make metrics of Kubernetes components, whose help begins with their stability.
+    """A factory of metrics of Kubernetes components, whose help begins with their stability.
 
-    A metric whose feature gate is off can be used, but is not registered: nobody sees it.
+    A metric whose feature gate is off can be used, but is not registered and so not exposed.
     """
 
     def __init__(self, registry: MetricsRegistry, enabled: Callable[[str], bool]) -> None:
         self._registry = registry
         self._enabled = enabled
-        #: Every metric, seen or not.
+        #: Every metric, registered or not.
         self.families: list[Family[Any]] = []
-        #: How many metrics are seen of each stability.
+        #: The number of registered metrics by stability.
         self.made: Tally[str] = Tally()
 
     def counter(
         self, name: str, help: str, *, stability: str = ALPHA, gate: str = ""
     ) -> CounterSeries:
-        """Make a counter without labels."""
+        """Create a counter without labels."""
         return self.counters(name, help, (), stability=stability, gate=gate)[()]
 
     def counters(
         self, name: str, help: str, labels: Sequence[str], *, stability: str = ALPHA, gate: str = ""
     ) -> Family[CounterSeries]:
-        """Make a counter with labels."""
+        """Create a counter with labels."""
         family = Family("counter", name, f"[{stability}] {help}", labels, CounterSeries)
         return self._place(family, stability, gate)
 
     def gauge(self, name: str, help: str, *, stability: str = ALPHA, gate: str = "") -> Gauge:
-        """Make a gauge without labels."""
+        """Create a gauge without labels."""
         return self.gauges(name, help, (), stability=stability, gate=gate)[()]
 
     def gauges(
         self, name: str, help: str, labels: Sequence[str], *, stability: str = ALPHA, gate: str = ""
     ) -> Family[Gauge]:
-        """Make a gauge with labels."""
+        """Create a gauge with labels."""
         family = Family("gauge", name, f"[{stability}] {help}", labels, Gauge)
         return self._place(family, stability, gate)
 
@@ -175,7 +175,7 @@ class Maker:
         stability: str = ALPHA,
         gate: str = "",
     ) -> Histogram:
-        """Make a histogram without labels."""
+        """Create a histogram without labels."""
         return self.histograms(name, help, (), buckets, stability=stability, gate=gate)[()]
 
     def histograms(
@@ -188,7 +188,7 @@ class Maker:
         stability: str = ALPHA,
         gate: str = "",
     ) -> Family[Histogram]:
-        """Make a histogram with labels."""
+        """Create a histogram with labels."""
         help = f"[{stability}] {help}"
         family = Family("histogram", name, help, labels, lambda: Histogram(buckets))
         return self._place(family, stability, gate)

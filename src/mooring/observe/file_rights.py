@@ -1,15 +1,15 @@
-"""Who else can change a file: the rules by which a warning is worth it.
+"""Whether other users can change a file, which deserves a warning.
 
-A file that this process runs or obeys is as safe as the file itself and each folder above it, also
-where a symbolic link leads. Each must belong to this user or to root. Nobody else may write to it:
-not everybody, and no group but root's and the owner's private one, which many systems give each
-user. A folder with the sticky bit, such as /tmp, may be written to by everybody, because they
-cannot replace what others own in it. On a read-only file system nobody writes, which is how a
-ConfigMap is mounted.
+A file that this process runs or obeys is only as safe as the file itself and each directory above
+it, including the target of a symbolic link. Each must belong to this user or to root. Nobody else
+may have write access: neither all users nor any group except root's and the owner's private one,
+which many systems create for each user. A directory with the sticky bit, such as /tmp, may be
+writable by all users, because they cannot replace files that others own in it. A read-only file
+system, as ConfigMaps are mounted, is always safe.
 """
 
-# OpenSSH: misc.c, safe_path; sudo: plugins/sudoers/sudoers.c; the private group as Debian's
-# OpenSSH knows it (secure_permissions).
+# OpenSSH: misc.c, safe_path; sudo: plugins/sudoers/sudoers.c; the private group as in Debian's
+# OpenSSH (secure_permissions).
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ _ROOT = 0
 
 
 def warn_of_changeable(files: Iterable[str]) -> None:
-    """Log a line for each file that others can change."""
+    """Log a warning for each file that others can change."""
     for file in files:
         if why := who_can_change(locate(file)):
             log.warning(CHANGEABLE, extra=kv(file=file, why=why))
 
 
 def who_can_change(path: Path, user: int | None = None) -> str:
-    """Return who but this user and root can change a file, and how; "" if nobody can.
+    """Return who except this user and root can change a file, and how; "" if nobody can.
 
-    `user` is the uid of this process unless another is given. A file that is not there is safe.
+    `user` is the uid of this process unless another is given. A file that does not exist is safe.
     """
     trusted = {_ROOT, os.geteuid() if user is None else user}
     for place in _places(path):
@@ -52,7 +52,7 @@ def who_can_change(path: Path, user: int | None = None) -> str:
 
 
 def _look(place: Path) -> os.stat_result | None:
-    """Return what is at a place; None if that is nothing, or on a read-only file system."""
+    """Return the stat of a path; None if it does not exist or is on a read-only file system."""
     try:
         read_only = os.statvfs(place).f_flag & os.ST_RDONLY
         return None if read_only else os.stat(place)
@@ -61,7 +61,7 @@ def _look(place: Path) -> os.stat_result | None:
 
 
 def _places(path: Path) -> dict[Path, None]:
-    """Return the file and the folders above it, by its name and by where that leads."""
+    """Return the file and the directories above it, before and after resolving links."""
     named, real = path.absolute(), path.resolve()
     return dict.fromkeys((named, *named.parents, real, *real.parents))
 
@@ -80,7 +80,7 @@ def _fault(found: os.stat_result, trusted: set[int]) -> str:
 
 
 def _is_private(group: int, owner: int) -> bool:
-    """Return whether a group has no member but the owner: root's, or one that bears its name."""
+    """Return whether only the owner is in a group: root's group, or one with the owner's name."""
     if group == _ROOT:
         return True
     try:

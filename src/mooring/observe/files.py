@@ -1,4 +1,4 @@
-"""Where files are: at their paths, or in the folder that stands for a container's root."""
+"""Where files are: at their paths, or under the directory that acts as a container's root."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import errno
 import os
 from pathlib import Path
 
-#: Bytes that a file may have which is read whole: a kubeconfig, a token, certificates.
+#: The largest file, in bytes, that is read whole: a kubeconfig, a token, certificates.
 MAX_FILE = 2**24
 
-#: The environment variable that names the folder. The local cluster sets it for the schedulers
-#: that it runs as pods: it cannot give a process a file system of its own.
+#: The environment variable that names the directory. The local cluster sets it for the schedulers
+#: that it runs as pods, because it cannot give a process its own file system.
 ROOT = "MOORING_ROOT"
 
 
 def locate(path: str | os.PathLike[str]) -> Path:
-    """Return where the file of a path is: an absolute one under $MOORING_ROOT, where that is set.
+    """Return where a file is: if $MOORING_ROOT is set, absolute paths are below it.
 
-    Every file that a configuration, a kubeconfig or a flag names is read through this; messages go
-    on to show the path as it was written.
+    Every file that a configuration, a kubeconfig or a flag names is read through this; messages
+    still show the path as it was written.
     """
     found = Path(path)
     root = os.environ.get(ROOT, "")
@@ -29,9 +29,9 @@ def locate(path: str | os.PathLike[str]) -> Path:
 
 
 def read_file(path: str | os.PathLike[str], limit: int = MAX_FILE) -> bytes:
-    """Return what a file holds, found as `locate` does.
+    """Return the content of a file, located by `locate`.
 
-    Raises OSError if it cannot be read, also if it is larger than `limit` or has no end.
+    Raises OSError if it cannot be read, or is larger than `limit` or endless.
     """
     with locate(path).open("rb") as file:
         data = file.read(limit + 1)

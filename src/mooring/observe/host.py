@@ -1,4 +1,4 @@
-"""The name of the machine, as this process is to see it."""
+"""The host name of this process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mooring.observe.files import ROOT
 
 
 def hostname() -> str:
-    """Return the host's name; in a container of the local cluster that is the pod's."""
+    """Return the host name; in a container of the local cluster, the pod's."""
     if os.environ.get(ROOT):
         return os.environ.get("HOSTNAME") or socket.gethostname()
     return socket.gethostname()

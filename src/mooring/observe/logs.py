@@ -5,8 +5,9 @@ A constant message and key-value pairs:
     log.info("Pod bound", extra=kv(pod=pod, node="a"))
     vlog(log, 4, "About to try and schedule pod", pod=pod)
 
-klog's verbosity V(n) is the stdlib level INFO - n, so `--v=4` is one threshold and a message that
-is off costs one cached lookup. Where even the pairs are dear to make, ask `verbose(log, 5)` first.
+klog's verbosity V(n) is the stdlib level INFO - n, so `--v=4` is one threshold and a disabled
+message costs one cached lookup. If even the pairs are slow to compute, check `verbose(log, 5)`
+first.
 
 # klog: textlogger, internal/serialize; component-base: logs/json
 """
@@ -35,7 +36,7 @@ _VMODULE_NEGATIVE = "negative value for vmodule level"
 
 
 class ObjectRef(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Name an object in a log line."""
+    """A reference to an object in a log line."""
 
     name: str
     namespace: str = ""
@@ -53,7 +54,7 @@ def kv(**pairs: Any) -> dict[str, Any]:
 
 
 def verbose(log: Logger, v: int) -> bool:
-    """Tell whether messages of klog verbosity `v` are written."""
+    """Return whether messages of klog verbosity `v` are written."""
     return log.isEnabledFor(INFO - v)
 
 
@@ -66,20 +67,20 @@ def vlog(log: Logger, v: int, message: str, /, **pairs: Any) -> None:
 def log_error(
     log: Logger, error: BaseException | str | None, message: str, /, **pairs: Any
 ) -> None:
-    """Write an error, with what caused it first among the pairs as klog does."""
+    """Write an error, with its cause as the first pair, as klog does."""
     if error is not None:
         pairs = {"err": error, **pairs}
     log.error(message, extra={"kv": pairs}, stacklevel=2)
 
 
 class KlogFormatter(logging.Formatter):
-    """Write klog's text: `I1115 06:47:38.123456   12345 file.py:210] "message" key="value"`.
+    """The text format of klog: `I1115 06:47:38.123456   12345 file.py:210] "message" key="value"`.
 
-    A message that is put together with % is not quoted, as that of klog's Infof is not.
+    A message with % arguments is not quoted, just like klog's Infof.
     """
 
     def format(self, record: LogRecord) -> str:
-        """Return the line of a record; a traceback follows on lines of its own."""
+        """Return the line of a record; a traceback follows on separate lines."""
         text, pairs = record.getMessage(), _pairs(record)
         if not record.args or pairs or not text.isprintable():
             text = _quote(text)
@@ -97,7 +98,7 @@ class KlogFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """Write a JSON object a line: ts (milliseconds), caller, msg, v or err, and the pairs."""
+    """JSON lines: ts (milliseconds), caller, msg, v or err, and the pairs."""
 
     def format(self, record: LogRecord) -> str:
         """Return the line of a record."""
@@ -118,7 +119,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class Verbosity:
-    """Hold `--v` and `--vmodule`, and set them on the loggers of this process."""
+    """The settings `--v` and `--vmodule`, applied to the loggers of this process."""
 
     def __init__(self, v: int = 0, vmodule: str = "") -> None:
         self.v = v
@@ -130,10 +131,10 @@ class Verbosity:
         self.apply()
 
     def apply(self) -> None:
-        """Set the thresholds; again after plugins were loaded, for loggers made meanwhile.
+        """Set the thresholds; call it again after loading plugins, for loggers created since.
 
         A pattern of `--vmodule` is matched with the last part of a module's name, which is the
-        name of its file, or with all of it where the pattern has a dot.
+        name of its file, or with the full name if the pattern has a dot.
         """
         root = logging.getLogger()
         root.setLevel(_threshold(self.v))
@@ -152,7 +153,7 @@ class Verbosity:
 
 
 def parse_vmodule(text: str) -> list[tuple[str, int]]:
-    """Read `pattern=N,…`; raise ConfigError with klog's words where it is something else.
+    """Parse `pattern=N,…`; raise ConfigError with klog's message if it is malformed.
 
     >>> parse_vmodule("queue*=5,cycle=4,")
     [('queue*', 5), ('cycle', 4)]
@@ -175,7 +176,7 @@ def parse_vmodule(text: str) -> list[tuple[str, int]]:
 def configure(
     format: str = TEXT, v: int = 0, vmodule: str = "", stream: TextIO | None = None
 ) -> Verbosity:
-    """Send every log line of this process to a stream (stderr), in place of where it went."""
+    """Send every log line of this process to a stream (stderr), replacing earlier handlers."""
     verbosity = Verbosity(v, vmodule)
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter() if format == JSON else KlogFormatter())
@@ -188,7 +189,7 @@ def configure(
 
 
 def _threshold(v: int) -> int:
-    # Level 0 means "ask the parent" to stdlib logging.
+    # To stdlib logging, level 0 means "use the parent's level".
     return max(1, INFO - v)
 
 
@@ -206,7 +207,7 @@ def _pairs(record: LogRecord) -> Mapping[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON says for a value: objects as references, sets as Go's."""
+    """Return a value as JSON shows it: objects as references, sets as in Go."""
     metadata = getattr(value, "metadata", None)
     if metadata is not None and hasattr(metadata, "name"):
         return ObjectRef(metadata.name, getattr(metadata, "namespace", ""))
@@ -232,7 +233,7 @@ def _text(value: Any) -> str:
 
 
 def _quote(text: str) -> str:
-    """Quote as Go's strconv.Quote does."""
+    """Quote a text as Go's strconv.Quote does."""
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return f'"{"".join(_quoted(text))}"'

@@ -29,18 +29,18 @@ POD_POPPED = "PodPopped"
 BINDING = "binding"
 PRIORITIZING_EXTENDER = "prioritizing_extender"
 
-#: Of every hundred scheduling cycles, how many have the time of each plugin taken.
+#: The percentage of scheduling cycles in which each plugin is timed.
 # kube-scheduler: scheduler.go (pluginMetricsSamplePercent)
 PLUGIN_METRICS_SAMPLE_PERCENT = 10
 
-# From 1 ms, 0.1 ms, 0.01 ms and 10 ms on.
+# Starting at 1 ms, 0.1 ms, 0.01 ms, 0.01 ms and 10 ms.
 _ATTEMPT_SECONDS = exponential_buckets(0.001, 2, 15)
 _POINT_SECONDS = exponential_buckets(0.0001, 2, 12)
 _PLUGIN_SECONDS = exponential_buckets(0.00001, 1.5, 20)
 _BATCH_SECONDS = exponential_buckets(0.00001, 2, 12)
 _POD_SECONDS = exponential_buckets(0.01, 2, 20)
 
-#: Gates that are off unless somebody turns them on, of those that hide a metric.
+#: The gates that hide a metric and are off by default.
 _OFF_BY_DEFAULT = frozenset(("SchedulerAsyncAPICalls", "GenericWorkload"))
 
 
@@ -70,11 +70,11 @@ class Metrics:
         self._pod_groups()
 
     def expose(self) -> bytes:
-        """Return what /metrics answers."""
+        """Return the body of /metrics."""
         return expose(self.registry.collect())
 
     def observe_attempt(self, result: str, profile: str, seconds: float) -> None:
-        """Count a scheduling attempt and how long it took."""
+        """Count a scheduling attempt and its duration."""
         self.scheduling_attempt_duration[result, profile].observe(seconds)
         self.schedule_attempts[result, profile].inc()
 

@@ -1,12 +1,12 @@
 """Standard output and error that never block and never fail.
 
-A pipe that nobody reads blocks a write forever, a pipe whose reader has gone and a full disk make
-it fail. None of that may stop a scheduler, whether its own log or a plugin prints. So a write goes
-to the file at once while the file takes it. Otherwise a thread waits for the file, and what comes
-meanwhile is kept up to a limit. What is dropped is counted, and the file gets a line about it as
-soon as it takes one. klog blocks with such a pipe, and Go ends a process whose reader has gone.
+A write to a pipe that nobody reads blocks forever; a write to a pipe without a reader, or to a full
+disk, fails. Neither may stop a scheduler, whether its own log or a plugin prints. So a write goes
+straight to the file as long as the file accepts it. Otherwise a thread waits for the file, and
+further output is kept up to a limit. Dropped bytes are counted, and reported in a line as soon as
+the file accepts one. klog blocks on such a pipe, and Go ends a process whose reader has gone.
 
-Output of C code and of child processes goes past this module.
+Output of C code and of child processes bypasses this module.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-#: How many bytes wait for a file that takes no more.
+#: How many bytes are kept for a file that accepts no more.
 MOST_PENDING = 4 * 2**20
-#: A log file that would become larger is put aside, as one older file.
+#: A log file that would grow beyond this is renamed; one older file is kept.
 MOST_LOGGED = 20 * 2**20
-#: How long the end of the process waits for a slow reader.
+#: How long the process waits for a slow reader when it ends.
 LAST_SECONDS = 1.0
 DROPPED = "{} bytes of output were dropped: nobody reads it, or the disk is full\n"
 
-# POSIX: a pipe that polls as writable takes this much at once.
+# POSIX: a pipe that polls as writable accepts this much at once.
 _PIECE = select.PIPE_BUF
 
 
 class Output(io.RawIOBase):
     """One file descriptor, written to by any thread.
 
-    With `log`, the path of the regular file behind it, that file is put aside when it is large.
+    `log` is the path of the regular file behind it, if that file is to be rotated when it is large.
     """
 
     def __init__(self, number: int, log: Path | None = None) -> None:
@@ -46,9 +46,9 @@ class Output(io.RawIOBase):
         self._log = log
         self._poll = select.poll()
         self._poll.register(number, select.POLLOUT)
-        # Regular files are always writable; all other kinds may have a reader that is slow.
+        # Regular files are always writable; all other kinds may have a slow reader.
         self._can_block = not stat.S_ISREG(os.fstat(number).st_mode)
-        # Reentrant: a signal handler may print while its thread is in here.
+        # Reentrant: a signal handler may print while its thread holds the lock.
         self._lock = threading.RLock()
         self._pending: deque[memoryview] = deque()
         self._pending_bytes = 0
@@ -64,11 +64,11 @@ class Output(io.RawIOBase):
         return self._number
 
     def isatty(self) -> bool:
-        """Return whether a person may be reading."""
+        """Return whether the descriptor is a terminal."""
         return os.isatty(self._number)
 
     def write(self, data: object) -> int:
-        """Write, keep or drop bytes; return their number in any case."""
+        """Write, keep or drop the bytes; return their number in any case."""
         # A copy: the caller may reuse its buffer.
         rest = memoryview(bytes(data))  # type: ignore[call-overload]
         size = len(rest)
@@ -81,7 +81,7 @@ class Output(io.RawIOBase):
         return size
 
     def settle(self, seconds: float) -> None:
-        """Wait until nothing is pending, at most for some seconds."""
+        """Wait until nothing is pending, for at most some seconds."""
         with self._lock:
             drain = self._drain
         if drain is not None:
@@ -94,12 +94,12 @@ class Output(io.RawIOBase):
         self._pending.append(rest)
         self._pending_bytes += len(rest)
         if self._drain is None:
-            # A daemon: a reader that never comes does not keep the process alive.
+            # A daemon thread: a missing reader does not keep the process alive.
             self._drain = threading.Thread(target=self._wait, name="output", daemon=True)
             self._drain.start()
 
     def _report(self) -> None:
-        """Tell how much was dropped, if the file takes that."""
+        """Write how much was dropped, if the file accepts it."""
         if self._dropped:
             dropped, self._dropped = self._dropped, 0
             line = memoryview(DROPPED.format(dropped).encode())
@@ -107,7 +107,7 @@ class Output(io.RawIOBase):
                 self._dropped = dropped
 
     def _write_now(self, rest: memoryview) -> memoryview:
-        """Write what the file takes without waiting, and return the rest; drop it on an error."""
+        """Write as much as possible without waiting, and return the rest; drop it on an error."""
         try:
             self._rotate(len(rest))
             while rest and (not self._can_block or self._poll.poll(0)):
@@ -118,7 +118,7 @@ class Output(io.RawIOBase):
         return rest
 
     def _wait(self) -> None:
-        """Write what is pending, however long the file takes; the body of the thread."""
+        """Write what is pending, however long that takes; the body of the thread."""
         while True:
             with self._lock:
                 if not self._pending:
@@ -152,7 +152,7 @@ class Output(io.RawIOBase):
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
             fresh = os.open(self._log, flags, 0o600)
         except OSError:
-            # Its folder has gone or is read-only: the limit holds all the same.
+            # The directory is gone or read-only; the limit is enforced all the same.
             os.ftruncate(self._number, 0)
             return
         for stream in (sys.__stdout__, sys.__stderr__):
@@ -163,10 +163,10 @@ class Output(io.RawIOBase):
 
 @contextlib.contextmanager
 def steady_output(log: Path | None = None) -> Iterator[None]:
-    """Have `sys.stdout` and `sys.stderr` never block and never fail.
+    """Make `sys.stdout` and `sys.stderr` never block and never fail.
 
-    `log` is the path of the file that both are written to, if it may not grow without limit.
-    Streams that somebody else has put in their place stay.
+    `log` is the path of the file that both are written to, if its size is to be limited. Streams
+    that someone else has replaced already are left alone.
     """
     before = (sys.stdout, sys.stderr)
     made: list[Output] = []
@@ -190,9 +190,9 @@ def _text(stream: TextIO, log: Path | None, made: list[Output]) -> io.TextIOWrap
         stream.flush()
     output = Output(stream.fileno(), log)
     made.append(output)
-    # No buffer of bytes between them: it would refuse a signal handler that prints.
+    # There is no byte buffer in between: it would refuse writes from a signal handler.
     return io.TextIOWrapper(
-        output,  # type: ignore[arg-type]  # it is written to, and needs nothing else
+        output,  # type: ignore[arg-type]  # it is only written to
         encoding="utf-8",
         errors="backslashreplace",
         line_buffering=True,

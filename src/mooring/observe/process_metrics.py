@@ -1,4 +1,4 @@
-"""What every Kubernetes component shows of itself: its requests, its lease, its build, its process.
+"""The metrics that every Kubernetes component has: requests, lease, build, process.
 
 # kube-scheduler: component-base metrics/prometheus/{restclient,version,clientgo/leaderelection}
 """
@@ -24,7 +24,7 @@ _SIZES = (64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 1677
 
 
 class ProcessMetrics:
-    """Count the client's requests and show the lease; `client.RequestMetrics`, `LeaderMetrics`."""
+    """Client and lease metrics; implements `client.RequestMetrics` and `LeaderMetrics`."""
 
     def __init__(self, registry: MetricsRegistry, version: str) -> None:
         make = Maker(registry, lambda gate: True)
@@ -120,26 +120,26 @@ class ProcessMetrics:
         versions["kube", version, f"{major}.{minor}", f"{major}.{int(minor) - 1}"].set(1)
 
     def show_features(self, features: Iterable[tuple[str, str, bool]]) -> None:
-        """Show feature gates: name, stage ("" where it is GA) and whether each is on."""
+        """Show feature gates: name, stage ("" for GA) and whether each is enabled."""
         for name, stage, enabled in features:
             self._features[name, stage].set(enabled)
 
     def requested(self, method: str, host: str, code: str, seconds: float) -> None:
-        """Count a request that was answered, or was not ("<error>")."""
+        """Count a request; the code is "<error>" if there was no response."""
         self._requests[code, method, host].inc()
         self._seconds[method, host].observe(seconds)
 
     def sized(self, method: str, host: str, sent: int, received: int) -> None:
-        """Count the bytes of a request's body and of its answer's."""
+        """Count the bytes of a request body and of the response body."""
         self._sent[method, host].observe(sent)
         self._received[method, host].observe(received)
 
     def retried(self, method: str, host: str, code: str) -> None:
-        """Count a request that is sent again."""
+        """Count a retry of a request."""
         self._retries[code, method, host].inc()
 
     def throttled(self, method: str, host: str, seconds: float) -> None:
-        """Note how long the rate limit held a request back."""
+        """Record how long the rate limit delayed a request."""
         self._throttled[method, host].observe(seconds)
 
     def leading(self, name: str, leads: bool) -> None:
@@ -152,19 +152,19 @@ class ProcessMetrics:
 
 
 class _ProcessLimits(Collector):
-    """Show what client_golang shows of a process and prometheus_client does not."""
+    """The process metrics that client_golang has and prometheus_client does not."""
 
     def __init__(self, netstat: Path = Path("/proc/self/net/netstat")) -> None:
         self._netstat = netstat
 
     def describe(self) -> Iterator[Metric]:
-        """Name nothing beforehand: what can be shown depends on the system."""
+        """Return nothing: which metrics exist depends on the system."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        """Return the limit of virtual memory and, on Linux, the bytes over the network."""
+        """Return the limit of virtual memory and, on Linux, the bytes received and sent."""
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        # Go reads "no limit" as the largest unsigned number.
+        # Go reports "no limit" as the largest unsigned number.
         yield GaugeMetricFamily(
             "process_virtual_memory_max_bytes",
             "Maximum amount of virtual memory available in bytes.",

@@ -1,8 +1,8 @@
 """Series: the numbers behind a metric, one per combination of label values.
 
-prometheus_client's take a lock and some microseconds for each observation, of which a pod causes
-dozens. These are plain numbers. Two threads may count at once: no call lies between the reading
-and the writing of a number, so the interpreter does not switch threads there.
+Those of prometheus_client take a lock and some microseconds for each observation, and a pod causes
+dozens. These are plain numbers. Two threads may count at the same time: there is no call between
+reading and writing a number, so the interpreter does not switch threads there.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 
 class CounterSeries:
-    """A number that grows. Hot loops add to `value` themselves."""
+    """A number that grows. Hot loops add to `value` directly."""
 
     __slots__ = ("value",)
 
@@ -20,12 +20,12 @@ class CounterSeries:
         self.value: float = 0
 
     def inc(self, amount: float = 1) -> None:
-        """Count."""
+        """Add an amount."""
         self.value += amount
 
 
 class Gauge:
-    """A number that goes up and down, or one that is read when somebody asks."""
+    """A number that goes up and down, or is computed when it is read."""
 
     __slots__ = ("_read", "_value")
 
@@ -35,15 +35,15 @@ class Gauge:
 
     @property
     def value(self) -> float:
-        """Return the number."""
+        """Return the current number."""
         return self._value if self._read is None else self._read()
 
     def inc(self, amount: float = 1) -> None:
-        """Go up."""
+        """Add an amount."""
         self._value += amount
 
     def dec(self, amount: float = 1) -> None:
-        """Go down."""
+        """Subtract an amount."""
         self._value -= amount
 
     def set(self, value: float) -> None:
@@ -51,12 +51,12 @@ class Gauge:
         self._value = value
 
     def set_function(self, read: Callable[[], float]) -> None:
-        """Have the number read when somebody asks; another thread may do so."""
+        """Compute the number with a function when it is read, possibly in another thread."""
         self._read = read
 
 
 class Histogram:
-    """Count values by the first bound that is not below them; the last count is of the others."""
+    """Counts of values by the smallest bound that is not below them; the last count is the rest."""
 
     __slots__ = ("bounds", "counts", "sum")
 

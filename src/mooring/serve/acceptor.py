@@ -1,11 +1,12 @@
-"""Acceptor: takes connections from a listening socket, and waits for their first bytes.
+"""Acceptor: accepts connections from a listening socket, and waits for their first bytes.
 
-A connection that has sent nothing costs a socket and a small object here: no transport, no TLS, no
+A connection that has sent nothing costs only a socket and a small object: no transport, no TLS, no
 request parser. What it has sent stays in the kernel (`MSG_PEEK`, `SO_RCVLOWAT`) until the first TLS
-record is whole, so a client that sends its greeting byte by byte costs no more than a silent one.
+record is complete, so a client that sends its greeting byte by byte costs no more than one that
+sends nothing.
 
-Handshakes are the expensive part, so only a few are begun in one pass of the loop, newest first:
-behind a burst of them, a client that has just come need not wait until all others are served.
+Handshakes are the expensive part, so only a few are begun in one pass of the loop, newest first: in
+a burst, a client that has just connected need not wait until all others are served.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from mooring.serve.connections import Connection, Connections, Stage, peer_addre
 
 log = logging.getLogger(__name__)
 
-#: How many connections the kernel holds until they are accepted; it takes its own limit if lower.
+#: How many connections the kernel holds until they are accepted; its own limit applies if lower.
 BACKLOG = 4096
-#: Files that connections leave to the rest of the process.
+#: How many open files connections leave to the rest of the process.
 RESERVED_FILES = 256
 
 OUT_OF_FILES = "Cannot accept connections for lack of resources, trying again"
@@ -41,12 +42,12 @@ _LARGEST_RECORD = 2**14 + 2**11
 
 _NO_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
-#: Opened with a connection that has something to read.
+#: Called with a connection that has something to read.
 Open = Callable[["Incoming"], None]
 
 
 class Incoming(Connection):
-    """A connection with its socket, and once it has been opened with its transport."""
+    """A connection with its socket and, once it has been opened, its transport."""
 
     __slots__ = ("opened", "peeked", "socket", "transport")
 
@@ -59,7 +60,7 @@ class Incoming(Connection):
         self.peeked = False
 
     def close(self) -> None:
-        """End the connection at once, without waiting for the peer."""
+        """Close the connection at once, without waiting for the peer."""
         if isinstance(self.transport, asyncio.WriteTransport):
             self.transport.abort()
         elif not self.opened:
@@ -67,14 +68,14 @@ class Incoming(Connection):
             self.socket.close()
 
     def take(self, transport: asyncio.BaseTransport) -> None:
-        """Note the transport; end it if the connection has ended meanwhile."""
+        """Set the transport; close it if the connection has been closed in the meantime."""
         self.transport = transport
         if self.stage is None:
             self.close()
 
 
 class Acceptor:
-    """Accepts from one listening socket until stopped. Owned by the loop that serves."""
+    """The acceptor of one listening socket. Owned by the loop that serves."""
 
     def __init__(
         self, listener: socket.socket, connections: Connections, open: Open, *, secure: bool
@@ -83,7 +84,7 @@ class Acceptor:
         self._connections = connections
         self._open = open
         self._secure = secure
-        #: Connections with something to read, the newest last.
+        #: Connections that have something to read, the newest last.
         self._ready: list[Incoming] = []
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -92,7 +93,7 @@ class Acceptor:
         self._loop.add_reader(listener, self._accept)
 
     def stop(self) -> None:
-        """Accept no more. The listening socket stays open."""
+        """Stop accepting. The listening socket stays open."""
         self._loop.remove_reader(self._listener)
         if self._timer is not None:
             self._timer.cancel()
@@ -106,12 +107,12 @@ class Acceptor:
             except OSError as error:
                 if error.errno in _NO_RESOURCES:
                     self._wait(error)
-                # Others concern the connection that was to be accepted: accept(2).
+                # Other errors concern only the connection that was to be accepted: accept(2).
                 return
             self._admit(accepted, address[0])
 
     def _wait(self, error: OSError) -> None:
-        """Stop accepting for a moment: the socket stays readable, and the loop would spin."""
+        """Pause accepting: the socket stays readable, so the loop would spin."""
         self._connections.make_room()
         now = self._loop.time()
         if now - self._noticed >= _NOTICE_SECONDS:
@@ -133,7 +134,7 @@ class Acceptor:
         self._loop.add_reader(accepted.fileno(), self._peek, connection)
 
     def _peek(self, connection: Incoming) -> None:
-        """Open a connection if its first TLS record is whole; else wait for the rest of it."""
+        """Open a connection if its first TLS record is complete; else wait for the rest."""
         waiting = connection.socket
         if self._secure and not connection.peeked:
             connection.peeked = True
@@ -168,7 +169,7 @@ class Acceptor:
 
 
 def raise_open_files_limit() -> None:
-    """Let this process open as many files as it may, up to what connections can use."""
+    """Raise this process's limit of open files as far as allowed, up to 2**16."""
     # Go does the same at start: os/rlimit.go.
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2**16 if hard == resource.RLIM_INFINITY else min(hard, 2**16)
@@ -177,6 +178,6 @@ def raise_open_files_limit() -> None:
 
 
 def connections_possible() -> int:
-    """Return how many connections the limit of open files leaves room for."""
+    """Return how many connections the limit of open files allows."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return 2**31 if soft == resource.RLIM_INFINITY else max(16, soft - RESERVED_FILES)

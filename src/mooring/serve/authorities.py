@@ -1,4 +1,4 @@
-"""ClientAuthorities: whose client certificates count, by file or as the cluster says."""
+"""ClientAuthorities: the trusted authorities of client certificates, from files or the cluster."""
 
 # apiserver: pkg/server/options/authentication.go, pkg/server/dynamiccertificates
 
@@ -30,9 +30,10 @@ class _ConfigMap(msgspec.Struct):
 
 
 class ClientAuthorities:
-    """Hold whose client certificates count: for users, and for proxies that speak for users.
+    """The authorities of client certificates: for users, and for proxies that act for users.
 
-    `client` asks the cluster; without it files alone count. Belongs to one event loop.
+    `client` reads the cluster's configuration; without it only files are used. Belongs to one event
+    loop.
     """
 
     def __init__(self, settings: Authentication, client: ReviewClient | None = None) -> None:
@@ -45,7 +46,7 @@ class ClientAuthorities:
 
     @property
     def wanted(self) -> bool:
-        """Tell whether client certificates can ever count."""
+        """Return whether client certificates can ever be accepted."""
         settings = self._settings
         files = settings.client_ca_file or settings.request_headers.client_ca_file
         return bool(files) or self._client is not None
@@ -56,7 +57,7 @@ class ClientAuthorities:
         return b"\n".join(one.pem for one in (self.clients, self.proxies) if one)
 
     async def load(self) -> None:
-        """Read everything for the first time; raise ConfigError where that is fatal."""
+        """Read everything for the first time; raise ConfigError if a failure is fatal."""
         settings = self._settings
         self._warn_of_gaps()
         if settings.client_ca_file:
@@ -91,9 +92,9 @@ class ClientAuthorities:
             )
 
     async def refresh(self) -> bool:
-        """Read files and ConfigMap again, keeping what cannot be read; return whether any changed.
+        """Read files and ConfigMap again, keeping old values on failure; return whether any differ.
 
-        Each of them is read whether or not another can be.
+        Each of them is read even if another one fails.
         """
         before = (self.clients.pem, self.proxies.pem)
         self.reload_files()
@@ -101,7 +102,7 @@ class ClientAuthorities:
         return before != (self.clients.pem, self.proxies.pem)
 
     def reload_files(self) -> None:
-        """Read the files again, keeping what cannot be read. May be called on any thread."""
+        """Read the files again, keeping old values on failure. May be called on any thread."""
         settings = self._settings
         if found := self._read_again(settings.client_ca_file, self.clients):
             self.clients = found
@@ -109,7 +110,7 @@ class ClientAuthorities:
             self.proxies = found
 
     async def look_up(self) -> None:
-        """Read the ConfigMap again, keeping what was read if that fails."""
+        """Read the ConfigMap again, keeping old values on failure."""
         if not self._asks_cluster:
             return
         try:

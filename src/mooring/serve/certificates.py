@@ -1,4 +1,4 @@
-"""Certificates for serving: one made for the occasion, and those of others to trust."""
+"""Certificates for serving: a self-signed one, and the authorities to trust."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mooring.observe.files import locate, read_file
 
 log = logging.getLogger(__name__)
 
-# client-go: util/cert/cert.go: valid for a year, from an hour ago on for clocks that are late.
+# client-go: util/cert/cert.go: valid for a year, starting an hour ago for clocks that are slow.
 _LATE = datetime.timedelta(hours=1)
 _YEAR = datetime.timedelta(days=365)
 # apimachinery: apis/asn1/oid.go
@@ -29,7 +29,7 @@ _UID = x509.ObjectIdentifier("1.3.6.1.4.1.57683.2")
 
 
 class PemPair(msgspec.Struct, frozen=True):
-    """Hold a certificate, with those of its authorities, and its key."""
+    """A certificate, with those of its authorities, and its key."""
 
     certificate: bytes
     key: bytes
@@ -38,7 +38,7 @@ class PemPair(msgspec.Struct, frozen=True):
 def self_signed_pair(
     host: str, names: Sequence[str] = (), addresses: Sequence[str] = ()
 ) -> PemPair:
-    """Make a certificate for a host, and an authority that signed it and nothing else."""
+    """Create a certificate for a host, and an authority that signs only this certificate."""
     now = datetime.datetime.now(datetime.UTC)
     stamp = int(now.timestamp())
     authority_key = ec.generate_private_key(ec.SECP256R1())
@@ -79,7 +79,7 @@ def self_signed_pair(
 def find_or_make_pair(
     folder: str, name: str, names: Sequence[str], addresses: Sequence[str]
 ) -> tuple[str, str]:
-    """Return the files of a folder's pair, made where they are missing."""
+    """Return the files of a directory's pair; create them if they are missing."""
     certificate, key = Path(folder) / f"{name}.crt", Path(folder) / f"{name}.key"
     files = locate(certificate), locate(key)
     if not all(file.is_file() for file in files):
@@ -87,7 +87,7 @@ def find_or_make_pair(
         try:
             files[0].parent.mkdir(parents=True, exist_ok=True)
             files[0].write_bytes(pair.certificate)
-            # Never readable by others, not even while it is written.
+            # The key is never readable by others, not even while it is written.
             with open(
                 os.open(files[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb"
             ) as file:
@@ -101,7 +101,7 @@ def find_or_make_pair(
 
 
 class Authorities:
-    """Hold the certificates of authorities, and tell whom they vouch for."""
+    """The certificates of authorities, and the check of what they issued."""
 
     def __init__(self, pem: bytes = b"") -> None:
         self.pem = pem
@@ -111,12 +111,12 @@ class Authorities:
         return bool(self._certificates)
 
     def issued(self, certificate: x509.Certificate) -> bool:
-        """Tell whether one of them signed a certificate; TLS has checked all else."""
+        """Return whether one of them signed a certificate; TLS has checked everything else."""
         return any(_signed(authority, certificate) for authority in self._certificates)
 
 
 def read_authorities(file: str) -> Authorities:
-    """Read authorities from a file; raise ConfigError in Go's words where there are none."""
+    """Read authorities from a file; raise ConfigError with Go's message if there are none."""
     try:
         pem = read_file(file)
     except OSError as error:
@@ -125,7 +125,7 @@ def read_authorities(file: str) -> Authorities:
 
 
 def parse_authorities(pem: bytes, where: str) -> Authorities:
-    """Read authorities from PEM text; raise ConfigError where there are none."""
+    """Parse authorities from PEM text; raise ConfigError if there are none."""
     try:
         authorities = Authorities(pem)
     except ValueError:
@@ -136,17 +136,17 @@ def parse_authorities(pem: bytes, where: str) -> Authorities:
 
 
 def common_name(certificate: x509.Certificate) -> str:
-    """Return a certificate's common name, empty where it has none."""
+    """Return a certificate's common name; empty if it has none."""
     return _attribute(certificate, NameOID.COMMON_NAME)[0]
 
 
 def organizations(certificate: x509.Certificate) -> tuple[str, ...]:
-    """Return a certificate's organizations: the groups of a user."""
+    """Return a certificate's organizations, which are the groups of its user."""
     return tuple(filter(None, _attribute(certificate, NameOID.ORGANIZATION_NAME)))
 
 
 def user_id(certificate: x509.Certificate) -> str:
-    """Return the UID that a certificate gives its user, empty where it gives none."""
+    """Return the UID of a certificate's user; empty if there is none."""
     found = _attribute(certificate, _UID)
     return found[0] if len(found) == 1 else ""
 

@@ -1,14 +1,14 @@
 """Connections: which of them a server keeps, for how long, and which it closes to make room.
 
-A port is open to anybody, and a connection costs memory and a file before it has shown who is
-behind it. So each stage of a connection has a time limit, and strangers (peers that have not
-authenticated) have a number limit per stage, in all and per address. Beyond the limit the newest
+A port is open to anyone, and a connection costs memory and a file before its client is known. So
+each stage of a connection has a time limit, and the number of strangers (peers that have not
+authenticated) is limited per stage, in total and per address. Beyond the limit the newest
 connection is kept and the oldest of its stage is closed: refusing the newest would let idle
 connections lock out an honest client at the same address. Connections of authenticated clients and
-connections with a request under way are never closed to make room.
+connections with a request in progress are never closed to make room.
 
-Time is counted in ticks of the owning loop, one per second. Seconds in which the loop was held or
-the process was stopped do not count, so a client does not pay for the server's delay.
+Time is counted in ticks of the owning loop, one per second. Seconds in which the loop was blocked
+or the process was stopped do not count, so a client is not punished for the server's delay.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Stage(enum.Enum):
     #: Accepted; nothing has been read.
     WAITING = "waiting"
     HANDSHAKE = "handshake"
-    #: The head of a request has not arrived whole.
+    #: The head of a request has not completely arrived.
     HEAD = "head"
-    #: A request is being answered.
+    #: A request is being processed.
     SERVING = "serving"
     #: Between two requests.
     IDLE = "idle"
@@ -54,7 +54,7 @@ class StageLimit(msgspec.Struct, frozen=True):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits of one server. A stranger that sends no request is closed within 30 s."""
+    """The limits of one server. A stranger that sends no request is disconnected within 30 s."""
 
     waiting: StageLimit = StageLimit(8, 10_000, 5_000)
     handshake: StageLimit = StageLimit(8, 1_000, 500)
@@ -62,9 +62,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     idle: StageLimit = StageLimit(25, 500, 250)
     #: Longer than client-go keeps an idle connection (90 s), so that the client closes it.
     authenticated_idle_seconds: int = 120
-    #: How long a client may leave what was written to it unread.
+    #: How long a client may take to read what was written to it.
     stalled_seconds: int = 30
-    #: Connections in all.
+    #: The limit of all connections together.
     connections: int = 20_000
 
 
@@ -76,14 +76,14 @@ class Connection(abc.ABC):
     def __init__(self, address: str) -> None:
         self.address = address
         self.authenticated = False
-        #: None before it is admitted and after it has ended.
+        #: None before it is admitted and after it is closed.
         self.stage: Stage | None = None
         #: The tick at which the stage began.
         self.since = 0
 
     @abc.abstractmethod
     def close(self) -> None:
-        """End the connection at once, without waiting for the peer."""
+        """Close the connection at once, without waiting for the peer."""
 
 
 _Queue = dict[Connection, None]
@@ -118,13 +118,14 @@ class Connections:
         return self._number
 
     def count(self, stage: Stage) -> int:
-        """Return how many connections are in a stage."""
+        """Return the number of connections in a stage."""
         return len(self._strangers[stage]) + len(self._authenticated[stage])
 
     def admit(self, connection: Connection) -> bool:
-        """Take a new connection in, closing an old one if there are too many.
+        """Admit a new connection, closing an old one if there are too many.
 
-        Returns False if every other connection has a request under way: then it is not admitted.
+        Returns False without admitting it if no other connection can be closed: all have a request
+        in progress or are authenticated.
         """
         if len(self) >= self._most and not self.make_room():
             self._notices[REFUSED].count(connection.address, self._ticks)
@@ -134,14 +135,14 @@ class Connections:
         return True
 
     def move(self, connection: Connection, stage: Stage) -> None:
-        """Note that a connection has come to a stage; nothing happens if it has ended."""
+        """Record that a connection has entered a stage; does nothing if it is closed."""
         if connection.stage is None:
             return
         self._leave(connection)
         self._enter(connection, stage)
 
     def authenticate(self, connection: Connection) -> None:
-        """Note that the peer of a connection has authenticated."""
+        """Record that the peer of a connection has authenticated."""
         if connection.authenticated or connection.stage is None:
             return
         stage, since = connection.stage, connection.since
@@ -151,16 +152,16 @@ class Connections:
         connection.since = since
 
     def stall(self, connection: Connection) -> None:
-        """Note that the peer does not read what is written to it."""
+        """Record that the peer does not read what is written to it."""
         if connection.stage is not None:
             self._stalled[connection] = self._ticks
 
     def flow(self, connection: Connection) -> None:
-        """Note that the peer reads again."""
+        """Record that the peer reads again."""
         self._stalled.pop(connection, None)
 
     def remove(self, connection: Connection) -> None:
-        """Forget a connection that has ended."""
+        """Remove a connection that has been closed."""
         if connection.stage is None:
             return
         self._leave(connection)
@@ -178,7 +179,7 @@ class Connections:
         return False
 
     def tick(self) -> None:
-        """Count one second, and close every connection whose time is over."""
+        """Count one second, and close every connection that has exceeded its time limit."""
         self._ticks += 1
         for stage, limit in self._limits.items():
             self._expire(self._strangers[stage], limit.seconds)
@@ -195,13 +196,13 @@ class Connections:
             notice.tell(self._ticks)
 
     def close(self, *stages: Stage) -> None:
-        """Close every connection that is in one of some stages."""
+        """Close every connection in one of these stages."""
         for stage in stages:
             for connection in [*self._strangers[stage], *self._authenticated[stage]]:
                 self._close(connection)
 
     def validate(self) -> None:
-        """Check that every index tells the same; for tests."""
+        """Check that all indexes agree; for tests."""
         assert len(self) == sum(map(self.count, Stage))
         for stage, queue in self._strangers.items():
             own = [one for (at, _), some in self._by_address.items() if at is stage for one in some]
@@ -283,7 +284,7 @@ class _Notice:
         self.tell(ticks)
 
     def tell(self, ticks: int) -> None:
-        """Log what was counted, unless it was logged a short while ago."""
+        """Log the count, unless it was logged a short while ago."""
         if not self._number or (self._last is not None and ticks - self._last < NOTICE_TICKS):
             return
         log.warning(self._text, extra=kv(connections=self._number, lastAddress=self._address))
@@ -292,9 +293,9 @@ class _Notice:
 
 
 def peer_address(name: str) -> str:
-    """Return what limits per address go by: an IPv4 address, or the /64 of an IPv6 address.
+    """Return the key for limits per address: an IPv4 address, or the /64 of an IPv6 address.
 
-    One host commonly has all addresses of a /64.
+    A single host commonly has all addresses of a /64.
     """
     if ":" not in name:
         return name

@@ -1,4 +1,4 @@
-"""Authentication: who sent a request, by certificate, by a proxy's word, or by token."""
+"""Authentication: who sent a request, by certificate, by a proxy's headers, or by token."""
 
 # apiserver: pkg/authentication/authenticatorfactory/delegating.go, request/x509,
 # request/headerrequest, request/bearertoken
@@ -30,7 +30,7 @@ Headers = CIMultiDictProxy[str]
 
 
 class DelegatingAuthenticator:
-    """Tell who sent a request. Without a way to know anybody, everybody is anonymous."""
+    """An authenticator of requests. If no method is configured, all requests are anonymous."""
 
     def __init__(self, authorities: ClientAuthorities, tokens: TokenReviews | None) -> None:
         self._authorities = authorities
@@ -39,7 +39,7 @@ class DelegatingAuthenticator:
     async def user(
         self, headers: Headers, certificate: x509.Certificate | None
     ) -> ReviewedUser | None:
-        """Return who asks; None where somebody claims what cannot be proved."""
+        """Return the user of a request; None if it carries credentials that are not valid."""
         problems: list[str | ApiError] = []
         if certificate is not None:
             found = self._by_proxy(headers, certificate, problems)
@@ -99,7 +99,7 @@ class DelegatingAuthenticator:
 
 
 def user_of_headers(headers: Headers, settings: RequestHeaders) -> ReviewedUser | None:
-    """Return the user whom a trusted proxy names; None where it names none."""
+    """Return the user that a trusted proxy names; None if it names none."""
     name = _first(headers, settings.username_headers)
     if not name:
         return None
@@ -121,5 +121,5 @@ def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> str:
 
 def _bearer_token(headers: Headers) -> str:
     scheme, _, token = headers.get("Authorization", "").strip().partition(" ")
-    # What is left of a space or a comma is not the token's.
+    # Anything after another space is not part of the token.
     return token.split(" ")[0] if scheme.lower() == "bearer" else ""

@@ -19,7 +19,7 @@ NO_KUBECONFIG = (
 
 
 class AllowedPaths:
-    """Hold paths that everybody may read; a `*` at the end stands for the rest."""
+    """Paths that everyone may read; a `*` at the end matches any rest."""
 
     def __init__(self, paths: tuple[str, ...]) -> None:
         bare = [path.removeprefix("/") for path in paths]
@@ -35,9 +35,9 @@ class AllowedPaths:
 
 
 class DelegatingAuthorizer:
-    """Decide whether a user may ask for a path.
+    """An authorizer of requests for paths.
 
-    Without reviews nobody but an administrator may, apart from the paths that everybody may.
+    Without reviews only administrators are allowed, except on the paths that everyone may read.
     """
 
     def __init__(self, paths: tuple[str, ...], reviews: AccessReviews | None) -> None:
@@ -45,7 +45,7 @@ class DelegatingAuthorizer:
         self._reviews = reviews
 
     async def access(self, user: ReviewedUser, verb: str, path: str) -> Access:
-        """Return whether the user may; raise ApiError where the server cannot tell."""
+        """Return whether the user is allowed; raise ApiError if the server cannot decide."""
         if MASTERS in user.groups or path in self._paths:
             return Access(allowed=True)
         if self._reviews is None:

@@ -1,4 +1,4 @@
-"""Endpoints: what each path answers."""
+"""Endpoints: the response of each path."""
 
 # kube-scheduler: cmd/kube-scheduler/app/server.go (newEndpointsHandler), apiserver
 # pkg/server/routes/flags.go
@@ -60,27 +60,27 @@ full flags configurable<br>
 
 
 class Sources(msgspec.Struct, frozen=True, kw_only=True):
-    """Say where answers come from. Each function is called on the serving thread."""
+    """The sources of responses. Each function is called on the serving thread."""
 
     health: Health
     metrics: Callable[[], bytes]
     pods: Callable[[], Iterable[Pod]]
     is_leader: Callable[[], bool]
-    #: The configuration in force as plain data.
+    #: The effective configuration as plain data.
     config: Mapping[str, Any]
     flags: Mapping[str, str]
     version: str
     set_verbosity: Callable[[int], None]
-    #: Whether /debug is offered.
+    #: Whether /debug is served.
     profiling: bool = True
     flagz: bool = True
     statusz: bool = True
-    #: Further pages by path.
+    #: Additional pages by path.
     pages: Mapping[str, Handler] = {}
 
 
 class Endpoints:
-    """Find the answer to a request by its path; methods do not matter but where they do."""
+    """The dispatcher of requests by path; handlers check the method if it matters."""
 
     def __init__(self, sources: Sources, clock: Clock) -> None:
         self._sources = sources
@@ -109,7 +109,7 @@ class Endpoints:
             }
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer a request, whoever sent it."""
+        """Respond to a request; authorization is the caller's task."""
         path = request.path
         handler = self._listed.get(path) or self._unlisted.get(path)
         if handler is None:
@@ -125,7 +125,7 @@ class Endpoints:
         async def one_check(request: web.BaseRequest) -> web.StreamResponse:
             answer = page.one(request.path.rpartition("/")[2])
             assert answer is not None
-            # Go guards only what it writes as an error.
+            # Go sets the nosniff header only on errors here.
             return web.Response(text=answer.text) if answer.status == 200 else _health(answer)
 
         self._listed[f"/{page.name}"] = all_checks
@@ -133,7 +133,7 @@ class Endpoints:
             self._listed[f"/{page.name}/{check.name}"] = one_check
 
     async def _metrics(self, request: web.BaseRequest) -> web.StreamResponse:
-        # Written on another thread: the lease is renewed on this one.
+        # On another thread, because the lease is renewed on this one.
         return self._exposition(await asyncio.to_thread(self._sources.metrics))
 
     async def _sli_metrics(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -169,7 +169,7 @@ class Endpoints:
         )
 
     async def _statusz(self, request: web.BaseRequest) -> web.StreamResponse:
-        # apiserver lists what was there before /statusz itself.
+        # apiserver lists the paths registered before /statusz itself.
         paths = [path for path in self._listed if path != "/statusz"]
         about = (self._started, self._clock.now(), self._sources.version, paths)
         return _zpage(
@@ -202,7 +202,7 @@ class Endpoints:
 
 
 def text(body: str, status: int = 200) -> web.Response:
-    """Answer with plain text."""
+    """Return a response with plain text."""
     return web.Response(text=body, status=status, headers=_NOSNIFF)
 
 
@@ -240,7 +240,7 @@ def _zpage(
 def status_answer(
     code: int, reason: str, message: str, *, pretty: bool, sniff: bool = False
 ) -> web.Response:
-    """Answer with a failure as the API server writes it."""
+    """Return a failure response as the API server writes it."""
     status: dict[str, Any] = {
         "kind": "Status",
         "apiVersion": "v1",

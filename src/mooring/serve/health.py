@@ -1,6 +1,6 @@
 """Health: named checks, and the pages that show them.
 
-Checks are asked on the serving thread and read what the scheduling loop leaves behind.
+Checks run on the serving thread and read the state that the scheduling loop leaves behind.
 """
 
 # kube-scheduler: cmd/kube-scheduler/app/server.go; apiserver pkg/server/healthz/healthz.go
@@ -23,21 +23,21 @@ NOT_SYNCED = "handlers are not fully synchronized"
 
 
 class Check(msgspec.Struct, frozen=True):
-    """Ask one question: `problem` returns None where all is well, else what is wrong."""
+    """A health check: `problem` returns None if all is well, else what is wrong."""
 
     name: str
     problem: Callable[[], str | None]
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Hold what a health page answers."""
+    """The response of a health page."""
 
     status: int
     text: str
 
 
 class HealthMetrics:
-    """Count the results of checks, as /metrics/slis shows them."""
+    """The results of checks, as /metrics/slis shows them."""
 
     # component-base: metrics/prometheus/slis/metrics.go
 
@@ -65,21 +65,21 @@ class HealthMetrics:
         self._totals[name, page, "success" if healthy else "error"].inc()
 
     def expose(self) -> bytes:
-        """Return what /metrics/slis answers."""
+        """Return the body of /metrics/slis."""
         return expose(self._registry.collect())
 
 
 class HealthPage:
-    """Answer for several checks at once, or for one of them."""
+    """A page that shows all its checks, or one of them."""
 
     def __init__(self, name: str, checks: Sequence[Check], metrics: HealthMetrics) -> None:
         self.name = name
-        # A page without a question of its own says at least that somebody answers.
+        # A page without checks of its own still shows that the process responds.
         self.checks = tuple(checks) or (PING,)
         self._metrics = metrics
 
     def all(self, *, verbose: bool = False, exclude: Sequence[str] = ()) -> Answer:
-        """Ask every check but those excluded; a failure says which, not why."""
+        """Run every check that is not excluded; a failure names the check, but not the reason."""
         lines, failed, reasons = [], [], []
         unknown = set(exclude)
         for check in self.checks:
@@ -92,7 +92,7 @@ class HealthPage:
             if problem is None:
                 lines.append(f"[+]{check.name} ok\n")
             else:
-                # The page is open to everybody; the reason is for the log and for /readyz/NAME.
+                # Everyone may read the page; the reason is shown in the log and on /readyz/NAME.
                 lines.append(f"[-]{check.name} failed: reason withheld\n")
                 reasons.append(f"[-]{check.name} failed: {problem}\n")
                 failed.append(check.name)
@@ -105,7 +105,7 @@ class HealthPage:
         return Answer(200, f"{''.join(lines)}{self.name} check passed\n" if verbose else "ok")
 
     def one(self, name: str) -> Answer | None:
-        """Ask one check; None where it does not exist."""
+        """Run one check; None if it does not exist."""
         for check in self.checks:
             if check.name == name:
                 problem = check.problem()
@@ -124,7 +124,7 @@ PING = Check("ping", lambda: None)
 
 
 class Health:
-    """What is known of this process' health, written by the scheduling loop.
+    """The health of this process, set by the scheduling loop.
 
     `leader` is the check of the leader election, if there is one; `loop_problem` returns what is
     wrong with the scheduling loop, or None.
@@ -139,11 +139,11 @@ class Health:
         self._leader = (leader,) if leader is not None else ()
 
     def handlers_synced(self) -> None:
-        """Tell that the cache and the queue have seen everything there was at the start."""
+        """Record that the cache and the queue have processed the initial state."""
         self._synced = True
 
     def begin_shutdown(self) -> None:
-        """Tell that the process is about to end."""
+        """Record that the process is shutting down."""
         self._shutting_down = True
 
     def pages(self, metrics: HealthMetrics) -> tuple[HealthPage, ...]:

@@ -1,7 +1,7 @@
-"""HttpServer: HTTP/1.1 with aiohttp, with or without TLS, for clients that may mean no good.
+"""HttpServer: HTTP/1.1 with aiohttp, with or without TLS, for clients that may be hostile.
 
-`connections` says what is defended against and how, `acceptor` what happens before the first byte.
-This module joins them to aiohttp, and answers what is no HTTP as Go's server does: without a
+`connections` describes the attacks and the defence, `acceptor` what happens before the first byte.
+This module connects them to aiohttp, and responds to invalid HTTP as Go's server does: without a
 traceback in the log.
 """
 
@@ -28,12 +28,12 @@ from mooring.serve.connections import Connections, Limits, Stage
 log = logging.getLogger(__name__)
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-#: Returns the context for a new connection.
+#: Returns the TLS context for a new connection.
 Context = Callable[[], ssl.SSLContext]
 
 #: Go: net/http, DefaultMaxHeaderBytes; a selector may be long.
 HEAD_LIMIT = 2**20
-#: How much is kept for a client that does not read before writing waits for it.
+#: How much is buffered for a client that does not read, before writing waits.
 WRITE_BUFFER = 2**16
 #: How long the body of a request may take to arrive. kube-apiserver: --request-timeout.
 BODY_SECONDS = 60.0
@@ -43,12 +43,12 @@ _TICK_SECONDS = 1.0
 _HEAD_SLACK = 4096
 _HEAD_TOO_LARGE = b"431 Request Header Fields Too Large"
 _READ_BUFFER = 2**16
-# A client that does not say goodbye in TLS's way is not waited for long.
+# How long to wait for a client that does not close TLS properly.
 _TLS_CLOSE_SECONDS = 5.0
 
 
 class HttpServer:
-    """Serves a handler on listening sockets. Owned by the loop that serves."""
+    """A server of one handler on listening sockets. Owned by the loop that serves."""
 
     def __init__(
         self,
@@ -68,11 +68,11 @@ class HttpServer:
         self._acceptors: list[Acceptor] = []
         self._opening: set[asyncio.Task[Any]] = set()
         self._timer = self._loop.call_later(_TICK_SECONDS, self._tick)
-        #: Read into by every TLS connection: what arrives is copied out at once.
+        #: Shared by all TLS connections: what arrives is copied out at once.
         self._buffer = bytearray(_READ_BUFFER)
 
     def start(self, listeners: Sequence[socket.socket], context: Context | None) -> None:
-        """Accept from listening sockets; without a context, plain HTTP is spoken."""
+        """Accept connections from listening sockets; without a context, serve plain HTTP."""
 
         def open_connection(connection: Incoming) -> None:
             self._open(connection, context)
@@ -83,10 +83,10 @@ class HttpServer:
             )
 
     async def stop(self) -> None:
-        """Stop accepting, and wait some seconds for requests under way."""
+        """Stop accepting, and wait some seconds for requests in progress."""
         for acceptor in self._acceptors:
             acceptor.stop()
-        # Requests that have arrived are begun before idle connections are closed.
+        # Let requests that have arrived begin before idle connections are closed.
         await asyncio.sleep(0)
         self.connections.close(Stage.WAITING, Stage.HANDSHAKE)
         self._server.pre_shutdown()
@@ -126,23 +126,23 @@ class HttpServer:
             raise
         unread = not request.content.is_eof()
         if unread and not response.prepared:
-            # What is left of the body cannot be told from a next request without reading it.
+            # Without reading the rest of the body, it cannot be told from the next request.
             response.force_close()
         protocol.finish(unread=unread)
         return response
 
 
 def authenticated(request: web.BaseRequest) -> None:
-    """Note that the client of a request has authenticated: its connection is kept."""
+    """Record that the client of a request has authenticated, so its connection is kept."""
     protocol = request.protocol
     assert isinstance(protocol, _Requests)
     protocol.authenticated()
 
 
 def readable(text: str) -> str:
-    """Return a header's value with U+FFFD for bytes that are no UTF-8, as Go's JSON has them.
+    """Return a header's value with U+FFFD for bytes that are not UTF-8, as Go's JSON has them.
 
-    aiohttp leaves them as lone surrogates, which no encoder takes.
+    aiohttp leaves them as lone surrogates, which cannot be encoded.
     """
     if text.isascii():
         return text
@@ -150,7 +150,7 @@ def readable(text: str) -> str:
 
 
 class BodyError(Exception):
-    """A body that cannot be read; `status` is what to answer: 400, 413 or 504."""
+    """A body that cannot be read; `status` is the response's status: 400, 413 or 504."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -178,13 +178,13 @@ async def read_body(request: web.BaseRequest, limit: int) -> bytes:
     except RequestPayloadError as error:
         raise BodyError(400, str(error)) from None
     except ConnectionError:
-        # Nobody reads the answer.
+        # The client is gone, so nobody reads this response.
         raise BodyError(400, "the client has closed the connection") from None
     return b"".join(parts)
 
 
 class _Requests(RequestHandler):
-    """The requests of one connection, with the stage that it is in."""
+    """The request handler of one connection, which tracks the connection's stage."""
 
     __slots__ = ("_connection", "_connections", "_draining", "_head_size")
 
@@ -245,18 +245,18 @@ class _Requests(RequestHandler):
         super().resume_writing()
 
     def begin(self) -> None:
-        """Note that the head of a request is whole."""
+        """Record that the head of a request is complete."""
         self._head_size = 0
         self._draining = False
         self._connections.move(self._connection, Stage.SERVING)
 
     def finish(self, *, unread: bool) -> None:
-        """Note that a request is answered; `unread` says that its body has not been read."""
+        """Record that a request is finished; `unread` means that its body was not read."""
         self._draining = unread
         self._connections.move(self._connection, Stage.IDLE)
 
     def authenticated(self) -> None:
-        """Note that the client has authenticated."""
+        """Record that the client has authenticated."""
         self._connections.authenticate(self._connection)
 
     def handle_error(
@@ -266,9 +266,9 @@ class _Requests(RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer what is no HTTP, without a line in the log: it is the client's fault."""
+        """Respond to invalid HTTP without logging: it is the client's fault."""
         if isinstance(exc, ConnectionError):
-            # The client has gone in the middle of its answer: aiohttp ends the connection.
+            # The client has gone during the response: aiohttp closes the connection.
             raise exc
         if not isinstance(exc, HttpProcessingError):
             return super().handle_error(request, status, exc, message)
@@ -290,7 +290,7 @@ class _Requests(RequestHandler):
 class _Tls(SSLProtocol):
     """TLS for one connection, reading into a buffer that all connections share.
 
-    asyncio gives each connection a buffer of 256 KiB, of which the first byte is a request away.
+    asyncio would allocate a buffer of 256 KiB for each connection.
     """
 
     max_size = _READ_BUFFER
@@ -321,6 +321,6 @@ class _Tls(SSLProtocol):
         super().connection_made(transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Forget the connection; during the handshake its requests are not told."""
+        """Remove the connection; aiohttp's handler is not called during the handshake."""
         self._requests._connections.remove(self._requests._connection)
         super().connection_lost(exc)

@@ -1,4 +1,4 @@
-"""When this process started."""
+"""The start time of this process."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _IMPORTED = time.time()
 
 
 def process_start_time(proc: Path = Path("/proc")) -> float:
-    """Return seconds since the epoch; where /proc does not say, about when Mooring was loaded."""
+    """Return seconds since the epoch; without /proc, about the time when Mooring was loaded."""
     try:
-        # The name of the program, which may hold anything, ends at the last parenthesis.
+        # The program's name may contain anything; it ends at the last parenthesis.
         fields = (proc / "self" / "stat").read_text().rpartition(")")[2].split()
         ticks = int(fields[19])
         for line in (proc / "stat").read_text().splitlines():

@@ -1,4 +1,4 @@
-"""/metrics/resources: what every pod requests and is limited to."""
+"""/metrics/resources: the requests and limits of every pod."""
 
 # kube-scheduler: pkg/scheduler/metrics/resources/resources.go
 
@@ -28,12 +28,12 @@ _HELP = (
     "for resources along with the unit for the resource if any."
 )
 _BYTES = frozenset((MEMORY, EPHEMERAL_STORAGE, "storage"))
-# The figures of the spec, whatever the kubelet has come to.
+# The amounts in the spec, not those that the kubelet has allocated.
 _OPTIONS = RequestOptions(use_status_resources=False, in_place_pod_level_resources=False)
 
 
 def expose_resources(pods: Iterable[Pod]) -> bytes:
-    """Return what /metrics/resources answers for these pods; those that ended are left out."""
+    """Return the body of /metrics/resources for these pods; finished pods are left out."""
     requests = GaugeMetricFamily(
         "kube_pod_resource_request",
         f"[STABLE] Resources requested by workloads on the cluster, {_HELP}",

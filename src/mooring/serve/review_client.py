@@ -1,4 +1,4 @@
-"""Reviews: asking the API server who a token is and what a user may do, and remembering it."""
+"""Reviews: asks the API server who owns a token and what a user may do, with a cache."""
 
 # apiserver: plugin/pkg/authenticator/token/webhook, plugin/pkg/authorizer/webhook,
 # pkg/authentication/token/cache, pkg/server/options/authentication.go
@@ -27,7 +27,7 @@ TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 REQUEST_SECONDS = 10.0
-# 0.5 s, each next half as long again, up to a fifth more.
+# The first pause is 0.5 s, each next one 1.5 times as long, plus up to 20 % jitter.
 _ATTEMPTS = 5
 _FIRST_PAUSE = 0.5
 _FACTOR = 1.5
@@ -39,7 +39,7 @@ V = TypeVar("V")
 
 
 class ReviewClient(Protocol):
-    """Send requests to an API server; `mooring.client.client.Client` does."""
+    """A sender of requests to an API server, such as `mooring.client.client.Client`."""
 
     async def request(
         self,
@@ -50,12 +50,12 @@ class ReviewClient(Protocol):
         timeout: float | None = None,
         retries: int = 0,
     ) -> bytes:
-        """Send a request and return the body of its answer; raise ApiError where it fails."""
+        """Send a request and return the body of its response; raise ApiError if it fails."""
         ...
 
 
 class Access(msgspec.Struct, frozen=True):
-    """Hold what a SubjectAccessReview says."""
+    """The status of a SubjectAccessReview."""
 
     allowed: bool = False
     denied: bool = False
@@ -84,7 +84,7 @@ class _AccessReview(msgspec.Struct):
 
 
 class ExpiringCache(Generic[K, V]):
-    """Remember answers for a while; the least recently used go first."""
+    """A cache of values that expire; the least recently used are dropped first."""
 
     def __init__(self, clock: Clock, size: int = _CACHE_SIZE) -> None:
         self._clock = clock
@@ -92,7 +92,7 @@ class ExpiringCache(Generic[K, V]):
         self._entries: OrderedDict[K, tuple[float, V]] = OrderedDict()
 
     def get(self, key: K) -> tuple[V] | None:
-        """Return the answer in a tuple, since None may be one; None where there is none."""
+        """Return the value in a tuple, because it may be None; None if there is none."""
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -103,7 +103,7 @@ class ExpiringCache(Generic[K, V]):
         return (entry[1],)
 
     def put(self, key: K, value: V, seconds: float) -> None:
-        """Remember an answer; not at all for zero seconds."""
+        """Store a value; zero seconds means not at all."""
         if seconds <= 0:
             return
         self._entries[key] = (self._clock.now() + seconds, value)
@@ -113,7 +113,7 @@ class ExpiringCache(Generic[K, V]):
 
 
 class TokenReviews:
-    """Tell whose a token is. Belongs to one event loop."""
+    """TokenReviews of the API server, cached. Belongs to one event loop."""
 
     def __init__(self, client: ReviewClient, clock: Clock, seconds: float) -> None:
         self._client = client
@@ -121,11 +121,11 @@ class TokenReviews:
         self._seconds = seconds
         self._cache: ExpiringCache[bytes, ReviewedUser | None] = ExpiringCache(clock)
         self._asking: dict[bytes, asyncio.Task[ReviewedUser | None]] = {}
-        # Tokens themselves are not kept.
+        # The cache key is a keyed hash, so that tokens themselves are not kept.
         self._secret = secrets.token_bytes(32)
 
     async def user(self, token: str) -> ReviewedUser | None:
-        """Return the user, None for nobody's token; raise ApiError where the server fails."""
+        """Return the user; None for an invalid token; raise ApiError if the server fails."""
         key = hmac.digest(self._secret, token.encode(), hashlib.sha256)
         known = self._cache.get(key)
         if known is not None:
@@ -134,7 +134,7 @@ class TokenReviews:
         if task is None:
             task = self._asking[key] = asyncio.create_task(self._ask(token, key))
             task.add_done_callback(lambda _: self._asking.pop(key, None))
-        # Several may wait for one answer; that one of them leaves is nothing to the others.
+        # Several callers may wait for one review; cancelling one must not affect the others.
         return await asyncio.shield(task)
 
     async def _ask(self, token: str, key: bytes) -> ReviewedUser | None:
@@ -150,14 +150,14 @@ class TokenReviews:
             found = status.user
             user = ReviewedUser(found.username, found.uid, found.groups, found.extra)
         elif status.error:
-            # A failure, not an answer: it is not remembered.
+            # A failure, not a result: it is not cached.
             raise ApiError(401, status.error, reason="Unauthorized")
         self._cache.put(key, user, self._seconds)
         return user
 
 
 class AccessReviews:
-    """Tell whether a user may ask for a path. Belongs to one event loop."""
+    """SubjectAccessReviews of the API server, cached. Belongs to one event loop."""
 
     def __init__(
         self, client: ReviewClient, clock: Clock, allow_seconds: float, deny_seconds: float
@@ -169,7 +169,7 @@ class AccessReviews:
         self._cache: ExpiringCache[bytes, Access] = ExpiringCache(clock)
 
     async def access(self, user: ReviewedUser, verb: str, path: str) -> Access:
-        """Return the server's answer; raise ApiError where it fails."""
+        """Return the server's decision; raise ApiError if it fails."""
         spec = {
             "user": user.name,
             "uid": user.uid,
@@ -193,7 +193,7 @@ class AccessReviews:
 
 
 async def _post(client: ReviewClient, clock: Clock, target: str, body: object) -> bytes:
-    """Send a review, again and again for a while where the server is in trouble."""
+    """Send a review, with retries if the server has temporary problems."""
     encoded = msgspec.json.encode(body)
     pause = _FIRST_PAUSE
     for attempt in range(1, _ATTEMPTS + 1):

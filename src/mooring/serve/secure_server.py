@@ -1,4 +1,4 @@
-"""SecureServer: HTTPS for those who may, and on request plain HTTP for everybody."""
+"""SecureServer: HTTPS with authorization, and optionally plain HTTP for everyone."""
 
 # kube-scheduler: cmd/kube-scheduler/app/server.go (buildHandlerChain); apiserver
 # pkg/server/secure_serving.go, pkg/endpoints/filters
@@ -34,20 +34,20 @@ from mooring.serve.users import ANONYMOUS
 
 log = logging.getLogger(__name__)
 
-#: How long requests under way may take when the server stops, in seconds.
+#: How long requests in progress may take when the server stops, in seconds.
 SHUTDOWN_SECONDS = 5.0
-#: How often files of certificates are read again, in seconds.
+#: How often certificate files are read again, in seconds.
 FILES_SECONDS = 1.0
-#: After how many of these the ConfigMap with client authorities is read again.
+#: The ConfigMap with client authorities is read again after this many rounds.
 LOOK_UP_TURNS = 60
 
-# Clients of people are answered in lines. # apiserver: endpoints/handlers/negotiation
+# Responses to interactive clients are pretty-printed. # apiserver: endpoints/handlers/negotiation
 _PEOPLE = ("curl", "Wget", "Mozilla/5.0")
 _ANSWERED = web.StreamResponse
 
 
 class Gate:
-    """Let requests pass to the endpoints if whoever sent them may ask."""
+    """The authentication and authorization in front of the endpoints."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Gate:
         self._authorizer = authorizer
 
     async def answer(self, request: web.BaseRequest) -> _ANSWERED:
-        """Answer a request as its sender deserves."""
+        """Respond to a request: with 401 or 403, or by the endpoint."""
         user = await self._authenticator.user(_headers(request), _certificate(request))
         if user is None:
             return _status(request, 401, "Unauthorized", "Unauthorized")
@@ -84,7 +84,7 @@ class Gate:
 
 
 class SecureServer:
-    """Serve until stopped. Belongs to the loop of a thread of its own (`SideLoop`)."""
+    """The server of both ports. Belongs to the loop of its own thread (`SideLoop`)."""
 
     def __init__(self, endpoints: Endpoints, clock: Clock) -> None:
         self._endpoints = endpoints
@@ -100,18 +100,18 @@ class SecureServer:
         gate: Gate,
         authorities: ClientAuthorities,
     ) -> None:
-        """Serve HTTPS, and look for renewed certificates from time to time."""
+        """Serve HTTPS, and regularly look for renewed certificates."""
         self._serve(listener, gate, tls)
         log.info(f"Serving securely on {address_of(listener)}")
         self._refreshing = asyncio.create_task(self._refresh(tls, authorities))
 
     async def serve_insecurely(self, listener: socket.socket) -> None:
-        """Serve plain HTTP to everybody."""
+        """Serve plain HTTP to everyone."""
         self._serve(listener, self._endpoints, None)
         log.info(f"Serving insecurely on {address_of(listener)}")
 
     async def stop(self) -> None:
-        """Stop listening, and give what is under way a few seconds."""
+        """Stop listening, and give requests in progress a few seconds."""
         if self._refreshing is not None:
             self._refreshing.cancel()
         for server in self._servers:
@@ -150,25 +150,25 @@ class SecureServer:
 
 
 def listen(serving: SecureServing) -> socket.socket | None:
-    """Take the port for HTTPS; None where none is wanted."""
+    """Open the listening socket for HTTPS; None if it is disabled."""
     if serving.port == 0:
         return None
     return _listen(serving.bind_address, serving.port, share=serving.permit_port_sharing)
 
 
 def listen_insecurely(serving: InsecureServing) -> socket.socket | None:
-    """Take the port for plain HTTP; None where none is wanted."""
+    """Open the listening socket for plain HTTP; None if it is disabled."""
     return _listen(serving.address, serving.port) if serving.port else None
 
 
 def address_of(listener: socket.socket) -> str:
-    """Return where a socket listens."""
+    """Return the address on which a socket listens."""
     host, port = listener.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _listen(address: str, port: int, *, share: bool = False) -> socket.socket:
-    # Go listens on all addresses of both families where the address is unspecified.
+    # Go listens on all addresses of both families if the address is unspecified.
     any_address = address in ("0.0.0.0", "::")
     both = any_address and socket.has_dualstack_ipv6()
     family = socket.AF_INET6 if both or ":" in address else socket.AF_INET
@@ -240,5 +240,5 @@ def _status(request: web.BaseRequest, code: int, reason: str, message: str) -> w
 
 
 def _harmless(body: str) -> str:
-    """Return text that no browser takes for HTML."""
+    """Return text that no browser interprets as HTML."""
     return body.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

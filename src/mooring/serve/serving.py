@@ -1,4 +1,4 @@
-"""Serving: everything behind the ports, from settings to an open door."""
+"""Serving: builds everything behind the ports from the settings."""
 
 # kube-scheduler: cmd/kube-scheduler/app/options/options.go (ApplyTo); apiserver
 # pkg/server/options/authentication.go, authorization.go (getClient)
@@ -33,13 +33,13 @@ from mooring.serve.serving_tls import ServingTls
 
 log = logging.getLogger(__name__)
 
-# High, since whoever asks waits for it.
+# High, because the sender of a request waits for its reviews.
 _QPS = 200.0
 _BURST = 400
 
 
 class ServingSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Hold all that flags say about serving."""
+    """All settings for serving, from the flags."""
 
     secure: SecureServing = SecureServing()
     insecure: InsecureServing = InsecureServing()
@@ -48,9 +48,9 @@ class ServingSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Serving:
-    """Serve what settings ask for.
+    """The servers that the settings ask for.
 
-    `listen` may be called anywhere and takes the ports at once; `start` and `stop` belong to the
+    `listen` may be called anywhere and opens the ports at once; `start` and `stop` belong to the
     loop that serves.
     """
 
@@ -64,19 +64,19 @@ class Serving:
         self._insecure: socket.socket | None = None
 
     def listen(self) -> None:
-        """Take the ports; raise ConfigError where one is taken already."""
+        """Open the ports; raise ConfigError if one is in use already."""
         self._secure = listen(self._settings.secure)
         self._insecure = listen_insecurely(self._settings.insecure)
 
     async def start(self) -> None:
-        """Open the ports; raise ConfigError where settings cannot be used."""
+        """Start serving; raise ConfigError if settings cannot be used."""
         if self._secure is not None:
             await self._start_securely(self._secure)
         if self._insecure is not None:
             await self._server.serve_insecurely(self._insecure)
 
     async def stop(self) -> None:
-        """Close the ports."""
+        """Stop serving and close the ports."""
         await self._server.stop()
         for listener in (self._secure, self._insecure):
             if listener is not None:
@@ -112,7 +112,7 @@ class Serving:
         await self._server.serve_securely(listener, tls, gate, authorities)
 
     def _client(self, kubeconfig: str, what: str) -> Client | None:
-        """Return a client for reviews; None outside of a cluster where no kubeconfig is given."""
+        """Return a client for reviews; None outside a cluster if no kubeconfig is given."""
         try:
             connection = load_kubeconfig(kubeconfig) if kubeconfig else in_cluster_connection()
             transport = make_transport(

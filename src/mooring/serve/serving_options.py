@@ -1,4 +1,4 @@
-"""What the flags say about serving: where, with which certificates, and for whom."""
+"""The serving options from the flags: where, with which certificates, and for whom."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class CertKey(msgspec.Struct, frozen=True):
-    """Name a certificate, its key, and the names it is for; none means the certificate's own."""
+    """The files of a certificate and its key, and its names; by default the certificate's own."""
 
     certificate: str
     key: str
@@ -18,7 +18,7 @@ class CertKey(msgspec.Struct, frozen=True):
 
 
 class SecureServing(msgspec.Struct, frozen=True, kw_only=True):
-    """Say where and how HTTPS is served; port 0 serves nothing."""
+    """Where and how HTTPS is served; port 0 disables it."""
 
     bind_address: str = "0.0.0.0"
     port: int = 10259
@@ -33,14 +33,14 @@ class SecureServing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InsecureServing(msgspec.Struct, frozen=True, kw_only=True):
-    """Say where plain HTTP is served, to everybody; port 0 serves nothing."""
+    """Where plain HTTP is served to everyone; port 0 disables it."""
 
     address: str = "0.0.0.0"
     port: int = 0
 
 
 class RequestHeaders(msgspec.Struct, frozen=True, kw_only=True):
-    """Say which proxies may tell in headers who asks, and in which."""
+    """Which proxies may name the user of a request in headers, and in which headers."""
 
     client_ca_file: str = ""
     allowed_names: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class RequestHeaders(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Authentication(msgspec.Struct, frozen=True, kw_only=True):
-    """Say how callers are recognised; times are in seconds."""
+    """How clients are authenticated; times are in seconds."""
 
     kubeconfig: str = ""
     skip_lookup: bool = False
@@ -62,7 +62,7 @@ class Authentication(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Authorization(msgspec.Struct, frozen=True, kw_only=True):
-    """Say who may read what; times are in seconds."""
+    """How requests are authorized; times are in seconds."""
 
     kubeconfig: str = ""
     always_allow_paths: tuple[str, ...] = ("/healthz", "/readyz", "/livez")

@@ -1,7 +1,7 @@
-"""TLS for serving: certificates by name, renewed on disk, and whom to ask for a certificate.
+"""TLS for serving: certificates by name, reloaded from disk, and client certificates.
 
-A connection gets the newest context when its handshake begins. What OpenSSL cannot verify ends the
-connection in the handshake.
+A connection gets the newest context when its handshake begins. If OpenSSL cannot verify a client
+certificate, the handshake fails.
 """
 
 # apiserver: pkg/server/secure_serving.go, pkg/server/options/serving.go, component-base
@@ -43,7 +43,7 @@ VERSIONS = {
     "VersionTLS13": ssl.TLSVersion.TLSv1_3,
 }
 
-#: Go's names to OpenSSL's; those of TLS 1.3 cannot be turned off.
+#: Go's names to OpenSSL's; those of TLS 1.3 cannot be disabled.
 CIPHER_SUITES = {
     "TLS_AES_128_GCM_SHA256": "",
     "TLS_AES_256_GCM_SHA384": "",
@@ -60,7 +60,7 @@ CIPHER_SUITES = {
     "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384": "ECDHE-RSA-AES256-GCM-SHA384",
     "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305": "ECDHE-RSA-CHACHA20-POLY1305",
     "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-RSA-CHACHA20-POLY1305",
-    # Those that Go calls insecure.
+    # The suites that Go calls insecure.
     "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256": "ECDHE-ECDSA-AES128-SHA256",
     "TLS_ECDHE_ECDSA_WITH_RC4_128_SHA": "ECDHE-ECDSA-RC4-SHA",
     "TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA": "ECDHE-RSA-DES-CBC3-SHA",
@@ -82,9 +82,9 @@ _Contexts = list[tuple[tuple[str, ...], ssl.SSLContext]]
 class ServingTls:
     """The TLS contexts to serve with, renewed when files or authorities change.
 
-    `ask` says whether clients are asked for a certificate; `authorities` are those that count, as
-    PEM text. Files that cannot be used, such as a new certificate whose key has not been written
-    yet, leave what was read before in force, each pair by itself.
+    `ask` means that clients are asked for a certificate; `authorities` are the trusted ones, as PEM
+    text. Files that cannot be used, such as a new certificate whose key has not been written yet,
+    leave the previous content in effect, for each pair separately.
     """
 
     def __init__(self, settings: SecureServing, *, ask: bool, authorities: bytes) -> None:
@@ -102,7 +102,7 @@ class ServingTls:
         else:
             self._pairs.append(self._find_or_make(settings))
         self._pairs += [_Pair(files) for files in settings.sni]
-        #: By the names they are for, the default one first.
+        #: By the names they are for; the default is first.
         self._contexts = self._make(authorities)
         self._problems = ReloadProblems("Cannot reload serving certificates, keeping the old ones")
 
@@ -112,7 +112,7 @@ class ServingTls:
         return self._contexts[0][1]
 
     def renew(self, authorities: bytes) -> bool:
-        """Take over changed files and authorities for new connections; return whether any changed.
+        """Use changed files and authorities for new connections; return whether any changed.
 
         May be called on any thread, one call at a time.
         """
@@ -171,7 +171,7 @@ class ServingTls:
                 ) from None
         if self._ask:
             context.verify_mode = ssl.CERT_OPTIONAL
-            # As Go verifies: an intermediate authority may be trusted by itself.
+            # As in Go, an intermediate authority may be trusted directly.
             context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
             if authorities:
                 try:
@@ -193,7 +193,7 @@ class ServingTls:
 
 
 class _Pair:
-    """A certificate and its key, with the names it is for, as they were last read whole.
+    """A certificate and its key, with its names, as last read completely.
 
     Without files it never changes.
     """
@@ -209,14 +209,14 @@ class _Pair:
             self.renew()
 
     def renew(self) -> bool:
-        """Read the files and return whether they changed; raise ConfigError if they are unfit."""
+        """Read the files and return whether they changed; raise ConfigError if they are invalid."""
         files = self.files
         if files is None:
             return False
         pem = PemPair(_read(files.certificate), _read(files.key))
         if pem == self.pem:
             return False
-        # A context to throw away: a pair that does not belong together is refused.
+        # Load it into a temporary context, which refuses a key that does not match.
         _load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), pem)
         self.names = files.names or _names(pem, files)
         self.pem = pem
@@ -224,7 +224,7 @@ class _Pair:
 
 
 def _fit(pattern: str, name: str) -> int:
-    """Rate how a pattern fits a name: 2 the name itself, 1 by a wildcard, 0 not at all."""
+    """Return how well a pattern fits a name: 2 if equal, 1 by a wildcard, 0 not at all."""
     if pattern.lower() == name.lower():
         return 2
     rest = name.lower().partition(".")[2]
@@ -259,7 +259,7 @@ def _names(pair: PemPair, files: CertKey) -> tuple[str, ...]:
 
 
 def _load(context: ssl.SSLContext, pair: PemPair) -> None:
-    # Python's ssl reads a key pair from files alone.
+    # Python's ssl loads a key pair only from files.
     with tempfile.TemporaryDirectory(prefix="mooring-") as folder:
         certificate, key = Path(folder) / "certificate", Path(folder) / "key"
         for file, data in ((certificate, pair.certificate), (key, pair.key)):

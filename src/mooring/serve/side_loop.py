@@ -1,6 +1,7 @@
-"""SideLoop: a thread with an event loop of its own.
+"""SideLoop: a thread with its own event loop.
 
-What must go on while a slow plugin holds the scheduling loop runs here: health, metrics, the lease.
+It runs what must continue while a slow plugin blocks the scheduling loop: health, metrics, the
+lease.
 """
 
 from __future__ import annotations
@@ -15,27 +16,27 @@ T = TypeVar("T")
 
 
 class SideLoop:
-    """Run coroutines on a thread of their own; started once, stopped once."""
+    """A thread that runs coroutines; started once, stopped once."""
 
     def __init__(self, name: str = "side-loop") -> None:
         self._ready = threading.Event()
         self._stop: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        # A daemon: a process that ends for another reason does not wait for it.
+        # A daemon thread: a process that ends for another reason does not wait for it.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Start the thread and wait until its loop turns."""
+        """Start the thread and wait until its loop runs."""
         self._thread.start()
         self._ready.wait()
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
-        """Run a coroutine there; its result comes as a future that any thread may wait for."""
+        """Run a coroutine on the loop; return a future that any thread may wait for."""
         assert self._loop is not None, "start() comes first"
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def stop(self, timeout: float | None = None) -> None:
-        """Cancel what runs there and wait until the thread has ended."""
+        """Cancel what runs on the loop and wait until the thread has ended."""
         if self._loop is None or not self._thread.is_alive():
             return
         assert self._stop is not None
@@ -49,5 +50,5 @@ class SideLoop:
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         self._ready.set()
-        # Leaving cancels every task that is left, and waits for it.
+        # Leaving cancels all remaining tasks and waits for them.
         await self._stop.wait()

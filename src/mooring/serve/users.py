@@ -1,4 +1,4 @@
-"""Users: who asks."""
+"""The users who send requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MASTERS = "system:masters"
 
 
 class ReviewedUser(msgspec.Struct, frozen=True):
-    """Say who asks, as SubjectAccessReview spells it."""
+    """A user as SubjectAccessReview represents it."""
 
     name: str
     uid: str = ""
@@ -22,7 +22,7 @@ ANONYMOUS = ReviewedUser("system:anonymous", groups=(UNAUTHENTICATED,))
 
 
 def authenticated(user: ReviewedUser) -> ReviewedUser:
-    """Return a user who is known, in the group of those who are."""
+    """Return an authenticated user, with the group of all authenticated users added."""
     if user.name == ANONYMOUS.name or {AUTHENTICATED, UNAUTHENTICATED} & set(user.groups):
         return user
     return ReviewedUser(user.name, user.uid, (*user.groups, AUTHENTICATED), user.extra)

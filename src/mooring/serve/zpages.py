@@ -1,4 +1,4 @@
-"""/flagz and /statusz: how the process was started, and how it is."""
+"""/flagz and /statusz: the flags and the status of the process."""
 
 # apiserver: pkg/server/flagz, pkg/server/statusz
 
@@ -27,18 +27,18 @@ _WARNING = (
 
 
 def flagz_text(flags: Mapping[str, str]) -> str:
-    """Return every flag with its value, for people."""
+    """Return every flag with its value, as text for people."""
     lines = [f"{name} {value}" for name, value in sorted(flags.items())]
     return "\n".join([_head("flagz"), *lines, ""])
 
 
 def flagz_data(flags: Mapping[str, str], version: str) -> dict[str, Any]:
-    """Return every flag with its value, for programs."""
+    """Return every flag with its value, as an object for programs."""
     return {**_object("Flagz", version), "flags": dict(sorted(flags.items()))}
 
 
 def statusz_text(started: float, now: float, version: str, paths: Iterable[str]) -> str:
-    """Return since when the process runs and what it is, for people."""
+    """Return the start time and versions of the process, as text for people."""
     hours, rest = divmod(max(0, int(now - started)), 3600)
     minutes, seconds = divmod(rest, 60)
     since = time.strftime("%a %b %e %H:%M:%S UTC %Y", time.gmtime(started))
@@ -60,7 +60,7 @@ def statusz_text(started: float, now: float, version: str, paths: Iterable[str])
 def statusz_data(
     started: float, now: float, version: str, paths: Iterable[str], api_version: str
 ) -> dict[str, Any]:
-    """Return since when the process runs and what it is, for programs."""
+    """Return the start time and versions of the process, as an object for programs."""
     return {
         **_object("Statusz", api_version),
         "startTime": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
@@ -73,16 +73,16 @@ def statusz_data(
 
 
 class PageForm(msgspec.Struct, frozen=True):
-    """Say how a page is to be written: for people, or as an object of a version."""
+    """The format of a page: text for people, or an object of some version."""
 
     media: str
     version: str = ""
 
 
 def negotiate(accept: str, kind: str) -> PageForm | None:
-    """Return the form that an Accept header asks for; None where there is none such.
+    """Return the format that an Accept header asks for; None if it is not supported.
 
-    Objects are written only where their kind and version are named.
+    Objects are returned only if the header names their kind and version.
     """
     # apiserver: pkg/endpoints/handlers/negotiation/negotiate.go
     if not accept.strip():
@@ -98,12 +98,12 @@ def negotiate(accept: str, kind: str) -> PageForm | None:
 
 
 def accepts_json(accept: str) -> bool:
-    """Tell whether an Accept header names JSON, of no kind in particular."""
+    """Return whether an Accept header names JSON without a kind."""
     return any(media == JSON and "as" not in asked for media, asked in _clauses(accept))
 
 
 def _clauses(accept: str) -> list[tuple[str, dict[str, str]]]:
-    """Return the media types of an Accept header with their parameters, the best first."""
+    """Return the media types of an Accept header with their parameters, best first."""
     clauses = []
     for clause in accept.split(","):
         media, *parameters = (part.strip() for part in clause.split(";"))
@@ -118,7 +118,7 @@ def _clauses(accept: str) -> list[tuple[str, dict[str, str]]]:
 
 
 def first_parts(paths: Iterable[str]) -> list[str]:
-    """Return the first parts of paths, each once."""
+    """Return the first segments of paths, each once."""
     return sorted({"/" + path.split("/")[1] for path in paths})
 
 
