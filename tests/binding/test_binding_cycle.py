@@ -105,7 +105,10 @@ class Setting:
             metrics=Metrics(lambda gate: True),
             nominates=self.nominates,
         )
-        return await cycles.run(self.placement, lambda: self.journal.lines.append("permitted"))
+        status = await cycles.prepare(self.placement)
+        if status is not None:
+            return status
+        return await cycles.finish(self.placement, lambda: self.journal.lines.append("permitted"))
 
 
 SAID = "Successfully assigned default/p to n"
