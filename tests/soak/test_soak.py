@@ -87,7 +87,7 @@ def replace(patch: pytest.MonkeyPatch, owner: Any, name: str, make: Callable[...
 
 
 def break_forget(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(SchedulingAttempts, "give_back", lambda self, assumed, status: ((), False))
+    patch.setattr(SchedulingAttempts, "give_back", lambda self, attempt, status: ((), False))
 
 
 def break_relist(patch: pytest.MonkeyPatch) -> None:
@@ -251,7 +251,7 @@ def break_requeue(patch: pytest.MonkeyPatch) -> None:
     """Lose a pod whose binding failed."""
 
     def broken(self: Any, attempt: Any, status: Any) -> None:
-        self.give_back(attempt.assumed, status)
+        self.give_back(attempt, status)
         self.queue.done(attempt.info.uid)
 
     patch.setattr(SchedulingAttempts, "binding_failed", broken)

@@ -106,6 +106,12 @@ class SchedulingAttempt(msgspec.Struct):
     #: Whether the wait at Permit is over and the pod may be bound.
     permitted: bool = False
 
+    @property
+    def waits_at_permit(self) -> bool:
+        """Return whether the pod waits at Permit, and its wait has not ended."""
+        wait = None if self.assumed is None else self.assumed.wait
+        return wait is not None and wait.outcome is None
+
 
 class SchedulingAttempts:
     """The steps of scheduling attempts, shared by all profiles. Owned by the scheduling loop."""
@@ -158,12 +164,15 @@ class SchedulingAttempts:
         vlog(log, 3, "Attempting to schedule pod", pod=pod)
         state = CycleState()
         state.record_plugin_metrics = timed
-        attempt = SchedulingAttempt(info, profile, state, self._clock.now())
-        decision = await self.decide(attempt)
+        start = self._clock.now()
+        decision = await self.decide(pod, state, start)
         if decision.outcome is not Outcome.SCHEDULED:
-            self.fail(info, Failure.of(decision), attempt.start)
+            self.fail(info, Failure.of(decision), start)
             return None
-        return attempt if self.place(attempt, decision) is None else None
+        attempt = SchedulingAttempt(info, profile, state, start)
+        if self.reserve(attempt, decision) is None and self.permit(attempt) is None:
+            return attempt
+        return None
 
     def _is_skipped(self, pod: Pod, profile: Profile) -> bool:
         if pod.is_terminating:
@@ -175,81 +184,69 @@ class SchedulingAttempts:
             return True
         return self._cache.is_assumed(pod.metadata.uid)
 
-    async def decide(self, attempt: SchedulingAttempt, *, examine: bool = False) -> Decision:
-        """Run the scheduling cycle; `examine` is that of `Cycle.run`."""
-        pod = attempt.info.pod
-        decision = await self._cycle.run(pod, attempt.state, examine=examine)
-        seconds = self._clock.now() - attempt.start
-        self._metrics.scheduling_algorithm_duration.observe(seconds)
+    async def decide(
+        self, pod: Pod, state: CycleState, start: float, *, examine: bool = False
+    ) -> Decision:
+        """Run the scheduling cycle of an attempt that began at `start` (see `Cycle.run`)."""
+        decision = await self._cycle.run(pod, state, examine=examine)
+        self._metrics.scheduling_algorithm_duration.observe(self._clock.now() - start)
         for fault in decision.errors:
             log_traceback(fault, pod)
         return decision
 
-    def place(self, attempt: SchedulingAttempt, decision: Decision) -> Failure | None:
-        """Assume the pod on its node, reserve and ask for permission.
-
-        Return None if the binding cycle is to follow, else why the attempt has failed.
-        """
-        assumed = self._assume(attempt, decision)
+    def reserve(self, attempt: SchedulingAttempt, decision: Decision) -> Failure | None:
+        """Assume the pod on its node and run Reserve; return why the attempt failed, or None."""
+        info, state, profile = attempt.info, attempt.state, attempt.profile
+        node_name = decision.node_name
+        pod = self._cache.assume_pod(info.pod, node_name)
+        self._nominator.delete(info.uid)
+        feasible = 0 if decision.feasible is None else len(decision.feasible)
+        evaluated = decision.evaluated_nodes
+        attempt.assumed = AssumedPod(pod, node_name, state, profile, None, evaluated, feasible)
         try:
-            status = run_reserve(attempt.profile, attempt.state, assumed.pod, assumed.node_name)
-            if status is None:
-                status = self._permit(assumed)
+            status = run_reserve(profile, state, pod, node_name)
         except Exception as error:
             # An answer that cannot be used: the pod loses its node like one that was refused.
             status = Status.error(error_text(error))
-        # What plugins keep for the scheduling cycle alone is large.
-        attempt.state.end_cycle()
-        return None if status is None else self._unplace(attempt, assumed, status)
+        return None if status is None else self._placement_failed(attempt, status)
 
-    def reserve(self, attempt: SchedulingAttempt, decision: Decision) -> Failure | None:
-        """Assume the pod on its node and reserve, without asking for permission to bind it.
-
-        Return None if the pod has its node, else why the attempt has failed.
-        """
-        assumed = self._assume(attempt, decision)
-        status = run_reserve(attempt.profile, attempt.state, assumed.pod, assumed.node_name)
-        return None if status is None else self._unplace(attempt, assumed, status)
-
-    def _assume(self, attempt: SchedulingAttempt, decision: Decision) -> AssumedPod:
-        node_name = decision.node_name
-        info = attempt.info
-        pod = self._cache.assume_pod(info.pod, node_name)
-        self._nominator.delete(info.uid)
-        assumed = attempt.assumed = AssumedPod(
-            pod,
-            node_name,
-            attempt.state,
-            attempt.profile,
-            evaluated_nodes=decision.evaluated_nodes,
-            feasible_nodes=0 if decision.feasible is None else len(decision.feasible),
-        )
-        return assumed
-
-    def _permit(self, assumed: AssumedPod) -> Status | None:
-        """Ask for permission; a pod that is to wait begins its wait."""
+    def permit(self, attempt: SchedulingAttempt) -> Failure | None:
+        """Run Permit, where the pod's wait may begin; return why the attempt failed, or None."""
+        assumed, state = attempt.assumed, attempt.state
+        assert assumed is not None
         pod = assumed.pod
-        waits, status = run_permit(assumed.profile, assumed.state, pod, assumed.node_name)
-        if status is not None and status.is_wait:
-            assumed.wait = PermitWait(pod, waits, self._clock.now())
-            self._on_the_way.add_waiting(assumed.wait)
-            return None
-        return status
+        try:
+            waits, status = run_permit(attempt.profile, state, pod, assumed.node_name)
+            if status is not None and status.is_wait:
+                assumed.wait = PermitWait(pod, waits, self._clock.now())
+                self._on_the_way.add_waiting(assumed.wait)
+                status = None
+        except Exception as error:
+            status = Status.error(error_text(error))
+        if status is not None:
+            return self._placement_failed(attempt, status)
+        # What plugins keep for the scheduling cycle alone is large.
+        state.end_cycle()
+        return None
 
-    def _unplace(self, attempt: SchedulingAttempt, assumed: AssumedPod, status: Status) -> Failure:
-        """Undo a placement before the binding cycle, and fail."""
+    def _placement_failed(self, attempt: SchedulingAttempt, status: Status) -> Failure:
+        attempt.state.end_cycle()
         failure = Failure.on_node(status)
-        failure.faults, _ = self.give_back(assumed, status)
+        failure.faults, _ = self.give_back(attempt, status)
         self.fail(attempt.info, failure, attempt.start)
         return failure
 
-    def give_back(self, assumed: AssumedPod, status: Status) -> tuple[Sequence[Status], bool]:
+    def give_back(
+        self, attempt: SchedulingAttempt, status: Status
+    ) -> tuple[Sequence[Status], bool]:
         """Unreserve and forget a pod that loses its node because of `status`.
 
         Return the faults, `status` among them unless it is a refusal, and whether the pod was still
         assumed.
         """
-        pod = assumed.pod
+        assumed = attempt.assumed
+        assert assumed is not None
+        pod, uid = assumed.pod, assumed.pod.metadata.uid
         log_traceback(status, pod)
         faults = run_unreserve(assumed.profile, assumed.state, pod, assumed.node_name)
         for fault in faults:
@@ -257,7 +254,8 @@ class SchedulingAttempts:
             log_traceback(fault, pod)
         if not status.is_rejected:
             faults = (status, *faults)
-        uid = pod.metadata.uid
+        # The wait of a pod that failed before it waited has not ended.
+        self._on_the_way.remove_waiting(uid)
         was_assumed = self._cache.is_assumed(uid)
         if was_assumed:
             self._cache.forget_pod(uid)
@@ -324,7 +322,7 @@ class SchedulingAttempts:
         assumed = attempt.assumed
         assert assumed is not None
         pod = assumed.pod
-        faults, given_back = self.give_back(assumed, status)
+        faults, given_back = self.give_back(attempt, status)
         if attempt.permitted:
             # From PreBind on a refusal no longer means that the pod does not fit: it is retried.
             failure = Failure(status.message, rejected=status.is_rejected)

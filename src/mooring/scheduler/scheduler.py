@@ -363,8 +363,8 @@ class Scheduler:
             await self.attempts.bound(attempt)
 
     def _binding_failed(self, attempt: SchedulingAttempt, status: Status) -> None:
-        if not self._stopping:
-            self.attempts.binding_failed(attempt, status)
-        elif attempt.assumed is not None:
+        if self._stopping:
             # The next scheduler reports why the pod is pending.
-            self.attempts.give_back(attempt.assumed, status)
+            self.attempts.give_back(attempt, status)
+        else:
+            self.attempts.binding_failed(attempt, status)
