@@ -46,7 +46,7 @@ from tests.soak.object_store import Json, ObjectStore
 from tests.soak.replica import Replica
 from tests.soak.scenarios import Workload
 from tests.soak.scheduler_sets import Cast, Company, draw_cast, settings_of
-from tests.soak.virtual_loop import (
+from tests.support.virtual_loop import (
     LoopClock,
     StandstillError,
     VirtualLoop,
