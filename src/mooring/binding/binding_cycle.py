@@ -61,6 +61,8 @@ class AssumedPod(msgspec.Struct):
     feasible_nodes: int = 0
     #: Whether a PreBind plugin may have work to do. Set by `BindingCycles.prepare`.
     has_work: bool = True
+    #: Whether the wait at Permit is over and the pod may be bound. Set by `BindingCycles.finish`.
+    permitted: bool = False
 
 
 class BindingCycles:
@@ -76,12 +78,15 @@ class BindingCycles:
         clock: Clock,
         metrics: Metrics,
         nominates: bool,
+        permitted: Callable[[str], object],
         start_task: StartTask | None = asyncio.ensure_future,
     ) -> None:
         """Make the binding cycles.
 
-        PreBind runs in a task of its own, made by `start_task`, so that it can be cancelled. With
-        None, as without an event loop, it runs in place and is cancelled when it has ended.
+        `permitted` is called with a pod's uid when its wait at Permit is over: from then on events
+        no longer concern its attempt. PreBind runs in a task of its own, made by `start_task`, so
+        that it can be cancelled. With None, for use without an event loop, PreBind runs in place,
+        and a pod that is cancelled meanwhile fails when PreBind returns.
         """
         self._on_the_way = on_the_way
         self._status_writer = status_writer
@@ -91,6 +96,7 @@ class BindingCycles:
         self._metrics = metrics
         #: Gate NominatedNodeNameForExpectation: nominate the pod before it waits or PreBind works.
         self._nominates = nominates
+        self._permitted = permitted
         self._start_task = start_task
 
     async def prepare(self, placement: AssumedPod) -> Status | None:
@@ -111,17 +117,14 @@ class BindingCycles:
             await self._status_writer.write_first(pod, StatusChange(nominated_node_name=node_name))
         return None
 
-    async def finish(self, placement: AssumedPod, permitted: Callable[[], None]) -> Status | None:
-        """Wait at Permit and bind a pod; return why that failed, or None.
-
-        `permitted` is called when the pod's wait at Permit is over: from then on events no longer
-        concern its attempt.
-        """
+    async def finish(self, placement: AssumedPod) -> Status | None:
+        """Wait at Permit and bind a pod; return why that failed, or None."""
         if placement.wait is not None:
             status = await self._wait_on_permit(placement, placement.wait)
             if status is not None:
                 return status
-        permitted()
+        placement.permitted = True
+        self._permitted(placement.pod.metadata.uid)
         status = await self._pre_bind(placement)
         if status is not None:
             return status

@@ -158,7 +158,7 @@ class MemoryScheduler:
             reuse=reuse,
         )
         status_writer = MemoryStatusWriter(self.cluster.pods)
-        binding = BindingCycles(
+        self._binding = BindingCycles(
             on_the_way=self.on_the_way,
             status_writer=status_writer,
             extenders=(),
@@ -166,6 +166,7 @@ class MemoryScheduler:
             clock=self.clock,
             metrics=self.metrics,
             nominates=features.enabled("NominatedNodeNameForExpectation"),
+            permitted=self.queue.done,
             start_task=None,
         )
         self._attempts = SchedulingAttempts(
@@ -175,13 +176,12 @@ class MemoryScheduler:
             nominator=self.cluster.nominator,
             queue=self.queue,
             on_the_way=self.on_the_way,
-            binding=binding,
+            binding=self._binding,
             events_of=events_of,
             status_writer=status_writer,
             pods=self.cluster.pods,
             clock=self.clock,
             metrics=self.metrics,
-            permitted=self.queue.done,
         )
 
     def _events_of(self, profile: str) -> MemoryEvents:
@@ -248,7 +248,8 @@ class MemoryScheduler:
         if failure is not None:
             await self._failed(attempt, failure)
             return
-        status = await self._attempts.prepare_binding(attempt)
+        assert attempt.assumed is not None
+        status = await self._binding.prepare(attempt.assumed)
         if status is not None:
             await self._failed(attempt, self._attempts.binding_failed(attempt, status))
         elif attempt.waits_at_permit:
@@ -258,7 +259,8 @@ class MemoryScheduler:
 
     async def _finish_binding(self, attempt: Attempt) -> None:
         self._spawned = attempt.spawned
-        status = await self._attempts.finish_binding(attempt)
+        assert attempt.assumed is not None
+        status = await self._binding.finish(attempt.assumed)
         if status is not None:
             await self._failed(attempt, self._attempts.binding_failed(attempt, status))
             return

@@ -103,8 +103,6 @@ class SchedulingAttempt(msgspec.Struct):
     start: float
     #: The pod on its node, from the moment it is assumed.
     assumed: AssumedPod | None = None
-    #: Whether the wait at Permit is over and the pod may be bound.
-    permitted: bool = False
 
     @property
     def waits_at_permit(self) -> bool:
@@ -131,9 +129,7 @@ class SchedulingAttempts:
         pods: Lister[Pod],
         clock: Clock,
         metrics: Metrics,
-        permitted: Callable[[str], None],
     ) -> None:
-        """Make the steps; `permitted` is called with the uid of a pod that may be bound."""
         self.queue = queue
         self._profiles = profiles
         self._cycle = cycle
@@ -146,7 +142,6 @@ class SchedulingAttempts:
         self._pods = pods
         self._clock = clock
         self._metrics = metrics
-        self._permitted = permitted
 
     # The scheduling cycle.
 
@@ -265,28 +260,10 @@ class SchedulingAttempts:
 
     async def bind(self, attempt: SchedulingAttempt) -> Status | None:
         """Run the binding cycle up to Bind; return why it failed, or None."""
-        status = await self.prepare_binding(attempt)
-        if status is not None:
-            return status
-        return await self.finish_binding(attempt)
-
-    async def prepare_binding(self, attempt: SchedulingAttempt) -> Status | None:
-        """Run the part of the binding cycle before the wait at Permit; return why it failed."""
-        assert attempt.assumed is not None
-        return await self._binding.prepare(attempt.assumed)
-
-    async def finish_binding(self, attempt: SchedulingAttempt) -> Status | None:
-        """Run the rest of the binding cycle, up to Bind; return why it failed.
-
-        It does not suspend for a wait at Permit that has ended.
-        """
-
-        def note_permission() -> None:
-            attempt.permitted = True
-            self._permitted(attempt.info.uid)
-
-        assert attempt.assumed is not None
-        return await self._binding.finish(attempt.assumed, note_permission)
+        assumed, binding = attempt.assumed, self._binding
+        assert assumed is not None
+        status = await binding.prepare(assumed)
+        return status if status is not None else await binding.finish(assumed)
 
     async def bound(self, attempt: SchedulingAttempt) -> Sequence[Status]:
         """Record that the pod has been bound, and run PostBind; return the faults."""
@@ -301,10 +278,6 @@ class SchedulingAttempts:
             evaluatedNodes=assumed.evaluated_nodes,
             feasibleNodes=assumed.feasible_nodes,
         )
-        self._observe_bound(attempt)
-        return await self._binding.tell(assumed)
-
-    def _observe_bound(self, attempt: SchedulingAttempt) -> None:
         now = self._clock.now()
         metrics, info = self._metrics, attempt.info
         metrics.observe_attempt(_SCHEDULED, attempt.profile.name, now - attempt.start)
@@ -316,6 +289,7 @@ class SchedulingAttempts:
             metrics.pod_scheduling_sli_duration[label].observe(waited)
         if info.was_flushed:
             metrics.pod_scheduled_after_flush.inc()
+        return await self._binding.tell(assumed)
 
     def binding_failed(self, attempt: SchedulingAttempt, status: Status) -> Failure:
         """Undo a placement whose binding cycle failed; its room is free for others: an event."""
@@ -323,7 +297,7 @@ class SchedulingAttempts:
         assert assumed is not None
         pod = assumed.pod
         faults, given_back = self.give_back(attempt, status)
-        if attempt.permitted:
+        if assumed.permitted:
             # From PreBind on a refusal no longer means that the pod does not fit: it is retried.
             failure = Failure(status.message, rejected=status.is_rejected)
         else:

@@ -16,6 +16,7 @@ import asyncio
 import logging
 import random as random_module
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from mooring.api import Pod
@@ -134,6 +135,7 @@ class Scheduler:
             clock=clock,
             metrics=metrics,
             nominates=features.enabled("NominatedNodeNameForExpectation"),
+            permitted=partial(self.inbox.post, self.queue.done),
         )
         self.attempts = SchedulingAttempts(
             profiles=self.profiles,
@@ -148,7 +150,6 @@ class Scheduler:
             pods=self._pods,
             clock=clock,
             metrics=metrics,
-            permitted=self._permitted,
         )
         ClusterEvents(
             cache=self.cache,
@@ -222,9 +223,6 @@ class Scheduler:
             raise_if_external(error)
             text = "Work beside the scheduling loop failed"
             log_error(log, error_text(error), text, pod=pod)
-
-    def _permitted(self, uid: str) -> None:
-        self.inbox.post(self.queue.done, uid)
 
     def _activate(self, pods: Iterable[Pod]) -> None:
         self.inbox.post(self.queue.activate, tuple(pods))
