@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import random as random_module
 from collections.abc import Callable, Collection, Coroutine, Iterable
-from itertools import count
 from typing import Any, TypeVar
 
 from mooring.api import KubeObject, Pod
@@ -94,7 +93,7 @@ class UnqueuedPods:
 
 
 class MemoryScheduler:
-    """Schedule pods of a cluster held in memory."""
+    """A scheduler of the pods of a cluster held in memory."""
 
     def __init__(
         self,
@@ -127,7 +126,6 @@ class MemoryScheduler:
         self.queue = UnqueuedPods()
         #: Work that plugins have spawned in the attempt under way.
         self._spawned: list[Coroutine[Any, Any, None]] = []
-        self._sequence = count(1)
         self._waiting: list[Attempt] = []
         shared = SharedState(
             features=features,
@@ -194,7 +192,7 @@ class MemoryScheduler:
         """Run PreEnqueue and the scheduling cycle; nothing in the cluster changes."""
         profile = self.profiles[pod.spec.scheduler_name]
         start, state = self.clock.now(), CycleState()
-        info = QueuedPodInfo(pod, start, next(self._sequence))
+        info = QueuedPodInfo(pod, start, 0)
         spawned = self._spawned = []
         status = self._pre_enqueue.run(info)
         if status is not None:
@@ -216,6 +214,7 @@ class MemoryScheduler:
 
     async def carry_out(self, attempt: Attempt) -> None:
         """Apply an attempt's decision to the cluster."""
+        self._spawned = attempt.spawned
         decision = attempt.decision
         if decision.outcome is Outcome.GATED:
             return
