@@ -21,8 +21,8 @@ from mooring.client.client import Client
 from mooring.observe.metrics import Metrics
 from mooring.scheduler.running_scheduler import RunningScheduler
 from tests.apiserver.api_server import PODS, ApiServer, pod
-from tests.app.virtual_loop import LoopClock, run
 from tests.local.clusters import plan
+from tests.support.virtual_loop import LoopClock, run_virtually
 
 Object = dict[str, Any]
 
@@ -212,7 +212,7 @@ UNUSED = {
 
 
 def test_all_rights_are_enough(caplog: pytest.LogCaptureFixture) -> None:
-    outcome = run(schedule(None))
+    outcome = run_virtually(schedule(None))
     assert outcome.fits["spec"]["nodeName"] == "n"
     assert "cannot" not in caplog.text
 
@@ -220,7 +220,7 @@ def test_all_rights_are_enough(caplog: pytest.LogCaptureFixture) -> None:
 @pytest.mark.parametrize("missing", rights(), ids=str)
 def test_a_right_is_missing(missing: Right, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
-    outcome = run(schedule(missing))
+    outcome = run_virtually(schedule(missing))
     node = outcome.fits["spec"].get("nodeName", "")
     told = "\n".join(str(record.__dict__.get("kv", "")) for record in caplog.records)
     group = f'resource "{missing.resource}" in API group "{missing.group}"'
@@ -250,7 +250,7 @@ def test_a_kind_may_be_listed_or_watched_alone(
     resource: str, verb: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    outcome = run(schedule(Right("", resource, writes=False, verb=verb)))
+    outcome = run_virtually(schedule(Right("", resource, writes=False, verb=verb)))
     told = "\n".join(str(record.__dict__.get("kv", "")) for record in caplog.records)
     # A server that streams lists needs the right to watch alone; what was listed counts.
     assert outcome.fits["spec"]["nodeName"] == "n"

@@ -17,7 +17,7 @@ from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
 from mooring.config.types import LeaderElection
 from mooring.errors import ApiError, ConfigError, NoAnswerError
 from mooring.framework.duration import Duration
-from tests.app.virtual_loop import LoopClock, run
+from tests.support.virtual_loop import LoopClock, run_virtually
 
 FORBIDDEN = (
     'leases.coordination.k8s.io "kube-scheduler" is forbidden: User "x" cannot get resource '
@@ -171,7 +171,7 @@ def test_a_free_lease_is_acquired_at_once_renewed_and_released(
         me.elector.stop()
         assert await running is True
 
-    run(scenario())
+    run_virtually(scenario())
     assert me.started == [0.0]
     assert me.lost == []
     assert me.leaders == ["me"]
@@ -215,7 +215,7 @@ def test_becoming_leader_is_an_event_about_the_lease() -> None:
         me.elector.stop()
         await running
 
-    run(scenario())
+    run_virtually(scenario())
     [event] = server.events
     assert event["reason"] == "LeaderElection"
     assert event["message"] == "me became leader"
@@ -238,7 +238,7 @@ def test_a_held_lease_is_taken_over_when_it_was_not_renewed_for_its_duration() -
         me.elector.stop()
         await running
 
-    run(scenario())
+    run_virtually(scenario())
     # Between the duration of the lease and one jittered retry later.
     assert 15.0 <= me.started[0] <= 15.0 + 2 * 2.2
     taken = server.writes[1]
@@ -261,7 +261,7 @@ def test_a_lease_that_is_renewed_is_never_taken_however_wrong_its_clock() -> Non
         me.elector.stop()
         assert await running is True
 
-    run(scenario())
+    run_virtually(scenario())
     assert {one.holder_identity for one in server.writes} == {"other"}
 
 
@@ -277,7 +277,7 @@ def test_a_released_lease_is_taken_at_the_next_try() -> None:
         me.elector.stop()
         await running
 
-    run(scenario())
+    run_virtually(scenario())
     assert server.writes[1].lease_transitions == 4
 
 
@@ -299,7 +299,7 @@ def test_one_of_two_candidates_leads_and_the_other_follows_whatever_their_clocks
         two.elector.stop()
         await second
 
-    run(scenario())
+    run_virtually(scenario())
     # It takes over within one retry, not after the lease duration.
     assert 60.5 <= two.started[0] <= 65.0
 
@@ -318,7 +318,7 @@ def test_a_leader_that_cannot_renew_gives_up_at_the_renew_deadline() -> None:
         server.trouble = refuse
         return await running
 
-    assert run(scenario()) is False
+    assert run_virtually(scenario()) is False
     # The renewal that began after 6 seconds was retried for 10; the lease is valid until 19.
     assert me.lost == [pytest.approx(16.0, abs=0.01)]
     assert me.metrics.seen == [False, True, False]
@@ -339,7 +339,7 @@ def test_a_request_that_hangs_is_cut_and_tried_again() -> None:
         me.elector.stop()
         await running
 
-    run(scenario())
+    run_virtually(scenario())
     assert me.metrics.slow == 1
 
 
@@ -358,7 +358,7 @@ def test_a_leader_that_reads_another_holder_stops_leading_at_once(
         server.calls.clear()
         return await running
 
-    assert run(scenario()) is False
+    assert run_virtually(scenario()) is False
     # At the next renewal, not at the renew deadline after 16 seconds.
     assert me.lost == [pytest.approx(6.0, abs=0.01)]
     # The lease is neither written nor released: it is, or for a time was, another's.
@@ -394,7 +394,7 @@ def test_writes_pass_for_the_duration_of_the_lease_after_the_last_renewal_was_se
         assert me.lost == []
         running.cancel()
 
-    run(scenario())
+    run_virtually(scenario())
 
 
 def test_a_renewal_that_was_answered_after_its_lease_ended_is_followed_by_another() -> None:
@@ -415,7 +415,7 @@ def test_a_renewal_that_was_answered_after_its_lease_ended_is_followed_by_anothe
         me.elector.stop()
         assert await running is True
 
-    run(scenario())
+    run_virtually(scenario())
 
 
 @pytest.mark.parametrize("stops", [True, False], ids=["stopping", "after a loss"])
@@ -438,7 +438,7 @@ def test_no_write_passes_from_before_the_release_on(stops: bool) -> None:
             me.elector.stop()
         assert await running is stops
 
-    run(scenario())
+    run_virtually(scenario())
     assert server.writes[-1].holder_identity == ""
     assert open_at_release == [False, False]
 
@@ -460,7 +460,7 @@ def test_an_election_that_breaks_leaves_no_permission_to_write() -> None:
             await running
         assert not me.fence.is_open
 
-    run(scenario())
+    run_virtually(scenario())
 
 
 def test_the_fence_lasts_for_the_whole_seconds_that_are_written_into_the_lease() -> None:
@@ -489,7 +489,7 @@ def test_a_conflict_is_resolved_by_reading() -> None:
         me.elector.stop()
         assert await running is True
 
-    run(scenario())
+    run_virtually(scenario())
     assert me.metrics.slow == 1
     assert server.writes[-1].holder_identity == ""
 
@@ -514,7 +514,7 @@ def test_a_write_whose_answer_was_lost_is_found_out_by_reading() -> None:
         me.elector.stop()
         assert await running is True
 
-    run(scenario())
+    run_virtually(scenario())
     # The leader has not changed.
     assert {one.lease_transitions for one in server.writes} == {0}
 
@@ -543,7 +543,7 @@ def test_a_renewal_after_a_lost_answer_shows_that_somebody_is_there() -> None:
         server.trouble = lambda verb: None
         assert await running is True
 
-    run(scenario())
+    run_virtually(scenario())
 
 
 def test_missing_permission_is_logged_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
@@ -563,7 +563,7 @@ def test_missing_permission_is_logged_and_tried_again(caplog: pytest.LogCaptureF
         me.elector.stop()
         await running
 
-    run(scenario())
+    run_virtually(scenario())
     refusals = [r for r in caplog.records if r.getMessage() == "Error retrieving lease lock"]
     assert len(refusals) >= 3
     assert refusals[0].kv == {"err": FORBIDDEN, "lock": "kube-system/kube-scheduler"}
@@ -581,7 +581,7 @@ def test_stopping_while_waiting_for_the_lease_leaves_it_alone() -> None:
         assert await running is True
         return asyncio.get_running_loop().time()
 
-    assert run(scenario()) == pytest.approx(3.0, abs=0.01)
+    assert run_virtually(scenario()) == pytest.approx(3.0, abs=0.01)
     assert me.started == []
     assert len(server.writes) == 1
 
@@ -606,7 +606,7 @@ def test_a_lease_acquired_while_stopping_is_released() -> None:
         assert [spec.holder_identity for spec in server.writes] == ["me", ""]
         assert me.started == []
 
-    run(story())
+    run_virtually(story())
 
 
 def test_the_health_check_fails_for_a_leader_that_stands_still() -> None:
@@ -628,7 +628,7 @@ def test_the_health_check_fails_for_a_leader_that_stands_still() -> None:
         await running
 
     assert check.name == "leaderElection"
-    run(scenario())
+    run_virtually(scenario())
 
 
 @pytest.mark.parametrize(

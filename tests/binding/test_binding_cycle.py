@@ -106,8 +106,12 @@ class Setting:
             clock=self.clock,
             metrics=self.metrics,
             nominates=self.nominates,
+            permitted=lambda uid: self.journal.lines.append("permitted"),
         )
-        return await cycles.run(self.placement, lambda: self.journal.lines.append("permitted"))
+        status = await cycles.prepare(self.placement)
+        if status is not None:
+            return status
+        return await cycles.finish(self.placement)
 
 
 SAID = "Successfully assigned default/p to n"

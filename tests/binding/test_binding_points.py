@@ -16,7 +16,6 @@ from mooring.binding.binding_points import (
     run_post_bind,
     run_pre_bind,
     run_pre_bind_pre_flights,
-    run_pre_enqueue,
     run_reserve,
     run_unreserve,
 )
@@ -40,26 +39,6 @@ def parallel(called: str, pre_bind: Any) -> type[Plugin]:
         pre_bind=pre_bind,
         pre_bind_pre_flight=lambda state, pod, node: PreFlight(allow_parallel=True),
     )
-
-
-def test_the_first_refusal_gates_a_pod_and_signs() -> None:
-    closed = Status.unresolvable("closed")
-    made = profile(
-        plugin("A", pre_enqueue=lambda pod: None), plugin("B", pre_enqueue=lambda pod: closed)
-    )
-    assert run_pre_enqueue(made, POD) == closed.by("B")
-
-
-@pytest.mark.parametrize("answer", [ValueError("boom"), "yes"], ids=["raises", "wrong type"])
-def test_a_fault_at_pre_enqueue_holds_the_pod_back(answer: Any) -> None:
-    def pre_enqueue(pod: Any) -> Any:
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    status = run_pre_enqueue(profile(plugin("A", pre_enqueue=pre_enqueue)), POD)
-    assert status is not None and status.is_error
-    assert status.message.startswith("plugin A, point PreEnqueue: ")
 
 
 def test_all_permit_plugins_are_asked_and_waits_add_up() -> None:

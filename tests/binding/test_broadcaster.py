@@ -23,8 +23,8 @@ from mooring.binding.broadcaster import (
 )
 from mooring.binding.event_recorder import EventRecorder
 from mooring.errors import ApiError, LeaseExpiredError, NoAnswerError
-from tests.app.virtual_loop import LoopClock, run
 from tests.cycle.scheduling import make_pod
+from tests.support.virtual_loop import LoopClock, run_virtually
 
 MINUTE = 60.0
 NOT_FOUND = ApiError(404, reason="NotFound")
@@ -95,7 +95,7 @@ def scene(story: Callable[[Scene], Any]) -> Scene:
         await made.broadcaster.close()
         return made
 
-    return run(play())
+    return run_virtually(play())
 
 
 async def settle() -> None:

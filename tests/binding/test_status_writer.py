@@ -14,7 +14,7 @@ from mooring.binding.status_writer import StatusChange, StatusWriter
 from mooring.errors import ApiError, NoAnswerError
 from mooring.observe.clock import VirtualClock
 from tests.plugins.cluster import make_pod
-from tests.soak.virtual_loop import LoopClock, run_virtually
+from tests.support.virtual_loop import LoopClock, run_virtually
 
 REFUSED = Condition(type="PodScheduled", status="False", reason="Unschedulable", message="no")
 

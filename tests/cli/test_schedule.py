@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -315,3 +317,22 @@ def test_where_nobody_watches_no_progress_is_shown(
     monkeypatch.setattr(schedule._Progress, "PATIENCE", 0.0)
     assert run() == 0
     assert capsys.readouterr().err == ""
+
+
+def test_an_attempt_that_fails_is_in_the_report_and_not_on_standard_error(tmp_path: Path) -> None:
+    (tmp_path / "raising.py").write_text(
+        "from mooring import Plugin\n"
+        "class Raising(Plugin):\n"
+        "    def pre_bind(self, state, pod, node_name):\n"
+        "        raise ValueError('boom')\n"
+    )
+    command = "import sys; from mooring.cli.main import main; sys.exit(main())"
+    files = ("-f", "cluster.yaml", "-f", "pods.yaml")
+    done = subprocess.run(
+        [sys.executable, "-c", command, "schedule", *files, "--plugin", "raising.py:Raising"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "ValueError: boom" in done.stdout
+    assert done.stderr == ""

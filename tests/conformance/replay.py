@@ -219,7 +219,7 @@ class Replay:
             return entry, attempt
         assert attempt.assumed is not None
         status = replace(pod.status, phase="Running", start_time=start_time, nominated_node_name="")
-        scheduler.cluster.add(replace(attempt.assumed, status=status))
+        scheduler.cluster.add(replace(attempt.assumed.pod, status=status))
         if start_time is not None:
             entry["startTime"] = start_time
         return entry, attempt

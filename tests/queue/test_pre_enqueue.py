@@ -46,6 +46,22 @@ def test_answers(status: Any, gated: str) -> None:
     assert info.unschedulable_plugins == ({gated} if gated else set())
 
 
+def test_the_first_refusal_gates_a_pod_and_signs() -> None:
+    closed = Status.unresolvable("closed")
+    pre_enqueue = asked(
+        gate("A", lambda pod: None), gate("B", lambda pod: closed), gate("C", _raise)
+    )
+    assert pre_enqueue.run(an_info()) == closed.by("B")
+    assert asked(gate("A", lambda pod: None)).run(an_info()) is None
+
+
+@pytest.mark.parametrize("answer", [_raise, lambda pod: "yes"], ids=["raises", "wrong type"])
+def test_a_fault_holds_the_pod_back_and_names_the_plugin(answer: Any) -> None:
+    status = asked(gate("A", answer)).run(an_info())
+    assert status is not None and status.is_error
+    assert status.message.startswith("plugin A, point PreEnqueue: ")
+
+
 def test_a_pod_of_an_unknown_profile_is_let_through() -> None:
     info = an_info()
     PreEnqueue({}, lambda: 0.0).run(info)

@@ -24,8 +24,8 @@ from mooring.offline.memory_client import merge
 from tests.soak.faults import FaultPlan, RequestFault
 from tests.soak.object_store import PODS, Json, ObjectStore, Refusal
 from tests.soak.target import Target, matcher
-from tests.soak.virtual_loop import Process, current_process, start_outside
 from tests.soak.watch_stream import WatchStream, error_line, status_body
+from tests.support.virtual_loop import Process, current_process, start_outside
 
 SERVER = "https://simulated"
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from mooring.api.quantity import milli_value
 from tests.soak.api_server import ApiServer
 from tests.soak.object_store import NODES, PODS, Json, ObjectStore
-from tests.soak.virtual_loop import Process, current_process
 from tests.soak.witness import Belief
+from tests.support.virtual_loop import Process, current_process
 
 FINISHED = ("Succeeded", "Failed")
 #: What is counted: requests and offers of these, in thousandths.

@@ -19,7 +19,8 @@ from mooring.api.kinds import decode_as
 from mooring.framework.decision import Outcome
 from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.queue.queued_pod_info import Place
-from mooring.scheduler.scheduler import POD_SCHEDULED, Scheduler
+from mooring.scheduler.schedule_one import POD_SCHEDULED
+from mooring.scheduler.scheduler import Scheduler
 from tests.soak.bind_checks import FINISHED
 from tests.soak.object_store import NODES, PODS, Json, ObjectStore
 from tests.soak.provisioner import CLAIMS, CLASSES, VOLUMES

@@ -9,7 +9,7 @@ from mooring.client.transport import Request
 from mooring.config.types import LeaderElection
 from tests.soak.api_server import ApiServer
 from tests.soak.object_store import Json
-from tests.soak.virtual_loop import Process
+from tests.support.virtual_loop import Process
 
 LEASES = "/apis/coordination.k8s.io/v1/leases"
 #: What leader election itself writes: leases, and Events of the core API about them.

@@ -23,7 +23,7 @@ from mooring.scheduler.scheduler import GRACE, Scheduler
 from tests.soak.api_server import ApiServer
 from tests.soak.lease_checks import request_seconds
 from tests.soak.scheduler_sets import Settings
-from tests.soak.virtual_loop import LoopClock, Process
+from tests.support.virtual_loop import LoopClock, Process
 
 #: Seconds that a scheduler gets to end when it is asked to.
 STOP_SECONDS = 20.0

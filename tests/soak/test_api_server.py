@@ -25,7 +25,7 @@ from tests.soak.faults import (
     draw_weather,
 )
 from tests.soak.object_store import PODS, ObjectStore
-from tests.soak.virtual_loop import LoopClock, Process, run_virtually
+from tests.support.virtual_loop import LoopClock, Process, run_virtually
 
 CALM = replace(
     draw_weather(Random(0), 90.0),

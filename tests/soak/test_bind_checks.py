@@ -11,8 +11,8 @@ from tests.soak.api_server import ApiServer
 from tests.soak.bind_checks import Ledger
 from tests.soak.faults import FaultPlan, draw_weather
 from tests.soak.object_store import NODES, PODS, ObjectStore
-from tests.soak.virtual_loop import LoopClock, Process, run_virtually
 from tests.soak.witness import Belief
+from tests.support.virtual_loop import LoopClock, Process, run_virtually
 
 
 def make_pod(name: str, cpu: str, node: str = "", phase: str = "Running") -> dict[str, Any]:

@@ -12,7 +12,7 @@ from tests.soak.api_server import ApiServer
 from tests.soak.faults import FaultPlan, draw_weather
 from tests.soak.lease_checks import LEASES, LeaseJudge
 from tests.soak.object_store import ObjectStore
-from tests.soak.virtual_loop import LoopClock, Process, run_virtually
+from tests.support.virtual_loop import LoopClock, Process, run_virtually
 
 BINDING = "/api/v1/namespaces/default/pods/a/binding"
 

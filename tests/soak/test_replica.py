@@ -15,7 +15,7 @@ from tests.soak.object_store import NODES, PODS, ObjectStore
 from tests.soak.replica import Replica
 from tests.soak.scenarios import SCHEDULER
 from tests.soak.scheduler_sets import REPLICAS, settings_of
-from tests.soak.virtual_loop import LoopClock, run_virtually
+from tests.support.virtual_loop import LoopClock, run_virtually
 
 CALM = replace(
     draw_weather(Random(0), 90.0), requests=0.0, stream_seconds=0.0, slow=0.0, duplicates=0.0

@@ -36,6 +36,7 @@ from mooring.queue.in_flight import InFlight
 from mooring.queue.nominator import PodNominator
 from mooring.queue.scheduling_queue import SchedulingQueue
 from mooring.scheduler.event_handlers import ClusterEvents
+from mooring.scheduler.schedule_one import SchedulingAttempts
 from mooring.scheduler.scheduler import Scheduler
 from tests.soak import api_server
 from tests.soak.api_server import SimulatedTransport
@@ -86,7 +87,7 @@ def replace(patch: pytest.MonkeyPatch, owner: Any, name: str, make: Callable[...
 
 
 def break_forget(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Scheduler, "_give_back", lambda self, placement: False)
+    patch.setattr(SchedulingAttempts, "give_back", lambda self, attempt, status: ((), False))
 
 
 def break_relist(patch: pytest.MonkeyPatch) -> None:
@@ -249,11 +250,11 @@ def break_deleted_pods(patch: pytest.MonkeyPatch) -> None:
 def break_requeue(patch: pytest.MonkeyPatch) -> None:
     """Lose a pod whose binding failed."""
 
-    def broken(self: Any, info: Any, placement: Any, *args: Any) -> None:
-        self._give_back(placement)
-        self.queue.done(info.uid)
+    def broken(self: Any, attempt: Any, status: Any) -> None:
+        self.give_back(attempt, status)
+        self.queue.done(attempt.info.uid)
 
-    patch.setattr(Scheduler, "_binding_failed", broken)
+    patch.setattr(SchedulingAttempts, "binding_failed", broken)
 
 
 def break_permit_timeouts(patch: pytest.MonkeyPatch) -> None:

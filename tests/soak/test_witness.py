@@ -10,8 +10,8 @@ from mooring.api import Pod
 from mooring.framework.state import CycleState
 from mooring.informers.store import Store
 from mooring.testing import make_pod
-from tests.soak.virtual_loop import Process, run_virtually
 from tests.soak.witness import Belief, Witness
+from tests.support.virtual_loop import Process, run_virtually
 
 
 def reserve(known: list[Pod], pod: Pod) -> dict[Any, Any]:

@@ -11,7 +11,7 @@ import msgspec
 from mooring.errors import NoAnswerError
 from tests.soak.faults import StreamEnd
 from tests.soak.object_store import ADDED, DELETED, MODIFIED, Change, Json
-from tests.soak.virtual_loop import current_process
+from tests.support.virtual_loop import current_process
 
 if TYPE_CHECKING:
     from tests.soak.api_server import ApiServer

@@ -9,7 +9,7 @@ from mooring.framework.cluster_events import ClusterEvent
 from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
-from tests.soak.virtual_loop import current_process
+from tests.support.virtual_loop import current_process
 
 
 class Belief(msgspec.Struct, frozen=True):

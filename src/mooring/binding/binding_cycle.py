@@ -1,7 +1,9 @@
 """The binding cycle: making a decision true, beside the scheduling loop.
 
 Cache and queue belong to the scheduling loop: this only talks to plugins and to the API server, and
-hands back how it ended.
+returns how it ended. It is divided at the wait at Permit: `prepare` comes before it, `finish`
+begins with it. If the wait has already ended and no plugin suspends, neither does a binding cycle,
+so it can be driven without an event loop.
 
 # kube-scheduler: schedule_one.go (bindingCycle)
 """
@@ -10,7 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 import msgspec
 
@@ -22,7 +25,7 @@ from mooring.binding.binding_points import (
     run_pre_bind,
     run_pre_bind_pre_flights,
 )
-from mooring.binding.status_writer import StatusChange, StatusWriter
+from mooring.binding.status_writer import PodStatusWriter, StatusChange
 from mooring.cycle.profile import Profile
 from mooring.framework.extender import Extender
 from mooring.framework.handle import EventWriter
@@ -39,105 +42,127 @@ _WAITING = "waiting on permit for pod: {}"
 _CANCELLED_ITSELF = "a PreBind plugin cancelled the task that it runs in"
 
 
-class AssumedPod(msgspec.Struct, frozen=True):
-    """A pod that has a node and a reservation there."""
+#: Starts a coroutine as a task, which can be cancelled.
+StartTask = Callable[[Coroutine[Any, Any, Status | None]], "asyncio.Task[Status | None]"]
+
+
+class AssumedPod(msgspec.Struct):
+    """A pod that has a node and a reservation there. Owned by its scheduling attempt."""
 
     #: As assumed: with the node's name.
     pod: Pod
     node_name: str
     state: CycleState
     profile: Profile
-    #: Where the pod waits at Permit.
+    #: The pod's wait at Permit; None if no plugin asked for one.
     wait: PermitWait | None
-    #: How many nodes were asked, and how many of them would have done.
+    #: How many nodes Filter was asked about, and how many of them were feasible.
     evaluated_nodes: int
     feasible_nodes: int
+    #: Whether a PreBind plugin may have work to do. Set by `BindingCycles.prepare`.
+    has_work: bool = True
+    #: Whether the wait at Permit is over and the pod may be bound. Set by `BindingCycles.finish`.
+    permitted: bool = False
 
 
 class BindingCycles:
-    """Run binding cycles. Shared by all profiles of a scheduler."""
+    """The binding cycles of a scheduler, shared by all its profiles."""
 
     def __init__(
         self,
         *,
         on_the_way: BindingPods,
-        status_writer: StatusWriter,
+        status_writer: PodStatusWriter,
         extenders: Sequence[Extender],
         events_of: Callable[[str], EventWriter],
         clock: Clock,
         metrics: Metrics,
         nominates: bool,
+        permitted: Callable[[str], object],
+        start_task: StartTask | None = asyncio.ensure_future,
     ) -> None:
+        """Make the binding cycles.
+
+        `permitted` is called with a pod's uid when its wait at Permit is over: from then on events
+        no longer concern its attempt. PreBind runs in a task of its own, made by `start_task`, so
+        that it can be cancelled. With None, for use without an event loop, PreBind runs in place,
+        and a pod that is cancelled meanwhile fails when PreBind returns.
+        """
         self._on_the_way = on_the_way
         self._status_writer = status_writer
         self._extenders = extenders
         self._events_of = events_of
         self._clock = clock
         self._metrics = metrics
-        #: Gate NominatedNodeNameForExpectation: say early where the pod is going.
+        #: Gate NominatedNodeNameForExpectation: nominate the pod before it waits or PreBind works.
         self._nominates = nominates
+        self._permitted = permitted
+        self._start_task = start_task
 
-    async def run(self, placement: AssumedPod, permitted: Callable[[], None]) -> Status | None:
-        """Bind a pod; return why it failed, or None.
+    async def prepare(self, placement: AssumedPod) -> Status | None:
+        """Do what comes before the wait at Permit; return why it failed, or None.
 
-        `permitted` is called once the pod's wait at Permit is over: from then on events that happen
-        meanwhile no longer concern its attempt.
+        Ask the PreBind plugins whether they have work, and nominate the pod if it will take time to
+        bind it.
         """
+        if not self._nominates:
+            return None
         pod, node_name = placement.pod, placement.node_name
-        state, profile = placement.state, placement.profile
-        has_work = True
-        if self._nominates:
-            flights = run_pre_bind_pre_flights(profile, state, pod, node_name)
-            if flights is not None and not flights.is_skip:
-                return flights
-            has_work = flights is None
-            if has_work or placement.wait is not None:
-                # Before the bind, which ends the nomination: afterwards the server refuses it.
-                await self._status_writer.write_first(
-                    pod, StatusChange(nominated_node_name=node_name)
-                )
-        status = await self._wait_on_permit(placement)
-        if status is not None:
-            return status
-        permitted()
-        status = await self._pre_bind(placement, has_work)
+        flights = run_pre_bind_pre_flights(placement.profile, placement.state, pod, node_name)
+        if flights is not None and not flights.is_skip:
+            return flights
+        placement.has_work = flights is None
+        if placement.has_work or placement.wait is not None:
+            # Before the bind, which ends the nomination: afterwards the server refuses it.
+            await self._status_writer.write_first(pod, StatusChange(nominated_node_name=node_name))
+        return None
+
+    async def finish(self, placement: AssumedPod) -> Status | None:
+        """Wait at Permit and bind a pod; return why that failed, or None."""
+        if placement.wait is not None:
+            status = await self._wait_on_permit(placement, placement.wait)
+            if status is not None:
+                return status
+        placement.permitted = True
+        self._permitted(placement.pod.metadata.uid)
+        status = await self._pre_bind(placement)
         if status is not None:
             return status
         status = await self._bind(placement)
+        pod = placement.pod
         if status is not None:
             vlog(log, 1, "Failed to bind pod", pod=pod)
             return status
-        self._events_of(profile.name).event(
+        self._events_of(placement.profile.name).event(
             pod,
             "Normal",
             "Scheduled",
             "Binding",
-            f"Successfully assigned {pod.key} to {node_name}",
+            f"Successfully assigned {pod.key} to {placement.node_name}",
         )
         return None
 
-    async def tell(self, placement: AssumedPod) -> None:
-        """Run PostBind of a pod that has been bound."""
+    async def tell(self, placement: AssumedPod) -> Sequence[Status]:
+        """Run PostBind of a pod that has been bound; return the faults."""
         faults = await run_post_bind(
             placement.profile, placement.state, placement.pod, placement.node_name
         )
         for fault in faults:
             log_error(log, fault.message, "PostBind failed", pod=placement.pod)
             log_traceback(fault, placement.pod)
+        return faults
 
-    async def _wait_on_permit(self, placement: AssumedPod) -> Status | None:
-        wait = placement.wait
-        if wait is None:
-            return None
-        uid = placement.pod.metadata.uid
+    async def _wait_on_permit(self, placement: AssumedPod, wait: PermitWait) -> Status | None:
         start = self._clock.now()
         vlog(log, 4, "Pod waiting on permit", pod=placement.pod)
-        done = asyncio.Event()
-        wait.when_done(done.set)
-        await done.wait()
-        self._on_the_way.remove_waiting(uid)
         outcome = wait.outcome
-        assert outcome is not None
+        if outcome is None:
+            done = asyncio.Event()
+            wait.when_done(done.set)
+            await done.wait()
+            outcome = wait.outcome
+            assert outcome is not None
+        self._on_the_way.remove_waiting(placement.pod.metadata.uid)
         result = outcome.code.label
         self._metrics.permit_wait_duration[result].observe(self._clock.now() - start)
         if outcome.is_success:
@@ -148,19 +173,20 @@ class BindingCycles:
         text = _WAITING.format(outcome.message)
         return Status(Code.ERROR, (text,), plugin=outcome.plugin)
 
-    async def _pre_bind(self, placement: AssumedPod, has_work: bool) -> Status | None:
+    async def _pre_bind(self, placement: AssumedPod) -> Status | None:
         work = run_pre_bind(placement.profile, placement.state, placement.pod, placement.node_name)
-        if not has_work:
+        if not placement.has_work:
             return await work
         uid = placement.pod.metadata.uid
-        task = asyncio.ensure_future(work)
-        under_way = self._on_the_way.add_pre_binding(uid, task.cancel)
+        task = None if self._start_task is None else self._start_task(work)
+        under_way = self._on_the_way.add_pre_binding(uid, None if task is None else task.cancel)
         try:
-            status = await task
+            status = await (work if task is None else task)
         except asyncio.CancelledError as cancelled:
             if under_way.cancelled:
                 return Status.error(under_way.cancelled)
-            task.cancel()
+            if task is not None:
+                task.cancel()
             raise_if_external(cancelled)
             return Status.error(_CANCELLED_ITSELF)
         finally:

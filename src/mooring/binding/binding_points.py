@@ -1,4 +1,4 @@
-"""The points around the cycle: PreEnqueue before it, Reserve to PostBind after it.
+"""The points after the scheduling cycle, Reserve to PostBind.
 
 Each runs a profile's plugins with kube-scheduler's order, statuses and texts; None is success.
 
@@ -47,18 +47,6 @@ def _failed(text: str, step: Step, status: Status) -> Status:
         plugin=step.name,
         traceback=status.traceback,
     )
-
-
-def run_pre_enqueue(profile: Profile, pod: Pod) -> Status | None:
-    """Ask whether a pod may enter the queue; the first refusal gates it."""
-    for step in profile.pre_enqueue:
-        try:
-            status = _answer(step, Point.PRE_ENQUEUE, step.call(pod), None)
-        except BaseException as error:
-            status = fault(step.name, Point.PRE_ENQUEUE, error)
-        if status is not None:
-            return status.by(step.name)
-    return None
 
 
 def run_reserve(profile: Profile, state: CycleState, pod: Pod, node_name: str) -> Status | None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -54,6 +54,22 @@ class StatusChange(msgspec.Struct, frozen=True):
             later.condition or self.condition,
             self.nominated_node_name if nominated is None else nominated,
         )
+
+
+class PodStatusWriter(Protocol):
+    """A writer of pods' status."""
+
+    def write(self, pod: Pod, change: StatusChange) -> None:
+        """Have a change written soon, against the status that `pod` shows."""
+        ...
+
+    async def write_first(self, pod: Pod, change: StatusChange) -> None:
+        """Have a change written, and return when that was tried, with or without success."""
+        ...
+
+    async def settle(self, uid: str) -> None:
+        """Wait for the write of a pod in progress; do not retry failed writes."""
+        ...
 
 
 class _Writing:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import random
 import shutil
@@ -34,6 +35,10 @@ from mooring.registry import Registry, default_registry, load_plugin
 
 #: Exit status with --fail-on-pending if a pod was not scheduled.
 NOT_ALL_SCHEDULED = 3
+
+#: The rooms that log what happens in an attempt.
+_ATTEMPT_ROOMS = ("queue", "binding", "scheduler")
+_SILENT = logging.NullHandler()
 
 _EPILOG = """\
 Objects are given what the API server would give them: defaults, priorities, storage classes.
@@ -94,7 +99,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _run(args: argparse.Namespace) -> int:
     # Output is written only at the end, so an interrupt leaves nothing half done.
     with ended_by_interrupt():
+        _silence_attempts()
         return _schedule_files(args)
+
+
+def _silence_attempts() -> None:
+    """Keep the log lines of attempts off standard error: the report says what each came to."""
+    for room in _ATTEMPT_ROOMS:
+        logging.getLogger(f"mooring.{room}").addHandler(_SILENT)
 
 
 def _schedule_files(args: argparse.Namespace) -> int:

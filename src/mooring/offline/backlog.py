@@ -108,7 +108,7 @@ class Backlog:
 
     def _requeue(self) -> None:
         """Bring back the pods for which one of the latest events is worth another attempt."""
-        released = self._scheduler.released
+        released = self._scheduler.queue.released
         self._happened += [(_POD_DELETED, pod, None) for pod in released]
         released.clear()
         happened, self._happened = self._happened, []

@@ -90,7 +90,7 @@ class MemoryCluster:
         elif new.spec.node_name:
             self.nominator.delete(new.metadata.uid)
             self.cache.update_pod(new)
-        else:
+        elif not self.cache.is_assumed(new.metadata.uid):
             self.nominator.update(old, new)
 
     def _pod_deleted(self, pod: Pod) -> None:

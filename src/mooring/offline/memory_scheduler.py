@@ -1,52 +1,43 @@
 """MemoryScheduler: the whole scheduler in memory, every point from PreEnqueue to PostBind.
 
-It serves `mooring schedule`, the benchmarks, `mooring.testing` and the conformance tests. Nothing
-here waits for anything outside: time passes on the clock that was handed in, and writes go to the
-stores.
-
-# kube-scheduler: schedule_one.go (schedulingCycle, bindingCycle, handleSchedulingFailure)
+It serves `mooring schedule`, the benchmarks, `mooring.testing` and the conformance tests. Its
+attempts are those of a live scheduler (`scheduler.schedule_one`); here they are driven by plain
+calls. Nothing waits for anything outside: time passes on the clock that was handed in, and writes
+go to the stores.
 """
 
 from __future__ import annotations
 
 import logging
 import random as random_module
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Collection, Coroutine, Iterable
 from typing import Any, TypeVar
 
-import msgspec
-from msgspec.structs import replace
-
-from mooring.api import Condition, KubeObject, Pod
-from mooring.binding.binding_pods import BindingPods, PermitWait
-from mooring.binding.binding_points import (
-    run_bind,
-    run_permit,
-    run_post_bind,
-    run_pre_bind,
-    run_pre_bind_pre_flights,
-    run_pre_enqueue,
-    run_reserve,
-    run_unreserve,
-)
+from mooring.api import KubeObject, Pod
+from mooring.binding.binding_cycle import BindingCycles
+from mooring.binding.binding_pods import BindingPods
 from mooring.config.load import LoadResult, default_config
-from mooring.cycle.message import event_note, refused_on_node
-from mooring.cycle.profile import Profile
 from mooring.cycle.profile_handle import SharedState, make_profiles
 from mooring.cycle.scheduling_cycle import Choose, Cycle, by_seed
+from mooring.framework.cluster_events import ClusterEvent
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin_errors import abandon, raise_if_external
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.state import CycleState
-from mooring.framework.status import Code, Status
 from mooring.observe.clock import VirtualClock
+from mooring.observe.metrics import Metrics
 from mooring.offline.claim_controller import ClaimController
 from mooring.offline.memory_client import MemoryClient
 from mooring.offline.memory_cluster import MemoryCluster
 from mooring.offline.memory_events import MemoryEvents
+from mooring.offline.memory_status_writer import MemoryStatusWriter
 from mooring.offline.volume_controller import VolumeController
+from mooring.queue.pre_enqueue import PreEnqueue
+from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.registry import Registry, default_registry
+from mooring.scheduler.failure import Failure
+from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
 
 T = TypeVar("T")
 
@@ -64,21 +55,45 @@ def drive(work: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("something waits for the outside; run this in an event loop")
 
 
-class Attempt(msgspec.Struct):
-    """One scheduling attempt under way: the decision, and what plugins keep for it."""
+class Attempt(SchedulingAttempt, kw_only=True):
+    """One attempt of a scheduler in memory, with its decision and the work that plugins spawned."""
 
     decision: Decision
-    state: CycleState
-    profile: Profile
-    #: The pod as assumed on its node.
-    assumed: Pod | None = None
-    #: Where the pod waits at Permit, how long.
-    wait: PermitWait | None = None
-    spawned: list[Coroutine[Any, Any, None]] = msgspec.field(default_factory=list)
+    spawned: list[Coroutine[Any, Any, None]]
+
+
+class UnqueuedPods:
+    """The queue of a scheduler whose caller chooses the pods: it keeps none of them."""
+
+    def __init__(self) -> None:
+        #: Pods that lost their node in the binding cycle, which leaves room for others.
+        self.released: list[Pod] = []
+
+    def done(self, uid: str) -> None:
+        """Do nothing: no pod is in flight."""
+
+    def add_unschedulable(
+        self,
+        info: QueuedPodInfo,
+        pod: Pod,
+        unschedulable_plugins: Collection[str] = (),
+        pending_plugins: Collection[str] = (),
+    ) -> None:
+        """Do nothing: the caller has the decision."""
+
+    def move_all(
+        self,
+        event: ClusterEvent,
+        old: Pod,
+        new: None,
+        check: Callable[[Pod], bool] | None = None,
+    ) -> None:
+        """Remember a pod that lost its node."""
+        self.released.append(old)
 
 
 class MemoryScheduler:
-    """Schedule pods of a cluster held in memory."""
+    """A scheduler of the pods of a cluster held in memory."""
 
     def __init__(
         self,
@@ -104,12 +119,13 @@ class MemoryScheduler:
         VolumeController(self.cluster)
         ClaimController(self.cluster)
         self.events = MemoryEvents(self.clock)
+        self.metrics = Metrics(features.enabled)
         self.on_the_way = BindingPods()
         #: Pods that plugins asked to try again soon.
         self.activated: list[Pod] = []
-        #: Pods that gave up their node again after the scheduling cycle: room for others.
-        self.released: list[Pod] = []
-        self._attempt: Attempt | None = None
+        self.queue = UnqueuedPods()
+        #: Work that plugins have spawned in the attempt under way.
+        self._spawned: list[Coroutine[Any, Any, None]] = []
         self._waiting: list[Attempt] = []
         shared = SharedState(
             features=features,
@@ -124,8 +140,11 @@ class MemoryScheduler:
             waiting_pods=self.on_the_way,
             activate=self.activated.extend,
             spawn=self._spawn,
+            metrics=self.metrics,
         )
-        self.profiles = make_profiles(config.profiles, registry, shared, lambda name: self.events)
+        events_of = self._events_of
+        self.profiles = make_profiles(config.profiles, registry, shared, events_of)
+        self._pre_enqueue = PreEnqueue(self.profiles, self.clock.now)
         self.cycle = Cycle(
             self.profiles,
             snapshot=lambda: self.cluster.cache.nodes,
@@ -136,29 +155,57 @@ class MemoryScheduler:
             choose=choose,
             reuse=reuse,
         )
+        status_writer = MemoryStatusWriter(self.cluster.pods)
+        self._binding = BindingCycles(
+            on_the_way=self.on_the_way,
+            status_writer=status_writer,
+            extenders=(),
+            events_of=events_of,
+            clock=self.clock,
+            metrics=self.metrics,
+            nominates=features.enabled("NominatedNodeNameForExpectation"),
+            permitted=self.queue.done,
+            start_task=None,
+        )
+        self._attempts = SchedulingAttempts(
+            profiles=self.profiles,
+            cycle=self.cycle,
+            cache=self.cluster.cache,
+            nominator=self.cluster.nominator,
+            queue=self.queue,
+            on_the_way=self.on_the_way,
+            binding=self._binding,
+            events_of=events_of,
+            status_writer=status_writer,
+            pods=self.cluster.pods,
+            clock=self.clock,
+            metrics=self.metrics,
+        )
+
+    def _events_of(self, profile: str) -> MemoryEvents:
+        return self.events
 
     def _spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
-        assert self._attempt is not None
-        self._attempt.spawned.append(work)
+        self._spawned.append(work)
 
     async def decide(self, pod: Pod, *, examine: bool = False) -> Attempt:
         """Run PreEnqueue and the scheduling cycle; nothing in the cluster changes."""
         profile = self.profiles[pod.spec.scheduler_name]
-        state = CycleState()
-        attempt = Attempt(Decision(pod, profile.name), state, profile)
-        status = run_pre_enqueue(profile, pod)
+        start, state = self.clock.now(), CycleState()
+        info = QueuedPodInfo(pod, start, 0)
+        spawned = self._spawned = []
+        status = self._pre_enqueue.run(info)
         if status is not None:
-            attempt.decision.pre_enqueue = status
-            attempt.decision.outcome = Outcome.GATED
-            return attempt
-        self._attempt = attempt
-        attempt.decision = await self.cycle.run(pod, state, examine=examine)
-        return attempt
+            decision = Decision(pod, profile.name, Outcome.GATED, pre_enqueue=status)
+        else:
+            info.attempts = 1
+            decision = await self._attempts.decide(pod, state, start, examine=examine)
+        return Attempt(info, profile, state, start, decision=decision, spawned=spawned)
 
     async def schedule_one(self, pod: Pod) -> Decision:
         """Try one pod through all points.
 
-        A pod that a plugin lets wait at Permit is left waiting: its decision is complete once
+        A pod that a plugin makes wait at Permit is left waiting: its decision is complete when
         another pod's attempt or `expire_waits` has ended the wait.
         """
         attempt = await self.decide(pod)
@@ -166,73 +213,69 @@ class MemoryScheduler:
         return attempt.decision
 
     async def carry_out(self, attempt: Attempt) -> None:
-        """Make an attempt's decision true in the cluster."""
-        self._attempt = attempt
+        """Apply an attempt's decision to the cluster."""
+        self._spawned = attempt.spawned
         decision = attempt.decision
         if decision.outcome is Outcome.GATED:
             return
-        if decision.outcome is Outcome.SCHEDULED:
-            if await self.reserve(attempt):
-                await self._permit(attempt)
-        else:
-            await self._note_failure(attempt)
+        if decision.outcome is not Outcome.SCHEDULED:
+            self._attempts.fail(attempt.info, Failure.of(decision), attempt.start)
+            await self._run_spawned(attempt)
+        elif await self.reserve(attempt):
+            await self.permit_and_bind(attempt)
         await self.finish_waits()
 
     def discard(self, attempt: Attempt) -> None:
-        """Leave an attempt without consequences."""
+        """Drop an attempt without applying its decision."""
         for work in attempt.spawned:
             work.close()
         attempt.spawned.clear()
 
     async def reserve(self, attempt: Attempt) -> bool:
-        """Assume the pod on its node and run Reserve; False where a plugin refused."""
-        decision, state, profile = attempt.decision, attempt.state, attempt.profile
-        node_name = decision.node_name
-        pod = self.cluster.cache.assume_pod(decision.pod, node_name)
-        attempt.assumed = pod
-        self.cluster.nominator.delete(pod.metadata.uid)
-        status = run_reserve(profile, state, pod, node_name)
-        if status is None:
+        """Assume the pod on its node and run Reserve; False if a plugin refused."""
+        self._spawned = attempt.spawned
+        failure = self._attempts.reserve(attempt, attempt.decision)
+        if failure is None:
             return True
-        await self._undo(attempt, status)
+        await self._failed(attempt, failure)
         return False
 
-    async def _permit(self, attempt: Attempt) -> None:
+    async def permit_and_bind(self, attempt: Attempt) -> None:
+        """Run Permit and the binding cycle of a pod that has its reservation."""
+        self._spawned = attempt.spawned
+        failure = self._attempts.permit(attempt)
+        if failure is not None:
+            await self._failed(attempt, failure)
+            return
         assert attempt.assumed is not None
-        waits, status = run_permit(
-            attempt.profile, attempt.state, attempt.assumed, attempt.decision.node_name
-        )
-        if status is None:
-            await self._bind(attempt)
-        elif status.is_wait:
-            attempt.wait = PermitWait(attempt.assumed, waits, self.clock.now())
-            self.on_the_way.add_waiting(attempt.wait)
+        status = await self._binding.prepare(attempt.assumed)
+        if status is not None:
+            await self._failed(attempt, self._attempts.binding_failed(attempt, status))
+        elif attempt.waits_at_permit:
             self._waiting.append(attempt)
         else:
-            await self._undo(attempt, status)
+            await self._finish_binding(attempt)
+
+    async def _finish_binding(self, attempt: Attempt) -> None:
+        self._spawned = attempt.spawned
+        assert attempt.assumed is not None
+        status = await self._binding.finish(attempt.assumed)
+        if status is not None:
+            await self._failed(attempt, self._attempts.binding_failed(attempt, status))
+            return
+        faults = await self._attempts.bound(attempt)
+        attempt.decision.errors = (*attempt.decision.errors, *faults)
+        await self._run_spawned(attempt)
 
     async def finish_waits(self) -> None:
-        """Go on with the pods whose wait at Permit has ended."""
-        while True:
-            done = [a for a in self._waiting if a.wait is not None and a.wait.outcome is not None]
-            if not done:
-                return
-            for attempt in done:
+        """Continue with the pods whose wait at Permit has ended."""
+        while ended := [one for one in self._waiting if not one.waits_at_permit]:
+            for attempt in ended:
                 self._waiting.remove(attempt)
-                assert attempt.wait is not None and attempt.wait.outcome is not None
-                outcome = attempt.wait.outcome
-                self.on_the_way.remove_waiting(attempt.wait.pod.metadata.uid)
-                self._attempt = attempt
-                if outcome.is_success:
-                    await self._bind(attempt)
-                    continue
-                if not outcome.is_rejected:
-                    text = f"waiting on permit for pod: {outcome.message}"
-                    outcome = Status(Code.ERROR, (text,), plugin=outcome.plugin)
-                await self._release(attempt, outcome)
+                await self._finish_binding(attempt)
 
     async def expire_waits(self) -> bool:
-        """Let time pass until the next pod's wait at Permit ends; False where none waits."""
+        """Let time pass until the next pod's wait at Permit ends; False if no pod waits."""
         deadline = self.on_the_way.next_deadline()
         if deadline is None:
             return False
@@ -241,92 +284,14 @@ class MemoryScheduler:
         await self.finish_waits()
         return True
 
-    async def _bind(self, attempt: Attempt) -> None:
-        """Run the binding cycle of a pod that has its permission."""
-        decision, state, profile, pod = (
-            attempt.decision,
-            attempt.state,
-            attempt.profile,
-            attempt.assumed,
-        )
-        assert pod is not None
-        node_name, uid = decision.node_name, pod.metadata.uid
-        flights = run_pre_bind_pre_flights(profile, state, pod, node_name)
-        if flights is not None and not flights.is_skip:
-            await self._release(attempt, flights, fits=True)
-            return
-        under_way = self.on_the_way.add_pre_binding(uid) if flights is None else None
-        try:
-            status = await run_pre_bind(profile, state, pod, node_name)
-        finally:
-            self.on_the_way.remove_pre_binding(uid)
-        if status is None and under_way is not None and not under_way.finish():
-            status = Status.error(under_way.cancelled)
-        if status is None:
-            status = await run_bind(profile, state, pod, node_name)
-        if status is not None:
-            await self._release(attempt, status, fits=True)
-            return
-        note = f"Successfully assigned {pod.key} to {node_name}"
-        self.events.event(pod, "Normal", "Scheduled", "Binding", note)
-        faults = await run_post_bind(profile, state, pod, node_name)
-        decision.errors = (*decision.errors, *faults)
-        await self._run_spawned(attempt)
-
-    async def _release(self, attempt: Attempt, status: Status, *, fits: bool = False) -> None:
-        """Give a node up again in the binding cycle."""
-        assert attempt.assumed is not None
-        self.released.append(attempt.assumed)
-        await self._undo(attempt, status, fits=fits)
-
-    async def _undo(self, attempt: Attempt, status: Status, *, fits: bool = False) -> None:
-        """Take back Reserve and the assumption, and note why.
-
-        Up to Permit a refusal means that the node does not fit; later it is reported as it is, and
-        the pod is no plugin's to bring back.
-        """
-        decision, pod = attempt.decision, attempt.assumed
-        assert pod is not None
-        faults = run_unreserve(attempt.profile, attempt.state, pod, decision.node_name)
-        if self.cluster.cache.is_assumed(pod.metadata.uid):
-            self.cluster.cache.forget_pod(pod.metadata.uid)
-        if status.is_rejected:
-            decision.outcome = Outcome.UNSCHEDULABLE
-            decision.message = status.message if fits else refused_on_node(status.reasons)
-            decision.unschedulable_plugins = frozenset({status.plugin} - {""} if not fits else ())
-        else:
-            decision.outcome = Outcome.ERROR
-            decision.message = status.message
-            faults = (status, *faults)
-        decision.node_name = ""
-        decision.errors = (*decision.errors, *faults)
-        await self._note_failure(attempt)
-
-    async def _note_failure(self, attempt: Attempt) -> None:
-        """Write down why a pod stays pending, and where it is nominated to now."""
+    async def _failed(self, attempt: Attempt, failure: Failure) -> None:
+        """Put into the decision that the pod has lost its node after the scheduling cycle."""
         decision = attempt.decision
-        pod = self.cluster.pods.get(decision.pod.metadata.name, decision.pod.metadata.namespace)
-        if pod is not None and not pod.spec.node_name:
-            result = decision.post_filter
-            nominated = "" if result is None else result.nominated_node
-            self.events.event(
-                pod, "Warning", "FailedScheduling", "Scheduling", event_note(decision.message)
-            )
-            unschedulable = decision.outcome is Outcome.UNSCHEDULABLE
-            condition = Condition(
-                type="PodScheduled",
-                status="False",
-                reason="Unschedulable" if unschedulable else "SchedulerError",
-                message=decision.message,
-            )
-            others = tuple(c for c in pod.status.conditions if c.type != condition.type)
-            status = replace(pod.status, conditions=(*others, condition))
-            if nominated is not None:
-                status = replace(status, nominated_node_name=nominated)
-            changed = replace(pod, status=status)
-            if nominated == "":
-                self.cluster.nominator.delete(pod.metadata.uid)
-            self.cluster.pods.update(changed)
+        decision.outcome = Outcome.UNSCHEDULABLE if failure.rejected else Outcome.ERROR
+        decision.message = failure.message
+        decision.unschedulable_plugins = frozenset(failure.unschedulable) - {""}
+        decision.node_name = ""
+        decision.errors = (*decision.errors, *failure.faults)
         await self._run_spawned(attempt)
 
     async def _run_spawned(self, attempt: Attempt) -> None:

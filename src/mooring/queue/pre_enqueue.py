@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from mooring.framework.contract_errors import fault, wrong_type
 from mooring.framework.plugin import Plugin
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.points import Point
@@ -69,20 +70,27 @@ class PreEnqueue:
         self._metrics = metrics
         self._runs = 0
 
-    def run(self, info: QueuedPodInfo) -> None:
-        """Ask about a pod; its `gating_plugin` is the answer.
+    def run(self, info: QueuedPodInfo) -> Status | None:
+        """Ask about a pod; return why it is held back, or None, and set its `gating_plugin`.
 
         The plugin that held the pod back the last time is asked first.
         """
         steps = self._steps.get(info.profile, ())
         metrics = self._metrics
         start = self._now() if metrics is not None else 0.0
+        found: Status | None = None
         if steps:
             self._runs += 1
+            call = self._call
+            if metrics is not None and self._runs % _SAMPLE_EVERY == 0:
+                call = self._timed_call
             if info.gating_plugin:
                 steps = tuple(sorted(steps, key=lambda step: step.name != info.gating_plugin))
             for step in steps:
-                if not self._passes(info, step):
+                status = call(info, step)
+                if status is not None and not status.is_success:
+                    self._hold(info, step, status)
+                    found = status.by(step.name)
                     break
             else:
                 info.gating_plugin = ""
@@ -90,6 +98,7 @@ class PreEnqueue:
             # kube-scheduler says Success here whatever the plugins said.
             point = metrics.extension_point_duration[_POINT, _SUCCESS, info.profile]
             point.observe(self._now() - start)
+        return found
 
     def holds(self, info: QueuedPodInfo) -> bool:
         """Tell whether the plugin that held a pod back still does; cheap, for it is asked often."""
@@ -103,24 +112,23 @@ class PreEnqueue:
             self._tell(info, step, status)
         return True
 
-    def _passes(self, info: QueuedPodInfo, step: PreEnqueueStep) -> bool:
+    def _hold(self, info: QueuedPodInfo, step: PreEnqueueStep, status: Status) -> None:
         name, metrics = step.name, self._metrics
-        sampled = metrics is not None and self._runs % _SAMPLE_EVERY == 0
-        start = self._now() if sampled else 0.0
-        status = self._call(info, step)
-        if metrics is not None and sampled:
-            code = Code.SUCCESS if status is None else status.code
-            duration = metrics.plugin_duration[name, _POINT, code.label]
-            duration.observe(self._now() - start)
-        if status is None or status.is_success:
-            return True
         if metrics is not None and name not in info.rejectors:
             metrics.unschedulable_pods[name, info.profile].inc()
         info.unschedulable_plugins |= {name}
         info.gating_plugin = name
         if verbose(log, 4):
             self._tell(info, step, status)
-        return False
+
+    def _timed_call(self, info: QueuedPodInfo, step: PreEnqueueStep) -> Status | None:
+        start = self._now()
+        status = self._call(info, step)
+        code = Code.SUCCESS if status is None else status.code
+        assert self._metrics is not None
+        duration = self._metrics.plugin_duration[step.name, _POINT, code.label]
+        duration.observe(self._now() - start)
+        return status
 
     def _tell(self, info: QueuedPodInfo, step: PreEnqueueStep, status: Status) -> None:
         if not status.is_error:
@@ -138,15 +146,15 @@ class PreEnqueue:
             status = step.call(info.pod)
         except BaseException as error:
             raise_if_external(error)
-            text = error_text(error)
-            self._report(info, step.name, text, trace=True)
-            return Status.error(text)
+            self._report(info, step.name, error_text(error), trace=True)
+            return fault(step.name, Point.PRE_ENQUEUE, error)
         if status is None:
             return None
         if not isinstance(status, Status):
-            message = f"pre_enqueue must return Status or None, got {status!r}"
-            self._report(info, step.name, message)
-            return Status.error(message)
+            self._report(info, step.name, f"pre_enqueue must return Status or None, got {status!r}")
+            return wrong_type(
+                step.name, Point.PRE_ENQUEUE, "pre_enqueue", "a Status or None", status
+            )
         if status.code is Code.ERROR:
             self._report(info, step.name, status.message)
         return status

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from mooring.cycle.message import refused_on_node
 from mooring.errors import cut_text
@@ -11,9 +11,9 @@ from mooring.framework.status import Code, Status
 
 
 class Failure:
-    """Why an attempt failed, in the terms the queue and the API server want."""
+    """Why an attempt failed, in the terms of the queue and the API server."""
 
-    __slots__ = ("message", "no_fit", "nominated", "pending", "rejected", "unschedulable")
+    __slots__ = ("faults", "message", "no_fit", "nominated", "pending", "rejected", "unschedulable")
 
     def __init__(
         self,
@@ -36,6 +36,8 @@ class Failure:
         self.pending = pending
         #: Where the pod is nominated to now; "" clears it, None leaves it.
         self.nominated = nominated
+        #: Errors of plugins after the scheduling cycle, each with its traceback.
+        self.faults: Sequence[Status] = ()
 
     @classmethod
     def on_node(cls, status: Status) -> Failure:

@@ -123,7 +123,7 @@ def test_a_claim_that_changed_meanwhile_is_read_again() -> None:
     devices = Devices(claim(resourceVersion="100"), device_slice("b", "d0"))
     attempt = _reserved(devices, pod("pod", "c"))
     drive(devices.scheduler.client.update(devices.claim()))
-    drive(devices.scheduler._permit(attempt))
+    drive(devices.scheduler.permit_and_bind(attempt))
     assert attempt.decision.outcome is Outcome.SCHEDULED
     assert _users(devices.claim()) == ["pod"]
 
@@ -132,7 +132,7 @@ def test_a_claim_that_somebody_else_allocated_sends_the_pod_back() -> None:
     devices = Devices(claim(resourceVersion="100"), device_slice("b", "d0", "d1"))
     attempt = _reserved(devices, pod("pod", "c"))
     devices.change(devices.claim(), **allocated_on("b", "d1"))
-    drive(devices.scheduler._permit(attempt))
+    drive(devices.scheduler.permit_and_bind(attempt))
     assert attempt.decision.outcome is Outcome.ERROR
     assert "claim default/c got allocated elsewhere in the meantime" in attempt.decision.message
     assert _devices(devices.claim()) == ["d1"]

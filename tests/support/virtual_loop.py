@@ -180,9 +180,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Do nothing: no other thread calls."""
 
 
-def run_virtually(work: Coroutine[Any, Any, T], random: random_module.Random) -> T:
-    """Run a coroutine to its end on a loop of its own; what it leaves behind is ended."""
-    loop = VirtualLoop(random)
+def run_virtually(work: Coroutine[Any, Any, T], random: random_module.Random | None = None) -> T:
+    """Run a coroutine to its end on a loop of its own; what it leaves behind is ended.
+
+    `random` chooses the order of tasks; without it, the order is the same in every run.
+    """
+    loop = VirtualLoop(random_module.Random(0) if random is None else random)
     try:
         try:
             return loop.run_until_complete(work)
@@ -201,10 +204,10 @@ async def _end_all() -> None:
 
 
 class LoopClock:
-    """The wall clock of a virtual loop."""
+    """The wall clock of a virtual loop, early or late by `skew` seconds."""
 
-    def __init__(self, start: float = 1_800_000_000.0) -> None:
-        self._start = start
+    def __init__(self, start: float = 1_800_000_000.0, skew: float = 0.0) -> None:
+        self._start = start + skew
 
     def now(self) -> float:
         """Return seconds since the epoch."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.soak.virtual_loop import (
+from tests.support.virtual_loop import (
     LoopClock,
     Process,
     StandstillError,

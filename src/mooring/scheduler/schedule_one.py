@@ -1,0 +1,373 @@
+"""One attempt to schedule a pod, from the pod that the queue gave out to its bind or its failure.
+
+    queue ─▶ scheduling cycle ─▶ assume, Reserve, Permit ─▶ wait, PreBind, Bind ─▶ PostBind
+                    │                     │                         │
+                  fail ◀──────── Unreserve, forget ◀────────────────┘
+
+Nothing here does I/O of its own, reads a clock of its own or creates tasks: all that is handed in.
+What drives an attempt decides when its parts run: the live scheduler runs binding cycles in tasks
+and takes their failures from its inbox, a scheduler in memory calls one part after the other.
+
+# kube-scheduler: schedule_one.go
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from mooring.api import Condition, Pod
+from mooring.binding.binding_cycle import AssumedPod, BindingCycles, log_traceback
+from mooring.binding.binding_pods import BindingPods, PermitWait
+from mooring.binding.binding_points import run_permit, run_reserve, run_unreserve
+from mooring.binding.status_writer import PodStatusWriter, StatusChange
+from mooring.cache.cache import Cache
+from mooring.cycle.message import NO_NODES_AVAILABLE, event_note
+from mooring.cycle.profile import Profile
+from mooring.cycle.scheduling_cycle import Cycle
+from mooring.framework.cluster_events import ClusterEvent
+from mooring.framework.decision import Decision, Outcome
+from mooring.framework.handle import EventWriter
+from mooring.framework.listers import Lister
+from mooring.framework.plugin_errors import error_text
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+from mooring.observe.clock import Clock
+from mooring.observe.logs import log_error, vlog
+from mooring.observe.metrics import Metrics
+from mooring.queue import event_types
+from mooring.queue.nominator import PodNominator
+from mooring.queue.queued_pod_info import QueuedPodInfo
+from mooring.scheduler.failure import Failure
+
+log = logging.getLogger(__name__)
+
+POD_SCHEDULED = "PodScheduled"
+UNSCHEDULABLE = "Unschedulable"
+SCHEDULER_ERROR = "SchedulerError"
+
+#: Results in metrics.
+_SCHEDULED = "scheduled"
+_UNSCHEDULABLE = "unschedulable"
+_ERROR = "error"
+
+#: From this many attempts on, the metric does not count them. # schedule_one.go (getAttemptsLabel)
+_MANY_ATTEMPTS = 15
+
+_RECREATED = (
+    "Pod was recreated while handling scheduling failure. Skip requeueing and status updates."
+)
+
+
+class AttemptQueue(Protocol):
+    """The queue that a pod came from, as its attempt needs it; `SchedulingQueue` is one."""
+
+    def done(self, uid: str) -> None:
+        """Note that a pod needs no more attention: it is about to be bound, or is gone."""
+        ...
+
+    def add_unschedulable(
+        self,
+        info: QueuedPodInfo,
+        pod: Pod,
+        unschedulable_plugins: Collection[str] = (),
+        pending_plugins: Collection[str] = (),
+    ) -> None:
+        """Take back a pod that could not be scheduled, in its latest version."""
+        ...
+
+    def move_all(
+        self,
+        event: ClusterEvent,
+        old: Any,
+        new: Any,
+        check: Callable[[Pod], bool] | None = None,
+    ) -> None:
+        """Try the unschedulable pods again that pass `check` and that an event may help."""
+        ...
+
+
+class SchedulingAttempt(msgspec.Struct):
+    """One attempt under way. It outlives the scheduling cycle, so it does not hold the decision.
+
+    A decision's arrays are large, and thousands of pods may be binding.
+    """
+
+    info: QueuedPodInfo
+    profile: Profile
+    state: CycleState
+    #: When the attempt began, in seconds since the epoch.
+    start: float
+    #: The pod on its node, from the moment it is assumed.
+    assumed: AssumedPod | None = None
+
+    @property
+    def waits_at_permit(self) -> bool:
+        """Return whether the pod waits at Permit, and its wait has not ended."""
+        wait = None if self.assumed is None else self.assumed.wait
+        return wait is not None and wait.outcome is None
+
+
+class SchedulingAttempts:
+    """The steps of scheduling attempts, shared by all profiles. Owned by the scheduling loop."""
+
+    def __init__(
+        self,
+        *,
+        profiles: Mapping[str, Profile],
+        cycle: Cycle,
+        cache: Cache,
+        nominator: PodNominator,
+        queue: AttemptQueue,
+        on_the_way: BindingPods,
+        binding: BindingCycles,
+        events_of: Callable[[str], EventWriter],
+        status_writer: PodStatusWriter,
+        pods: Lister[Pod],
+        clock: Clock,
+        metrics: Metrics,
+    ) -> None:
+        self.queue = queue
+        self._profiles = profiles
+        self._cycle = cycle
+        self._cache = cache
+        self._nominator = nominator
+        self._on_the_way = on_the_way
+        self._binding = binding
+        self._events_of = events_of
+        self._status_writer = status_writer
+        self._pods = pods
+        self._clock = clock
+        self._metrics = metrics
+
+    # The scheduling cycle.
+
+    async def schedule(self, info: QueuedPodInfo, *, timed: bool) -> SchedulingAttempt | None:
+        """Try a pod up to Permit; return the attempt if its binding cycle is to follow.
+
+        With `timed`, the calls of each plugin are timed.
+        """
+        pod = info.pod
+        vlog(log, 4, "About to try and schedule pod", pod=pod)
+        profile = self._profiles[pod.spec.scheduler_name]
+        if self._is_skipped(pod, profile):
+            self.queue.done(info.uid)
+            return None
+        vlog(log, 3, "Attempting to schedule pod", pod=pod)
+        state = CycleState()
+        state.record_plugin_metrics = timed
+        start = self._clock.now()
+        decision = await self.decide(pod, state, start)
+        if decision.outcome is not Outcome.SCHEDULED:
+            self.fail(info, Failure.of(decision), start)
+            return None
+        attempt = SchedulingAttempt(info, profile, state, start)
+        if self.reserve(attempt, decision) is None and self.permit(attempt) is None:
+            return attempt
+        return None
+
+    def _is_skipped(self, pod: Pod, profile: Profile) -> bool:
+        if pod.is_terminating:
+            note = f"skip schedule deleting pod: {pod.key}"
+            self._events_of(profile.name).event(
+                pod, "Warning", "FailedScheduling", "Scheduling", note
+            )
+            vlog(log, 3, "Skip schedule deleting pod", pod=pod)
+            return True
+        return self._cache.is_assumed(pod.metadata.uid)
+
+    async def decide(
+        self, pod: Pod, state: CycleState, start: float, *, examine: bool = False
+    ) -> Decision:
+        """Run the scheduling cycle of an attempt that began at `start` (see `Cycle.run`)."""
+        decision = await self._cycle.run(pod, state, examine=examine)
+        self._metrics.scheduling_algorithm_duration.observe(self._clock.now() - start)
+        for fault in decision.errors:
+            log_traceback(fault, pod)
+        return decision
+
+    def reserve(self, attempt: SchedulingAttempt, decision: Decision) -> Failure | None:
+        """Assume the pod on its node and run Reserve; return why the attempt failed, or None."""
+        info, state, profile = attempt.info, attempt.state, attempt.profile
+        node_name = decision.node_name
+        pod = self._cache.assume_pod(info.pod, node_name)
+        self._nominator.delete(info.uid)
+        feasible = 0 if decision.feasible is None else len(decision.feasible)
+        evaluated = decision.evaluated_nodes
+        attempt.assumed = AssumedPod(pod, node_name, state, profile, None, evaluated, feasible)
+        try:
+            status = run_reserve(profile, state, pod, node_name)
+        except Exception as error:
+            # An answer that cannot be used: the pod loses its node like one that was refused.
+            status = Status.error(error_text(error))
+        return None if status is None else self._placement_failed(attempt, status)
+
+    def permit(self, attempt: SchedulingAttempt) -> Failure | None:
+        """Run Permit, where the pod's wait may begin; return why the attempt failed, or None."""
+        assumed, state = attempt.assumed, attempt.state
+        assert assumed is not None
+        pod = assumed.pod
+        try:
+            waits, status = run_permit(attempt.profile, state, pod, assumed.node_name)
+            if status is not None and status.is_wait:
+                assumed.wait = PermitWait(pod, waits, self._clock.now())
+                self._on_the_way.add_waiting(assumed.wait)
+                status = None
+        except Exception as error:
+            status = Status.error(error_text(error))
+        if status is not None:
+            return self._placement_failed(attempt, status)
+        # What plugins keep for the scheduling cycle alone is large.
+        state.end_cycle()
+        return None
+
+    def _placement_failed(self, attempt: SchedulingAttempt, status: Status) -> Failure:
+        attempt.state.end_cycle()
+        failure = Failure.on_node(status)
+        failure.faults, _ = self.give_back(attempt, status)
+        self.fail(attempt.info, failure, attempt.start)
+        return failure
+
+    def give_back(
+        self, attempt: SchedulingAttempt, status: Status
+    ) -> tuple[Sequence[Status], bool]:
+        """Unreserve and forget a pod that loses its node because of `status`.
+
+        Return the faults, `status` among them unless it is a refusal, and whether the pod was still
+        assumed.
+        """
+        assumed = attempt.assumed
+        assert assumed is not None
+        pod, uid = assumed.pod, assumed.pod.metadata.uid
+        log_traceback(status, pod)
+        faults = run_unreserve(assumed.profile, assumed.state, pod, assumed.node_name)
+        for fault in faults:
+            log_error(log, fault.message, "Unreserve failed", pod=pod)
+            log_traceback(fault, pod)
+        if not status.is_rejected:
+            faults = (status, *faults)
+        # The wait of a pod that failed before it waited has not ended.
+        self._on_the_way.remove_waiting(uid)
+        was_assumed = self._cache.is_assumed(uid)
+        if was_assumed:
+            self._cache.forget_pod(uid)
+        return faults, was_assumed
+
+    # The binding cycle.
+
+    async def bind(self, attempt: SchedulingAttempt) -> Status | None:
+        """Run the binding cycle up to Bind; return why it failed, or None."""
+        assumed, binding = attempt.assumed, self._binding
+        assert assumed is not None
+        status = await binding.prepare(assumed)
+        return status if status is not None else await binding.finish(assumed)
+
+    async def bound(self, attempt: SchedulingAttempt) -> Sequence[Status]:
+        """Record that the pod has been bound, and run PostBind; return the faults."""
+        assumed = attempt.assumed
+        assert assumed is not None
+        vlog(
+            log,
+            2,
+            "Successfully bound pod to node",
+            pod=assumed.pod,
+            node=assumed.node_name,
+            evaluatedNodes=assumed.evaluated_nodes,
+            feasibleNodes=assumed.feasible_nodes,
+        )
+        now = self._clock.now()
+        metrics, info = self._metrics, attempt.info
+        metrics.observe_attempt(_SCHEDULED, attempt.profile.name, now - attempt.start)
+        metrics.pod_scheduling_attempts.observe(info.attempts)
+        if info.initial_attempt_timestamp is not None:
+            many = info.attempts >= _MANY_ATTEMPTS
+            label = f"{_MANY_ATTEMPTS}+" if many else str(info.attempts)
+            waited = now - info.initial_attempt_timestamp
+            metrics.pod_scheduling_sli_duration[label].observe(waited)
+        if info.was_flushed:
+            metrics.pod_scheduled_after_flush.inc()
+        return await self._binding.tell(assumed)
+
+    def binding_failed(self, attempt: SchedulingAttempt, status: Status) -> Failure:
+        """Undo a placement whose binding cycle failed; its room is free for others: an event."""
+        assumed = attempt.assumed
+        assert assumed is not None
+        pod = assumed.pod
+        faults, given_back = self.give_back(attempt, status)
+        if assumed.permitted:
+            # From PreBind on a refusal no longer means that the pod does not fit: it is retried.
+            failure = Failure(status.message, rejected=status.is_rejected)
+        else:
+            failure = Failure.on_node(status)
+        failure.faults = faults
+        uid, queue = pod.metadata.uid, self.queue
+        if given_back and not status.is_rejected:
+            queue.move_all(event_types.ASSIGNED_POD_DELETE, pod, None)
+        self.fail(attempt.info, failure, attempt.start)
+        if given_back and status.is_rejected:
+            queue.move_all(
+                event_types.ASSIGNED_POD_DELETE, pod, None, lambda other: other.metadata.uid != uid
+            )
+        return failure
+
+    # Failure.
+
+    def fail(self, info: QueuedPodInfo, failure: Failure, start: float) -> None:
+        """Put a pod back into the queue and report why it could not be scheduled.
+
+        `start` is when the attempt began.
+        """
+        pod, profile = info.pod, info.pod.spec.scheduler_name
+        result = _UNSCHEDULABLE if failure.rejected else _ERROR
+        self._metrics.observe_attempt(result, profile, self._clock.now() - start)
+        _log_failure(pod, failure)
+        current = self._requeue(info, failure)
+        if current is None:
+            return
+        if failure.nominated == "":
+            self._nominator.delete(info.uid)
+        else:
+            self._nominator.add(current, failure.nominated or "")
+        text = failure.message
+        self._events_of(profile).event(
+            current, "Warning", "FailedScheduling", "Scheduling", event_note(text)
+        )
+        reason = UNSCHEDULABLE if failure.rejected else SCHEDULER_ERROR
+        condition = Condition(type=POD_SCHEDULED, status="False", reason=reason, message=text)
+        self._status_writer.write(current, StatusChange(condition, failure.nominated))
+
+    def _requeue(self, info: QueuedPodInfo, failure: Failure) -> Pod | None:
+        """Put a pod back into the queue in its latest version; None if it is another pod."""
+        pod, meta = info.pod, info.pod.metadata
+        current = self._pods.get(meta.name, meta.namespace)
+        if current is not None and current.metadata.uid != meta.uid:
+            vlog(log, 2, _RECREATED, pod=pod, oldUID=meta.uid, newUID=current.metadata.uid)
+            self.queue.done(info.uid)
+            return None
+        if current is None:
+            log.info("Pod doesn't exist in informer cache", extra={"kv": {"pod": pod}})
+        elif current.spec.node_name:
+            log.info(
+                "Pod has been assigned to node. Abort adding it back to queue.",
+                extra={"kv": {"pod": pod, "node": current.spec.node_name}},
+            )
+        else:
+            self.queue.add_unschedulable(
+                info, current, tuple(failure.unschedulable), tuple(failure.pending)
+            )
+            return current
+        self.queue.done(info.uid)
+        return pod
+
+
+def _log_failure(pod: Pod, failure: Failure) -> None:
+    if failure.message == NO_NODES_AVAILABLE:
+        text = "Unable to schedule pod; no nodes are registered to the cluster; waiting"
+        vlog(log, 2, text, pod=pod)
+    elif failure.no_fit:
+        vlog(log, 2, "Unable to schedule pod; no fit; waiting", pod=pod, err=failure.message)
+    else:
+        log_error(log, failure.message, "Error scheduling pod; retrying", pod=pod)
