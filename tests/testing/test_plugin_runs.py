@@ -123,7 +123,7 @@ def test_a_pod_must_not_be_on_a_node_that_is_not_there() -> None:
 
 
 def test_a_plugin_that_raises_is_reported_with_its_traceback() -> None:
-    with pytest.raises(PluginError, match=r"(?s)node a: ZeroDivisionError.*test_running\.py"):
+    with pytest.raises(PluginError, match=r"(?s)node a: ZeroDivisionError.*test_plugin_runs\.py"):
         run_filter(Spoilt(lambda: 1 / 0), pod=make_pod(), nodes=NODES)
 
 
