@@ -117,7 +117,7 @@ namespaces = st.sampled_from([None, frozenset({"red"}), frozenset({"red", "blue"
 
 
 class CacheMachine(RuleBasedStateMachine):
-    """Change the cache at random; after every step it equals a recount."""
+    """Random changes of the cache; after every step it must equal a recount."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -231,7 +231,7 @@ def test_a_bound_pod_changes_nothing_about_the_node_it_was_assumed_on() -> None:
     assert not cache.is_assumed("p2")
     assert assumed is not None and assumed.pod is bound
     assert cache.nodes.generation == generation
-    # The API server gives a pod the zone of its node when it binds it.
+    # When the API server binds a pod, it copies the node's zone label to the pod.
     labels = {**bound.metadata.labels, "zone": "z1"}
     cache.add_pod(replace(bound, metadata=replace(bound.metadata, labels=labels)))
     assert cache.nodes.changed_since(generation) == [0]

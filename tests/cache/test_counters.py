@@ -26,7 +26,7 @@ def make_cache(*objects: Node | Pod) -> Cache:
 
 
 def away_from(app: str, **term: Any) -> dict[str, Any]:
-    """Return the anti-affinity of a pod that keeps away from an app."""
+    """Return a required anti-affinity to the pods of an app."""
     found = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": app}}, **term}
     return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [found]}}
 
@@ -47,7 +47,7 @@ def counted(cache: Cache, **options: Any) -> list[int]:
 
 
 def test_counts_grow_with_the_nodes() -> None:
-    """Many more nodes come than there was room for at first."""
+    """Many more nodes are added than there was initially room for."""
     cache = make_cache(make_node("n0"), web("a", "n0", affinity=away_from("db")))
     cache.add_pod(terminating(web("b", "n0")))
     assert counted(cache, terminating=True) == [2]
@@ -88,7 +88,7 @@ def test_the_counters_that_nothing_asked_for_longest_are_dropped(
     assert kept() == list(range(12))
     cache.nodes.pods_matching(None, selectors[12])
     assert kept() == [0, 4, 5, 6, 7, 8, 9, 10, 11, 12]
-    # A dropped counter counts no more, and is made again by a question.
+    # A dropped counter is no longer updated, and is created again when it is needed.
     cache.add_pod(make_pod("late", node="n0", labels={"number": "1"}))
     assert cache.nodes.pods_matching(None, selectors[1]).tolist() == [1]
     assert kept() == [0, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12]
@@ -107,7 +107,7 @@ def test_a_term_lives_as_long_as_a_pod_carries_it() -> None:
     cache.remove_pod(pods[1].uid)
     assert list(cache.nodes.terms(ANTI)) == []
     assert list(cache.nodes.terms_matching(ANTI, incoming, {})) == []
-    # The same term comes back.
+    # The same term is added again.
     cache.add_pod(pods[0])
     (term,) = cache.nodes.terms_matching(ANTI, incoming, {})
     assert term.counts.tolist() == [1]

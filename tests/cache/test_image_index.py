@@ -58,7 +58,7 @@ def test_a_node_that_reports_other_images_changes_the_answer(cache: Cache) -> No
 def test_an_image_that_no_node_has_any_more_is_forgotten(cache: Cache) -> None:
     cache.remove_node("n1")
     assert cache.nodes.image("db:v1") is None
-    # What comes back may have another size.
+    # When the image is reported again, it may have another size.
     cache.add_node(node("n1", ("db:v1", 6)))
     state = cache.nodes.image("db:v1")
     assert state is not None and state.size == 6

@@ -1,4 +1,4 @@
-"""Selectors by what they demand."""
+"""Selectors, indexed by what they require."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def test_a_removed_entry_is_found_no_more() -> None:
 
 
 def test_an_entry_is_filed_under_its_rarest_demand() -> None:
-    """Thousands of selectors share one label; a pod meets only those that share all."""
+    """If many selectors share a label, a pod gets only those that also match its other labels."""
     index = filed(*((f"s{number}", RED, f"tier=front,app=a{number}") for number in range(20)))
-    # The first of equals is the first demand of the selector, so one is filed under its tier.
+    # On a tie the selector's first requirement is chosen, so the first entry is under its tier.
     assert len(candidates(index, "red", tier="front", app="a7")) <= 2
     assert "s7" in candidates(index, "red", tier="front", app="a7")
 

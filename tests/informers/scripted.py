@@ -1,4 +1,4 @@
-"""A source of objects that does as its script says, for tests in virtual time."""
+"""A source of objects that follows a script, for tests in virtual time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mooring.informers.reflector import Reflector
 from mooring.informers.store import Handler, Store
 from tests.client.fakes import RecordingClock
 
-#: The server does not know how to stream a first state.
+#: The error of a server that cannot stream the initial state.
 UNSUPPORTED = ApiError(422, "sendInitialEvents is forbidden", reason="Invalid")
 GONE = ApiError(410, "too old resource version", reason="Expired")
 
@@ -46,7 +46,7 @@ def page(version: int, *names: str, more: str = "") -> ObjectList[Pod]:
 
 
 class Lasting:
-    """Let a stream last some virtual seconds."""
+    """A step of a watch that takes some virtual seconds."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -68,9 +68,10 @@ class _Watch:
 
 
 class ScriptedSource:
-    """Answer lists and watches in turn; when the script is over, hang and say so.
+    """A source that takes lists and watches from a script; at its end it sets `over` and hangs.
 
-    A watch is a list of steps: events, batches, failures, `Lasting`; a failure alone refuses it.
+    A watch is a list of steps: events, batches, failures, `Lasting`. An exception in place of the
+    list refuses the watch.
     """
 
     def __init__(self, clock: RecordingClock, *, lists: Any = (), watches: Any = ()) -> None:
@@ -118,7 +119,7 @@ class ScriptedSource:
 
 
 class Run:
-    """A reflector on a script, and all that came of it."""
+    """A reflector that runs on a script, its store, and the changes its handler saw."""
 
     def __init__(self, *, lists: Any = (), watches: Any = (), **options: Any) -> None:
         self.clock = RecordingClock()

@@ -1,4 +1,4 @@
-"""How long to wait."""
+"""How long a reflector waits before a retry."""
 
 from __future__ import annotations
 

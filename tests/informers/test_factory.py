@@ -69,7 +69,8 @@ async def test_closing_ends_the_watching_and_keeps_what_is_known() -> None:
 
 async def test_a_refusal_counts_once_the_server_has_let_us_see_anything() -> None:
     forbidden = ApiError(403, "RBAC: not loaded yet", reason="Forbidden")
-    # A server that has just started, twice over; then it knows who may see what.
+    # A server that has just started refuses everything at first. Once it has answered the list of
+    # pods, its refusal of namespaces counts.
     factory, source = factory_of(lists=[forbidden, forbidden, forbidden, page(5, "a"), forbidden])
     namespaces, pods = factory.informer(Namespace), factory.informer(Pod)
     synced: list[str] = []

@@ -29,7 +29,7 @@ def pod(name: str, namespace: str, **spec: Any) -> Pod:
 
 
 class Journal:
-    """Note the changes of a store, and wait for one."""
+    """A record of the changes of a store, which can wait for a change."""
 
     def __init__(self) -> None:
         self.lines: list[tuple[str, str]] = []
@@ -154,7 +154,7 @@ async def test_custom_resources_are_written_and_watched(client: Client, cluster:
     crews = factory.informer("crews.v1.mooring.test")
     journal = Journal()
     crews.add_handler(journal.handler)
-    # The definition takes a moment to be served: the informer tries until it is.
+    # The resource is served a moment after its definition is created: the informer retries.
     factory.start()
     try:
         async with asyncio.timeout(SECONDS):

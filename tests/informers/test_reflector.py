@@ -1,4 +1,4 @@
-"""A store that follows a server through everything that goes wrong. Time is virtual."""
+"""A store that stays in sync with a server through all kinds of failures. Time is virtual."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def in_list_mode(lists: Any, watches: Any = (), **options: Any) -> Run:
     return Run(lists=lists, watches=watches, watch_list=False, **options)
 
 
-# The first state.
+# The initial state.
 
 
 async def test_the_first_state_is_streamed_and_the_stream_goes_on() -> None:
@@ -269,7 +269,7 @@ async def test_a_bug_of_ours_does_not_end_the_watching(caplog: pytest.LogCapture
     assert "Reflector failed" in caplog.text
 
 
-# What is asked for.
+# The options of requests.
 
 
 async def test_the_selection_goes_with_every_request() -> None:
