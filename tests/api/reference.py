@@ -1,4 +1,4 @@
-"""Answers recorded from Kubernetes' own libraries; see data/README.md."""
+"""Results recorded from Kubernetes' own libraries; see data/README.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ROWS = [
 
 
 def recorded(kind: str) -> list[tuple[dict[str, Any], Any]]:
-    """Return (question, answer) of one kind."""
+    """Return the recorded (input, result) pairs of one kind."""
     rows = [(question, answer) for question, answer in _ROWS if question["Kind"] == kind]
     assert rows, f"nothing recorded for {kind}"
     return rows

@@ -1,4 +1,4 @@
-"""The condition that a pod gets."""
+"""Patches that write the condition of a pod."""
 
 from __future__ import annotations
 

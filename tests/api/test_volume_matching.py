@@ -1,4 +1,4 @@
-"""Which persistent volumes suit a claim."""
+"""Which persistent volumes match a claim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names on the wire."""
+"""The names of fields in JSON."""
 
 from __future__ import annotations
 

@@ -78,7 +78,8 @@ json_values = st.recursive(
 
 @given(json_values, st.booleans())
 def test_what_is_written_is_read_again(value, flow):
-    # Quoted: PyYAML leaves words bare that Kubernetes does not take for text, such as y and 1e3.
+    # Quoted, because PyYAML does not quote some words that Kubernetes does not read as strings,
+    # such as y and 1e3.
     text = yaml.safe_dump(value, default_flow_style=flow, default_style='"')
     documents = list(load_documents(text))
     assert [document.value for document in documents] == ([] if value is None else [value])

@@ -1,4 +1,4 @@
-"""Bare words of YAML."""
+"""Unquoted values in YAML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in for a server, and for time, in tests of the client."""
+"""Fakes of a server and of the clock, for tests of the client."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mooring.observe.clock import VirtualClock
 
 
 class RecordingClock(VirtualClock):
-    """A virtual clock that remembers who slept how long, and lets others run meanwhile."""
+    """A virtual clock that records the length of each sleep and lets other tasks run in it."""
 
     def __init__(self, start: float = 0.0) -> None:
         super().__init__(start)
@@ -29,20 +29,20 @@ class RecordingClock(VirtualClock):
 
 
 def answer(status: int, body: Any = None, **headers: str) -> Response:
-    """Make an answer; the names of headers are written with underscores."""
+    """Return a response; header names are written with underscores."""
     data = body if isinstance(body, bytes) else msgspec.json.encode(body)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Response(status, CIMultiDict(named), data)
 
 
 def failure(code: int, reason: str, message: str = "", **more: Any) -> dict[str, Any]:
-    """Make the `Status` object of a failure."""
+    """Return the `Status` object of a failure."""
     head = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
     return {**head, "message": message, "reason": reason, "code": code, **more}
 
 
 class FakeStream:
-    """A stream whose chunks are given; an exception among them is raised."""
+    """A stream of prepared chunks; an exception among them is raised."""
 
     def __init__(self, chunks: Iterable[bytes | Exception], status: int = 200) -> None:
         self.status = status
@@ -60,7 +60,7 @@ class FakeStream:
 
 
 class FakeTransport:
-    """Give answers in turn, and remember what was asked."""
+    """A transport that returns prepared responses in turn and records the requests."""
 
     server = "https://server:6443"
 
@@ -102,7 +102,7 @@ Handle = Callable[[web.Request], Awaitable[web.StreamResponse]]
 async def serving(
     handle: Handle, *, handler_cancellation: bool = False, **site: Any
 ) -> AsyncIterator[str]:
-    """Serve on a free port of this machine; yields the address."""
+    """Serve on a free loopback port; yield the URL."""
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", handle)
     runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=handler_cancellation)

@@ -1,4 +1,4 @@
-"""One behaviour for both ways to an API server: over its socket, and within the process."""
+"""Both transports to an API server, over a socket and in process, behave the same."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.apiserver.api_server import ADMIN, MAPS, PODS, ApiServer, pod
 WATCH = Request("GET", f"{PODS}?watch=true")
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 PATIENCE = 20.0
-#: Headers that describe how a body travels, which depends on the transport.
+#: Headers that describe how a body is transferred, which depends on the transport.
 CARRIAGE = {
     "connection",
     "content-length",
@@ -45,7 +45,7 @@ Opened = Callable[[Handle], AbstractAsyncContextManager[Transport]]
 
 
 class Handling:
-    """An API that is one function."""
+    """An API that consists of one function."""
 
     def __init__(self, handle: Handle) -> None:
         self.handle = handle
@@ -107,7 +107,7 @@ def listeners(api: ApiServer) -> int:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait until something is true that another task brings about."""
+    """Wait until another task has made a condition true."""
     async with asyncio.timeout(PATIENCE):
         while not condition():
             await asyncio.sleep(0.001)
@@ -194,7 +194,7 @@ async def test_a_watch_tells_what_happens(client: Client, api: ApiServer) -> Non
     await until(lambda: listeners(api) == 0)
 
 
-# What a request says and what its response says.
+# The content of requests and responses.
 
 REQUESTS = [
     pytest.param(Request("GET", f"{PODS}/p"), id="one object"),
@@ -254,7 +254,7 @@ async def test_both_transports_bring_the_same_response(request_: Request) -> Non
 
 
 def _stable(body: bytes) -> bytes:
-    """Return a body without uids: every dry run of a creation makes one."""
+    """Return a body without uids: every dry run of a creation generates another one."""
     return re.sub(rb'"uid":"[^"]*"', b"", body)
 
 
@@ -433,7 +433,7 @@ async def test_a_stream_is_closed_even_if_it_never_began(transport_to: Opened) -
         await until(lambda: made[0].closed == 1)
 
 
-# The end of a transport.
+# Closing a transport.
 
 
 async def test_closing_ends_open_watches(transport: Transport, api: ApiServer) -> None:

@@ -1,4 +1,4 @@
-"""Who the client is to the server."""
+"""The credentials that a client sends to the server."""
 
 from __future__ import annotations
 

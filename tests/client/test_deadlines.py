@@ -24,7 +24,7 @@ async def test_a_wait_that_is_over_in_time_costs_nothing(deadline: float) -> Non
 
 
 async def test_what_fails_within_is_told_as_it_is() -> None:
-    """Also a timeout of another kind."""
+    """This includes a TimeoutError with another cause."""
     for error in (ValueError("x"), TimeoutError("connection timed out")):
         with pytest.raises(type(error), match=str(error)):
             async with Deadlines().until(math.inf, "too late"):

@@ -1,4 +1,4 @@
-"""New connections: straight, and through proxies."""
+"""New connections: direct, and through proxies."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def trusting(authority: Authority) -> TlsSettings:
 
 
 class TunnelProxy:
-    """A proxy that tunnels to one port, whatever host is asked for."""
+    """A proxy that tunnels to one port, whatever host is requested."""
 
     def __init__(self, port: int, *, answer: bytes = b"HTTP/1.1 200 Connected\r\n\r\n") -> None:
         self.heads: list[list[bytes]] = []

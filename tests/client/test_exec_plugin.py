@@ -23,7 +23,7 @@ from mooring.errors import ConfigError
 from mooring.observe.clock import VirtualClock
 from tests.support.certificates import Authority
 
-# Counts its runs, keeps what it was told, prints what it is asked to print.
+# A program that counts its runs, stores its input and prints a prepared output.
 PROGRAM = """
 import json, os, pathlib, sys
 folder = pathlib.Path(sys.argv[1])
@@ -101,7 +101,7 @@ async def test_many_ask_and_the_program_runs_once(program: Program) -> None:
 
 
 def key_pair(folder: Path) -> dict[str, str]:
-    """Make a client certificate and its key, with the number of the run before it."""
+    """Return a client certificate, preceded by the number of the run, and its key."""
     pair = Authority(folder / "pki").client("ada")
     return {
         "clientCertificateData": "RUN\n" + pair.certificate.read_text(),
@@ -200,7 +200,7 @@ async def test_a_program_that_needs_a_person(
 
 
 def script(body: str, **config: Any) -> ExecPlugin:
-    """Make a plugin of a line of shell."""
+    """Return a plugin that runs a line of shell."""
     chosen = ExecConfig(
         command="/bin/sh",
         args=("-c", body),
@@ -214,7 +214,7 @@ CREDENTIAL = json.dumps({"kind": "ExecCredential", "apiVersion": V1, "status": {
 
 
 def is_alive(pid: int) -> bool:
-    """Return whether a process runs; one that ended and waits for its parent does not."""
+    """Return whether a process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -265,7 +265,7 @@ async def test_garbage_of_any_kind_is_told(output: str) -> None:
 
 
 async def test_what_a_failing_program_says_is_not_repeated() -> None:
-    """Standard error may hold secrets, and so may the output of a program that fails."""
+    """Standard error may contain secrets, and so may the output of a program that fails."""
     with pytest.raises(ConfigError) as raised:
         await script("echo hunter2 >&2; echo hunter2; exit 7").authorization()
     assert str(raised.value) == (
@@ -302,7 +302,7 @@ async def test_credentials_that_arrive_expired_do_not_start_a_storm(program: Pro
     clock = VirtualClock(start=10_000.0)
     plugin = program.plugin(clock)
     for _ in range(10):
-        # The server decides whether they are good.
+        # They are used although they have expired: the server decides whether they are valid.
         assert await plugin.authorization() == "Bearer t1"
     clock.advance(RETRY_SECONDS)
     assert await plugin.authorization() == "Bearer t2"

@@ -1,4 +1,4 @@
-"""Warm connections."""
+"""The pool of connections: reuse, limits, TLS and deadlines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter, int], Awaitable[Non
 
 
 class Server:
-    """Count connections; talk on each as told."""
+    """A server that counts its connections and runs `talk` on each."""
 
     def __init__(self, talk: Talk) -> None:
         self.connections = 0
@@ -166,7 +166,7 @@ async def test_a_server_may_ask_for_the_connection_to_end() -> None:
 async def forgetful(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int
 ) -> None:
-    """Answer the first request of a connection; on the first connection, drop the second."""
+    """Respond to two requests; on the first connection, close without a second response."""
     await request_of(reader)
     writer.write(OK)
     await request_of(reader)
@@ -342,17 +342,17 @@ async def test_each_request_has_a_time_of_its_own() -> None:
         await asyncio.gather(patient, return_exceptions=True)
 
 
-# Deadlines, and the end of the pool.
+# Deadlines, and closing the pool.
 
 
 async def mute(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, _: int) -> None:
-    """Read and never answer."""
+    """Read and never respond."""
     while await reader.read(2**16):
         pass
 
 
 async def settled(tasks: list[asyncio.Task[Response]]) -> list[BaseException]:
-    """Return what each task failed with; a task that hangs fails the test."""
+    """Return the exception of each task; a task that hangs fails the test."""
     async with asyncio.timeout(30.0):
         found = await asyncio.gather(*tasks, return_exceptions=True)
     assert all(isinstance(one, BaseException) for one in found)
@@ -414,7 +414,7 @@ async def test_closing_ends_every_request(monkeypatch: pytest.MonkeyPatch, secur
 
 
 async def test_a_check_that_refuses_later_ends_the_exchange() -> None:
-    """The socket takes nothing at first; meanwhile what was allowed is allowed no more."""
+    """The send buffer is full at first; when sending is tried again, the check refuses."""
     checks = 0
 
     def check() -> None:
@@ -424,7 +424,7 @@ async def test_a_check_that_refuses_later_ends_the_exchange() -> None:
             raise ValueError("no more")
 
     class Full:
-        """A socket whose buffer is full at first."""
+        """A socket whose send buffer is full."""
 
         def __init__(self, sock: socket.socket) -> None:
             self._sock = sock
@@ -448,7 +448,7 @@ async def test_a_check_that_refuses_later_ends_the_exchange() -> None:
 
 
 async def test_a_response_that_comes_before_the_request_was_sent_ends_the_connection() -> None:
-    """The rest of a large request must not be taken for the beginning of the next."""
+    """The rest of a large request must not be read as the beginning of the next one."""
     seen: list[bytes] = []
 
     async def hasty(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, count: int) -> None:

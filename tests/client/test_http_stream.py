@@ -1,4 +1,4 @@
-"""Answers that come over minutes."""
+"""Streamed responses, which may last for minutes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 async def stream_of(
     talk: Talk, *, idle: float | None = None, tls: tuple[ssl.SSLContext, ssl.SSLContext] | None
 ) -> AsyncIterator[HttpStream]:
-    """Serve one connection as told, and open a stream to it."""
+    """Run `talk` on one connection of a server, and open a stream to it."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -54,7 +54,7 @@ async def stream_of(
 def tls(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> tuple[ssl.SSLContext, ssl.SSLContext] | None:
-    """Return the contexts of both sides."""
+    """Return the contexts of the server and the client; None without TLS."""
     if not request.param:
         return None
     authority = Authority(tmp_path / "pki")

@@ -1,4 +1,4 @@
-"""The wire: a server that misbehaves, TLS, credentials that change."""
+"""HttpTransport: servers that misbehave, TLS, credentials that change."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def transport_to() -> Opened:
 
 
 async def cut(request: web.Request) -> web.StreamResponse:
-    """Close the connection where an answer should come."""
+    """Close the connection instead of responding."""
     assert request.transport is not None
     request.transport.close()
     return web.Response()
@@ -100,7 +100,7 @@ async def test_compression_may_be_off(transport_to: Opened) -> None:
 
 
 async def half(request: web.Request) -> web.StreamResponse:
-    """Promise more than comes."""
+    """Announce a longer body than is sent."""
     response = web.StreamResponse(headers={"Content-Length": "100"})
     await response.prepare(request)
     await response.write(b"half")
@@ -110,7 +110,7 @@ async def half(request: web.Request) -> web.StreamResponse:
 
 
 async def never(request: web.Request) -> web.StreamResponse:
-    """Never answer."""
+    """Never respond."""
     await asyncio.Event().wait()
     raise AssertionError
 
@@ -479,11 +479,11 @@ def test_a_mistake_in_certificates_shows_at_the_start() -> None:
         )
 
 
-# What is asked before anything is sent.
+# The check before anything is sent.
 
 
 class NotNowError(OSError):
-    """A reason not to send; an OSError, which the transport turns into no answer elsewhere."""
+    """A refusal to send. It is an OSError, which the transport otherwise makes a NoAnswerError."""
 
 
 async def test_a_request_may_be_withheld_right_before_it_is_sent() -> None:
@@ -516,7 +516,7 @@ async def test_a_request_may_be_withheld_right_before_it_is_sent() -> None:
             await transport.close()
     assert served == ["POST", "POST"]
     assert asked == [POST, POST, GET, POST]
-    # The connection of the withheld request served the next one.
+    # The connection of the withheld request was reused for the next one.
     assert first.body == second.body
 
 
@@ -552,7 +552,7 @@ async def test_a_retry_is_asked_about_too(tmp_path: Path) -> None:
 
 
 class Slow(Static):
-    """Credentials that have to be waited for, forever from a certain time on."""
+    """Credentials that must be awaited, and never arrive after the first `after` calls."""
 
     def __init__(self, *, after: int) -> None:
         super().__init__("Bearer old")
@@ -600,7 +600,7 @@ async def test_the_wait_for_credentials_counts(transport_to: Opened, after: int)
                         raise AssertionError
                 else:
                     await transport.send(request)
-            # A request that was refused was not carried out.
+            # A request that was refused with 401 was not carried out.
             assert not raised.value.sent
         assert made[-1].closed
 

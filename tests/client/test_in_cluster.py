@@ -1,4 +1,4 @@
-"""The connection of a pod."""
+"""The connection settings of a client that runs in a pod."""
 
 from __future__ import annotations
 

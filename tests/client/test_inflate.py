@@ -29,7 +29,7 @@ def test_what_was_packed_comes_out(size: int, step: int) -> None:
 
 
 def zeros(count: int) -> bytes:
-    """Pack zeros without ever holding them."""
+    """Return compressed zeros, without holding them all in memory."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     block = bytes(2**20)
     return b"".join([*(packer.compress(block) for _ in range(count >> 20)), packer.flush()])
@@ -48,7 +48,7 @@ def test_a_list_may_grow_a_hundredfold() -> None:
     inflater = Inflater(MAX_LIST)
     with pytest.raises(TooLargeError, match="more than 100 times its size"):
         inflate(inflater, zeros(2**26), 1024)
-    # Small results are accepted whatever they were packed to.
+    # Small results are accepted however small they were compressed.
     assert len(inflate(Inflater(MAX_LIST), zeros(2**24), 1024)) == 2**24
 
 

@@ -1,4 +1,4 @@
-"""Programs run for what they print; those that misbehave are in test_exec_plugin.py."""
+"""Programs that are run for their output; those that misbehave are in test_exec_plugin.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is appended to an object that is kept as protobuf."""
+"""Appending fields to an object in protobuf encoding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes that only a real kube-apiserver can judge."""
+"""Writes that only a real kube-apiserver can check."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mooring.client.transports import make_transport
 from mooring.errors import ApiError
 from tests.support.cluster import Cluster
 
-#: With blanks, which the server keeps within the parameters.
+#: Contains whitespace, which the server keeps inside `parameters`.
 CLAIM = b"""{
   "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "c"},
   "spec": {"devices": {
@@ -50,6 +50,6 @@ async def test_a_claim_gets_its_finalizer_whatever_its_parameters_look_like(
     with pytest.raises(ApiError) as stale:
         await client.add_finalizer(found, "example.com/again")
     assert stale.value.is_conflict
-    # Nobody could take the finalizer off by a patch either.
+    # No patch can remove the finalizer either, so replace the object by the one read before.
     version = field(6, written.metadata.resource_version.encode())
     await client.request("PUT", f"{path}/c", append(before, field(1, version)), PROTOBUF)

@@ -1,4 +1,4 @@
-"""Certificates: trusted, shown, renewed."""
+"""Certificates: trusted, presented, renewed."""
 
 from __future__ import annotations
 

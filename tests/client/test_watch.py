@@ -133,6 +133,6 @@ async def test_an_event_has_a_largest_size() -> None:
         async for batch in watch.batches():
             assert [event.object.metadata.name for event in batch] == ["a"]
     assert taken <= MAX_OBJECT + 2**18
-    # Many events may be larger than that together.
+    # The limit is for one event: many events together may be larger.
     many = line("ADDED", "b", note="x" * 2**18)
     assert len(await read(*[many] * 100)) == 100

@@ -1,4 +1,4 @@
-"""Columns of what pods make up: labels that no node has, resources that no node offers."""
+"""Columns for names that only pods use: labels no node has, resources no node offers."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ FULL, CLOSED = Status.unschedulable("full"), Status.unresolvable("closed")
 
 
 def three() -> NodeStatuses:
-    """Return statuses of three nodes: one passes, one is refused, one was not asked."""
+    """Return statuses of three nodes: one passes, one is refused, one was not evaluated."""
     cache = Cache(PodInfos(FeatureGates()))
     for name in ("a", "b", "c"):
         cache.add_node(make_node(name))

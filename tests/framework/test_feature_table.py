@@ -1,4 +1,4 @@
-"""The table of feature gates is what the tool reads out of the published modules."""
+"""The table of feature gates equals what the tool reads from the published modules."""
 
 from __future__ import annotations
 

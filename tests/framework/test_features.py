@@ -28,11 +28,11 @@ def test_the_table_holds_the_gates_of_1_36(
 
 
 def test_the_table_is_whole() -> None:
-    # As many as the reference's own feature gate answers with.
+    # The number of features that kube-scheduler's own feature gate reports.
     assert len(FEATURES) == 241
     for feature in FEATURES.values():
         assert set(feature.depends_on) <= set(FEATURES)
-    # The defaults break no dependency, or no scheduler would start.
+    # The defaults must violate no dependency, or no scheduler would start.
     FeatureGates()
 
 

@@ -1,4 +1,4 @@
-"""Whose an exception is that comes out of plugin code."""
+"""Whether an exception raised in plugin code is the plugin's or comes from outside."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Unreadable(Exception):
 
 @pytest.fixture
 def handled_elsewhere() -> Iterator[None]:
-    """Have SIGINT raise nothing."""
+    """Install a handler for SIGINT that raises nothing."""
     before = signal.signal(signal.SIGINT, ignore_signal)
     yield
     signal.signal(signal.SIGINT, before)

@@ -1,4 +1,4 @@
-"""The page on differences names every metric of kube-scheduler that is not shown."""
+"""The page on differences names every metric of kube-scheduler that Mooring does not expose."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mooring.observe.metrics import Metrics
 from mooring.observe.process_metrics import ProcessMetrics
 from tests.reference.differences import listed
 
-#: What kube-scheduler 1.36.4 shows beside scheduler_*, after a start with leader election.
+#: Metrics of kube-scheduler 1.36.4 other than scheduler_*, after a start with leader election.
 REFERENCE = [
     "aggregator_discovery_aggregation_count_total",
     "aggregator_discovery_nopeer_requests_total",

@@ -1,4 +1,4 @@
-"""Values that are not on a label's list are shown as one."""
+"""Label values that are not on the label's allow list are exposed as one value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mooring.observe.families import Maker, MetricsRegistry
 
 
 def lines(mapping: dict[str, str]) -> list[str]:
-    """Return what is exposed of two metrics under some allow lists, without help and types."""
+    """Return the exposed lines of two metrics under some allow lists, without help and types."""
     registry = MetricsRegistry()
     make = Maker(registry, lambda gate: True)
     requests = make.counters("requests_total", "", ("code", "verb"))

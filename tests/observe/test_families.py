@@ -1,4 +1,4 @@
-"""Metrics with labels, found once."""
+"""Families of metrics with labels."""
 
 from __future__ import annotations
 

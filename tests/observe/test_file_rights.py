@@ -19,7 +19,7 @@ ME, ALICE, STAFF, PRIVATE = 1000, 1001, 50, 1000
 
 
 class Files:
-    """Files and folders with owners and modes, in place of those of this machine."""
+    """Fake files and folders with owners and modes."""
 
     def __init__(self) -> None:
         self._found: dict[str, os.stat_result] = {}
@@ -30,7 +30,7 @@ class Files:
         self._found[path] = os.stat_result((mode, 0, 0, 1, owner, group, 0, 0, 0, 0))
 
     def look(self, path: Path) -> os.stat_result | None:
-        """Return what is at a path."""
+        """Return the stat result of a path, or None."""
         return self._found.get(str(path))
 
 
@@ -118,7 +118,7 @@ def test_a_read_only_file_system_is_safe(tmp_path: Path, monkeypatch: pytest.Mon
     file.write_text("")
     file.chmod(0o666)
     assert who_can_change(file).startswith(f"{file} can be written to by everybody")
-    # As a kubelet mounts a ConfigMap.
+    # The kubelet mounts a ConfigMap read-only.
     fixed = SimpleNamespace(f_flag=os.ST_RDONLY)
     monkeypatch.setattr(file_rights.os, "statvfs", lambda path: fixed)
     assert who_can_change(file) == ""

@@ -33,7 +33,7 @@ from mooring.testing.builders import make_node, make_pod
 
 @pytest.fixture(autouse=True)
 def untouched_logging() -> Iterator[None]:
-    """Give logging back as it was."""
+    """Restore the logging configuration after each test."""
     root = logging.getLogger()
     level, handlers = root.level, root.handlers[:]
     levels = {
@@ -167,7 +167,7 @@ def test_a_json_line_holds_the_traceback() -> None:
     assert fields(record)["stacktrace"].endswith("ValueError: boom")
 
 
-# ---- what is written
+# ---- which records are written
 
 
 def logger(name: str = "mooring.test_logs") -> logging.Logger:

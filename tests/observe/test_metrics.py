@@ -23,7 +23,7 @@ SOURCES = (
 
 
 def in_the_module() -> dict[str, tuple[Any, ...]]:
-    """Read name -> (kind, stability and help, labels, buckets) out of the reference."""
+    """Return name -> (kind, stability and help, labels, buckets) from kube-scheduler's source."""
     if shutil.which("go") is None:
         pytest.skip("needs Go and its module cache")
     cache = Path(subprocess.check_output(["go", "env", "GOMODCACHE"], text=True).strip())
@@ -111,7 +111,7 @@ def test_what_is_exposed_can_be_read_back() -> None:
     assert sample.labels == {"queue": "active", "event": 'with "quotes"\nand\\more'}
     assert sample.value == 3
     assert "_created" not in text
-    # A family that has counted nothing is not there; one without labels always is.
+    # A family with labels is exposed once it has a series; one without labels always is.
     assert "scheduler_schedule_attempts" not in families
     assert "scheduler_preemption_victims" in families
     assert list(families) == sorted(families)

@@ -18,21 +18,21 @@ LINE = b"x" * 999 + b"\n"
 
 
 class Pipe:
-    """A pipe whose reader reads when it is told to."""
+    """A pipe that is read only when a test reads it."""
 
     def __init__(self) -> None:
         self.reader, self.writer = os.pipe()
         self.output = Output(self.writer)
 
     def read_until(self, end: bytes) -> bytes:
-        """Return all that comes up to an end."""
+        """Read until the data ends with `end`, and return it."""
         seen = b""
         while not seen.endswith(end):
             seen += os.read(self.reader, 2**16)
         return seen
 
     def close_reader(self) -> None:
-        """Go, as a reader that is killed does."""
+        """Close the reading end, as happens when a reader is killed."""
         os.close(self.reader)
         self.reader = -1
 
@@ -42,7 +42,7 @@ def pipe() -> Iterator[Pipe]:
     made = Pipe()
     yield made
     if made.reader >= 0:
-        # Ends the thread that waits for a reader.
+        # Closing the reading end stops the thread that waits for it to be read.
         os.close(made.reader)
         made.output.settle(10.0)
     os.close(made.writer)
@@ -72,7 +72,7 @@ def test_a_pipe_that_nobody_reads_blocks_nobody(
     for _ in range(100_000):
         assert pipe.output.write(LINE) == len(LINE)
     assert pipe.output._pending_bytes <= 50_000
-    # Once it is read again, a line says how much is missing.
+    # Once the pipe is read again, a line says how much is missing.
     kept = b""
     while b"dropped" not in kept:
         kept += os.read(pipe.reader, 2**16)

@@ -1,4 +1,4 @@
-"""What a process shows of itself."""
+"""The metrics of the process itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An API server that answers what it is told to."""
+"""A fake API server with prepared responses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 
 class FakeApi:
-    """Give the next answer, or raise it."""
+    """A client that returns prepared responses in turn, or raises them, and records requests."""
 
     def __init__(self) -> None:
         self.answers: list[Any] = []

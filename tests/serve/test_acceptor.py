@@ -75,7 +75,7 @@ async def test_a_connection_is_opened_when_its_first_record_is_whole(door: Door)
         await asyncio.sleep(0)
     await door.until(lambda: len(door.opened) == 2)
     assert door.opened[1].socket.getpeername() == slow.getsockname()
-    # Nothing was taken from the socket.
+    # The acceptor only peeked: the bytes are still in the socket.
     assert door.opened[1].socket.recv(100) == RECORD
     assert door.connections.count(Stage.WAITING) == 3
 
@@ -99,7 +99,7 @@ async def test_connections_that_end_before_their_first_record_are_forgotten(
     client = door.connect(data)
     await door.until(lambda: len(door.connections) == 1)
     client.close()
-    # Either forgotten here, or opened for TLS to find the end.
+    # Either the acceptor drops the connection, or it opens it and TLS notices its end.
     await door.until(lambda: len(door.connections) == 0 or len(door.opened) == 1)
     assert bool(data) == bool(door.opened)
 
@@ -118,7 +118,7 @@ async def test_the_newest_connections_are_opened_first_and_few_at_once(door: Doo
 
 
 class NoFiles(socket.socket):
-    """A listening socket that cannot be accepted from for want of files."""
+    """A listening socket whose `accept` fails for lack of file descriptors."""
 
     lacking = True
     asked = 0

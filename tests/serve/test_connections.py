@@ -41,7 +41,7 @@ class Peer(Connection):
 def admitted(
     connections: Connections, number: int, address: str = "10.0.0.1", *stages: Stage
 ) -> list[Peer]:
-    """Return new connections that have come to the last of some stages."""
+    """Return new connections that have moved through these stages."""
     peers = [Peer(address) for _ in range(number)]
     for peer in peers:
         assert connections.admit(peer)

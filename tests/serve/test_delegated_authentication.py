@@ -187,7 +187,7 @@ async def test_not_everybody_is_a_proxy(authority: Authority, stranger: Authorit
     )
     other = load(authority.client("other").certificate)
     assert await who.user(NAMED, other) is None
-    # A client is who its certificate says, whatever its headers say.
+    # The identity of a client comes from its certificate, whatever its headers say.
     client = load(stranger.client("bob").certificate)
     user = await who.user(NAMED, client)
     assert user is not None and user.name == "bob"

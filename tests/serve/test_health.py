@@ -18,7 +18,7 @@ GOOD = Check("good", lambda: None)
 BAD = Check("bad", lambda: "it is broken")
 
 
-# Texts as kube-scheduler 1.36.4 answers.
+# Texts of kube-scheduler 1.36.4's responses.
 @pytest.mark.parametrize(
     ("checks", "asked", "expected"),
     [

@@ -29,7 +29,7 @@ Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 class Site:
-    """A server of plain HTTP whose handler a test chooses; time passes by `tick`."""
+    """A plain HTTP server whose handler a test chooses; `tick` advances its time."""
 
     def __init__(self, *, cancels: bool = True) -> None:
         self.answer: Answer = ok
@@ -50,7 +50,7 @@ class Site:
         return reader, writer
 
     async def say(self, data: bytes) -> bytes:
-        """Send bytes and return everything that is answered until the connection ends."""
+        """Send bytes and return everything received until the connection ends."""
         reader, _ = await self.connect(data)
         async with asyncio.timeout(PATIENCE):
             return await reader.read()
@@ -68,7 +68,7 @@ class Site:
         self.listener.close()
         for writer in self._writers:
             writer.transport.abort()
-        # The loop closes the sockets of what was ended at its next passes.
+        # The event loop closes the sockets of ended connections in its next iterations.
         for _ in range(3):
             await asyncio.sleep(0)
 
@@ -173,7 +173,7 @@ async def test_a_head_is_limited_as_a_whole(site: Site) -> None:
     header = b"A%d: " + b"a" * 60_000 + b"\r\n"
     lines = b"".join(header % number for number in range(18))
     assert len(lines) > HEAD_LIMIT
-    # The end of the head never comes: the answer does not wait for it.
+    # The end of the head is never sent: the response does not wait for it.
     answer = await site.say(b"GET / HTTP/1.1\r\nHost: x\r\n" + lines)
     assert answer.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")
 
@@ -278,7 +278,7 @@ def test_headers_are_made_readable(text: str, expected: str) -> None:
 
 
 class TlsSite(Site):
-    """A server of HTTPS."""
+    """An HTTPS server whose handler a test chooses."""
 
     def __init__(self) -> None:
         super().__init__()

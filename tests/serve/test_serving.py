@@ -1,4 +1,4 @@
-"""The whole server over loopback: who gets which answer."""
+"""The whole server over loopback: which client gets which response."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ REFUSED = {"status": {"allowed": False, "reason": "not today"}}
 
 
 class World:
-    """What the endpoints show, and may change."""
+    """The state that the endpoints show or change."""
 
     def __init__(self) -> None:
         self.health = Health()
@@ -72,7 +72,7 @@ class World:
 
 
 class Site:
-    """A server that runs, and a client to ask it."""
+    """A running server, and a client for it."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -406,7 +406,7 @@ async def test_a_real_api_server_says_who_may(world: World, control_plane: Contr
         assert status == 403
         assert "test-nobody" in text
         assert (await site.ask("/metrics", token=ADMIN_TOKEN))[0] == 200
-        # The authority of clients comes from the cluster.
+        # The authority for client certificates is read from the cluster.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

@@ -37,7 +37,7 @@ def greet(
     shown: KeyPair | None = None,
     maximum: ssl.TLSVersion | None = None,
 ) -> tuple[str, ssl.SSLObject, ssl.SSLObject]:
-    """Shake hands in memory; return the server's common name and both ends."""
+    """Do a TLS handshake in memory; return the server's common name and both ends."""
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
     client.verify_mode = ssl.CERT_NONE
