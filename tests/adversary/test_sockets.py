@@ -1,7 +1,7 @@
 """Idle connections to both servers: how much memory they use, and how they are closed.
 
-`MOORING_IDLE_CONNECTIONS=10000` in the environment tests the documented limit: 10,000 connections
-to each server use at most 250 MB. Both sides need as many open files (`ulimit -n`).
+`MOORING_IDLE_CONNECTIONS=10000` in the environment tests the promised size: 10,000 connections to
+each server use at most 250 MB. Both sides need as many open files (`ulimit -n`).
 """
 
 from __future__ import annotations

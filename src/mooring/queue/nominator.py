@@ -57,7 +57,8 @@ class PodNominator:
     def add(self, pod: Pod, node_name: str = "") -> None:
         """Nominate a pod to a node, by default the one in its status.
 
-        Do nothing if there is no such node, or if the pod is deleted or bound.
+        Any earlier nomination is dropped. If neither names a node, or if the pod no longer exists
+        or is bound, there is no new one.
         """
         uid = pod.metadata.uid
         self.delete(uid)

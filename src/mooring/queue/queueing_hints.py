@@ -36,7 +36,7 @@ _NODE_TAINT = ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_TAINT)
 
 
 class QueueingStrategy(IntEnum):
-    """Whether and when a refused pod is queued after an event."""
+    """The effect of an event on a refused pod: whether and when it is queued."""
 
     SKIP = 0
     AFTER_BACKOFF = 1
@@ -46,7 +46,8 @@ class QueueingStrategy(IntEnum):
 class Hints:
     """The events that the plugins of one profile wait for, and their queueing hints.
 
-    A refusing name that is no plugin of the profile (an extender) waits for every event.
+    If a pod was refused by something that is no plugin of the profile (an extender), every event
+    queues it.
     """
 
     def __init__(

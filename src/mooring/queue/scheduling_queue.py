@@ -181,7 +181,7 @@ class SchedulingQueue:
         unschedulable_plugins: Collection[str] = (),
         pending_plugins: Collection[str] = (),
     ) -> None:
-        """Return a popped pod that could not be scheduled to the queue, in its latest version.
+        """Put a popped pod that could not be scheduled back, in its latest version.
 
         Without plugins the attempt ended with an error: the pod backs off. With plugins it waits
         for an event that they registered, unless one arrived while it was in flight.

@@ -22,7 +22,7 @@ class UnschedulablePods:
         self._by_plugin: dict[tuple[str, str], dict[str, QueuedPodInfo]] = {}
         #: The number of gated pods.
         self.gated = 0
-        #: A lower bound: no pod was added before this time.
+        #: A lower bound: every pod has been waiting here since this time or later.
         self._oldest = math.inf
 
     def __len__(self) -> int:
@@ -77,11 +77,11 @@ class UnschedulablePods:
 
     @property
     def oldest(self) -> float:
-        """A time before which no pod was added; infinity if there are no pods."""
+        """A lower bound for when the longest wait began; infinity if there are no pods."""
         return self._oldest if self._pods else math.inf
 
     def older_than(self, moment: float) -> list[QueuedPodInfo]:
-        """Return the pods that were added before a moment."""
+        """Return the pods that have been waiting here since before a moment."""
         self._oldest = min(map(_since, self), default=math.inf)
         return [info for info in self if _since(info) < moment]
 
