@@ -1,4 +1,4 @@
-"""A server on loopback that means harm, with a count of what a client took from it."""
+"""A hostile server on loopback, which counts the bytes that it sends."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ CHUNKED = OK + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\
 
 
 class Peer:
-    """One connection. A client that goes away ends the talk with an OSError."""
+    """One connection. If the client goes away, its methods raise an OSError."""
 
     def __init__(self, server: HostileServer, sock: socket.socket) -> None:
         self._server = server
         self._sock = sock
 
     def head(self) -> bytes:
-        """Read a request's head, and what came with it."""
+        """Read a request's head, and the bytes that arrive with it."""
         data = b""
         while b"\r\n\r\n" not in data:
             data += self.read()
         return data
 
     def read(self) -> bytes:
-        """Read something; raise at the end."""
+        """Read some bytes; raise if the client has closed the connection."""
         data = self._sock.recv(2**16)
         if not data:
             raise ConnectionResetError
         return data
 
     def write(self, data: bytes) -> None:
-        """Write, and count what the client took."""
+        """Write bytes, and count them when the client's socket has accepted them."""
         self._sock.sendall(data)
         self._server.sent += len(data)
 
     def wait(self) -> None:
-        """Say nothing until the client goes away."""
+        """Send nothing until the client goes away."""
         while True:
             self.read()
 
     def pause(self, seconds: float) -> None:
-        """Say nothing for a while; raise if the client goes away."""
+        """Send nothing for a while; raise if the client goes away."""
         self._sock.settimeout(seconds)
         try:
             self.read()
@@ -57,10 +57,10 @@ class Peer:
 
 
 class HostileServer:
-    """Talks to each connection as told, on threads of its own."""
+    """A server that runs `talk` for each connection, in a separate thread."""
 
     def __init__(self, talk: Talk) -> None:
-        #: Bytes that clients' sockets took.
+        #: Bytes that clients' sockets accepted.
         self.sent = 0
         self.connections = 0
         self._talk = talk
@@ -71,7 +71,7 @@ class HostileServer:
 
     @property
     def url(self) -> str:
-        """Return the address without TLS."""
+        """The URL without TLS."""
         return f"http://127.0.0.1:{self.port}"
 
     def _accept(self) -> None:
@@ -89,7 +89,7 @@ class HostileServer:
             with sock:
                 self._talk(Peer(self, sock))
         except OSError:
-            # The client has gone, which is what most talks wait for.
+            # The client has closed the connection, which is what most talks wait for.
             pass
 
     def close(self) -> None:
@@ -110,11 +110,11 @@ def hostile(talk: Talk) -> Iterator[HostileServer]:
 
 
 def bomb(size: int) -> bytes:
-    """Pack zeros: a thousandth of `size`. The end, with its checksum, is missing."""
+    """Return `size` zeros, compressed a thousandfold. The end with the checksum is missing."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     block = bytes(2**20)
     head = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)
-    # After a full flush every block is packed alike.
+    # After a full flush, equal blocks are compressed to equal bytes.
     same = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)
     return head + same * ((size >> 20) - 1)
 

@@ -17,10 +17,10 @@ from tests.support.waiting import eventually
 
 Object = dict[str, Any]
 
-#: What backtracking needs 2^n steps for, n being the number of letters.
+#: A pattern for which backtracking needs 2^n steps, n being the number of letters.
 EVIL = "^(a+)+$"
 LETTERS = "a" * 60 + "!"
-#: An answer takes a fraction of a second; this is for a machine that is busy.
+#: Seconds. A response takes a fraction of one; the limit allows for a busy machine.
 SECONDS = 120
 MEMORY = 1 << 30
 TEN = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"
@@ -29,7 +29,7 @@ DEEP = "CEL compile error: compilation failed: ERROR: <input>:-1:0: "
 
 
 def _doubled(first: str, step: str, result: str) -> str:
-    """Return an expression in which each of 60 names stands for twice the one before."""
+    """Return an expression with 60 variables, each of which doubles the one before."""
     binds = "".join(f"cel.bind(a{i + 1}, {step.format(i)}, " for i in range(60))
     return f"cel.bind(a0, {first}, {binds}{result}{')' * 61}"
 
@@ -44,7 +44,7 @@ def _limit_memory() -> None:
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What one scheduler says of pods, each of which asks for a device by a hostile selector."""
+    """Return a scheduler's results for pods that each request a device by a hostile selector."""
     objects = [
         {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": _node_status()},
         _slice(),
@@ -134,7 +134,7 @@ def test_the_scheduler_answers_a_hostile_selector(answers: dict[str, str], name:
 
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
-    """A local cluster in a process of its own."""
+    """Yield a local cluster in a separate process."""
     folder = tmp_path_factory.mktemp("up")
     running = Up(folder / "state", folder, Path("kubectl"), "--nodes=1", "--port=0")
     try:
@@ -146,7 +146,7 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
 
 @pytest.fixture
 def api(up: Up) -> Iterator[Api]:
-    """A client of the cluster, whose requests end after 30 seconds."""
+    """Yield a client of the cluster, whose requests time out after 30 seconds."""
     with Api(up.access) as found:
         yield found
 
@@ -254,7 +254,7 @@ def test_a_rule_is_matched_in_linear_time(api: Api) -> None:
 
 
 def test_rules_that_cost_more_than_they_seem_are_ended(api: Api) -> None:
-    # A list of 2^40 elements, in a few steps of cel-go's.
+    # A list of 2^40 elements, built in few steps as cel-go counts them.
     binds = "".join(f"[a{i} + a{i}].all(a{i + 1}, " for i in range(40))
     rule = f"[[1]].all(a0, {binds}a40.size() > 0{')' * 41}"
     schema = {"type": "string", "x-kubernetes-validations": [{"rule": rule}]}
@@ -269,7 +269,7 @@ def test_rules_that_cost_more_than_they_seem_are_ended(api: Api) -> None:
             "estimated rule cost exceeds budget by factor of more than 100x",
             id="loops",
         ),
-        # The answer repeats the rule, and only its beginning is shown here.
+        # The response repeats the rule, and ApiFailure contains only its beginning.
         pytest.param("[" * 90_000, "is invalid", id="depth"),
         pytest.param("1" * 1_000_000, "is invalid", id="length"),
     ],

@@ -1,4 +1,4 @@
-"""Files of certificates that change under a running scheduler, at good and at bad moments."""
+"""Certificate files that change while a scheduler runs, with valid and with broken content."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ BROKEN_AUTHORITY = "Cannot reload client authorities, keeping the old ones"
 
 
 class Mount:
-    """A folder of files as the kubelet mounts a Secret: links that are all replaced at once."""
+    """A folder like a Secret that the kubelet mounts: links that are all replaced at once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._number = 0
 
     def path(self, name: str) -> Path:
-        """Return where a file is to be found."""
+        """Return the path of a file."""
         return self._folder / name
 
     def put(self, files: dict[str, Path]) -> None:
@@ -50,7 +50,7 @@ class Mount:
 
 @pytest.fixture(scope="module")
 def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ports]:
-    """Give a local cluster, and the means to start schedulers for it."""
+    """Yield an object that starts schedulers, with a local cluster running."""
     ports = Ports(tmp_path_factory.mktemp("ports"))
     try:
         ports.local()
@@ -60,7 +60,7 @@ def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ports]:
 
 
 def served(victim: Victim) -> str:
-    """Return the common name of the certificate that a new connection is shown."""
+    """Return the common name of the certificate that the server presents."""
     pem = ssl.get_server_certificate((LOOPBACK, victim.port))
     return common_name(x509.load_pem_x509_certificate(pem.encode()))
 
@@ -91,7 +91,7 @@ def test_the_serving_certificate_is_renewed_whatever_happens_on_the_way(
     victim = ports.secure(f"--tls-cert-file={certificate}", f"--tls-private-key-file={key}")
     assert served(victim) == "1"
 
-    # Half-written, then whole without its key, then deleted: the old one serves.
+    # Half-written, then complete but without its key, then deleted: the old one is still served.
     certificate.write_bytes(second.certificate.read_bytes()[:200])
     wait_logged(victim.process, f"{BROKEN}: tls: failed to find any PEM data")
     assert served(victim) == "1"
@@ -106,7 +106,7 @@ def test_the_serving_certificate_is_renewed_whatever_happens_on_the_way(
     shutil.copy(second.key, key)
     eventually(lambda: served(victim) == "2", "the new pair is served")
 
-    # Another file moved over it, and a link in its place.
+    # Another file is renamed over it, then a link.
     for pair, name in ((third, "3"), (fourth, "4")):
         for source, place in ((pair.certificate, certificate), (pair.key, key)):
             beside = place.with_suffix(".new")
@@ -140,7 +140,7 @@ def test_a_mounted_secret_renews_certificate_and_authority(ports: Ports, tmp_pat
     assert status_of_metrics(victim, old) in (0, 401)
     eventually(lambda: served(victim) == "2", "the new pair is served")
 
-    # Without an authority in the file the last one counts.
+    # If the file contains no authority, the last one stays in use.
     (tmp_path / "empty").touch()
     third = two.server("3")
     files = {"tls.crt": third.certificate, "tls.key": third.key, "ca.crt": tmp_path / "empty"}

@@ -24,7 +24,7 @@ PATIENCE = 60.0
 V1 = "client.authentication.k8s.io/v1"
 CREDENTIAL = json.dumps({"kind": "ExecCredential", "apiVersion": V1, "status": {"token": "good"}})
 
-# Does what the file beside it says.
+# Runs the commands in the file `behaviour` beside it.
 PLUGIN = """#!/bin/sh
 . {folder}/behaviour
 """
@@ -61,7 +61,7 @@ class Plugin:
 
 
 async def answer(request: web.Request) -> web.StreamResponse:
-    """Know one token; have no nodes."""
+    """Respond as a server without nodes that accepts one token."""
     if request.headers.get("Authorization") != "Bearer good":
         return web.Response(status=401)
     if "watch" in request.query:
@@ -85,7 +85,7 @@ async def answer(request: web.Request) -> web.StreamResponse:
     ids=["hangs", "prints without end", "prints garbage", "fails", "is killed"],
 )
 async def test_the_scheduler_goes_on_trying(tmp_path: Path, behaviour: str, words: str) -> None:
-    """A request fails in time and says why; what is watched is known once the plugin works."""
+    """A request fails in time and says why; informers sync once the plugin works."""
     hangs = "sleep" in behaviour
     seconds = 0.5 if hangs else PATIENCE / 2
     plugin = Plugin(tmp_path)
@@ -106,7 +106,7 @@ async def test_the_scheduler_goes_on_trying(tmp_path: Path, behaviour: str, word
             assert words in str(raised.value) and "secret" not in str(raised.value)
             assert not raised.value.sent
             if hangs:
-                # The run under way would go on for a minute.
+                # The current run of the plugin would go on for a minute.
                 await client.close()
                 client = Client(make_transport(load_kubeconfig(tmp_path / "kubeconfig")))
                 informers = InformerFactory(client, watch_list=False)

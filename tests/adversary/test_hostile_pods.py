@@ -1,4 +1,4 @@
-"""Pods with very long lists: an attempt takes time linear in them, and a signal is still heard."""
+"""Pods with very long lists: attempts take linear time, and signals are still handled."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _scheduler(
     objects: list[KubeObject] = [_node(f"node-{i}", labels, taints) for i in range(NODES)]
     objects += [decode(one) for one in kind.objects(count)]
     scheduler = MemoryScheduler(objects)
-    # What is made for the first pod is not counted.
+    # Schedule a first pod, so that one-time work is not measured.
     drive(scheduler.decide(_pod("first", {})))
     return scheduler
 

@@ -1,4 +1,4 @@
-"""What is sent to both servers in place of proper HTTP: no traceback, and no answer of 500."""
+"""Malformed HTTP that is sent to both servers: no traceback, and no response with status 500."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.serve.fake_api import FakeApi
 from tests.serve.test_serving import World
 
 PATIENCE = 20.0
-#: Logged of a token that does not hold.
+#: Logged for a token that is not valid.
 REFUSED = "Unable to authenticate the request"
 LAST = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -42,16 +42,16 @@ OBJECT = json.dumps(
 
 
 class Target:
-    """A server in this process that is sent bytes, one connection after another."""
+    """A server in this process to which tests send bytes, each time on a new connection."""
 
     def __init__(self, port: int, context: ssl.SSLContext, paths: list[str]) -> None:
         self.port = port
         self._context = context
-        #: Paths that it answers.
+        #: Paths that the server serves.
         self.paths = paths
 
     async def say(self, data: bytes, seconds: float = PATIENCE) -> bytes:
-        """Send bytes; return what is answered until the connection ends or the time is over."""
+        """Send bytes; return what is received until the connection ends or the time is over."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port, ssl=self._context)
         answer = b""
         try:
@@ -65,7 +65,7 @@ class Target:
         return answer
 
     async def ask(self, line: str, *headers: str, body: bytes = b"") -> tuple[int, str, bytes]:
-        """Send one request; return the status, the content type and the body of the answer."""
+        """Send one request; return the status, the content type and the body of the response."""
         lines = [f"{line} HTTP/1.1", "Host: x", *headers, f"Content-Length: {len(body)}"]
         data = "\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1")
         head, _, rest = (await self.say(data + body)).partition(b"\r\n\r\n")
@@ -109,21 +109,21 @@ async def _secure() -> AsyncIterator[Target]:
 
 @pytest.fixture
 async def local(tmp_path: Path) -> AsyncIterator[Target]:
-    """Give the local API server, asked by its administrator."""
+    """Yield the local API server; requests are those of its administrator."""
     async for target in _local(tmp_path):
         yield target
 
 
 @pytest.fixture
 async def secure() -> AsyncIterator[Target]:
-    """Give the scheduler's port, where everybody may ask for everything."""
+    """Yield the scheduler's secure port, where every path is open to every client."""
     async for target in _secure():
         yield target
 
 
 @pytest.fixture(params=["local", "secure"])
 async def target(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Target]:
-    """Give each of both servers."""
+    """Yield each of the two servers."""
     async for target in _local(tmp_path) if request.param == "local" else _secure():
         yield target
 
@@ -157,7 +157,7 @@ async def test_a_compressed_body_is_a_bad_request(
     local: Target, encoding: str, body: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     await local.ask(f"POST {MAPS}", "Content-Type: application/json", body=OBJECT)
-    # As the real API server does, which inflates no request.
+    # The real API server does the same: it does not decompress requests.
     headers = (f"Content-Encoding: {encoding}", "Content-Type: application/json")
     for line in (f"POST {MAPS}", f"PUT {MAPS}/one", f"DELETE {MAPS}/one"):
         code, content_type, answer = await local.ask(line, *headers, body=body)
@@ -193,7 +193,7 @@ async def test_the_verbosity_is_read_from_any_body(
     assert not complaints(caplog)
 
 
-# What is no HTTP, or hardly.
+# Malformed HTTP.
 
 HEADS = [
     b"GET /\r\n",
@@ -241,7 +241,7 @@ HEADS = [
     b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\n",
     b"GET /?" + b"&".join(b"a%d=%%ff" % i for i in range(5000)) + b" HTTP/1.1\r\nHost: x\r\n\r\n",
 ]
-#: With the path and a head before them.
+#: Malformed requests with a placeholder for the path.
 REQUESTS = [
     b"GET %s?%%ff=%%fe&a;b&=&&labelSelector=%%00 HTTP/1.1\r\nHost: x\r\n\r\n",
     b"GET %s?limit=%%zz&timeoutSeconds=-1&watch=maybe&continue=%%ff HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -271,25 +271,25 @@ REQUESTS = [
 
 
 def attacks(target: Target) -> list[bytes]:
-    """Return everything above, for the paths of a server."""
+    """Return all malformed requests above, with the paths of a server."""
     paths = [path.encode() for path in target.paths]
     return [*HEADS, *(request % path for request in REQUESTS for path in paths)]
 
 
 async def send_all(target: Target, data: list[bytes]) -> list[bytes]:
-    """Send each on a connection of its own, and return what is answered."""
+    """Send each on a separate connection, and return the responses."""
     turns = asyncio.Semaphore(16)
 
     async def one(piece: bytes) -> bytes:
         async with turns:
-            # The request behind it ends the connection, unless it is taken for a part of a body.
+            # The request after it ends the connection, unless it is read as part of a body.
             return await target.say(piece + LAST, seconds=2.0)
 
     return await asyncio.gather(*(one(piece) for piece in data))
 
 
 def check(data: bytes, answer: bytes) -> None:
-    """Check that no answer is a failure of the server."""
+    """Check that no response is an internal error of the server."""
     lines = [line for line in answer.split(b"\r\n") if line.startswith(b"HTTP/1.")]
     for line in lines:
         assert not line.split()[1].startswith(b"500"), (data[:300], answer[:500])

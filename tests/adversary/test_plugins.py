@@ -23,7 +23,7 @@ from tests.support.cluster import Cluster
 from tests.support.processes import Process
 from tests.support.waiting import eventually
 
-#: Seconds after which a process that should have ended is taken to run forever.
+#: Seconds after which a process that should have ended is assumed to run forever.
 FOREVER = 40.0
 
 HOSTILE = '''
@@ -129,7 +129,7 @@ class Stage:
         self.cluster.create(make_pod(name))
 
     def wait_marked(self, name: str) -> None:
-        """Wait until the plugin has come to a pod."""
+        """Wait until the plugin has been called for a pod."""
         eventually((self.folder / name).exists, f"the plugin at pod {name}", FOREVER)
 
     def wait_bound(self, name: str) -> None:
@@ -138,7 +138,7 @@ class Stage:
 
 @pytest.fixture
 def stage(cluster: Cluster, tmp_path: Path) -> Iterator[Stage]:
-    """Give a stage; what a test leaves running is killed."""
+    """Yield a stage; kill the processes that a test leaves running."""
     made = Stage(cluster, tmp_path)
     yield made
     for mooring in made.started:
@@ -242,7 +242,7 @@ def test_a_signal_ends_a_scheduler_whose_plugin_does_not_end(stage: Stage, name:
 
 
 def manifests(folder: Path, name: str) -> Path:
-    """Write a node and a pod, and the plugin."""
+    """Write the plugin and a manifest of a node and a pod; return the manifest's path."""
     (folder / "hostile.py").write_text(HOSTILE, encoding="utf-8")
     file = folder / "cluster.yaml"
     file.write_text(yaml.safe_dump_all([node("node-1"), make_pod(name)]), encoding="utf-8")
@@ -321,7 +321,7 @@ def test_an_interrupt_ends_a_test_run_while_a_plugin_runs(tmp_path: Path) -> Non
     try:
         eventually((tmp_path / "loops").exists, "the plugin", FOREVER)
         process.send(signal.SIGINT)
-        # pytest's status of a run that was interrupted.
+        # The exit status of pytest for an interrupted run.
         assert process.wait(FOREVER) == 2
     finally:
         process.kill()
@@ -329,7 +329,7 @@ def test_an_interrupt_ends_a_test_run_while_a_plugin_runs(tmp_path: Path) -> Non
     assert "not reached" not in process.log()
 
 
-#: What plugins call without being asked anything.
+#: Plugins that fail before they are called for a pod.
 BROKEN_EARLY: dict[str, str] = {
     "at import": "raise SystemExit(3)\n",
     "in the constructor": (

@@ -21,7 +21,7 @@ from tests.support.processes import LOOPBACK, free_port
 
 MOORING = Path(sys.executable).with_name("mooring")
 PATIENCE = 60.0
-#: 128 MiB with every pod: printed, written and logged.
+#: A plugin that outputs 128 MiB for every pod: printed, written and logged.
 PLUGIN = """
 import logging, sys
 from mooring import Plugin
@@ -116,7 +116,7 @@ async def test_pods_are_bound_however_much_a_plugin_prints(tmp_path: Path, outpu
 
 
 async def bound(client: Client, process: subprocess.Popen[bytes], name: str) -> None:
-    """Wait until a pod has a node."""
+    """Wait until a pod is bound."""
     async with asyncio.timeout(PATIENCE):
         while True:
             found = msgspec.json.decode(await client.request("GET", f"{PODS}/{name}"))

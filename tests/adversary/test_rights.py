@@ -1,4 +1,4 @@
-"""A scheduler that lacks one right: it lives, retries slowly, names the right and does the rest."""
+"""A scheduler that lacks one right: it goes on, retries slowly and says which right is missing."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ ROLES = ("system:kube-scheduler", "system:volume-scheduler")
 READS = frozenset({"get", "list", "watch"})
 #: How long each scheduler runs, in virtual seconds.
 SECONDS = 300.0
-#: A kind is listed with a delay that grows from 0.8 s to 30 s, and as a stream before that; the
-#: three pods are retried from 1 s to 10 s.
+#: A kind is listed again after delays that grow from 0.8 s to 30 s, each time first as a stream;
+#: the three pods are retried after 1 s to 10 s.
 MOST_REFUSALS = 40
 
 
 class Right(NamedTuple):
-    """The right to read or to write one resource; with `verb`, that verb alone."""
+    """The right to read or to write one resource; with `verb`, only that verb."""
 
     group: str
     resource: str
@@ -66,7 +66,7 @@ def rules() -> list[Object]:
 
 
 def rights() -> list[Right]:
-    """Return every right of those roles that a scheduler has for its work."""
+    """Return every right in kube-scheduler's roles."""
     found = {}
     for rule in rules():
         (group,), (resource,) = rule["apiGroups"], rule["resources"]
@@ -76,7 +76,7 @@ def rights() -> list[Right]:
 
 
 def without(missing: Right) -> list[Object]:
-    """Return the rules but for one right."""
+    """Return the rules without one right."""
     left = []
     for rule in rules():
         verbs = rule["verbs"]
@@ -88,7 +88,7 @@ def without(missing: Right) -> list[Object]:
 
 
 class Counting(LocalTransport):
-    """A transport that counts what is refused."""
+    """A transport that counts refused requests (403)."""
 
     def __init__(self, server: ApiServer) -> None:
         super().__init__(server.api, SCHEDULER)
@@ -113,14 +113,14 @@ class Counting(LocalTransport):
 
 
 class Outcome(NamedTuple):
-    """What became of a pod that fits, of one that does not, and of the requests."""
+    """The final state of a pod that fits and of one that does not, and the refused requests."""
 
     fits: Object
     huge: Object
     refused: Counter[str]
 
     def condition(self) -> tuple[str, str]:
-        """Return why the pod that fits is not scheduled."""
+        """Return reason and message why the pod that fits is not scheduled."""
         for one in self.fits["status"].get("conditions", ()):
             if one["type"] == "PodScheduled":
                 return one.get("reason", ""), one.get("message", "")
@@ -128,7 +128,7 @@ class Outcome(NamedTuple):
 
 
 async def schedule(missing: Right | None) -> Outcome:
-    """Run a scheduler without a right for some minutes of virtual time."""
+    """Run a scheduler that lacks a right for some minutes of virtual time."""
     server = ApiServer()
     await server.ask(
         "POST",
@@ -184,7 +184,7 @@ async def schedule(missing: Right | None) -> Outcome:
     return Outcome(fits, huge, transport.refused)
 
 
-#: Without these nothing is scheduled, as with kube-scheduler: a decision could be wrong.
+#: If these cannot be read, nothing is scheduled, as with kube-scheduler: decisions could be wrong.
 NEEDED = {
     "nodes",
     "pods",
@@ -198,7 +198,7 @@ NEEDED = {
     "storageclasses",
     "csinodes",
 }
-#: What a scheduler does not ask for, or only for pods that use it.
+#: Resources that a scheduler does not access, or only for pods that use them.
 UNUSED = {
     "bindings",
     "leases",
@@ -252,7 +252,7 @@ def test_a_kind_may_be_listed_or_watched_alone(
     caplog.set_level(logging.WARNING)
     outcome = run_virtually(schedule(Right("", resource, writes=False, verb=verb)))
     told = "\n".join(str(record.__dict__.get("kv", "")) for record in caplog.records)
-    # A server that streams lists needs the right to watch alone; what was listed counts.
+    # For a streamed list the right to watch is enough; without it, the list is used.
     assert outcome.fits["spec"]["nodeName"] == "n"
     assert (f'cannot watch resource "{resource}"' in told) is (verb == "watch")
     assert sum(outcome.refused.values()) <= MOST_REFUSALS, outcome.refused

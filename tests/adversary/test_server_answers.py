@@ -1,7 +1,7 @@
-"""API servers and extenders that attack the scheduler with what they answer.
+"""API servers and extenders that attack the scheduler with their responses.
 
-Each attack would go on forever, or take gigabytes: a test that passes has ended it. Timeouts here
-are many times what the attack needs to be noticed.
+Each attack would go on forever, or take gigabytes, if the client did not stop it. Timeouts here are
+many times longer than the client needs to detect the attack.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from tests.support.local_up import MOORING
 from tests.support.processes import Process
 from tests.support.waiting import eventually
 
-#: Until a test counts as hanging.
+#: Seconds after which a test counts as hanging.
 PATIENCE = 60.0
-#: What the sockets of both ends hold on their own.
+#: Bytes that the socket buffers of both ends can hold.
 BUFFERS = 2**23
 
 
@@ -195,7 +195,7 @@ def mute(peer: Peer) -> None:
 
 
 def drip(peer: Peer) -> None:
-    """Send a head byte by byte: something always comes, and the head never does."""
+    """Send a head byte by byte: data keeps arriving, but the head never ends."""
     peer.head()
     peer.write(OK + b"A-Header: ")
     while True:
@@ -230,7 +230,7 @@ async def test_a_server_that_keeps_a_client_waiting_is_given_up(
 
 
 async def test_more_requests_than_connections_are_all_given_up() -> None:
-    """The wait for a connection counts, and closing ends all that is left."""
+    """The timeout includes the wait for a connection, and closing ends all requests."""
     with hostile(mute) as server:
         async with client_of(server.url) as client:
             held = [asyncio.create_task(ask(client, PATIENCE)) for _ in range(40)]
@@ -245,7 +245,7 @@ async def test_more_requests_than_connections_are_all_given_up() -> None:
     assert {one.sent for one in found if isinstance(one, NoAnswerError)} == {True, False}
 
 
-# Memory, measured in a process of its own.
+# Memory, measured in a separate process.
 
 CHILD = """
 import asyncio, sys
@@ -287,7 +287,7 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 async def grow(what: str, url: str) -> tuple[int, str]:
-    """Return by how many MiB a client that asks once grows, and what comes of it."""
+    """Return by how many MiB a client grows with one request, and the result of the request."""
     command = [sys.executable, "-c", CHILD, what, url]
     process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
     async with asyncio.timeout(PATIENCE):
@@ -343,7 +343,7 @@ def fifty_thousand_pods() -> bytes:
 
 
 async def test_fifty_thousand_pods_come_in_one_page() -> None:
-    """An honest list of that size is taken, compressed as a real server sends it."""
+    """A genuine list of that size is accepted, compressed as a real server sends it."""
     body = fifty_thousand_pods()
     packed = gzip.compress(body, 1)
 
@@ -357,7 +357,7 @@ async def test_fifty_thousand_pods_come_in_one_page() -> None:
         grown, said = await grow("list", server.url)
     assert said == "50000"
     assert len(body) > MAX_OBJECT
-    # The text, the objects, and as much again.
+    # Enough for the text and the objects, twice over.
     assert grown < 12 * (len(body) >> 20)
 
 
@@ -365,7 +365,7 @@ async def test_fifty_thousand_pods_come_in_one_page() -> None:
 
 
 def lie(peer: Peer) -> None:
-    """Answer each question with an error of 5 MB."""
+    """Answer each request with an error of 5 MB."""
     while True:
         head, _, body = peer.head().partition(b"\r\n\r\n")
         length = next(

@@ -1,7 +1,7 @@
-"""Connections that are opened to both servers and left there: what they cost, and how they end.
+"""Idle connections to both servers: how much memory they use, and how they are closed.
 
-`MOORING_IDLE_CONNECTIONS=10000` in the environment runs it at the size that is promised: 10,000
-connections to each cost at most 250 MB. Both sides need as many open files (`ulimit -n`).
+`MOORING_IDLE_CONNECTIONS=10000` in the environment tests the promised size: 10,000 connections to
+each server use at most 250 MB. Both sides need as many open files (`ulimit -n`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tests.support.processes import LOOPBACK
 from tests.support.waiting import eventually
 
 NUMBER = int(os.environ.get("MOORING_IDLE_CONNECTIONS", "1000"))
-#: 250 MB for 10,000.
+#: MB per connection: 250 MB for 10,000.
 MB_EACH = 0.025
 PATIENCE = 60.0
 TOO_MANY = "Too many connections"
@@ -40,7 +40,7 @@ TOO_MANY = "Too many connections"
 
 @pytest.fixture(scope="module")
 def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ports]:
-    """Give the means to start servers, with a local cluster that runs."""
+    """Yield an object that starts servers, with a high limit of open files."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
     ports = Ports(tmp_path_factory.mktemp("sockets"))
@@ -53,19 +53,19 @@ def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ports]:
 
 @pytest.fixture(scope="module")
 def local(ports: Ports) -> Victim:
-    """Give the local API server."""
+    """Return the local API server."""
     return ports.local()
 
 
 @pytest.fixture(scope="module")
 def secure(ports: Ports, local: Victim) -> Victim:
-    """Give the scheduler's port."""
+    """Return the scheduler's secure port."""
     return ports.secure()
 
 
 @pytest.fixture(params=["local", "secure"])
 def victim(request: pytest.FixtureRequest) -> Victim:
-    """Give each of both servers."""
+    """Return each of the two servers."""
     found: Victim = request.getfixturevalue(request.param)
     return found
 
@@ -132,7 +132,7 @@ def test_a_lack_of_files_stops_neither_the_server_nor_its_answers(
         held.open(600)
         assert victim.is_well()
         assert open_files(pid) < 300
-        # The kernel holds what is not accepted; a loop that spins would burn a processor.
+        # The kernel queues connections that are not accepted; a busy loop would use a whole CPU.
         before = _cpu_seconds(pid)
         for _ in range(5):
             assert victim.is_well()
@@ -156,7 +156,7 @@ def test_many_watches_of_an_authenticated_client_outlast_the_strangers(
             assert one.recv(12) == b"HTTP/1.1 200"
             watches.append(one)
         held = stack.enter_context(idle_connections(local.port))
-        # More than one address may have.
+        # More connections than one address may have.
         held.open(6000)
         assert TOO_MANY in local.process.log()
         connection = http.client.HTTPSConnection(LOOPBACK, local.port, context=admin, timeout=20)

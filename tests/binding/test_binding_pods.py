@@ -1,4 +1,4 @@
-"""Waiting at Permit, and being called off in PreBind."""
+"""Waiting at Permit, and cancelling a binding in PreBind."""
 
 from __future__ import annotations
 

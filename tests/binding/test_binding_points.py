@@ -1,6 +1,6 @@
-"""PreBind side by side, and the points' answers.
+"""PreBind in parallel, and the results of the points from PreEnqueue to PostBind.
 
-Their failures are in offline/test_memory_scheduler.
+What their failures do to a pod is tested in offline/test_memory_scheduler.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def test_a_refusal_at_permit_ends_the_waits_of_others() -> None:
 
 
 def answering(answer: Any) -> Any:
-    """Return a method that answers so, or raises."""
+    """Return a method that returns the answer, or raises it if it is an exception."""
 
     def method(*_: Any) -> Any:
         if isinstance(answer, Exception):
@@ -76,7 +76,7 @@ def answering(answer: Any) -> Any:
     return method
 
 
-#: What a plugin may answer at any point, and the status that it comes to.
+#: What a plugin may answer at any point, and the resulting status.
 REFUSALS = [
     pytest.param(Status.unschedulable("no"), Status.unschedulable("no").by("B"), id="refuses"),
     pytest.param(Status.unresolvable("no"), Status.unresolvable("no").by("B"), id="for good"),
@@ -89,7 +89,7 @@ FAILURES = [
 
 
 def three(point: str, answer: Any, ran: list[str]) -> Any:
-    """Return a profile of three plugins at a point, of which the second gives an answer."""
+    """Return a profile of three plugins at a point; the second one gives the answer."""
 
     def note(name: str, then: Any) -> Any:
         return lambda *_: ran.append(name) or then()
@@ -183,7 +183,7 @@ def test_the_first_plugin_that_does_not_step_aside_binds() -> None:
 
 
 def flight(called: str, answer: Any, ran: list[str] | None = None) -> type[Plugin]:
-    """Return a plugin that says so before PreBind."""
+    """Return a PreBind plugin with this answer at PreBindPreFlight."""
     noting = [] if ran is None else ran
     return plugin(
         called,

@@ -1,4 +1,4 @@
-"""EventBroadcaster: what is written when, on a loop whose time is virtual."""
+"""EventBroadcaster: what is written when, on an event loop with virtual time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NO_ANSWER = NoAnswerError("connection refused", sent=False)
 
 
 class FakeClient:
-    """Note what is written; `failures` are raised first, one a call."""
+    """A client that records writes; the first calls raise `failures`, one each."""
 
     def __init__(self) -> None:
         self.written: list[tuple[str, str, Any]] = []
@@ -87,7 +87,7 @@ class Scene:
 
 
 def scene(story: Callable[[Scene], Any]) -> Scene:
-    """Play a story on virtual time, and close the broadcaster after it."""
+    """Run a story on virtual time, then close the broadcaster."""
 
     async def play() -> Scene:
         made = Scene()
@@ -99,7 +99,7 @@ def scene(story: Callable[[Scene], Any]) -> Scene:
 
 
 async def settle() -> None:
-    """Let what can be written at once be written."""
+    """Give the senders time to write what is not waiting for a retry."""
     await asyncio.sleep(0.001)
 
 

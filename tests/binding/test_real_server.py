@@ -1,4 +1,4 @@
-"""Events against a real kube-apiserver, which checks what they may say."""
+"""Events against a real kube-apiserver, which validates them."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ REFUSED = Condition(type="PodScheduled", status="False", reason="Unschedulable",
 
 
 class PatchingClient:
-    """Does as it is told to a pod, and fails as often as there are failures."""
+    """A client that records patches; its first calls raise `failures` (None: succeed)."""
 
     def __init__(self, *failures: ApiError | None) -> None:
         self.patches: list[Any] = []
@@ -136,12 +136,12 @@ def shown(version: str, nominated: str = "") -> Pod:
 
 
 def test_what_the_informer_shows_counts_once_it_has_caught_up() -> None:
-    """The server answers with version 9."""
+    """The server's response has resource version 9."""
 
     async def go_on(writer: StatusWriter) -> None:
         writer.write(shown("8"), StatusChange(nominated_node_name="a"))
         await asyncio.sleep(1.0)
-        # Somebody has cleared it since.
+        # Another client has cleared the nomination since.
         writer.write(shown("10"), StatusChange(nominated_node_name="a"))
         await asyncio.sleep(1.0)
         writer.write(shown("11", "b"), StatusChange(nominated_node_name="b"))
@@ -159,7 +159,7 @@ def test_after_a_lost_response_everything_is_written() -> None:
         writer.write(pod, StatusChange(nominated_node_name="b"))
         await writer.settle("1")
         await asyncio.sleep(10.0)
-        # The server may have "b" by now.
+        # The server may have stored "b".
         writer.write(pod, StatusChange(nominated_node_name="a"))
 
     lost = NoAnswerError("cut", sent=True)

@@ -193,7 +193,7 @@ async def test_a_watch_that_is_refused_raises() -> None:
 
 #: An object as the server stores it: runtime.Unknown whose field 2 (0x12) is the object.
 KEPT = b"k8s\x00\x12\x03abc"
-#: The same with metadata (0x0a) appended: a finalizer (0x72), a uid (0x2a), a version (0x32).
+#: The same with metadata (0x0a) appended: finalizer (0x72), uid (0x2a), resource version (0x32).
 KEPT_AND_FINALIZER = b"k8s\x00\x12\x10abc\x0a\x0b\x72\x03x/y\x2a\x01u\x32\x017"
 FINALIZED = {"metadata": {"name": "c", "finalizers": ["x/y"]}}
 IMMUTABLE = answer(422, failure(422, "Invalid", "field is immutable"))

@@ -1,4 +1,4 @@
-"""The garbage collector, off for a while."""
+"""Pauses of the garbage collector."""
 
 from __future__ import annotations
 

@@ -219,7 +219,7 @@ def test_what_is_not_body_is_limited() -> None:
     reader = ResponseReader(None)
     reader.feed(chunked)
     for _ in range(50_000):
-        # Small chunks are mostly overhead, and legal: a watch sends them for hours.
+        # Small chunks are mostly overhead, but legal: a watch sends them for hours.
         reader.feed(b"1;xxxxx\r\na\r\n")
     assert reader.take() == b"a" * 50_000
 

@@ -424,7 +424,7 @@ async def test_a_check_that_refuses_later_ends_the_exchange() -> None:
             raise ValueError("no more")
 
     class Full:
-        """A socket whose buffer is full at first."""
+        """A socket whose send buffer is full."""
 
         def __init__(self, sock: socket.socket) -> None:
             self._sock = sock
@@ -448,7 +448,7 @@ async def test_a_check_that_refuses_later_ends_the_exchange() -> None:
 
 
 async def test_a_response_that_comes_before_the_request_was_sent_ends_the_connection() -> None:
-    """The rest of a large request must not be taken for the beginning of the next."""
+    """The rest of a large request must not be read as the beginning of the next one."""
     seen: list[bytes] = []
 
     async def hasty(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, count: int) -> None:

@@ -516,7 +516,7 @@ async def test_a_request_may_be_withheld_right_before_it_is_sent() -> None:
             await transport.close()
     assert served == ["POST", "POST"]
     assert asked == [POST, POST, GET, POST]
-    # The connection of the withheld request served the next one.
+    # The connection of the withheld request was reused for the next one.
     assert first.body == second.body
 
 

@@ -1,4 +1,4 @@
-"""Writes that only a real kube-apiserver can judge."""
+"""Writes that only a real kube-apiserver can check."""
 
 from __future__ import annotations
 

@@ -70,7 +70,8 @@ class _Watch:
 class ScriptedSource:
     """A source that serves lists and watches in turn; after the script it sets `over` and hangs.
 
-    A watch is a list of steps: events, batches, failures, `Lasting`; a failure alone refuses it.
+    A watch is a list of steps: events, batches, failures, `Lasting`. An exception in place of the
+    list refuses the watch.
     """
 
     def __init__(self, clock: RecordingClock, *, lists: Any = (), watches: Any = ()) -> None:

@@ -1,4 +1,4 @@
-"""Where files are."""
+"""Finding and reading files."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def pipe() -> Iterator[Pipe]:
     made = Pipe()
     yield made
     if made.reader >= 0:
-        # Ends the thread that waits for a reader.
+        # Closing the reading end stops the thread that waits for it to be read.
         os.close(made.reader)
         made.output.settle(10.0)
     os.close(made.writer)

@@ -1,4 +1,4 @@
-"""The numbers behind metrics."""
+"""The values of metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A queue as simple as it can be, to compare with: one list, searched from end to end each time."""
+"""The simplest possible queue, as a reference: one list that is searched completely each time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TIMEOUT = "timeout"
 
 
 class Record:
-    """All that is known of a pod."""
+    """A pod and its state in the queue."""
 
     def __init__(self, pod: Pod, now: float, sequence: int) -> None:
         self.pod = pod
@@ -34,7 +34,7 @@ class Record:
 
 
 class NaiveQueue:
-    """Decide as kube-scheduler's queue does, with the defaults of its configuration."""
+    """A queue that decides as kube-scheduler's does with its default configuration."""
 
     def __init__(self, gates: dict[str, Any], wakes: Wakes, now: float) -> None:
         self.gates = gates
@@ -162,7 +162,7 @@ class NaiveQueue:
     # ---- decisions
 
     def answer(self, record: Record, event: Any, old: Any, new: Any) -> int:
-        """0: no; 1: after its backoff; 2: at once."""
+        """Return whether an event queues a pod. 0: no; 1: after its backoff; 2: immediately."""
         if event == TIMEOUT:
             return 1
         if event == ACTIVATE:
@@ -173,7 +173,7 @@ class NaiveQueue:
 
     def consider(self, record: Record, event: Any, old: Any, new: Any, now: float) -> None:
         if record.gate and not self.wakes(record.gate, record.pod, event, old, new):
-            # Whatever else refused the pod, its gate would hold it.
+            # The gate would still hold the pod, whatever other plugins refused it.
             return
         self.follow(record, self.answer(record, event, old, new), now)
 

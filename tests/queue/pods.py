@@ -1,4 +1,4 @@
-"""Queues for tests: pods with little in them, plugins that wait for what a test says."""
+"""Queues for tests, minimal pods, and plugins that wait for given events."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def node(name: str = "a") -> Node:
 
 
 def refuser(name: str, *events: ClusterEvent) -> Plugin:
-    """A plugin that can refuse, and waits for these events."""
+    """Return a plugin that can refuse pods and waits for these events."""
     methods = {"filter": lambda *_: None, "events_to_register": lambda *_: list(events)}
     return type(name, (Plugin,), methods)()
 
 
 def gate(name: str, status: Callable[[Pod], Any], *events: ClusterEvent) -> Plugin:
-    """A PreEnqueue plugin that answers as a function of the pod says."""
+    """Return a PreEnqueue plugin that answers `status(pod)`."""
     methods = {
         "pre_enqueue": lambda self, pod: status(pod),
         "events_to_register": lambda *_: list(events),
@@ -60,7 +60,7 @@ def gate(name: str, status: Callable[[Pod], Any], *events: ClusterEvent) -> Plug
 
 
 def held(by: str) -> Callable[[Pod], Status | None]:
-    """Hold pods back that carry a label."""
+    """Return a function that refuses pods with this label."""
     return lambda pod: Status.unresolvable("held") if by in pod.labels else None
 
 
@@ -80,7 +80,7 @@ class Profile:
 
 
 class Queue(SchedulingQueue):
-    """A queue on a virtual clock, with short words for what tests do."""
+    """A queue on a virtual clock, with shortcuts for tests."""
 
     def __init__(
         self, *plugins: Plugin, gates: dict[str, bool] | None = None, **settings: Any

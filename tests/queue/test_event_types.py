@@ -1,4 +1,4 @@
-"""What an update amounts to."""
+"""Which events an update causes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The heap from which any pod can be taken."""
+"""The heap from which any pod can be removed."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_entries_left_behind_are_tidied_away() -> None:
 
 
 def test_a_few_entries_left_behind_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tidying takes as long as the heap is large, so it must be rare."""
+    """Removing stale entries takes time proportional to the heap's size, so it must be rare."""
     tidied = []
     heapify = heapq.heapify
     monkeypatch.setattr(heapq, "heapify", lambda entries: tidied.append(1) or heapify(entries))
@@ -144,7 +144,7 @@ def _incomparable(info: QueuedPodInfo) -> Any:
 
 
 class Moody:
-    """A key that can be compared for a while."""
+    """A key whose comparison raises after `left` calls."""
 
     left = 0
 

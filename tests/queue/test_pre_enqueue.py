@@ -1,4 +1,4 @@
-"""Who may be tried at all."""
+"""Which pods PreEnqueue lets into the active queue."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_the_time_of_every_tenth_run_is_taken_per_plugin() -> None:
 
 
 def test_times_are_those_that_have_passed() -> None:
-    """The clock goes on by one at each look."""
+    """The clock advances by one second each time it is read."""
     metrics = Metrics()
     moments = itertools.count(1_000_000.0)
     pre_enqueue = PreEnqueue({PROFILE: Profile(gate("G", held("g")))}, moments.__next__, metrics)
@@ -139,7 +139,7 @@ def test_times_are_those_that_have_passed() -> None:
         pre_enqueue.run(an_info())
     ((_, point),) = metrics.extension_point_duration.items()
     ((_, plugin),) = metrics.plugin_duration.items()
-    # Nine runs look twice, the tenth twice more, for its plugin.
+    # Nine runs read the clock twice; the tenth, which is sampled, twice more for its plugin.
     assert (point.sum, plugin.sum) == (9 * 1 + 3, 1)
 
 

@@ -1,4 +1,4 @@
-"""The queue against a naive one: after every step, both hold the same pods in the same places."""
+"""The queue compared with a naive one: after every step, both have the same pods in each part."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ POD_CHANGES = ClusterEvent(EventResource.POD, ActionType.ADD | ActionType.DELETE
 
 
 class Anything(Plugin):
-    """Refuses, and does not say what would help."""
+    """A plugin that refuses pods and does not register events."""
 
     def filter(self, state: Any, pod: Any, node: Any) -> None: ...
 
 
 def wants(pod: Pod, old: Any, new: Any) -> QueueingHint:
-    """A pod wants one node by name."""
+    """The hint of a plugin that waits for the node named in a pod's label."""
     wanted = pod.labels.get("wants") == new.name
     return QueueingHint.QUEUE if wanted else QueueingHint.SKIP
 
 
 def wakes(plugin: str, pod: Pod, event: ClusterEvent, old: Any, new: Any) -> bool:
-    """What the plugins below register, said in another way."""
+    """Return whether an event may help: what the plugins below register, written differently."""
     label = event.label
     if plugin == "Picky":
         return (label == "NodeAdd" and pod.labels.get("wants") == new.name) or (
@@ -58,7 +58,7 @@ PLUGINS = (
 )
 ALL_REFUSERS = st.frozensets(st.sampled_from(("Picky", "Pods", "Anything", "Extender")), max_size=2)
 NOBODY: frozenset[str] = frozenset()
-#: Who refused a pod and who left it pending: often one plugin, often nobody.
+#: The plugins that refused a pod and those that left it pending: often one, often none.
 REFUSALS = st.one_of(
     st.just((NOBODY, NOBODY)),
     st.sampled_from(("Picky", "Pods", "Anything")).map(lambda name: (frozenset({name}), NOBODY)),
@@ -128,7 +128,7 @@ class QueueMachine(RuleBasedStateMachine):
         refused_by, pending = refusal
         info, record = self.flying.pop(which % len(self.flying))
         if self.naive.find(record.pod.name) is not None:
-            # It was recreated meanwhile: the loop drops the old one.
+            # The pod was recreated meanwhile: the scheduling loop drops the old one.
             self.queue.done(info.uid)
             self.naive.records.remove(record)
             return
@@ -165,7 +165,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule()
     def sleep(self) -> None:
-        """Do as the loop does: sleep until there is something to do, then do it."""
+        """Sleep until there is something to do, then do it, as the scheduling loop does."""
         wakeup = self.queue.next_wakeup()
         if wakeup is None:
             return

@@ -1,4 +1,4 @@
-"""What is known of a pending pod."""
+"""A pending pod and its history."""
 
 from __future__ import annotations
 

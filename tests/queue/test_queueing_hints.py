@@ -1,4 +1,4 @@
-"""Which events bring a refused pod back."""
+"""Which events queue a refused pod again."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def says(answer: Any) -> Any:
 
 
 class Silent(Plugin):
-    """Registers nothing."""
+    """A plugin that does not register events."""
 
     name = "P"
 

@@ -1,4 +1,4 @@
-"""Which pod next: what happens to pods between their arrival and their binding."""
+"""The whole queue: what happens to pods between their arrival and their binding."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NO_EARLY_POP = {"SchedulerPopFromBackoffQ": False}
 
 
 def a_queue(**settings: Any) -> Queue:
-    """Fit waits for nodes, Affinity for pods, Labels for its own labels; Hold gates."""
+    """Return a queue: Fit waits for nodes, Affinity for pods, Labels for labels; Hold gates."""
     return Queue(
         refuser("Fit", NODE_ADD),
         refuser("Affinity", POD_ADD),
@@ -181,7 +181,7 @@ def test_errors_back_off_longer_and_longer() -> None:
         queue.clock.advance(wakeup - start)
         queue.flush()
         waits.append(queue.clock.now() - start)
-    # Each ends with the second in which it is over.
+    # Each backoff lasts until the end of the second in which it expires.
     assert waits == [2, 3, 5, 9, 11, 11]
 
 
@@ -359,7 +359,7 @@ def test_the_gate_is_asked_after_the_backoff_where_popping_early_is_off() -> Non
     assert queue.names(Place.UNSCHEDULABLE) == ["a"]
 
 
-# ---- pods change and go
+# ---- updates and deletions
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Every pod in one place."""
+"""Every pod is in exactly one part of the queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pods that wait, found by the plugins that refused them."""
+"""Unschedulable pods, found by the plugins that refused them."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ REFUSED = {"status": {"allowed": False, "reason": "not today"}}
 
 
 class World:
-    """What the endpoints show, and may change."""
+    """The state that the endpoints show or change."""
 
     def __init__(self) -> None:
         self.health = Health()

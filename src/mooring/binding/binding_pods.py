@@ -1,6 +1,6 @@
-"""Pods between their node's choice and their binding: waiting at Permit, or in PreBind.
+"""Assumed pods that are not bound yet: waiting at Permit, or in PreBind.
 
-Deadlines are data, so the same code runs under a virtual clock: whoever owns the clock calls
+Deadlines are data, so the same code runs under a virtual clock: the owner of the clock calls
 `expire`.
 
 # kube-scheduler: framework/runtime/waiting_pods_map.go, pods_in_prebind_map.go
@@ -20,47 +20,47 @@ _REMOVED = "removed"
 
 
 class PermitWait:
-    """One pod that waits at Permit until every plugin allows it, or one ends the wait."""
+    """A pod that waits at Permit until every plugin allows it, or one ends the wait."""
 
     def __init__(self, pod: Pod, waits: Mapping[str, float], now: float) -> None:
         self.pod = pod
-        #: How it ended: success, or why not; None while it waits.
+        #: Success, or the reason why the pod was rejected; None while it waits.
         self.outcome: Status | None = None
         self._waits = dict(waits)
         self._since = now
         self._when_done: Callable[[], object] | None = None
 
     def when_done(self, call: Callable[[], object]) -> None:
-        """Have `call()` made when the wait ends; at once where it has ended already."""
+        """Call `call()` when the wait ends; now if it has already ended."""
         self._when_done = call
         if self.outcome is not None:
             call()
 
     def pending_plugins(self) -> Sequence[str]:
-        """Return the plugins that have not yet allowed it."""
+        """Return the plugins that have not yet allowed the pod."""
         return tuple(self._waits)
 
     def allow(self, plugin: str) -> None:
-        """Say yes for one plugin; the last yes lets the pod go on."""
+        """Allow the pod for one plugin; the wait ends when the last plugin allows it."""
         self._waits.pop(plugin, None)
         if not self._waits:
             self._end(Status.success())
 
     def reject(self, plugin: str, message: str) -> bool:
-        """Say no: the pod is unschedulable. False where it no longer waits."""
+        """Reject the pod as unschedulable. Return False if it no longer waits."""
         return self._end(Status(Code.UNSCHEDULABLE, (message,), plugin=plugin))
 
     def preempt(self, plugin: str, message: str) -> bool:
-        """Take its place: the pod is tried again. False where it no longer waits."""
+        """End the wait for a preemptor: the pod is retried. Return False if it no longer waits."""
         return self._end(Status(Code.ERROR, (message,), plugin=plugin))
 
     @property
     def deadline(self) -> float:
-        """Return when the first plugin's patience ends."""
+        """The time of the first timeout among the plugins."""
         return self._since + min(self._waits.values())
 
     def expire(self, now: float) -> None:
-        """Reject the pod where a plugin has waited long enough."""
+        """Reject the pod if the timeout of a plugin is over."""
         if self.outcome is None and now >= self.deadline:
             plugin = min(self._waits, key=self._waits.__getitem__)
             waited = Duration.from_seconds(self._waits[plugin])
@@ -76,16 +76,16 @@ class PermitWait:
 
 
 class PreBinding:
-    """One pod whose PreBind runs; it can be called off until PreBind is over."""
+    """A pod whose PreBind plugins run; its binding can be cancelled until they have finished."""
 
     def __init__(self, on_cancel: Callable[[str], object] | None = None) -> None:
-        #: Why it was called off; "" where it was not.
+        #: Why the binding was cancelled; "" if it was not.
         self.cancelled = ""
         self._over = False
         self._on_cancel = on_cancel
 
     def cancel(self, reason: str) -> bool:
-        """End its binding cycle; False where it has passed PreBind already."""
+        """Cancel the binding cycle; return False if PreBind is already over."""
         if self._over:
             return False
         self.cancelled = self.cancelled or reason
@@ -94,24 +94,24 @@ class PreBinding:
         return True
 
     def finish(self) -> bool:
-        """Note that PreBind is over; False where the pod was called off before."""
+        """Record that PreBind is over; return False if the binding was cancelled before."""
         self._over = True
         return not self.cancelled
 
 
 class BindingPods:
-    """Hold the pods that wait at Permit and those in PreBind, by uid."""
+    """The pods that wait at Permit and those in PreBind, by uid."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, PermitWait] = {}
         self._pre_binding: dict[str, PreBinding] = {}
 
     def add_waiting(self, wait: PermitWait) -> None:
-        """Keep a pod that begins to wait."""
+        """Add a pod that begins to wait."""
         self._waiting[wait.pod.metadata.uid] = wait
 
     def remove_waiting(self, uid: str) -> None:
-        """Let go of a pod that no longer waits."""
+        """Remove a pod that no longer waits."""
         self._waiting.pop(uid, None)
 
     def waiting(self) -> Iterable[WaitingPod]:
@@ -123,32 +123,32 @@ class BindingPods:
         return self._waiting.get(uid)
 
     def reject_removed(self, uid: str) -> bool:
-        """Reject a waiting pod because it was deleted."""
+        """Reject a waiting pod because it was deleted; return False if it does not wait."""
         wait = self._waiting.get(uid)
         return wait is not None and wait.reject("", _REMOVED)
 
     def next_deadline(self) -> float | None:
-        """Return when the next pod's wait ends; None where none waits."""
+        """Return the time of the next timeout; None if no pod waits."""
         return min(
             (wait.deadline for wait in self._waiting.values() if not wait.outcome), default=None
         )
 
     def expire(self, now: float) -> None:
-        """Reject every pod that has waited long enough."""
+        """Reject every pod whose timeout is over."""
         for wait in tuple(self._waiting.values()):
             wait.expire(now)
 
     def add_pre_binding(
         self, uid: str, on_cancel: Callable[[str], object] | None = None
     ) -> PreBinding:
-        """Note that a pod's PreBind begins; `on_cancel` is told why where it is called off."""
+        """Record that a pod's PreBind begins; `on_cancel` gets the reason if it is cancelled."""
         found = self._pre_binding[uid] = PreBinding(on_cancel)
         return found
 
     def remove_pre_binding(self, uid: str) -> None:
-        """Note that a pod's PreBind is over."""
+        """Record that a pod's PreBind is over."""
         self._pre_binding.pop(uid, None)
 
     def pre_binding(self, uid: str) -> PreBindingPod | None:
-        """Return a pod whose PreBind runs, or None."""
+        """Return a pod whose PreBind plugins run, or None."""
         return self._pre_binding.get(uid)

@@ -1,14 +1,14 @@
-"""EventBroadcaster: writing Events to the API server, beside the scheduling loop.
+"""EventBroadcaster: writing Events to the API server without blocking the scheduling loop.
 
-Events that differ in nothing but note and time form a series: the second makes the first one a
-series, those that follow are counted here and written when the series ends, or twice an hour to
-keep it from expiring. The order of writes about one Event is kept: a series is never told of
-before its first Event was.
+Events that differ only in note and time form a series. The second one turns the first into a
+series; later ones are only counted here, and the count is written when the series ends, or twice an
+hour so that it does not expire. Writes about one Event keep their order: a series is never written
+before its first Event.
 
-client-go starts a goroutine for each Event, however many there are. Here a few tasks take turns,
-and behind `MAX_PENDING` Events more are dropped, so that a server that cannot keep up does not
-cost the scheduler its memory. Likewise `MAX_KNOWN` Events are remembered, not all of the last
-minutes: a series that is forgotten early merely starts anew.
+client-go starts a goroutine for each Event, however many there are. Here a few tasks write them,
+and once `MAX_PENDING` Events are pending, further ones are dropped, so that a slow server does not
+exhaust the scheduler's memory. For the same reason at most `MAX_KNOWN` Events are kept in memory;
+if a series is dropped early, the next such Event starts a new one.
 
 # client-go: tools/events/event_broadcaster.go
 """
@@ -38,8 +38,7 @@ log = logging.getLogger(__name__)
 
 MAX_PENDING = 20_000
 MAX_KNOWN = 10_000
-#: Writes under way at the same time. Few: a server with all hands full is to bind pods first and
-#: hear of them later.
+#: Concurrent writes. Few, so that a busy server handles binds before the Events about them.
 SENDERS = 2
 # client-go: maxTriesPerEvent, defaultSleepDuration with wait.Jitter(…, 0.25), finishTime,
 # refreshTime.
@@ -48,7 +47,7 @@ RETRY_SECONDS = 10.0
 RETRY_JITTER = 0.25
 FINISH_SECONDS = 6 * 60.0
 REFRESH_SECONDS = 30 * 60.0
-#: How long `close` waits for what is still to be written.
+#: How long `close` waits for pending writes.
 CLOSE_SECONDS = 5.0
 
 RETRY_LIMIT = "Unable to write event (retry limit exceeded!)"
@@ -61,16 +60,16 @@ class _Known:
     """An Event that was recorded, and the series it grew into."""
 
     __slots__ = ("again", "created", "event", "last_observed", "repeats", "tries", "under_way")
-    #: How often the write that is under way was tried.
+    #: How often the current write was tried.
     tries: int
 
     def __init__(self, event: Event, now: float) -> None:
         self.event = event
-        #: How often it happened in all, once it is a series; else 0.
+        #: How often the Event occurred in total; 0 before it is a series.
         self.repeats = 0
         self.last_observed = now
         self.created = False
-        #: Whether a write is queued or being sent, and whether another must follow it.
+        #: Whether a write is queued or in progress, and whether another must follow it.
         self.under_way = False
         self.again = False
 
@@ -79,7 +78,7 @@ class _Known:
 
 
 class EventBroadcaster:
-    """Write what recorders record. Owned by the scheduling loop."""
+    """The writer of the Events of all recorders. Owned by the scheduling loop."""
 
     def __init__(
         self,
@@ -95,7 +94,7 @@ class EventBroadcaster:
         self._hostname = socket.gethostname() if hostname is None else hostname
         self._known: dict[tuple[Any, ...], _Known] = {}
         self._pending: deque[_Known] = deque()
-        #: Writes to be tried again: (when, number, what).
+        #: Writes to be retried: (when, number, Event).
         self._later: list[tuple[float, int, _Known]] = []
         self._numbers = count()
         self._dropping = False
@@ -110,11 +109,11 @@ class EventBroadcaster:
         return EventRecorder(scheduler_name, instance, self._clock, self.record)
 
     def start(self) -> None:
-        """Begin to end and refresh series as time goes by; needs a running event loop."""
+        """Start the task that ends and refreshes series; needs a running event loop."""
         self._begin(self._sleepers, self._keep())
 
     async def close(self) -> None:
-        """Write what is queued, as far as that is possible in a few seconds, and end."""
+        """Write the queued Events, for at most `CLOSE_SECONDS`, and stop."""
         self._closed = True
         for task in self._sleepers:
             task.cancel()
@@ -128,7 +127,7 @@ class EventBroadcaster:
     # Series.
 
     def record(self, event: Event) -> None:
-        """Have an Event written soon, or counted where it continues a series."""
+        """Queue an Event for writing, or count it if it continues a series."""
         if self._closed:
             return
         key = _key(event)
@@ -151,13 +150,13 @@ class EventBroadcaster:
         self._write(known)
 
     def finish_series(self) -> None:
-        """Write the last count of series that have ended, and forget what is long past."""
+        """Write the last count of series that have ended, and drop old Events from memory."""
         past = self._clock.now() - FINISH_SECONDS
         for key in [key for key, known in self._known.items() if known.last_observed < past]:
             self._forget(key)
 
     def refresh_series(self) -> None:
-        """Write the count of every series, which keeps it from expiring."""
+        """Write the count of every series, so that it does not expire."""
         for known in self._known.values():
             if known.repeats:
                 self._write(known)
@@ -213,13 +212,13 @@ class EventBroadcaster:
             if known.again:
                 known.again = False
                 self._write(known)
-        # Counted here and not by the tasks that are done, which would be a moment later: an Event
-        # in between would find nobody to send it.
+        # Counted down here and not in the task's done callback, which runs a moment later: an Event
+        # recorded in between would start no sender, and nothing would send it.
         self._sending -= 1
         self._dropping = False
 
     async def _attempt(self, known: _Known) -> bool:
-        """Write what is known of an Event; return whether that is to be tried again."""
+        """Write an Event or its series; return whether to retry."""
         is_series = known.created and known.repeats > 0
         try:
             if is_series:
@@ -227,7 +226,7 @@ class EventBroadcaster:
             else:
                 await self._client.create(known.event)
         except LeaseExpiredError as error:
-            # The same for every Event; leader election logs why.
+            # Every Event fails like this once the lease is lost; leader election logs why.
             vlog(log, 4, MAY_RETRY, err=error)
             return True
         except NoAnswerError as error:
@@ -237,7 +236,7 @@ class EventBroadcaster:
             if not error.is_already_exists:
                 log_error(log, error, REJECTED, event=known.event)
                 return False
-            # The Event was not there when it was to be patched, and now it is.
+            # For a series: the patch found no Event, but creating it failed because it now exists.
             if not is_series:
                 vlog(log, 5, REJECTED, event=known.event, err=error)
             return is_series

@@ -1,4 +1,4 @@
-"""EventRecorder: turning what happened to an object into a Kubernetes Event.
+"""EventRecorder: creating Kubernetes Events about objects.
 
 # client-go: tools/events/event_recorder.go, tools/reference/ref.go, tools/record/util/util.go
 """
@@ -21,17 +21,17 @@ from mooring.observe.logs import log_error, vlog
 log = logging.getLogger(__name__)
 
 TYPES = ("Normal", "Warning")
-#: Most bytes of a note. # kube-apiserver: pkg/apis/core/validation/events.go (NoteLengthLimit)
+#: Maximum bytes of a note. # kube-apiserver: pkg/apis/core/validation/events.go (NoteLengthLimit)
 NOTE_LIMIT = 1024
 
-#: Where Events of objects without a namespace go.
+#: The namespace of Events about objects without a namespace.
 _DEFAULT_NAMESPACE = "default"
 
 
 class EventRecorder:
-    """Record Events in the name of one profile (`framework.handle.Events`).
+    """The recorder of one profile's Events (`framework.handle.Events`).
 
-    What it makes goes to `send`, which must not wait.
+    It passes each Event to `send`, which must not block.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class EventRecorder:
     def event(
         self, regarding: Any, type: str, reason: str, action: str, note: str, related: Any = None
     ) -> None:
-        """Record one: `type` is "Normal" or "Warning"; returns at once."""
+        """Record an Event; `type` is "Normal" or "Warning". Does not block."""
         about = reference(regarding)
         if about is None:
             problem = f"{regarding.__class__.__name__} is no Kubernetes object"
@@ -60,7 +60,7 @@ class EventRecorder:
             log_error(log, None, "Unsupported event type", eventType=type)
             return
         now = self._clock.now()
-        # Two Events of one object at the same moment still need two names.
+        # Two Events about one object at the same moment still need different names.
         nanos = self._last_nanos = max(int(now * 1e9), self._last_nanos + 1)
         metadata = ObjectMeta(
             name=event_name(about.name, nanos), namespace=about.namespace or _DEFAULT_NAMESPACE
@@ -82,7 +82,7 @@ class EventRecorder:
 
 
 def reference(obj: Any) -> ObjectReference | None:
-    """Return a reference to an object; None for what is none."""
+    """Return a reference to an object; None if it is not a Kubernetes object."""
     if isinstance(obj, ObjectReference):
         return obj
     if not isinstance(obj, TypedObject | CustomResource):
@@ -105,18 +105,18 @@ def event_name(name: str, nanos: int) -> str:
     'web-0.17f'
     """
     made = f"{name}.{nanos:x}"
-    # client-go takes a random UUID here; this one is the same again in a replay.
+    # client-go uses a random UUID here; this one is reproducible in a replay.
     return str(uuid.uuid5(uuid.NAMESPACE_OID, made)) if subdomain_problems(made) else made
 
 
 def cut_note(note: str) -> str:
-    """Shorten a note to what the API server takes."""
+    """Shorten a note to the length that the API server accepts."""
     # kube-scheduler: schedule_one.go (truncateMessage)
     return cut_text(note, NOTE_LIMIT)
 
 
 def micro_time(seconds: float) -> str:
-    """Write a moment as metav1.MicroTime does.
+    """Return a time formatted as metav1.MicroTime.
 
     >>> micro_time(1700000000.25)
     '2023-11-14T22:13:20.250000Z'

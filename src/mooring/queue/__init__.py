@@ -1,1 +1,1 @@
-"""Which pod is next, and which pods wait for room on which nodes."""
+"""The scheduling queue: pending pods, the order to try them in, and their nominated nodes."""

@@ -1,11 +1,12 @@
 """BackoffQueue: pods that failed and must wait a little before they are tried again.
 
-The wait doubles with every failure. Pods that were refused and pods that met a fault wait in heaps
-of their own: a scheduler with nothing else to do takes the refused ones early, which costs nobody
-anything, but leaves the others alone, since their wait protects the API server.
+The wait doubles with every failure. Pods that a plugin refused and pods that failed with an error
+are in two heaps: an idle scheduler takes refused pods before their backoff ends, because that
+delays no other pod. The backoff after an error always runs to its end, because it protects the API
+server.
 
-With early popping, waits end at whole seconds, so that pods whose waits end in the same second are
-ordered as the active queue orders them.
+With early popping, the ends of backoffs are rounded down to whole seconds, so that pods whose
+backoff ends in the same second are ordered as in the active queue.
 
 # kube-scheduler: backend/queue/backoff_queue.go
 """
@@ -24,12 +25,12 @@ from mooring.queue.queued_pod_info import QueuedPodInfo
 DEFAULT_INITIAL_BACKOFF = 1.0
 DEFAULT_MAX_BACKOFF = 10.0
 
-#: Seconds within which pods that wait are ordered by importance instead of time.
+#: Seconds. Pods whose backoff ends within the same window are ordered as in the active queue.
 ORDERING_WINDOW = 1.0
 
 
 class BackoffQueue:
-    """Hold pods until their wait is over. Owned by the scheduling queue."""
+    """The pods whose backoff is not over. Owned by the scheduling queue."""
 
     def __init__(
         self,
@@ -66,42 +67,45 @@ class BackoffQueue:
         yield from self._faulty
 
     def start(self, info: QueuedPodInfo) -> None:
-        """Work out when the wait of a pod that has just failed is over."""
+        """Compute when the backoff of a pod that has just failed ends."""
         failures = info.consecutive_errors or info.unschedulable_count
         if self._maximum and failures:
             info.backoff_expiration = self._align(info.timestamp + self.duration(failures))
 
     def duration(self, failures: int) -> float:
-        """Return the seconds to wait after so many failures."""
+        """Return the backoff in seconds after this many failures."""
         if failures > 63 or self._initial > self._maximum / (1 << (failures - 1)):
             return self._maximum
         return self._initial * (1 << (failures - 1))
 
     def is_waiting(self, info: QueuedPodInfo, now: float) -> bool:
-        """Tell whether a pod must still wait; it does to the end of the second of its expiry."""
+        """Return whether a pod must still wait.
+
+        With early popping it waits until the end of the second in which its backoff expires.
+        """
         return info.backoff_expiration >= self._align(now)
 
     def push(self, info: QueuedPodInfo) -> None:
-        """Put a pod in."""
+        """Add a pod."""
         self._heap_of(info).push(info)
 
     def remove(self, info: QueuedPodInfo) -> None:
-        """Take a pod out that is in here."""
+        """Remove a pod that is in this queue."""
         self._heap_of(info).remove(info)
 
     def pop_early(self) -> QueuedPodInfo | None:
-        """Take out the refused pod whose wait is over first, or return None."""
+        """Remove and return the refused pod whose backoff ends first, or return None."""
         return self._refused.pop()
 
     def pop_completed(self, now: float) -> Iterator[QueuedPodInfo]:
-        """Take out the pods whose wait is over, the refused ones first."""
+        """Remove and yield the pods whose backoff is over, the refused ones first."""
         for heap in (self._refused, self._faulty):
             while (info := heap.peek()) is not None and not self.is_waiting(info, now):
                 heap.pop()
                 yield info
 
     def next_completion(self) -> float | None:
-        """Return when the next wait is over, or None."""
+        """Return when the next backoff is over, or None if the queue is empty."""
         heads = [
             info.backoff_expiration
             for heap in (self._refused, self._faulty)
@@ -115,7 +119,7 @@ class BackoffQueue:
         )
 
     def validate(self) -> None:
-        """Check that every pod is in the right heap, and the heaps themselves."""
+        """Check both heaps, and that every pod is in the right one."""
         self._refused.validate()
         self._faulty.validate()
         for info in self._refused:

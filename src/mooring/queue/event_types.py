@@ -1,4 +1,4 @@
-"""What happens in a cluster, as the queue is told: the events and what an update amounts to.
+"""The cluster events that the queue handles, and which events an update of an object causes.
 
 # kube-scheduler: framework/events.go
 """
@@ -13,7 +13,7 @@ from mooring.api.quantity import ResourceList, parse_nanos
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.features import FeatureGates
 
-#: Labels of what happens to a pod in the queue itself, beside those of cluster events.
+#: Labels of events inside the queue, in addition to those of cluster events.
 SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
 BACKOFF_COMPLETE = "BackoffComplete"
 POP_FROM_BACKOFF = "PopFromBackoffQ"
@@ -28,20 +28,20 @@ UNSCHEDULED_POD_UPDATE = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionTyp
 UNSCHEDULED_POD_DELETE = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.DELETE)
 NODE_ADD = ClusterEvent(EventResource.NODE, ActionType.ADD)
 NODE_DELETE = ClusterEvent(EventResource.NODE, ActionType.DELETE)
-#: A pod has been unschedulable for so long that it is tried again without a reason.
+#: A pod has been unschedulable for so long that it is tried again although nothing changed.
 UNSCHEDULABLE_TIMED_OUT = ClusterEvent(
     EventResource.WILDCARD, ActionType.ALL, custom_label=UNSCHEDULABLE_TIMEOUT
 )
-#: A plugin asks for a pod to be tried; the event is for that pod alone.
+#: A plugin requests that a pod be tried; the event concerns only that pod.
 FORCE_ACTIVATED = ClusterEvent(EventResource.WILDCARD, ActionType.ALL, custom_label=FORCE_ACTIVATE)
 
 
 class Changes:
-    """Tell which events the update of an object amounts to, under one set of feature gates."""
+    """The rules for which events an update causes, under one set of feature gates."""
 
     def __init__(self, features: FeatureGates) -> None:
         enabled = features.enabled
-        # kube-scheduler counts pod-level requests here whatever the gate says.
+        # kube-scheduler counts pod-level requests here even if their feature gate is off.
         self._requests = RequestOptions(
             use_status_resources=enabled("InPlacePodVerticalScaling"),
             in_place_pod_level_resources=enabled("InPlacePodLevelResourcesVerticalScaling"),
@@ -50,7 +50,7 @@ class Changes:
         self._declared_features = enabled("NodeDeclaredFeatures")
 
     def of_pod(self, old: Pod, new: Pod) -> list[ClusterEvent]:
-        """Return the events of a pod's update; a general one where nothing special changed."""
+        """Return the events of a pod's update; a general one if no specific change is found."""
         assigned = bool(new.spec.node_name)
         events = [
             ClusterEvent(
@@ -63,7 +63,7 @@ class Changes:
         return events
 
     def of_node(self, old: Node, new: Node) -> list[ClusterEvent]:
-        """Return the events of a node's update; none where nothing a scheduler reads changed."""
+        """Return the events of a node's update; none if nothing a scheduler reads changed."""
         return [ClusterEvent(EventResource.NODE, action) for action in self._node_actions(old, new)]
 
     def _pod_actions(self, old: Pod, new: Pod) -> Iterator[ActionType]:
@@ -73,7 +73,7 @@ class Changes:
             yield ActionType.UPDATE_POD_SCALE_DOWN
         if old.spec.scheduling_gates and not new.spec.scheduling_gates:
             yield ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
-        # Tolerations can only be added, so their number tells.
+        # Tolerations can only be added, so comparing their number is enough.
         if len(new.spec.tolerations) != len(old.spec.tolerations):
             yield ActionType.UPDATE_POD_TOLERATION
         if self._claims and (
@@ -85,7 +85,7 @@ class Changes:
 
     def _is_scaled_down(self, old: Pod, new: Pod) -> bool:
         if _what_requests_depend_on(old) == _what_requests_depend_on(new):
-            # Most updates are of a status: the sums need not be made.
+            # Most updates change only other status fields: skip computing the sums.
             return False
         now = pod_requests(new, self._requests)
         before = pod_requests(old, self._requests)

@@ -1,8 +1,8 @@
-"""InFlight: the pods that are being scheduled, and what happens meanwhile.
+"""InFlight: the pods that are being scheduled, and the events that arrive meanwhile.
 
-An event that comes while a pod is being scheduled may undo the reason for which the pod is about to
-be refused. So events are kept while any pod is in flight, and a pod that comes back is shown those
-that came after it left.
+An event that arrives while a pod is being scheduled may remove the reason why the pod is about to
+be refused. So events are kept while any pod is in flight, and a pod that returns to the queue is
+checked against those that arrived after it was popped.
 
 # kube-scheduler: backend/queue/active_queue.go
 """
@@ -18,21 +18,22 @@ from mooring.api import Pod
 from mooring.framework.cluster_events import ClusterEvent
 from mooring.observe.metrics import POD_POPPED, Metrics
 
-#: An event, and the object before and after.
+#: An event, and the object before and after it.
 Happened = tuple[ClusterEvent, Any, Any]
 
 
 class InFlight:
-    """Track pods from pop to done. Owned by the scheduling queue."""
+    """The pods between `pop` and `done`. Owned by the scheduling queue."""
 
     def __init__(self, metrics: Metrics | None = None) -> None:
-        # An OrderedDict finds its first entry at once, also after many were taken from its front.
+        # An OrderedDict finds its first entry in constant time. A dict does not after many
+        # deletions at its front.
         self._pods: OrderedDict[str, tuple[int, Pod]] = OrderedDict()
         self._events: deque[Happened] = deque()
-        #: The number of the first event that is still kept; they are numbered as they come.
+        #: The number of the first event that is still kept; events are numbered as they arrive.
         self._first = 0
         self._metrics = metrics
-        #: What is tracked, by label; metrics read it when they are asked for.
+        #: The number of tracked pods and events by label, read by the metrics on each scrape.
         self._tracked: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -46,16 +47,16 @@ class InFlight:
 
     @property
     def events_kept(self) -> int:
-        """Return the number of events that are kept."""
+        """The number of events that are kept."""
         return len(self._events)
 
     def start(self, pod: Pod) -> None:
-        """Note that a pod is being scheduled from now on."""
+        """Record that scheduling of a pod begins."""
         self._pods[pod.metadata.uid] = (self._first + len(self._events), pod)
         self._track(POD_POPPED, 1)
 
     def note(self, event: ClusterEvent, old: Any, new: Any) -> bool:
-        """Keep an event if any pod is in flight, and tell whether it was kept."""
+        """Keep an event if any pod is in flight, and return whether it was kept."""
         if not self._pods:
             return False
         self._events.append((event, old, new))
@@ -63,15 +64,15 @@ class InFlight:
         return True
 
     def since(self, uid: str) -> Iterable[Happened]:
-        """Return the events that came since a pod in flight left."""
+        """Return the events that arrived since a pod in flight was popped."""
         return islice(self._events, self._pods[uid][0] - self._first, None)
 
     def done(self, uid: str) -> None:
-        """Note that a pod is no longer being scheduled, and forget the events for it alone."""
+        """Record that a pod is no longer in flight, and drop the events only it needed."""
         if self._pods.pop(uid, None) is None:
             return
         self._track(POD_POPPED, -1)
-        # Pods left in the order they are kept, so the first one needs the most events.
+        # Pods are kept in the order they were popped, so the first one needs the most events.
         needed = next(iter(self._pods.values()), (self._first + len(self._events),))[0]
         while self._first < needed:
             event, _, _ = self._events.popleft()
@@ -79,7 +80,7 @@ class InFlight:
             self._track(event.label, -1)
 
     def validate(self) -> None:
-        """Check that no event is kept that no pod needs."""
+        """Check that every event that is kept is needed by a pod."""
         starts = [start for start, _ in self._pods.values()]
         assert starts == sorted(starts)
         if starts:

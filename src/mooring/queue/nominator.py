@@ -1,7 +1,7 @@
-"""Nominator: which pending pods wait for room on which nodes.
+"""Nominator: which pending pods are nominated to which nodes.
 
-A preemption makes room, but the victims need time to leave; until then the pod is nominated, and
-pods of lower or equal rank leave that room alone.
+Preemption frees room on a node, but the victims need time to terminate. Until then the pod is
+nominated to the node, and pods of the same or lower priority may not use that room.
 
 # kube-scheduler: backend/queue/nominator.go
 """
@@ -14,26 +14,26 @@ from mooring.api import Pod
 from mooring.framework.listers import Lister
 from mooring.framework.pod_info import PodInfo, PodInfos
 
-#: At least so many changes are remembered.
+#: At least this many of the latest changes are kept.
 MAX_CHANGES = 4096
 
 
 class PodNominator:
-    """Keep nominations by node and by pod. What is here counts, not what a pod's status says."""
+    """Nominations by node and by pod. They override `nominatedNodeName` in a pod's status."""
 
     def __init__(self, pod_infos: PodInfos, pods: Lister[Pod] | None = None) -> None:
         self._pod_infos = pod_infos
-        #: Tells whether a pod still exists and is still pending; None: it is taken on trust.
+        #: Used to check that a pod still exists and is still pending; None: no check.
         self._pods = pods
         self._by_node: dict[str, dict[str, PodInfo]] = {}
         self._node_of: dict[str, str] = {}
-        #: Grows with every change.
+        #: Incremented with every change.
         self.version = 0
         #: The nodes of the latest changes, oldest first.
         self._changed: list[str] = []
 
     def nominated_on(self, node_name: str) -> Sequence[PodInfo]:
-        """Return the pods nominated to a node, in the order they were."""
+        """Return the pods nominated to a node, in the order of their nomination."""
         return tuple(self._by_node.get(node_name, {}).values())
 
     def nodes(self) -> Iterable[str]:
@@ -45,9 +45,9 @@ class PodNominator:
         return self._node_of.get(uid, "")
 
     def changed_since(self, version: int) -> Sequence[str] | None:
-        """Return the nodes whose nominations changed after a version; a node may be there twice.
+        """Return the nodes whose nominations changed after a version; a node may appear twice.
 
-        None where that is not known any more.
+        None if changes that old are no longer kept.
         """
         changes = self.version - version
         if changes > len(self._changed):
@@ -55,7 +55,11 @@ class PodNominator:
         return self._changed[len(self._changed) - changes :]
 
     def add(self, pod: Pod, node_name: str = "") -> None:
-        """Nominate a pod to a node, or to the one its status names."""
+        """Nominate a pod to a node, by default the one in its status.
+
+        Any earlier nomination is dropped. If neither names a node, or if the pod no longer exists
+        or is bound, there is no new one.
+        """
         uid = pod.metadata.uid
         self.delete(uid)
         node_name = node_name or pod.status.nominated_node_name
@@ -72,7 +76,7 @@ class PodNominator:
     def update(self, old: Pod, new: Pod) -> None:
         """Replace a pod object.
 
-        A nomination that only memory knows yet (neither object names a node) is kept.
+        If neither object names a node, the nomination in memory was not written yet: keep it.
         """
         kept = ""
         if not old.status.nominated_node_name and not new.status.nominated_node_name:

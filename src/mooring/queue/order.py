@@ -11,9 +11,9 @@ from mooring.framework.queued import QueuedPod
 
 
 def queue_order(plugin: Plugin | None) -> Callable[[QueuedPod], Any]:
-    """Return the key that sorts queued pods as a QueueSort plugin says; None: as they came.
+    """Return the sort key of a QueueSort plugin; without a plugin, pods are sorted by time.
 
-    A plugin with both forms is asked for its key: comparing keys needs no further call.
+    If a plugin has both forms, `sort_key` is used: comparing keys needs no further call.
     """
     if plugin is None:
         return lambda queued: queued.timestamp

@@ -1,10 +1,10 @@
-"""A heap of queued pods from which any pod can be taken out.
+"""A heap of queued pods from which any pod can be removed.
 
-A pod that is taken out of the middle leaves its entry behind; the entry is recognised by its ticket
-and dropped when it comes up, or when such entries are half of the heap.
+Removing a pod from the middle leaves its entry behind. The ticket of such an entry no longer equals
+the pod's; the entry is dropped when it becomes the first, or when half of the entries are stale.
 
-The key may come from a plugin. One that raises, or whose keys cannot be compared, is not asked
-again: the heap goes on with an order of its own, and no pod is lost.
+The key may come from a plugin. If it raises, or returns keys that cannot be compared, it is not
+called again: the heap continues with a fallback order, and no pod is lost.
 
 # kube-scheduler: backend/heap/heap.go
 """
@@ -25,14 +25,14 @@ log = logging.getLogger(__name__)
 _Key = Callable[[QueuedPodInfo], Any]
 _Entry = tuple[Any, int, int, QueuedPodInfo]
 
-#: A heap this small is not worth tidying.
+#: Up to this many entries, stale entries are not removed from the middle of a heap.
 _SMALL = 64
 
 
 class PodHeap:
-    """Give out pods by a key, the lowest first, and by the order they came where keys are equal.
+    """A heap of pods, lowest key first; pods with equal keys in the order of their arrival.
 
-    Heaps that pods move between share the source of their tickets.
+    Heaps between which pods move must share `tickets`.
     """
 
     def __init__(self, key: _Key, tickets: count[int], fallback: _Key | None = None) -> None:
@@ -49,7 +49,7 @@ class PodHeap:
         return (info for _, _, ticket, info in self._entries if info.ticket == ticket)
 
     def push(self, info: QueuedPodInfo) -> None:
-        """Put a pod in that is in no heap."""
+        """Add a pod that is in no heap."""
         info.ticket = ticket = next(self._tickets)
         self._size += 1
         try:
@@ -67,7 +67,7 @@ class PodHeap:
         return None
 
     def pop(self) -> QueuedPodInfo | None:
-        """Take the first pod out, or return None."""
+        """Remove and return the first pod, or return None."""
         info = self.peek()
         if info is not None:
             info.ticket = 0
@@ -76,7 +76,7 @@ class PodHeap:
         return info
 
     def remove(self, info: QueuedPodInfo) -> None:
-        """Take out a pod that is in this heap."""
+        """Remove a pod that is in this heap."""
         info.ticket = 0
         self._size -= 1
         if len(self._entries) > _SMALL and len(self._entries) > 2 * self._size:
@@ -90,7 +90,7 @@ class PodHeap:
         try:
             heapq.heappop(self._entries)
         except BaseException as error:
-            # What was first is gone from the list all the same.
+            # heappop has already removed the first entry when comparing the others raises.
             self._fall_back(error)
 
     def _fall_back(self, error: BaseException, *more: QueuedPodInfo) -> None:
@@ -113,5 +113,5 @@ class PodHeap:
 
 
 def by_priority(info: QueuedPodInfo) -> tuple[int, float]:
-    """Order as PrioritySort does."""
+    """Return a key that orders pods as PrioritySort does."""
     return -info.pod.priority, info.timestamp

@@ -1,4 +1,4 @@
-"""PreEnqueue: whether a pod may be tried at all.
+"""PreEnqueue: whether a pod may enter the active queue.
 
 # kube-scheduler: backend/queue/scheduling_queue.go (runPreEnqueuePlugins)
 """
@@ -26,35 +26,35 @@ _SAMPLE_EVERY = 100 // PLUGIN_METRICS_SAMPLE_PERCENT
 
 
 class PreEnqueueStep(Protocol):
-    """A plugin's `pre_enqueue`, bound."""
+    """The bound method `pre_enqueue` of a plugin."""
 
     @property
     def name(self) -> str:
-        """Return the plugin's name."""
+        """The plugin's name."""
         ...
 
     @property
     def call(self) -> Callable[..., Any]:
-        """Return the method to call with a pod."""
+        """The method to call with a pod."""
         ...
 
 
 class QueueProfile(Protocol):
-    """What the queue needs to know of a profile; `cycle.profile.Profile` is one."""
+    """The part of a profile that the queue uses; `cycle.profile.Profile` has it."""
 
     @property
     def pre_enqueue(self) -> Sequence[PreEnqueueStep]:
-        """Return the PreEnqueue plugins in the order they are asked."""
+        """The PreEnqueue plugins in the order they are called."""
         ...
 
     @property
     def plugins(self) -> Mapping[str, Plugin]:
-        """Return every plugin by name."""
+        """All plugins by name."""
         ...
 
 
 class PreEnqueue:
-    """Ask the PreEnqueue plugins of every profile. A plugin that raises holds the pod back."""
+    """The PreEnqueue plugins of every profile. A plugin that raises gates the pod."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class PreEnqueue:
     def run(self, info: QueuedPodInfo) -> Status | None:
         """Ask about a pod; return why it is held back, or None, and set its `gating_plugin`.
 
-        The plugin that held the pod back the last time is asked first.
+        The plugin that gated the pod the last time is called first.
         """
         steps = self._steps.get(info.profile, ())
         metrics = self._metrics
@@ -95,13 +95,13 @@ class PreEnqueue:
             else:
                 info.gating_plugin = ""
         if metrics is not None:
-            # kube-scheduler says Success here whatever the plugins said.
+            # kube-scheduler records Success here whatever the plugins returned.
             point = metrics.extension_point_duration[_POINT, _SUCCESS, info.profile]
             point.observe(self._now() - start)
         return found
 
     def holds(self, info: QueuedPodInfo) -> bool:
-        """Tell whether the plugin that held a pod back still does; cheap, for it is asked often."""
+        """Return whether the plugin that gated a pod still does; cheap, because called often."""
         step = self._gates.get((info.profile, info.gating_plugin))
         if step is None:
             return False

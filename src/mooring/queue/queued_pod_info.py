@@ -1,4 +1,4 @@
-"""QueuedPodInfo: a pending pod, from its first day in the queue until it is bound.
+"""QueuedPodInfo: a pending pod, from its arrival in the queue until it is bound.
 
 # kube-scheduler: framework/types.go (QueuedPodInfo)
 """
@@ -13,13 +13,13 @@ import msgspec
 from mooring.api import Pod
 from mooring.framework.queued import QueuedPod
 
-#: Before any moment: a pod that never failed waits for nothing.
+#: Earlier than any time: a pod that never failed has no backoff.
 NEVER = -math.inf
 _NOBODY: frozenset[str] = frozenset()
 
 
 class Place(Enum):
-    """Name the part of the queue a pod is in, with kube-scheduler's words for its log."""
+    """The part of the queue a pod is in, named as in kube-scheduler's log."""
 
     ACTIVE = "Active"
     BACKOFF = "Backoff"
@@ -27,7 +27,7 @@ class Place(Enum):
 
 
 class Filed(msgspec.Struct, frozen=True, gc=False):
-    """Remember under which plugins of which profile a pod is to be found."""
+    """The profile and plugins under which UnschedulablePods has indexed a pod."""
 
     profile: str
     plugins: tuple[str, ...]
@@ -35,9 +35,9 @@ class Filed(msgspec.Struct, frozen=True, gc=False):
 
 
 class QueuedPodInfo:
-    """Hold a pending pod and its history. Owned by the queue; between pop and return, lent.
+    """A pending pod and its history. Times are seconds since the epoch.
 
-    Times are seconds since the epoch.
+    Owned by the queue; while the pod is in flight, by the scheduling loop.
     """
 
     __slots__ = (
@@ -64,52 +64,52 @@ class QueuedPodInfo:
     def __init__(self, pod: Pod, timestamp: float, sequence: int) -> None:
         self.pod = pod
         self.uid: str = pod.metadata.uid
-        #: "namespace/name": the queue knows a pod by it, since a recreated pod takes its place.
+        #: "namespace/name". It identifies a pod in the queue: a recreated pod replaces the old.
         self.key: str = pod.key
-        #: When the pod came into the queue, this time.
+        #: When the pod was last added to the queue.
         self.timestamp = timestamp
-        #: Orders pods that came at the same moment.
+        #: Orders pods with equal keys by arrival.
         self.sequence = sequence
-        #: When it was first ready to be tried; None while it is gated.
+        #: When the pod first became active; None if it has not yet.
         self.initial_attempt_timestamp: float | None = None
         self.attempts = 0
-        #: Attempts that ended in a refusal; faults do not count.
+        #: Attempts that ended in a refusal; errors do not count.
         self.unschedulable_count = 0
-        #: Faults in a row, up to now.
+        #: Errors since the last refusal.
         self.consecutive_errors = 0
         self.backoff_expiration: float = NEVER
-        #: Plugins that refused the pod, and those that wait for something outside.
+        #: Plugins that refused the pod, and plugins that left it pending (`Status.pending`).
         self.unschedulable_plugins: frozenset[str] = _NOBODY
         self.pending_plugins: frozenset[str] = _NOBODY
-        #: The PreEnqueue plugin that holds it back, or "".
+        #: The PreEnqueue plugin that gates the pod, or "".
         self.gating_plugin = ""
-        #: Whether it is tried only because it was unschedulable for so long.
+        #: Whether the pod is tried only because it was unschedulable for so long.
         self.was_flushed = False
         self.flush_timestamp: float = NEVER
         self.place: Place | None = None
-        #: Its valid entry in a heap; 0 where it is in none.
+        #: The ticket of its valid heap entry; 0 if it is in no heap.
         self.ticket = 0
-        #: How the unschedulable pods have filed it; None where it is not among them.
+        #: How UnschedulablePods has indexed it; None if it is not unschedulable.
         self.filed: Filed | None = None
 
     @property
     def profile(self) -> str:
-        """Return the name of the profile that schedules the pod."""
+        """The name of the profile that schedules the pod."""
         return self.pod.spec.scheduler_name
 
     @property
     def is_gated(self) -> bool:
-        """Tell whether a PreEnqueue plugin holds the pod back."""
+        """Whether a PreEnqueue plugin gates the pod."""
         return bool(self.gating_plugin)
 
     @property
     def rejectors(self) -> frozenset[str]:
-        """Return the plugins that refused the pod or left it pending."""
+        """The plugins that refused the pod or left it pending."""
         pending = self.pending_plugins
         return self.unschedulable_plugins | pending if pending else self.unschedulable_plugins
 
     def as_queued_pod(self) -> QueuedPod:
-        """Return what QueueSort plugins see."""
+        """Return the view of the pod that QueueSort plugins get."""
         return QueuedPod(
             self.pod,
             self.timestamp,

@@ -1,4 +1,4 @@
-"""Whether something that happened is worth another attempt for a pod that was refused.
+"""Whether an event justifies another attempt to schedule a pod that was refused.
 
 # kube-scheduler: backend/queue/scheduling_queue.go (isPodWorthRequeuing), scheduler.go
 # (buildQueueingHintMap)
@@ -28,7 +28,7 @@ from mooring.observe.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
-#: Only a plugin with one of these can refuse a pod, so only such a plugin waits for events.
+#: Only a plugin with one of these methods can refuse a pod, so only such plugins wait for events.
 _REFUSING = ("pre_enqueue", "pre_filter", "filter", "filter_nodes", "reserve", "permit")
 
 _HINT_ERROR = "Error"
@@ -36,7 +36,7 @@ _NODE_TAINT = ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_TAINT)
 
 
 class QueueingStrategy(IntEnum):
-    """Say what becomes of a refused pod after an event."""
+    """The effect of an event on a refused pod: whether and when it is queued."""
 
     SKIP = 0
     AFTER_BACKOFF = 1
@@ -44,9 +44,10 @@ class QueueingStrategy(IntEnum):
 
 
 class Hints:
-    """Ask the plugins of one profile which events they wait for.
+    """The events that the plugins of one profile wait for, and their queueing hints.
 
-    A name that no plugin of the profile has (an extender's refusal) waits for every event.
+    If a pod was refused by something that is no plugin of the profile (an extender), every event
+    queues it.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Hints:
     def waiting_for(
         self, happened: ClusterEvent
     ) -> Mapping[str, tuple[QueueingHintFn | None, ...]]:
-        """Return the plugins that wait for such an event, each with its hints; worked out once."""
+        """Return the plugins that wait for such an event, each with its hints. Cached."""
         key = (happened.resource, happened.actions.value)
         waiting = self._waiting.get(key)
         if waiting is None:
@@ -81,7 +82,7 @@ class Hints:
         return waiting
 
     def knows(self, name: str) -> bool:
-        """Tell whether a plugin of this name is in the profile."""
+        """Return whether a plugin of this name is in the profile."""
         return name in self._events
 
     def strategy(
@@ -93,15 +94,15 @@ class Hints:
         old: Any,
         new: Any,
     ) -> QueueingStrategy:
-        """Tell what an event is worth to a pod that these plugins refused or left pending.
+        """Return whether and when an event queues a pod that these plugins refused or left pending.
 
-        A pod that nobody refused is always worth another attempt. A hint that raises counts as
-        yes, so that no pod is forgotten.
+        A pod that no plugin refused is always queued. A hint that raises counts as
+        `QueueingHint.QUEUE`, so that no pod waits forever because of a bug.
         """
         if not unschedulable and not pending:
             return QueueingStrategy.AFTER_BACKOFF
         if happened.is_wildcard:
-            # With an object, the event is for that pod alone.
+            # A wildcard event with an object concerns only that pod.
             if new is not None and (
                 not isinstance(new, Pod) or new.metadata.uid != pod.metadata.uid
             ):
@@ -119,7 +120,7 @@ class Hints:
     def worth_requeuing(
         self, pod: Pod, refused_by: Collection[str], happened: ClusterEvent, old: Any, new: Any
     ) -> bool:
-        """Tell whether an event may have removed what a pod was refused for."""
+        """Return whether an event may have removed the reason why a pod was refused."""
         refused = frozenset(refused_by)
         return bool(self.strategy(pod, refused, frozenset(), happened, old, new))
 
@@ -178,7 +179,7 @@ def _events_of(plugin: Plugin) -> tuple[ClusterEvent, ...]:
         if event.resource == EventResource.NODE:
             on_nodes |= event.actions
     if on_nodes & ActionType.ADD and not on_nodes & ActionType.UPDATE_NODE_TAINT:
-        # kube-scheduler adds this to every plugin that waits for new nodes, and so retries a pod
-        # whenever a taint changes (issue 109437).
+        # kube-scheduler adds this event for every plugin that waits for new nodes, and so retries a
+        # pod whenever a taint changes (issue 109437).
         return (*events, _NODE_TAINT)
     return events

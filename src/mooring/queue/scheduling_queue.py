@@ -1,19 +1,19 @@
-"""SchedulingQueue: which pod next.
+"""SchedulingQueue: the pending pods, and which of them is scheduled next.
 
     add ──▶ active ──pop──▶ in flight ──▶ bound (done)
               ▲  ▲              │
-              │  └── backoff ◀──┤ refused, and something happened meanwhile; or a fault
+              │  └── backoff ◀──┤ refused, but an event that may help came meanwhile; or an error
               │         ▲       │
               └── unschedulable ◀┘ refused
                  (gated pods too)
 
-A refused pod waits until an event happens that one of the plugins that refused it asked for, and
-whose hint says that it may help. It is then tried again, after its backoff. Nothing here waits,
-reads a clock of its own or talks to anyone: time is handed in, `next_wakeup` tells the loop when to
-call `flush`, and `pop` answers None where there is nothing to do.
+A refused pod waits for an event that a plugin which refused it has registered, and whose queueing
+hint says that it may help. It is then tried again, after its backoff. Nothing here waits or does
+I/O: the clock is passed in, `next_wakeup` returns when the loop must call `flush`, and `pop`
+returns None if no pod is ready.
 
-kube-scheduler guards four structures with locks; here one loop owns the queue, so each operation
-sees and leaves it whole.
+kube-scheduler guards four structures with locks. Here one loop owns the queue, so no operation sees
+a half-finished change.
 
 # kube-scheduler: backend/queue/scheduling_queue.go
 """
@@ -44,10 +44,10 @@ from mooring.queue.sub_queues import SubQueues
 
 log = logging.getLogger(__name__)
 
-#: Seconds after which an unschedulable pod is tried again without a reason.
+#: Seconds after which an unschedulable pod is tried again although nothing changed.
 # kube-scheduler: --pod-max-in-unschedulable-pods-duration
 DEFAULT_MAX_IN_UNSCHEDULABLE = 300.0
-#: Seconds between two looks for such pods.
+#: Seconds between two searches for such pods.
 FLUSH_INTERVAL = 30.0
 
 _MOVED = "Pod moved to an internal scheduling queue"
@@ -59,7 +59,7 @@ _POD_UPDATE = event_types.UNSCHEDULED_POD_UPDATE.label
 
 
 class SchedulingQueue:
-    """Hold every pending pod that a profile schedules. Owned by the scheduling loop."""
+    """Every pending pod that a profile schedules. Owned by the scheduling loop."""
 
     def __init__(
         self,
@@ -97,22 +97,22 @@ class SchedulingQueue:
         )
         self._in_flight = InFlight(metrics)
         self._next_look = now() + FLUSH_INTERVAL
-        #: How many pods have been popped.
+        #: The number of pods popped so far.
         self.scheduling_cycle = 0
 
-    # ---- pods come, change and go
+    # ---- changes of pods
 
     def add(self, pod: Pod) -> None:
-        """Take in a new pod."""
+        """Add a new pod."""
         self._forget(pod.key)
         info = QueuedPodInfo(pod, self._now(), next(self._sequence))
         self._move_to_active(info, _POD_ADD)
 
     def update(self, old: Pod, new: Pod) -> None:
-        """Take in a new version of a pod.
+        """Replace a pod by its new version.
 
-        A pod in flight is looked at again when it comes back; an unschedulable one is tried again
-        if one of the plugins that refused it says that the change may help.
+        If the pod is in flight, the change is considered when it returns to the queue. If it is
+        unschedulable, it is tried again if a plugin that refused it says that the change may help.
         """
         changes = self._changes.of_pod(old, new)
         if new.metadata.uid in self._in_flight:
@@ -128,7 +128,7 @@ class SchedulingQueue:
             self._replace(info, old, new)
             self._requeue_updated(info, changes, old, new)
             return
-        # Its rank may have changed, so it is put in anew.
+        # Its position in the order may have changed, so remove it and add it again.
         place = info.place
         assert place is not None
         self._places.take_out(info)
@@ -136,7 +136,7 @@ class SchedulingQueue:
         self._places.settle(info, place)
 
     def delete(self, pod: Pod) -> None:
-        """Drop a pod that is gone or has been bound. One in flight must still be `done`."""
+        """Remove a pod that was deleted or bound. A pod in flight still needs a call of `done`."""
         if self._nominator is not None:
             self._nominator.delete(pod.metadata.uid)
         info = self._places.get(pod.key)
@@ -146,10 +146,10 @@ class SchedulingQueue:
     # ---- the scheduling loop
 
     def pop(self) -> QueuedPodInfo | None:
-        """Take out the pod to schedule now, or return None.
+        """Remove and return the pod to schedule now, or return None.
 
-        It is in flight until `done` or `add_unschedulable`. Where no pod is active, one that backs
-        off after a refusal is taken early.
+        The pod is in flight until `done` or `add_unschedulable`. If no pod is active, a refused pod
+        is taken before its backoff ends.
         """
         while True:
             info = self._places.pop_active()
@@ -171,7 +171,7 @@ class SchedulingQueue:
             return info
 
     def done(self, uid: str) -> None:
-        """Note that a popped pod needs no more attention: it is about to be bound, or is gone."""
+        """Record that a popped pod is no longer in flight: it is about to be bound, or is gone."""
         self._in_flight.done(uid)
 
     def add_unschedulable(
@@ -181,10 +181,10 @@ class SchedulingQueue:
         unschedulable_plugins: Collection[str] = (),
         pending_plugins: Collection[str] = (),
     ) -> None:
-        """Take back a popped pod that could not be scheduled, in its latest version.
+        """Put a popped pod that could not be scheduled back, in its latest version.
 
-        Without plugins the attempt met a fault: the pod backs off. With plugins it waits for an
-        event that they asked for, unless one has come while it was in flight.
+        Without plugins the attempt ended with an error: the pod backs off. With plugins it waits
+        for an event that they registered, unless one arrived while it was in flight.
         """
         info.unschedulable_plugins = frozenset(unschedulable_plugins)
         info.pending_plugins = frozenset(pending_plugins)
@@ -226,10 +226,10 @@ class SchedulingQueue:
             )
 
     def flush(self) -> None:
-        """Make active what time has made ready; cheap where that is nothing.
+        """Make pods active whose waiting time is over; cheap if there are none.
 
-        Those are the pods whose backoff is over, and now and then the pods that have been
-        unschedulable for so long that a hint may be wrong about them.
+        Those are the pods whose backoff is over and, checked every `FLUSH_INTERVAL`, the pods that
+        have been unschedulable for so long that a hint may have been wrong about them.
         """
         now = self._now()
         for info in self._places.pop_completed(now):
@@ -245,7 +245,7 @@ class SchedulingQueue:
             self._move(leftover, event_types.UNSCHEDULABLE_TIMED_OUT, None, None)
 
     def next_wakeup(self) -> float | None:
-        """Return when `flush` will have something to do, or None while nothing waits for time."""
+        """Return when `flush` will have something to do, or None if no pod waits for a time."""
         moments = []
         if (completion := self._places.backoff.next_completion()) is not None:
             moments.append(completion)
@@ -263,13 +263,13 @@ class SchedulingQueue:
         new: Any,
         check: Callable[[Pod], bool] | None = None,
     ) -> None:
-        """Try the unschedulable pods again that an event may help.
+        """Queue the unschedulable pods that an event may help.
 
-        Only the pods are asked about whose refusing plugins wait for such an event, and of those
-        the ones that pass `check`. Pods in flight are asked about when they come back.
+        Hints are called only for pods that pass `check` and whose refusing plugins wait for such an
+        event. For pods in flight, they are called when the pod returns to the queue.
         """
         if not len(self._places.unschedulable) and not len(self._in_flight):
-            # Nobody waits: so it is with each of the thousands of pods of the first list.
+            # Nothing is waiting, the usual case while the initial list is processed.
             return
         if event.is_wildcard:
             found = list(self._places.unschedulable)
@@ -287,7 +287,7 @@ class SchedulingQueue:
                     ]
                     found += self._places.unschedulable.refused_by(profile, [*waiting, *strangers])
             if not interesting and not found:
-                # Kept for the pods in flight all the same: an extender may be about to refuse one.
+                # `_move` still keeps it for pods in flight: an extender may yet refuse one.
                 vlog(log, 6, _NOT_INTERESTING, event=event.label)
         if check is not None:
             found = [info for info in found if check(info.pod)]
@@ -296,7 +296,7 @@ class SchedulingQueue:
     def activate(self, pods: Iterable[Pod]) -> None:
         """Make pods active that back off or are unschedulable.
 
-        One in flight becomes active when it comes back; one that is unknown is left alone.
+        A pod in flight is queued again when it returns; an unknown pod is ignored.
         """
         for pod in pods:
             info = self._places.get(pod.key)
@@ -309,10 +309,10 @@ class SchedulingQueue:
                 self._places.take_out(info)
             self._move_to_active(info, event_types.FORCE_ACTIVATE, from_backoff=from_backoff)
 
-    # ---- for people
+    # ---- for debugging and display
 
     def get(self, key: str) -> QueuedPodInfo | None:
-        """Return a pod by "namespace/name", or None where it is in none of the three places."""
+        """Return a pod by "namespace/name", or None if it is in none of the three parts."""
         return self._places.get(key)
 
     def pods_in(self, place: Place) -> list[Pod]:
@@ -332,7 +332,7 @@ class SchedulingQueue:
         )
 
     def validate(self) -> None:
-        """Check that every pod is in exactly one place, and that no event is kept for nobody."""
+        """Check that every pod is in exactly one part, and that every kept event is needed."""
         self._places.validate()
         self._in_flight.validate()
 
@@ -342,8 +342,8 @@ class SchedulingQueue:
         label = event.label
         for info in found:
             if info.is_gated and self._pre_enqueue.holds(info):
-                # Whatever the hints say, it stays where it is. Of a thousand preemptors each goes
-                # through here for every victim of all the others.
+                # It stays where it is whatever the hints would say, so skip them: with a thousand
+                # preemptors, each comes here for every victim of all the others.
                 info.was_flushed = False
                 continue
             strategy = self._strategy(info, event, old, new)
@@ -411,7 +411,7 @@ class SchedulingQueue:
     def _move_to_active(
         self, info: QueuedPodInfo, label: str, *, from_backoff: bool = False
     ) -> None:
-        # With early popping, PreEnqueue was asked when the pod began to back off.
+        # With early popping, PreEnqueue ran when the pod began to back off.
         if not (from_backoff and self._pop_from_backoff):
             self._pre_enqueue.run(info)
         if info.is_gated:

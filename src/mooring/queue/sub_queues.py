@@ -1,4 +1,4 @@
-"""SubQueues: every pod of the queue in exactly one of its three parts."""
+"""SubQueues: the three parts of the queue. Every pod is in exactly one of them."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _QUEUE = {
 
 
 class SubQueues:
-    """Keep the active pods, those that back off and the unschedulable ones, and count them.
+    """The active pods, the pods that back off and the unschedulable pods, with their metrics.
 
-    Owned by the scheduling queue, which decides who goes where.
+    Owned by the scheduling queue, which decides which pod goes where.
     """
 
     def __init__(
@@ -67,9 +67,9 @@ class SubQueues:
         return [info for info in self._pods.values() if info.place is place]
 
     def put(self, info: QueuedPodInfo, place: Place, event: str) -> None:
-        """Put a pod in a part, from wherever it is; `event` says why, for metrics and the log.
+        """Move a pod to a part; `event` is the reason, for metrics and the log.
 
-        An unschedulable pod that stays so is only filed anew, which is no arrival.
+        A pod that stays unschedulable is only indexed again, and not counted as an arrival.
         """
         if info.place is place is Place.UNSCHEDULABLE:
             self.unschedulable.add(info)
@@ -82,7 +82,7 @@ class SubQueues:
             vlog(log, 5, message, pod=info.pod, event=event, queue=place.value)
 
     def settle(self, info: QueuedPodInfo, place: Place) -> None:
-        """Put a pod in a part without counting it as an arrival."""
+        """Move a pod to a part without counting it as an arrival."""
         if info.place is not None:
             self.take_out(info)
         info.place = place
@@ -95,7 +95,7 @@ class SubQueues:
             self.unschedulable.add(info)
 
     def take_out(self, info: QueuedPodInfo) -> None:
-        """Take a pod out of the part it is in."""
+        """Remove a pod from the part it is in."""
         place, info.place = info.place, None
         del self._pods[info.key]
         if place is Place.ACTIVE:
@@ -106,31 +106,31 @@ class SubQueues:
             self.unschedulable.remove(info)
 
     def pop_active(self) -> QueuedPodInfo | None:
-        """Take out the first active pod, or return None."""
+        """Remove and return the first active pod, or return None."""
         return self._popped(self.active.pop())
 
     def pop_early(self, event: str) -> QueuedPodInfo | None:
-        """Take out the pod whose backoff after a refusal ends first, or return None."""
+        """Remove and return the refused pod whose backoff ends first, or return None."""
         info = self._popped(self.backoff.pop_early())
         if info is not None and self._metrics is not None:
             self._metrics.queue_incoming_pods[labels.ACTIVE, event].inc()
         return info
 
     def pop_completed(self, now: float) -> list[QueuedPodInfo]:
-        """Take out the pods whose backoff is over."""
+        """Remove and return the pods whose backoff is over."""
         completed = list(self.backoff.pop_completed(now))
         for info in completed:
             self._popped(info)
         return completed
 
     def count_rejectors(self, info: QueuedPodInfo, change: int) -> None:
-        """Count a pod in or out for every plugin that refused it."""
+        """Add `change` to the number of unschedulable pods of every plugin that refused a pod."""
         if self._metrics is not None:
             for plugin in info.rejectors:
                 self._metrics.unschedulable_pods[plugin, info.profile].inc(change)
 
     def validate(self) -> None:
-        """Check that every pod is in exactly one part, and that the parts are in order."""
+        """Check that every pod is in exactly one part, and that each part is valid."""
         self.active.validate()
         self.backoff.validate()
         self.unschedulable.validate()

@@ -1,7 +1,7 @@
-"""UnschedulablePods: pods that wait for something to happen.
+"""UnschedulablePods: pods that wait for a cluster event.
 
-They are kept by the plugins that refused them, so that an event is shown only to the pods it may
-concern: fifty thousand pods that found no cpu cost nothing when a volume appears.
+They are indexed by the plugins that refused them, so that an event is checked only for the pods it
+may concern: fifty thousand pods that found no cpu cost nothing when a volume appears.
 
 # kube-scheduler: backend/queue/unschedulable_pods.go
 """
@@ -15,14 +15,14 @@ from mooring.queue.queued_pod_info import Filed, QueuedPodInfo
 
 
 class UnschedulablePods:
-    """Hold the pods that are gated or were refused. Owned by the scheduling queue."""
+    """The pods that are gated or were refused. Owned by the scheduling queue."""
 
     def __init__(self) -> None:
         self._pods: dict[str, QueuedPodInfo] = {}
         self._by_plugin: dict[tuple[str, str], dict[str, QueuedPodInfo]] = {}
-        #: How many of them are gated.
+        #: The number of gated pods.
         self.gated = 0
-        #: No pod has been here since before this moment.
+        #: A lower bound: every pod has been waiting here since this time or later.
         self._oldest = math.inf
 
     def __len__(self) -> int:
@@ -32,12 +32,12 @@ class UnschedulablePods:
         return iter(self._pods.values())
 
     def add(self, info: QueuedPodInfo) -> None:
-        """Put a pod in, or file it again where its plugins have changed."""
+        """Add a pod, or index it again if its plugins have changed."""
         if info.key in self._pods:
             self.remove(info)
         self._pods[info.key] = info
         self.gated += info.is_gated
-        # A gated pod can be released by its gate only; nobody else needs to find it.
+        # Only its gating plugin can release a gated pod, so it is indexed under no other plugin.
         plugins = (info.gating_plugin,) if info.is_gated else tuple(info.rejectors) or ("",)
         info.filed = Filed(info.profile, plugins, info.is_gated)
         for plugin in plugins:
@@ -45,7 +45,7 @@ class UnschedulablePods:
         self._oldest = min(self._oldest, _since(info))
 
     def remove(self, info: QueuedPodInfo) -> None:
-        """Take a pod out that is in here."""
+        """Remove a pod that is in here."""
         filed = info.filed
         assert filed is not None, f"{info} is not here"
         del self._pods[info.key]
@@ -77,16 +77,16 @@ class UnschedulablePods:
 
     @property
     def oldest(self) -> float:
-        """Return a moment that no pod has been here since before; infinity where none is here."""
+        """A lower bound for when the longest wait began; infinity if there are no pods."""
         return self._oldest if self._pods else math.inf
 
     def older_than(self, moment: float) -> list[QueuedPodInfo]:
-        """Return the pods that have been here since before a moment."""
+        """Return the pods that have been waiting here since before a moment."""
         self._oldest = min(map(_since, self), default=math.inf)
         return [info for info in self if _since(info) < moment]
 
     def validate(self) -> None:
-        """Check that the index holds exactly the pods."""
+        """Check that the index contains exactly the pods in here."""
         for key, info in self._pods.items():
             assert info.key == key
             filed = info.filed
