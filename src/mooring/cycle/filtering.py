@@ -37,10 +37,7 @@ Hits = list[tuple[Status, Mask]]
 
 
 class Verdicts(msgspec.Struct):
-    """The result of Filter for some nodes, which are named by their position among those passed.
-
-    `error` is the fault or the first error status of a node; either ends the cycle.
-    """
+    """The result of Filter for some nodes; a position is an index into the nodes filtered."""
 
     #: Each distinct refusal and the positions of the nodes it applies to.
     refusals: list[tuple[Status, Rows]]
@@ -296,7 +293,7 @@ def filter_with(
 def refused_by_nominations(
     profile: Profile, nominator: Nominator, state: CycleState, pod: PodInfo, nodes: Nodes
 ) -> list[tuple[int, Status]]:
-    """Return the positions and refusals of nodes that have no room beside their nominated pods."""
+    """Return the positions and refusals of nodes that refuse because of their nominated pods."""
     found = [
         (position, others)
         for position, node_name in _nominated_nodes(nominator, nodes)
