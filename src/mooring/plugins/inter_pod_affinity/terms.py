@@ -59,7 +59,7 @@ class Namespaces:
             return term.namespaces
         if selector.matches(_NO_LABELS):
             # kube-scheduler also evaluates the selector without labels for every pod, so a
-            # selector that matches no labels selects all namespaces.
+            # selector that matches the empty set of labels selects all namespaces.
             return None
         if self._version != self._lister.version or len(self._reach) >= _MEMO_LIMIT:
             self._version = self._lister.version
