@@ -76,7 +76,7 @@ class Cluster:
 
     @property
     def snapshot(self) -> Nodes:
-        """Return all nodes."""
+        """All nodes."""
         return self.cache.nodes
 
     def pod_info(self, pod: Pod) -> PodInfo:

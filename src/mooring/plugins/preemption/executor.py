@@ -38,7 +38,8 @@ class Executor:
     def __init__(self, plugin: str, handle: Handle) -> None:
         self._plugin = plugin
         self._handle = handle
-        #: Preemptors whose victims are being removed; the last victim once only that one is left.
+        #: By uid of a preemptor whose victims are being removed: the last victim once its removal
+        #: begins, None until then.
         self._preempting: dict[str, Pod | None] = {}
 
     def is_preempting(self, uid: str) -> bool:

@@ -159,9 +159,9 @@ class Shelf:
         self._groups: dict[Terms, deque[int]] | None = None
 
     def first(self, count: int, gone: Container[int]) -> Sequence[tuple[int, Terms]]:
-        """Return the first `count` volumes with the same terms that are not gone, for all terms.
+        """For each distinct reach (terms), return the first `count` volumes that are not gone.
 
-        They are in order of preference.
+        The result is in order of preference.
         """
         if not gone and count >= len(self.free):
             return self.free
