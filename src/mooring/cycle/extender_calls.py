@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+# kube-scheduler: framework/types.go
 #: Recorded as the unschedulable plugin of a pod that extenders refused.
-#: # kube-scheduler: framework/types.go
 EXTENDER_NAME = "Extender"
 
 SKIPPING = "Skipping extender as it returned error and has ignorable flag set"

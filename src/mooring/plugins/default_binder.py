@@ -48,9 +48,9 @@ class DefaultBinder(Plugin):
         """Return whether a pod is bound to a node; read it again until the server responds.
 
         Meanwhile the pod stays assumed, because it may be on the node. If the server keeps refusing
-        the read for `patience` seconds, return False. The seconds count from the first refusal,
-        not from the first attempt, because a server refuses just after it has started, however
-        long it was gone.
+        the read for `patience` seconds, return False. The seconds count from the first refusal in a
+        row, not from the first attempt, because a server may refuse when it has just started,
+        however long it was down.
         """
         meta = pod.metadata
         wait = FIRST_WAIT

@@ -22,8 +22,8 @@ _MEMO_LIMIT = 4096
 _MANY = 16
 _LONG_LIMIT = 64
 
+# kube-scheduler: plugins/podtopologyspread/plugin.go
 #: Spread over hosts and, with a larger skew, over zones.
-#: # kube-scheduler: plugins/podtopologyspread/plugin.go
 SYSTEM_DEFAULT_CONSTRAINTS = (
     TopologySpreadConstraint(topology_key=HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY, max_skew=3),
     TopologySpreadConstraint(topology_key=ZONE, when_unsatisfiable=SCHEDULE_ANYWAY, max_skew=5),
