@@ -1,4 +1,4 @@
-"""Run the benchmarks and print them beside what is to be reached: `python -m benchmarks`."""
+"""Run the benchmarks and print the results beside their targets: `python -m benchmarks`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NODES = 5000
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run what is asked for; return 1 where something to be reached was not."""
+    """Run the benchmarks; return 1 if a target was missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("workloads", nargs="*", help="names of workloads; default: all")
     parser.add_argument("--nodes", type=int, default=_NODES)

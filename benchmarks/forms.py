@@ -1,4 +1,4 @@
-"""The vector form against the node form of the same plugins, in the same run."""
+"""The vector form compared with the node form of the same plugins, in the same run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FASTER = 30.0
 
 
 def report() -> list[str]:
-    """Print the ratio; return it where it is too small."""
+    """Print the ratio; return the missed target, if any."""
     workload = WORKLOADS["SchedulingNodeAffinity"][0](_NODES, 0)
     scheduler = MemoryScheduler(workload.objects, reuse=False)
     profile = scheduler.profiles["default-scheduler"]

@@ -1,4 +1,4 @@
-"""How the cost of a pod grows with the nodes and with the pods that are already there."""
+"""How the cost of a pod grows with the number of nodes and of existing pods."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BY_PODS = (
 
 
 def report() -> list[str]:
-    """Print both tables; return what was not reached."""
+    """Print both tables; return the missed targets."""
     return _by_nodes() + _by_pods()
 
 

@@ -1,7 +1,7 @@
 """Measuring: CPU per pod, in units of one bare Python loop over the nodes.
 
-A loop over the nodes is the least that a scheduler in plain Python would do for a pod. Timed in
-the same run, it makes the result independent of how fast or busy the machine is.
+A loop over the nodes is the least that a scheduler in plain Python would do for a pod. It is timed
+in the same run, so that the result does not depend on how fast or busy the machine is.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SAMPLE = 50
 
 
 class Result(msgspec.Struct):
-    """What one run came to."""
+    """The figures of one run; times are in seconds."""
 
     nodes: int
     pods: int
@@ -34,17 +34,17 @@ class Result(msgspec.Struct):
 
     @property
     def loops(self) -> float:
-        """Return the CPU of a pod in loops over the nodes."""
+        """The CPU of a pod in loops over the nodes."""
         return self.cpu_per_pod / self.loop
 
     @property
     def pods_per_second(self) -> float:
-        """Return the throughput of the core alone."""
+        """The throughput of the scheduling core alone."""
         return 1.0 / self.wall_per_pod
 
 
 def time_loop(nodes: int, repeat: int = 3) -> float:
-    """Return the CPU seconds of one bare loop over the nodes, the best of a few."""
+    """Return the CPU seconds of one bare loop over the nodes, the best of `repeat`."""
     best = float("inf")
     for _ in range(repeat):
         begin = time.process_time()
@@ -58,7 +58,7 @@ def time_loop(nodes: int, repeat: int = 3) -> float:
 def run(
     workload: Workload, scheduler: MemoryScheduler | None = None, *, reuse: bool = False
 ) -> Result:
-    """Schedule a workload's pods one after the other: cycle, assume, Reserve."""
+    """Schedule a workload's pods one after another: cycle, assume, Reserve."""
     if scheduler is None:
         scheduler = MemoryScheduler(workload.objects, reuse=reuse)
     nodes = len(scheduler.cluster.cache.nodes)

@@ -1,4 +1,4 @@
-"""What 5,000 nodes and 50,000 pods take of memory, in a process of their own."""
+"""The memory that 5,000 nodes and 50,000 pods take, in a separate process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MEGABYTES = 600
 
 
 def report() -> list[str]:
-    """Print the peak of a fresh process that holds the cluster; return it where it is too much."""
+    """Print the peak memory of a new process that holds the cluster; return a missed target."""
     found = subprocess.run(
         [sys.executable, "-m", "benchmarks.memory"], check=True, capture_output=True, text=True
     )

@@ -1,4 +1,4 @@
-"""Nodes and pods as scheduler_perf makes them, built quickly and in great number."""
+"""Nodes and pods as scheduler_perf makes them, built fast in large numbers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def make_nodes(count: int, zones: int = 1, cpu: str = "4") -> list[Node]:
 
 
 class PodTemplate:
-    """Make pods that differ in name, namespace and node only (and labels, where asked)."""
+    """A template of pods that differ only in name, namespace and node."""
 
     def __init__(
         self,

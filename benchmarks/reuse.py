@@ -1,4 +1,4 @@
-"""Identical pods with reuse on, beside the same pods with reuse off, in the same run."""
+"""Identical pods with reuse on, compared with reuse off, in the same run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from benchmarks.measure import run
 from benchmarks.workloads import WORKLOADS
 
 _NODES = 5000
-#: Largest part of the cost that identical pods may keep: it must be no loss.
+#: Highest cost with reuse as a share of that without: reuse must not make pods slower.
 _PART = 1.0
 _ROWS = (
     "SchedulingBasic",
@@ -17,14 +17,14 @@ _ROWS = (
 
 
 def report() -> list[str]:
-    """Print a row per workload; return what was not reached."""
+    """Print a row per workload; return the missed targets."""
     heading = "CPU µs/pod with reuse of identical pods"
     print(f"\n{heading:<48}{'off':>9}{'on':>9}{'loops':>8}{'part':>8}{'to reach':>10}")
     missed = []
     for name in _ROWS:
         make, _ = WORKLOADS[name]
         off, on = run(make(_NODES, 0)), run(make(_NODES, 0), reuse=True)
-        # In loops, which are timed beside each: the two runs do not share their noise.
+        # Compare in loops, timed within each run, because the machine's load differs between runs.
         part = on.loops / off.loops
         print(
             f"{name:<48}{off.cpu_per_pod * 1e6:>9.0f}{on.cpu_per_pod * 1e6:>9.0f}"

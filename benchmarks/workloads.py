@@ -1,9 +1,9 @@
 """The workloads of scheduler_perf, by their public names, for a cluster of any size.
 
-Two are our own: MixedSizes, where no two nodes are alike, and ManyOwners.
+Two are our own: MixedSizes, in which no two nodes are alike, and ManyOwners.
 
-A workload says which objects exist before and which pods are scheduled; numbers follow the public
-ones at 5,000 nodes and shrink with the cluster.
+A workload consists of the objects that exist before and the pods that are scheduled. The numbers
+are scheduler_perf's at 5,000 nodes, scaled with the size of the cluster.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import msgspec
 from benchmarks.objects import HOSTNAME, ZONE, PodTemplate, make_nodes
 from mooring.api import KubeObject, Pod, decode
 
-#: Both namespaces of the workloads that speak of two.
+#: The namespaces of the workloads whose terms name two.
 _BOTH = ["sched-0", "sched-1"]
 
 
 class Workload(msgspec.Struct):
-    """A cluster and the pods that come to it."""
+    """A cluster and the pods to schedule in it."""
 
     objects: list[KubeObject]
     pods: Iterator[Pod]
     #: How many of the pods are measured.
     measured: int
-    #: Whether what is measured are preemptions.
+    #: Whether preemptions are measured.
     preempts: bool = False
 
 
@@ -36,7 +36,7 @@ Make = Callable[[int, int], Workload]
 
 
 def _spread(template: PodTemplate, count: int, nodes: int, namespace: str = "sched-0") -> list[Pod]:
-    """Return running pods, one node after the other."""
+    """Return running pods, distributed over the nodes in turn."""
     return [template.make(f"before-{i}", namespace, f"node-{i % nodes}") for i in range(count)]
 
 
@@ -67,14 +67,14 @@ def _scaled(number: int, nodes: int) -> int:
 
 
 def basic(nodes: int, before: int) -> Workload:
-    """SchedulingBasic: pods that carry nothing."""
+    """SchedulingBasic: plain pods."""
     template = PodTemplate()
     objects = [*make_nodes(nodes, 3), *_spread(template, before or _scaled(1000, nodes), nodes)]
     return Workload(objects, _pending(template, 10_000), 4000)
 
 
 def mixed_sizes(nodes: int, before: int) -> Workload:
-    """MixedSizes: pods of 400 sizes on nodes that are, soon, no two alike."""
+    """MixedSizes: pods of 400 sizes, so that soon no two nodes are alike."""
     chance = random.Random(1)
     templates = [
         PodTemplate(cpu=f"{chance.randint(10, 150)}m", memory=f"{chance.randint(64, 512)}Mi")
@@ -111,7 +111,7 @@ def topology_spreading(nodes: int, before: int) -> Workload:
 
 
 def preferred_topology_spreading(nodes: int, before: int) -> Workload:
-    """PreferredTopologySpreading: the same, ScheduleAnyway."""
+    """PreferredTopologySpreading: maxSkew 5 over three zones, ScheduleAnyway."""
     return _topology(nodes, before, "ScheduleAnyway")
 
 
@@ -228,7 +228,7 @@ def secrets(nodes: int, before: int) -> Workload:
 
 
 def unschedulable(nodes: int, before: int) -> Workload:
-    """Unschedulable: plain pods, while pods that fit nowhere come in between."""
+    """Unschedulable: plain pods, with pods that fit nowhere in between."""
     plain, huge = PodTemplate(), PodTemplate(cpu="9", priority=10)
 
     def pods() -> Iterator[Pod]:
@@ -244,7 +244,7 @@ def unschedulable(nodes: int, before: int) -> Workload:
 def preemption(nodes: int, before: int) -> Workload:
     """PreemptionAsync: nodes full of low-priority pods; pods of nearly 3 CPU preempt.
 
-    No two of them ask for the same: a dry run for one says nothing of the next.
+    No two of these request the same, so that the dry run of one cannot be reused for the next.
     """
     low = PodTemplate(cpu="900m")
     objects = [*make_nodes(nodes, 3), *_spread(low, 4 * nodes, nodes)]
@@ -308,7 +308,7 @@ def many_owners(nodes: int, before: int) -> Workload:
     return Workload(objects, pods(), 2 * owners)
 
 
-#: Every workload, with the most loops over the nodes a pod may cost at 5,000 nodes.
+#: Every workload, and how many loops over the nodes a pod may cost at most, at 5,000 nodes.
 WORKLOADS: dict[str, tuple[Make, float]] = {
     "SchedulingBasic": (basic, 1.5),
     "MixedSizes": (mixed_sizes, 2.0),

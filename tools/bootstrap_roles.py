@@ -1,6 +1,6 @@
-"""Write src/mooring/apiserver/roles.json: those roles of kube-apiserver that matter here.
+"""Write src/mooring/apiserver/roles.json: the roles of kube-apiserver that matter here.
 
-They are read out of the tables that its own tests compare with, in the Go module cache.
+They are read from the tables that kube-apiserver's own tests compare with, in the Go module cache.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _BOOTSTRAPPING = "kubernetes.io/bootstrapping"
 
 
 def wanted(item: dict[str, Any]) -> bool:
-    """Tell whether an object matters to a cluster without cloud and kubelets."""
+    """Return whether an object matters to a cluster without a cloud and without kubelets."""
     name = item["metadata"]["name"]
     if item["kind"] == "ClusterRole":
         return name in CLUSTER_ROLES
@@ -60,7 +60,7 @@ def wanted(item: dict[str, Any]) -> bool:
 
 
 def compact(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an object without what all of them have."""
+    """Return an object without the parts that all of them share."""
     metadata = {
         key: item["metadata"][key] for key in ("name", "namespace") if key in item["metadata"]
     }

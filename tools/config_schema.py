@@ -1,4 +1,4 @@
-"""Read the fields of the older configuration versions out of the published Go types into a table.
+"""Write a table of the older configuration versions' fields, from the published Go types.
 
 Usage: python tools/config_schema.py [MODULE_CACHE] > src/mooring/config/convert/schema_table.py
        ruff format src/mooring/config/convert/schema_table.py
@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# The last published module that has the version, and the types that it borrows.
+# The last published module that has the version, and the modules of types that it uses.
 SOURCES = {
     "v1beta3": ("kube-scheduler@v0.28.0/config/v1beta3", "component-base@v0.28.0/config/v1alpha1"),
     "v1beta2": ("kube-scheduler@v0.26.0/config/v1beta2", "component-base@v0.26.0/config/v1alpha1"),
@@ -69,7 +69,7 @@ TABLE: dict[str, dict[str, str]] = {
 
 
 def read_types(texts: list[str]) -> dict[str, dict[str, str]]:
-    """Return type -> field -> kind; a type of an earlier text wins over its namesake."""
+    """Return type -> field -> kind; of types with the same name, the first text's counts."""
     structs: dict[str, list[tuple[str, str, str]]] = {}
     strings: set[str] = set()
     for text in texts:
@@ -106,7 +106,7 @@ def read_types(texts: list[str]) -> dict[str, dict[str, str]]:
 
 
 def reachable(types: dict[str, dict[str, str]], roots: list[str]) -> list[str]:
-    """Return the types that the roots lead to, roots first."""
+    """Return the types that are reachable from the roots, roots first."""
     order: list[str] = []
     pending = list(roots)
     while pending:

@@ -44,7 +44,7 @@ def section(point: ExtensionPoint) -> Iterator[str]:
 
 
 def wrap(block: str) -> str:
-    """Return a paragraph in lines of the width that the other pages have."""
+    """Return a paragraph wrapped at the line width of the other pages."""
     return fill(block, 110, break_long_words=False, break_on_hyphens=False)
 
 

@@ -1,4 +1,4 @@
-"""Read kube-scheduler's feature gates out of the published Go modules into a table.
+"""Write a table of kube-scheduler's feature gates, from the published Go modules.
 
 Usage: python tools/features.py [MODULE_CACHE] > src/mooring/framework/feature_table.py
 

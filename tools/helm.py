@@ -1,4 +1,4 @@
-"""Build helm, which tests render the chart with, into the cache folder of tools/testenv.
+"""Build helm into the cache folder of tools/testenv; tests render the chart with it.
 
 Usage: python -m tools.helm
 
@@ -20,18 +20,18 @@ from tools.testenv.build import cache_folder
 
 MODULE = "helm.sh/helm/v3"
 VERSION = "v3.22.0"
-# What go.sum would have for it; its own go.sum has the rest.
+# The module's checksum, as in a go.sum; its own go.sum covers its dependencies.
 SUM = "h1:n1if5iQgHYsujPAcO5oonH/KiSNUmqmUF0iGVjSF3AU="
 
 
 def target() -> Path:
-    """Return where helm is, or would be once built."""
+    """Return the path of the built helm, whether or not it exists."""
     system = f"{platform.system()}-{platform.machine()}".lower()
     return cache_folder() / f"helm-{VERSION}-{system}"
 
 
 def find() -> Path | None:
-    """Return a helm: that of $HELM, the one built here, or one that is installed."""
+    """Return the path of helm: that of $HELM, the one built here, or an installed one."""
     if chosen := os.environ.get("HELM"):
         return Path(chosen)
     if target().is_file():
@@ -41,7 +41,7 @@ def find() -> Path | None:
 
 
 def build() -> str:
-    """Build helm; return what is in the way, nothing where all went well."""
+    """Build helm; return the reason why it failed, or ""."""
     go = shutil.which("go")
     if target().is_file():
         return ""
@@ -63,13 +63,13 @@ def build() -> str:
         ).returncode
         if status != 0:
             return f"go install failed with status {status}"
-        # It appears in one step, complete.
+        # Rename at the end, so that the file only appears complete.
         (Path(scratch) / "helm").rename(target())
     return ""
 
 
 def main() -> int:
-    """Build helm and say where it is."""
+    """Build helm and print its path."""
     problem = build()
     print(f"helm: {problem or target()}", file=sys.stderr)
     return 1 if problem else 0

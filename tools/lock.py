@@ -1,9 +1,9 @@
 """Renew requirements.lock: every core and development dependency, pinned, with hashes.
 
-Run `python3 tools/lock.py` to add what pyproject.toml newly asks for and keep the other pins, or
+Run `python3 tools/lock.py` to add new dependencies of pyproject.toml and keep the other pins, or
 `python3 tools/lock.py --upgrade` to move every pin to the newest release. One lock serves every
-supported Python and platform; where versions differ, markers choose. Downloads come from wherever
-pip is configured to look, and the file says nothing of it.
+supported Python and platform; if versions differ, markers choose. Downloads come from the index
+that pip is configured to use, and the file does not name it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PLACE = re.compile(r"://|^\s*-(?!-hash=)", re.MULTILINE)
 
 
 def compile_lock(arguments: list[str]) -> str:
-    """Resolve pyproject.toml, starting from the present pins, in a throw-away environment."""
+    """Resolve pyproject.toml in a temporary environment, starting from the current pins."""
     with tempfile.TemporaryDirectory() as scratch:
         venv.create(Path(scratch) / "venv", with_pip=True)
         binaries = Path(scratch) / "venv" / "bin"
@@ -39,7 +39,7 @@ def compile_lock(arguments: list[str]) -> str:
 
 
 def main() -> int:
-    """Write the lock, unless it would name a place to download from."""
+    """Write the lock; refuse if it names a place to download from."""
     lock = compile_lock(sys.argv[1:])
     if found := PLACE.search(lock):
         line = lock.count("\n", 0, found.start()) + 1

@@ -5,10 +5,10 @@ It is src/mooring/apiserver/schema/types.txt.
 Usage: python3 tools/schemas.py [MODCACHE]
 
 The Go module cache must hold the modules of SOURCES and k8s.io/kubernetes (`go mod download
-MODULE@VERSION`); by default the one of `go env GOMODCACHE` is read. Names, types, protobuf numbers
-and what is left out when empty come from the Go structs; what is required, list types and merge
-keys from the published OpenAPI documents; resources from the published discovery documents. No
-prose is copied. The table's own header says how to read it.
+MODULE@VERSION`); by default that of `go env GOMODCACHE` is read. Names, types, protobuf numbers
+and which fields are omitted if empty come from the Go structs; required fields, list types and
+merge keys from the published OpenAPI documents; resources from the published discovery documents.
+No prose is copied. The table's header describes its format.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SOURCES = {
 LEFT_OUT_GROUPS = {"apiserverinternal", "storagemigration", "imagepolicy", "extensions"}
 GROUPS = {"metrics.v1beta1": "metrics.k8s.io/v1beta1", "meta.v1": "meta.k8s.io/v1"}
 
-# Go types with a form of their own on the wire.
+# Go types with a special encoding.
 SPECIAL = {
     "metav1.Time": "time",
     "metav1.MicroTime": "microTime",
@@ -144,7 +144,7 @@ def read_package(alias: str, folder: Path, prefix: str) -> Package:
 def read_member(
     package: Package, structs: dict[str, Any], go_name: str, go_type: str, tags: str
 ) -> list[Member]:
-    """Read one field; one without a JSON name is embedded."""
+    """Read one field; a field without a JSON name is embedded."""
     json_tag = JSON_TAG.search(tags)
     number = PROTO_TAG.search(tags)
     at = int(number[1]) if number else 0
@@ -184,7 +184,7 @@ def resolve(package: Package, structs: dict[str, Any], go_type: str) -> str:
     if "." in go_type:
         name, _, last = go_type.partition(".")
         alias = {"metav1": "meta.v1", "v1": "core.v1"} | package.imports
-        # Named types of other packages: text, or a struct.
+        # Named types of other packages: a string, or a struct.
         return REFERRED.get(go_type) or f"{alias[name]}.{last}"
     if go_type in package.named and go_type not in structs:
         target = package.named[go_type]
@@ -220,12 +220,12 @@ def named_text(packages: dict[str, Package], kind: str) -> str:
 
 
 def says_more(value: Any, *, pointer: bool) -> bool:
-    """Tell whether an OpenAPI default says more than the zero of its type."""
+    """Return whether an OpenAPI default differs from the zero value of its type."""
     return value not in ({}, None) if pointer else value not in ("", {}, 0, False, None)
 
 
 def field_flags(member: Member, schema: dict[str, Any], required: list[str]) -> str:
-    """Return what OpenAPI says about a field."""
+    """Return the flags of a field, from its OpenAPI schema."""
     flags = ("+" if member.always else "") + ("!" if member.name in required else "")
     words = [flags] if flags else []
     if kind := schema.get("x-kubernetes-list-type"):
@@ -242,7 +242,7 @@ def field_flags(member: Member, schema: dict[str, Any], required: list[str]) -> 
 
 
 def members(package: Package, name: str, packages: dict[str, Package]) -> list[Member]:
-    """Return the fields of a struct as JSON has them, embedded ones in place."""
+    """Return the fields of a struct as in JSON, with embedded structs replaced by their fields."""
     found = []
     for member in package.structs[name]:
         if member.inline:
@@ -263,7 +263,7 @@ def read_openapi(folder: Path) -> dict[str, Any]:
 
 
 def reachable(packages: dict[str, Package], roots: list[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Return (package, type) of all that the roots lead to."""
+    """Return (package, type) of all types that are reachable from the roots."""
     seen: set[tuple[str, str]] = set()
     pending = list(roots)
     while pending:
@@ -355,7 +355,7 @@ def render(
     groups: dict[str, str],
     wanted: set[tuple[str, str]],
 ) -> str:
-    """Return the table's text; complain where Go and OpenAPI disagree about a type's fields."""
+    """Return the table's text; print types whose fields differ between Go and OpenAPI."""
     lines = [HEADER.rstrip()]
     for alias, package in sorted(packages.items()):
         names = sorted(name for other, name in wanted if other == alias)

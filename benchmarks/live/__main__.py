@@ -29,26 +29,26 @@ from tests.support.real_parts import locate
 
 _LARGE = 5000
 _HOSTILE = "hostile-pods"
-#: Most memory that Mooring may use, in kube-scheduler's.
+#: Most memory that Mooring may use, as a multiple of kube-scheduler's.
 _MEMORY = 1.5
-#: Seconds for one run.
+#: Timeout of one run, in seconds.
 _PATIENCE = 900.0
 
 
 class Run(msgspec.Struct, frozen=True):
-    """One scheduler's turn."""
+    """The figures of one run of a scheduler."""
 
     pods_per_second: float
     cpu_ms_per_pod: float
     first_bind: float
     megabytes: float
-    #: CPU of API server and etcd, from the start to the last bind: what no scheduler can save.
+    #: CPU of API server and etcd from the start to the last bind, which no scheduler can save.
     server_ms_per_pod: float = 0.0
     problem: str = ""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run what is asked for; return 1 where something to be reached was not."""
+    """Run the benchmarks; return 1 if a target was missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.live", description=__doc__)
     parser.add_argument("workloads", nargs="*", help=f"default: all but {_HOSTILE}")
     parser.add_argument("--nodes", type=int, action="append", help="default: 500 and 5000")
@@ -157,7 +157,7 @@ async def _run(
     ) as process:
         left = await cluster.wait_bound(wanted, _PATIENCE)
         server = _server_seconds(plane) - server
-        # What is told of the pods afterwards, in Events, is part of the work.
+        # Writing Events after the last bind is part of the work.
         usage = await process.rest()
     binds = sorted(cluster.bound[name] for name in wanted - left)
     problem = f"{len(left)} pods were not bound" if left else ""
@@ -165,7 +165,7 @@ async def _run(
     await cluster.wipe_pods()
     if not binds:
         return Run(0.0, 0.0, 0.0, usage.megabytes, problem=problem)
-    # Preemption binds nothing until victims are gone: there the whole time counts.
+    # With preemption nothing is bound until victims are gone, so the whole time counts.
     begin = start if workload.filler is not None else binds[0]
     rate = len(binds) / max(binds[-1] - begin, 1e-9)
     return Run(

@@ -1,4 +1,4 @@
-"""One real API server: filling it with nodes and pods, watching pods get bound, emptying it."""
+"""A real API server: creating nodes and pods, watching pods get bound, and deleting them."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class LiveCluster:
             self._changed.set()
 
     async def start(self) -> None:
-        """Begin to watch."""
+        """Start the watches."""
         self._informers.start()
         await self._informers.wait_synced()
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         await self._informers.close()
         await self._client.close()
 
     async def create(self, objects: Iterable[KubeObject]) -> None:
-        """Create objects, many at once."""
+        """Create objects concurrently."""
         pending = iter(objects)
 
         async def work() -> None:
@@ -61,14 +61,14 @@ class LiveCluster:
         await asyncio.gather(*(work() for _ in range(_AT_ONCE)))
 
     async def create_document(self, document: dict[str, Any]) -> None:
-        """Create an object as it is written, with fields that no type here knows."""
+        """Create an object from a document, including fields that Mooring's types do not have."""
         known = find_kind(document["apiVersion"], document["kind"])
         assert known is not None, f"{document['kind']} is not in the table of kinds"
         path = find_resource(known.struct).path(document["metadata"].get("namespace", ""))
         await self._client.request("POST", path, msgspec.json.encode(document), timeout=300.0)
 
     async def wait_bound(self, names: set[str], seconds: float) -> set[str]:
-        """Wait until pods are on nodes; return those that are not in time."""
+        """Wait until pods are bound; return those that are not after `seconds`."""
         deadline = time.monotonic() + seconds
         while left := names - self.bound.keys():
             self._changed.clear()
@@ -86,7 +86,7 @@ class LiveCluster:
         return [pod for pod in found if pod is not None]
 
     async def delete_all(self, kind: str, path: str) -> None:
-        """Delete every object of a kind, at once and for good."""
+        """Delete every object of a kind without a grace period, and wait until all are gone."""
         body = b'{"gracePeriodSeconds":0,"propagationPolicy":"Background"}'
         while True:
             try:

@@ -1,4 +1,4 @@
-"""The attempt of a single pod with a very long list, by both schedulers on one API server."""
+"""Scheduling a single pod with a very long list, by both schedulers on one API server."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.support.control_plane import ControlPlane
 from tests.support.processes import LOOPBACK, free_port
 from tests.support.real_parts import locate
 
-#: Most time that an attempt may take, in kube-scheduler's.
+#: Most time that an attempt may take, as a multiple of kube-scheduler's.
 MOST = 5.0
-#: An attempt below this many seconds is not compared: the bind and the clock decide.
+#: Shorter attempts, in seconds, are not compared: the bind and the clock would dominate.
 _SHORT = 0.05
-#: Seconds for one attempt.
+#: Timeout of one attempt, in seconds.
 _PATIENCE = 300.0
-#: A pod that is bound is measured by the algorithm alone, without the bind, which holds up no other
-#: pod; kube-scheduler counts the algorithm only for such pods.
+#: For a pod that is bound, the algorithm is measured without the bind, which does not delay other
+#: pods. kube-scheduler reports the algorithm's duration only for such pods.
 _SCHEDULED = "scheduler_scheduling_algorithm_duration_seconds"
 _REFUSED = "scheduler_scheduling_attempt_duration_seconds"
 _SAMPLE = re.compile(r"^(\w+)_(sum|count)(?:\{([^}]*)\})? (\S+)$", re.MULTILINE)
@@ -35,7 +35,7 @@ Times = dict[tuple[str, int], float]
 
 
 class _Attempts:
-    """What a scheduler says of its attempts."""
+    """The metrics of a scheduler's attempts."""
 
     def __init__(self) -> None:
         self.port = free_port()
@@ -45,7 +45,7 @@ class _Attempts:
 
     @property
     def flags(self) -> list[str]:
-        """Return the flags that let anybody on this machine read metrics."""
+        """The flags that let any local client read metrics."""
         return [
             f"--secure-port={self.port}",
             f"--bind-address={LOOPBACK}",
@@ -61,7 +61,7 @@ class _Attempts:
         for metric, what, labels, value in _SAMPLE.findall(text):
             bound = 'result="scheduled"' in labels
             if metric == _REFUSED:
-                # Of bound pods the attempt is only counted.
+                # For bound pods only the number of attempts is used.
                 if not bound or what == "count":
                     totals[bound, what] += float(value)
             elif metric == _SCHEDULED and what == "sum":
@@ -69,7 +69,7 @@ class _Attempts:
         return totals
 
     async def wait_ready(self) -> None:
-        """Wait until the scheduler answers."""
+        """Wait until the scheduler serves metrics."""
         deadline = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -126,7 +126,7 @@ async def _measure(
 ) -> Times:
     """Return the shortest of some attempts of every kind and size."""
     times: Times = {}
-    # The first attempt of a process pays for what later ones find made.
+    # An extra attempt first: the first one of a process fills caches that later ones use.
     wanted = [(kind, size) for kind in kinds for size in sizes for _ in range(tries)]
     for number, (kind, size) in enumerate([(kinds[0], 1), *wanted]):
         before = await asyncio.to_thread(attempts.read)

@@ -1,7 +1,7 @@
-"""Pods with very long lists, as anybody who may create pods can write them.
+"""Pods with very long lists, which any user who may create pods can write.
 
-Every list is as the API server accepts it: names and keys are distinct where they must be, and
-3,000 entries stay below the size that etcd stores.
+The API server accepts every list: names and keys are distinct if they must be, and 3,000 entries
+stay below etcd's size limit.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ APP = "hostile"
 class HostilePod(msgspec.Struct, frozen=True):
     """One kind of long list."""
 
-    #: The pod's spec with so many entries.
+    #: Returns the pod's spec with a number of entries.
     spec: Callable[[int], Document]
-    #: Objects that the pod needs besides.
+    #: Returns the other objects that the pod needs.
     objects: Callable[[int], Iterator[Document]] = lambda count: iter(())
 
 

@@ -1,4 +1,4 @@
-"""The two schedulers as processes, and what they use."""
+"""The two schedulers as processes, and the CPU and memory they use."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ import mooring
 REFERENCE = "kube-scheduler"
 MOORING = "mooring"
 
-#: A process that uses less than this share of a core for so many seconds is at rest.
+#: A process is at rest if it uses less than `_IDLE` of a core during `_REST` seconds.
 _IDLE = 0.1
 _REST = 0.5
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """What a process has used."""
+    """The CPU time and memory that a process has used."""
 
     cpu_seconds: float
     megabytes: float
@@ -41,7 +41,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 class SchedulerProcess:
-    """A scheduler under test; stopped with the context."""
+    """A scheduler under test; leaving the context stops it."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class SchedulerProcess:
         return Usage(cpu_seconds(self._process.pid), int(peak.split()[1]) / 1024)
 
     async def rest(self) -> Usage:
-        """Wait until the process has done what there is to do; return what it has used."""
+        """Wait until the process is at rest; return what it has used."""
         usage = self.usage()
         while True:
             await asyncio.sleep(_REST)
@@ -104,8 +104,8 @@ class SchedulerProcess:
 
 
 def programs(reference: Path) -> dict[str, list[str]]:
-    """Return how each scheduler is started."""
-    # As an installer leaves it: where nothing may write bytecode, each start would compile it.
+    """Return the command that starts each scheduler."""
+    # Compile to bytecode, as an installer does: if it cannot be written, each start compiles again.
     compileall.compile_dir(str(Path(mooring.__file__).parent), quiet=2)
     program = Path(sys.executable).with_name("mooring-kube-scheduler")
     return {REFERENCE: [str(reference)], MOORING: [str(program)]}

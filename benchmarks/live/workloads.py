@@ -1,4 +1,4 @@
-"""What the pods of each live workload carry, and what is to be reached at 5,000 nodes."""
+"""The pods of each live workload, and the targets at 5,000 nodes."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from benchmarks.objects import HOSTNAME, ZONE, PodTemplate, make_nodes
 from mooring.api import Node, Pod
 
 _NAMESPACE = "default"
-#: A PriorityClass that the cluster has.
+#: The name of a PriorityClass in the cluster.
 HIGH = "bench-high"
 
 
 class LiveWorkload(msgspec.Struct, frozen=True):
-    """Pods to schedule, and the figures to reach against kube-scheduler."""
+    """Pods to schedule, and the targets relative to kube-scheduler."""
 
     #: (small cluster, large cluster)
     pods: tuple[int, int]
     make: Callable[[int], Iterator[Pod]]
-    #: Least ratio of pods/s, and most of scheduler CPU per pod, at 5,000 nodes.
+    #: Lowest ratio of pods/s, and highest ratio of scheduler CPU per pod, at 5,000 nodes.
     faster: float
     cpu: float
-    #: Pods that run already, per node.
+    #: Returns the pods that already run on a node.
     filler: Callable[[Node], Iterator[Pod]] | None = None
     #: Whether some of the pods fit nowhere.
     leaves: float = 0.0
-    #: What both schedulers' configuration says besides the defaults.
+    #: Settings of both schedulers that differ from the defaults.
     settings: dict[str, Any] = {}
-    #: What placements must satisfy: the pods as bound, by node.
+    #: Returns what is wrong with the placement of the bound pods, or "".
     check: Callable[[Sequence[Pod]], str] = lambda pods: ""
 
 
@@ -60,7 +60,7 @@ def _with_huge(count: int) -> Iterator[Pod]:
 
 
 def _low_priority(node: Node) -> Iterator[Pod]:
-    # No kubelet runs here: without a grace period a deleted pod is gone at once.
+    # No kubelet runs here; without a grace period a deleted pod is gone immediately.
     low = PodTemplate(cpu="900m", terminationGracePeriodSeconds=0)
     for i in range(4):
         yield low.make(f"{node.metadata.name}-{i}", _NAMESPACE, node.metadata.name)

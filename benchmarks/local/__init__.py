@@ -1,1 +1,1 @@
-"""The local cluster beside a real kube-apiserver and etcd, and under load."""
+"""The local cluster compared with a real kube-apiserver and etcd, and under load."""

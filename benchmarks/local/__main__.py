@@ -1,4 +1,4 @@
-"""Measure the local cluster beside a real one: `python -m benchmarks.local`."""
+"""Compare the local cluster with a real one: `python -m benchmarks.local`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SECTIONS = ("requests", "watches", "scheduling", "load", "churn")
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run what is asked for. Figures are for people: none of them fails the run."""
+    """Run the chosen sections. There are no targets, so no figure fails the run."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.local", description=__doc__)
     parser.add_argument("sections", nargs="*", help=f"of {', '.join(_SECTIONS)}; default: all")
     parser.add_argument("--count", type=int, default=1000, help="requests of each kind")
@@ -46,7 +46,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _compare(folder: Path, chosen: set[str], args: argparse.Namespace) -> None:
-    """Ask both servers the same, one after the other so that each has the machine."""
+    """Measure both servers, one after the other, so that each has the machine to itself."""
     found: list[list[Figure]] = []
     for start in (real, lambda folder: local(folder, 0)):
         with start(folder) as server:

@@ -1,4 +1,4 @@
-"""Churn: what `mooring up` keeps of pods that came and went."""
+"""Churn: the memory that `mooring up` keeps after pods are created and deleted."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from mooring.client.transport import Request
 _CLIENTS = 8
 _NODES = 20
 _WAVE = 500
-#: Short beside the run, so that the Events of gone pods go too.
+#: Short compared with the run, so that the Events of deleted pods expire too.
 _EVENT_TTL = "20s"
 _STEPS = 10
-#: After a fifth of the pods all tables that have a limit have reached it.
+#: The step to compare with: after a fifth of the pods, all tables with a limit have reached it.
 _BASE = 2
 _RATIO = 1.2
 _NOW = b'{"gracePeriodSeconds":0}'
@@ -29,7 +29,7 @@ _NOW = b'{"gracePeriodSeconds":0}'
 
 @dataclass
 class Churn:
-    """How much memory the cluster had after how many pods."""
+    """The cluster's memory after each number of pods."""
 
     pods: int
     seconds: float = 0.0
@@ -37,11 +37,11 @@ class Churn:
 
     @property
     def ratio(self) -> float:
-        """Return the memory at the end, as a multiple of that after a fifth of the pods."""
+        """The memory at the end, as a multiple of that after a fifth of the pods."""
         return self.megabytes[-1][1] / self.megabytes[_BASE - 1][1]
 
     def lines(self) -> Iterator[str]:
-        """Yield what people read."""
+        """Yield the lines of the report."""
         rate = self.pods / self.seconds
         yield f"{self.pods} pods came and went on {_NODES} nodes, {rate:.0f} pods/s"
         for pods, megabytes in self.megabytes:
@@ -50,7 +50,7 @@ class Churn:
 
 
 async def measure(folder: Path, pods: int) -> Churn:
-    """Run a cluster of its own, and have pods come and go in waves."""
+    """Run a separate cluster, and create and delete pods in waves."""
     with local(folder, _NODES, f"--event-ttl={_EVENT_TTL}") as server:
         found = Churn(pods)
         begin = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Watch fan-out: how fast changes reach many watches, and how late the last one is."""
+"""Watch fan-out: how fast changes reach many watches, and the delay of the last one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DELAYS = 40
 
 
 async def measure(server: Server, watches: int, events: int) -> list[Figure]:
-    """Return events delivered a second and the delay from a write to its last delivery."""
+    """Return the events delivered per second, and the delay from a write to its last delivery."""
     wire = Wire(server.kubeconfig)
     changed = asyncio.Event()
     begun = await wire.send(Request("GET", f"{MAPS}?limit=1"))

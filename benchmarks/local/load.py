@@ -26,27 +26,27 @@ _LISTS = {
 
 @dataclass
 class Load:
-    """What came of a load."""
+    """The results of a load."""
 
     nodes: int
     pods: int
+    #: Seconds until the cluster was ready.
     ready: float
-    """Seconds until the cluster was ready."""
+    #: Pods without an owner.
     plain: int = 0
-    """Pods without an owner."""
     created: float = 0.0
+    #: Seconds until all pods ran, from the first request on.
     running: float = 0.0
-    """Seconds until all pods ran, from the first on."""
     cpu: float = 0.0
     megabytes: float = 0.0
+    #: Share of a CPU that is used when nothing happens.
     idle: float = 0.0
-    """Share of a CPU that is used when nothing happens."""
     lists: dict[str, tuple[float, int]] = field(default_factory=dict)
+    #: How long small requests took under the load, in seconds.
     waits: list[float] = field(default_factory=list)
-    """How long small requests waited meanwhile."""
 
     def lines(self) -> Iterator[str]:
-        """Say it."""
+        """Yield the lines of the report."""
         yield f"{self.nodes} nodes, {self.pods} pods: ready after {self.ready:.2f} s"
         yield f"  {self.plain} pods created over {_CLIENTS} connections in {self.created:.1f} s"
         rate = self.pods / self.running
@@ -65,7 +65,7 @@ class Load:
 
 
 async def measure(folder: Path, nodes: int, pods: int, *, idle: float = 10.0) -> Load:
-    """Run a cluster of its own and load it."""
+    """Run a separate cluster and load it."""
     with local(folder, nodes) as server:
         load = Load(nodes, pods, server.seconds_to_start)
         await _fill(server, load, idle)
@@ -106,7 +106,7 @@ async def _fill(server: Server, load: Load, idle: float) -> None:
 
 
 async def wait_for(running: Watch, changed: asyncio.Event, pods: int) -> None:
-    """Wait until a watch has seen so many pods."""
+    """Wait until a watch has seen a number of pods."""
     async with asyncio.timeout(_PATIENCE):
         while running.count < pods:
             if running.ended:

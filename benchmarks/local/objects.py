@@ -1,4 +1,4 @@
-"""What the benchmark writes."""
+"""The objects that the benchmark creates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ encode = msgspec.json.encode
 
 
 def pod(name: str, **spec: Any) -> dict[str, Any]:
-    """Return a pod as people write them."""
+    """Return a typical pod."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -59,7 +59,7 @@ def deployment(name: str, replicas: int) -> dict[str, Any]:
 
 
 def node(name: str) -> dict[str, Any]:
-    """Return a node that says it is ready; nobody serves it."""
+    """Return a node that is marked ready; no kubelet serves it."""
     size = {"cpu": "8", "memory": "32Gi", "pods": "110"}
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
     return {

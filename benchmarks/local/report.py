@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Figure:
-    """One thing that was measured. `cpu` is the server's, in milliseconds for one of it."""
+    """One measured figure. `cpu` is the server's CPU time per operation, in milliseconds."""
 
     name: str
     unit: str
     value: float
     cpu: float = 0.0
+    #: Whether less is better.
     lower: bool = False
-    """Whether less is better."""
 
 
 def heading(left: str, right: str) -> str:
@@ -23,7 +23,7 @@ def heading(left: str, right: str) -> str:
 
 
 def lines(left: list[Figure], right: list[Figure]) -> list[str]:
-    """Return the figures of two servers; a ratio above 1 speaks for the second."""
+    """Return the figures of two servers; a ratio above 1 means the second is better."""
     found = []
     for one, other in zip(left, right, strict=True):
         best, rest = (one.value, other.value) if one.lower else (other.value, one.value)

@@ -1,4 +1,4 @@
-"""Requests a second: create, get, list, patch and server-side apply."""
+"""Requests per second: create, get, list, patch and server-side apply."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.local.wire import Wire
 from mooring.client.transport import Request
 
 LISTED = 1000
-#: A scheduler that does not run: what is measured is the API server alone.
+#: A scheduler that does not run, so that only the API server is measured.
 _NOBODY = "nobody"
 _STRATEGIC = "application/strategic-merge-patch+json"
 _APPLY = "application/apply-patch+yaml"
@@ -37,7 +37,7 @@ async def measure(server: Server, connections: int, count: int) -> list[Figure]:
             (create(PODS, pod(name, schedulerName=_NOBODY)) for name in names[:count]),
             count,
         )
-        # The list is of the same length whatever the count.
+        # The list has the same length whatever the count.
         await wire.send_all(
             (create(PODS, pod(name, schedulerName=_NOBODY)) for name in names[count:]), connections
         )

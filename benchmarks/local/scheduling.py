@@ -1,4 +1,4 @@
-"""Pods scheduled a second: Mooring over HTTPS on both servers, and within `mooring up`."""
+"""Pods scheduled per second: by Mooring over HTTPS on both servers, and within `mooring up`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CLIENTS = 16
 
 
 async def outside(server: Server, folder: Path, pods: int) -> list[Figure]:
-    """Have pods bound by a Mooring process of its own, over HTTPS."""
+    """Measure pods bound by a separate Mooring process, over HTTPS."""
     wire = Wire(server.kubeconfig)
     try:
         await wire.send_all(
@@ -44,7 +44,7 @@ async def outside(server: Server, folder: Path, pods: int) -> list[Figure]:
 
 
 async def inside(server: Server, pods: int) -> list[str]:
-    """Have pods scheduled and run by `mooring up` itself; return lines that say how fast."""
+    """Measure pods scheduled and run by `mooring up` itself; return the lines of the report."""
     wire = Wire(server.kubeconfig)
     try:
         begin, cpu = time.perf_counter(), server.cpu_seconds()
@@ -95,7 +95,7 @@ def _scheduler(server: Server, folder: Path) -> Iterator[None]:
 
 
 async def _bound(wire: Wire, scheduler: str, pods: int) -> float:
-    """Wait until all pods of a scheduler have a node; return how many a second got one."""
+    """Wait until all pods of a scheduler are bound; return the number per second."""
     changed = asyncio.Event()
     selector = f"spec.schedulerName%3D{scheduler},spec.nodeName!%3D"
     watch = await wire.watch(
@@ -107,7 +107,7 @@ async def _bound(wire: Wire, scheduler: str, pods: int) -> float:
             while watch.count < pods:
                 changed.clear()
                 await changed.wait()
-                # From the first on: starting a process is no matter here.
+                # Time from the first bind, so that starting the process does not count.
                 first = first or watch.last
         return (pods - 1) / max(watch.last - first, 1e-9)
     finally:

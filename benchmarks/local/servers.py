@@ -1,4 +1,4 @@
-"""The servers: kube-apiserver with etcd, and `mooring up`, each with what it uses."""
+"""The servers: kube-apiserver with etcd, and `mooring up`, with their CPU and memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOORING = Path(sys.executable).with_name("mooring")
 
 @dataclass
 class Server:
-    """One server that runs."""
+    """A running server."""
 
     name: str
     kubeconfig: Path

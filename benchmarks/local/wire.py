@@ -1,4 +1,4 @@
-"""The lean client that asks both servers: requests on warm connections, and watches that count."""
+"""A lean client for both servers: requests on open connections, and watches that count events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ANY_EVENT = b'{"type":"'
 
 
 class Wire:
-    """Requests to one server, without decoding what it answers."""
+    """A client of one server that does not decode responses."""
 
     def __init__(self, kubeconfig: Path) -> None:
         connection = load_kubeconfig(str(kubeconfig))
@@ -31,14 +31,14 @@ class Wire:
         self._address = (parts.hostname or "", parts.port or 443)
 
     async def send(self, request: Request) -> Response:
-        """Send a request; a refusal is an error."""
+        """Send a request; raise RuntimeError if the server refuses it."""
         response = await self._transport.send(request)
         if response.status >= 300:
             raise RuntimeError(f"{request.method} {request.target}: {response.body[:300]!r}")
         return response
 
     async def send_all(self, requests: Iterable[Request], connections: int) -> float:
-        """Send requests over some connections; return the seconds that took."""
+        """Send requests over a number of connections; return how many seconds it took."""
         pending: Iterator[Request] = iter(requests)
 
         async def work() -> None:
@@ -50,7 +50,7 @@ class Wire:
         return time.perf_counter() - begin
 
     async def watch(self, target: str, pattern: bytes, changed: Callable[[], None]) -> Watch:
-        """Open a watch on a connection of its own; `changed` is called as events come."""
+        """Open a watch on a separate connection; `changed` is called when events arrive."""
         loop = asyncio.get_running_loop()
         raw = await loop.run_in_executor(None, socket.create_connection, self._address)
         context = self._tls.context()
@@ -60,7 +60,7 @@ class Wire:
         return Watch(secured, pattern, changed)
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         await self._transport.close()
 
 
@@ -69,7 +69,7 @@ def _wrap(context: ssl.SSLContext, raw: socket.socket, host: str) -> ssl.SSLSock
 
 
 class Watch:
-    """One watch: how many events of a kind have come, and when the last did."""
+    """One watch: the number of matching events, and the time of the last one."""
 
     def __init__(
         self, connection: ssl.SSLSocket, pattern: bytes, changed: Callable[[], None]
@@ -112,7 +112,7 @@ class Watch:
             self._answered, self._rest = True, b""
         text = self._tail + b"".join(self._chunks(data))
         found = text.count(self._pattern)
-        # A pattern may lie across two reads; one that is whole must not be counted twice.
+        # A pattern may span two reads; the tail is too short to count a complete one twice.
         self._tail = text[1 - len(self._pattern) :]
         if found:
             self.count += found
@@ -120,7 +120,7 @@ class Watch:
             self._changed()
 
     def _chunks(self, data: bytes) -> Iterator[bytes]:
-        """Yield what is in chunks: a chunk may begin anywhere in an event."""
+        """Yield the contents of HTTP chunks; a chunk may begin anywhere in an event."""
         data, at = self._rest + data, 0
         while True:
             if self._missing:
@@ -133,7 +133,7 @@ class Watch:
             line_end = data.find(b"\r\n", at)
             if line_end < 0:
                 break
-            # The end of a chunk is an empty line.
+            # An empty line ends a chunk.
             if line := data[at:line_end]:
                 self._missing = int(line, 16)
             at = line_end + 2

@@ -1,4 +1,4 @@
-"""Decisions as values that compare."""
+"""Decisions as comparable values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mooring.framework.decision import Decision
 
 
 def told(decision: Decision) -> dict[str, Any]:
-    """Return all that a decision says, as values that compare."""
+    """Return everything in a decision, as comparable values."""
     statuses, totals, post = decision.statuses, decision.totals, decision.post_filter
     return {
         "outcome": decision.outcome,

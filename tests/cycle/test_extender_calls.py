@@ -21,7 +21,7 @@ NODES = make_nodes("n1", "n2", "n3")
 
 
 class FakeExtender:
-    """Refuses and scores by node name."""
+    """An extender that refuses and scores by node name."""
 
     name = "fake"
     ignorable = False

@@ -1,4 +1,4 @@
-"""Filter: the first refusal counts, reasons of overlapping masks append, faults end the cycle."""
+"""Filter: the first refusal counts, overlapping masks join their reasons, faults end the cycle."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_the_mass_pass_equals_asking_node_by_node(rules: list[list[tuple[int, bo
 
 @pytest.mark.parametrize("narrowed", [False, True], ids=["all nodes", "those PreFilter left"])
 def test_plugins_are_asked_about_the_few_nodes_left(narrowed: bool) -> None:
-    """Where most nodes are refused, later plugins get a view of the rest."""
+    """If most nodes are refused, later plugins get a view of the rest."""
     names = [f"n{i:02}" for i in range(44)]
     among = names[4:] if narrowed else names
     left = {"A": names[20:29], "B": names[22:24], "C": names[23:24], "D": names[23:24]}
@@ -235,7 +235,7 @@ def test_the_vector_form_answers_for_a_single_node(answer: Any, message: str | N
 
 
 def test_what_if_nodes_are_never_narrowed() -> None:
-    """A view of some what-if nodes would show the nodes as they are."""
+    """A view of some what-if nodes would show the real nodes instead."""
     names = [f"n{i}" for i in range(10)]
     scheduler = make_scheduler([refuse(*names[:9], called="Most"), Crowd], make_nodes(*names))
     handle: Any = scheduler.profiles["default-scheduler"].handle
@@ -255,7 +255,7 @@ def test_no_node_among_those_named_is_left() -> None:
 
 
 class Crowd(Plugin):
-    """Takes two pods a node."""
+    """A plugin that allows two pods per node."""
 
     def filter(self, state: Any, pod: Any, node: Any) -> Status | None:
         return Status.unschedulable("crowded") if len(node.pods) >= 2 else None
@@ -265,7 +265,7 @@ class Crowd(Plugin):
 
 
 class Company(Plugin):
-    """Goes only where "friend" is, counting by add_pod."""
+    """A plugin that accepts only the node of "friend", which it tracks in add_pod."""
 
     def pre_filter(self, state: Any, pod: Any, nodes: Any) -> None:
         state.write("Company", frozenset())
@@ -312,7 +312,7 @@ def test_the_pod_must_fit_without_the_nominated_pods_too() -> None:
 def test_nodes_with_nominated_pods_are_refused_each_for_its_own(
     count: int, precomputes: bool
 ) -> None:
-    """A node with one pod is crowded by one more; a node that has none is not."""
+    """A node with one pod is full with a nominated one; a node without pods is not."""
     plugins: list[type[Plugin]] = [Crowd]
     if precomputes:
         plugins.append(plugin("Counts", filter=lambda *_: None, add_pod=lambda *_: None))

@@ -1,4 +1,4 @@
-"""The words of a failed attempt."""
+"""The messages of a failed attempt."""
 
 from __future__ import annotations
 

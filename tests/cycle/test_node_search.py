@@ -1,4 +1,4 @@
-"""The search: how many nodes are enough, in which order they are asked, where the next begins."""
+"""The search: how many nodes are enough, their order, and where the next search begins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mooring.framework.status import Status
 from tests.cycle.scheduling import make_node, make_nodes, make_pod, make_scheduler, plugin
 
 ZONES = ("a", "b", "c")
-#: 100 nodes a zone, zone after zone, as an informer would list them.
+#: 100 nodes per zone, zone after zone, as an informer would list them.
 NODES = [make_node(f"{zone}{i:02}", zone) for zone in ZONES for i in range(100)]
 #: The order of the node tree: one node of each zone in turn.
 ORDER = [f"{zone}{i:02}" for i in range(100) for zone in ZONES]
@@ -37,7 +37,7 @@ def test_how_many_are_enough(percentage: int, nodes: int, expected: int) -> None
 
 
 class Even(Plugin):
-    """Takes nodes with an even number; scores all the same."""
+    """A plugin that accepts nodes with an even number; all scores are equal."""
 
     def filter(self, state: Any, pod: Any, node: Any) -> Status | None:
         return Status.unschedulable("odd") if int(node.name[1:]) % 2 else None
@@ -51,7 +51,7 @@ class Even(Plugin):
 
 
 class Everywhere(Plugin):
-    """Refuses nobody; scores all the same."""
+    """A plugin that accepts all nodes; all scores are equal."""
 
     def filter_nodes(self, state: Any, pod: Any, nodes: Any) -> Any:
         return ()

@@ -1,4 +1,4 @@
-"""What nominated pods mean for pods that are alike."""
+"""The cache of refusals because of nominated pods, for identical pods."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mooring.testing import make_node, make_pod
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Collect how many nodes were asked about with their nominated pods, each time."""
+    """Collect how many nodes were filtered with their nominated pods, each time."""
     counts: list[int] = []
 
     def counting(*args: object) -> object:
@@ -25,7 +25,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture
 def scheduler() -> MemoryScheduler:
-    """Return a scheduler of three nodes, each with one pod and room kept for another."""
+    """Return a scheduler of three nodes, each with one pod and another one nominated."""
     made = MemoryScheduler([make_node(f"n{i}", cpu=4) for i in range(3)], reuse=False)
     for i in range(3):
         made.cluster.add(make_pod(f"low-{i}", cpu=2, node=f"n{i}", priority=0))
@@ -34,7 +34,7 @@ def scheduler() -> MemoryScheduler:
 
 
 def place(scheduler: MemoryScheduler, pod: Pod) -> str:
-    """Return where a pod would go; it is not told to anyone."""
+    """Return the node that a pod would get, and discard the attempt."""
     attempt = drive(scheduler.decide(pod))
     scheduler.discard(attempt)
     return attempt.decision.node_name
@@ -122,7 +122,7 @@ def test_the_pods_own_nomination_does_not_count_and_those_of_others_do(
     like_it = make_pod("like", cpu=2, priority=9)
     assert place(scheduler, like_it) == ""
     assert place(scheduler, kept) == "n1"
-    # What was found for that one is not what holds for others.
+    # The result for that pod, whose own nomination was ignored, is not reused for others.
     assert place(scheduler, like_it) == ""
     assert place(scheduler, kept) == "n1"
 

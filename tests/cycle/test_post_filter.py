@@ -1,4 +1,4 @@
-"""PostFilter: who is asked, whose words are kept, what becomes of the nomination."""
+"""PostFilter: which plugins run, whose message is kept, and what happens to the nomination."""
 
 from __future__ import annotations
 

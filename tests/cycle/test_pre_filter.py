@@ -1,4 +1,4 @@
-"""PreFilter: refusals, narrowing, stepping aside, as RunPreFilterPlugins does."""
+"""PreFilter: refusals, narrowing and skipping, as in RunPreFilterPlugins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A profile: instances of its own, and the compiled call plan."""
+"""A profile: its own plugin instances, and the compiled call plan."""
 
 from __future__ import annotations
 

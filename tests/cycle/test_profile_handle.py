@@ -1,4 +1,4 @@
-"""What a plugin may ask: dry runs on what-if nodes, and the parts of the scheduler."""
+"""The handle of plugins: dry runs on what-if nodes, and the parts of the scheduler."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CROWDED = Status.unschedulable("crowded")
 
 
 class NodeForm(Plugin):
-    """Takes two pods a node."""
+    """A plugin that allows two pods per node."""
 
     name = "Crowd"
 
@@ -34,7 +34,7 @@ class NodeForm(Plugin):
 
 
 class VectorForm(Plugin):
-    """Takes two pods a node."""
+    """A plugin that allows two pods per node."""
 
     name = "Crowd"
 
@@ -83,7 +83,7 @@ def test_nominated_pods_count_unless_the_caller_says_not(
 
 
 def test_a_refusal_for_nominated_pods_is_the_last_word() -> None:
-    """The plugins are not asked again about a node that was refused for its nominated pods."""
+    """Plugins do not run again for a node that was refused because of its nominated pods."""
     later = plugin("Later", filter=lambda state, pod, node: Status.unschedulable("later"))
     nominated = make_pod("nominated", priority=5, nominated="n2")
     scheduler = make_scheduler([NodeForm, later], [*make_nodes("n1", "n2", "n3"), *FULL, nominated])
@@ -106,7 +106,7 @@ def test_a_fault_in_a_dry_run_is_an_answer() -> None:
 
 
 class Counts(Plugin):
-    """Keeps a number of its own up to date."""
+    """A plugin that keeps its own count up to date."""
 
     def pre_filter(self, state: Any, pod: Any, nodes: Any) -> None:
         state.write("Counts", 0)

@@ -1,4 +1,4 @@
-"""What identical pods take over from one another, and what they do not."""
+"""Which answers identical pods reuse, and which they do not."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.cycle.scheduling import make_scheduler
 
 
 def hits(scheduler: MemoryScheduler) -> int:
-    """Return how often a pod took over what another was told."""
+    """Return how often a pod reused the answers for another."""
     return sum(
         remembered.hits
         for memory in scheduler.cycle._reuse.values()
@@ -34,12 +34,12 @@ def hits(scheduler: MemoryScheduler) -> int:
 
 @pytest.fixture
 def asked() -> list[tuple[str, list[str]]]:
-    """Collect what the recording plugin was asked, and about which nodes."""
+    """Collect the calls of the recording plugin, with their nodes."""
     return []
 
 
 def recording(asked: list[tuple[str, list[str]]], **methods: Any) -> type[Plugin]:
-    """Return a plugin that scores by the number of pods and notes what it is asked about."""
+    """Return a plugin that scores by the number of pods and records its calls."""
 
     class Recording(Plugin):
         def filter(self, state: Any, pod: Any, node: Any) -> Any:
@@ -80,7 +80,7 @@ def start(asked: list[tuple[str, list[str]]], **methods: Any) -> MemoryScheduler
 def place(
     scheduler: MemoryScheduler, asked: list[tuple[str, list[str]]], **fields: Any
 ) -> list[tuple[str, list[str]]]:
-    """Place one more pod and return what was asked on the way."""
+    """Place one more pod and return the calls of the recording plugin."""
     asked.clear()
     name = f"pod-{len(scheduler.cluster.cache.pods)}"
     pod = make_pod(name, **fields)
@@ -162,7 +162,7 @@ def test_many_changed_rows_are_asked_at_once(asked: Any, monkeypatch: Any) -> No
 
 
 def test_after_an_error_scores_are_those_without_reuse(asked: Any) -> None:
-    """One pod's scores fail; what the next takes over is what held before."""
+    """One pod's scores fail; the next pod reuses the answers from before."""
     fail: list[bool] = []
 
     def score(self: Any, state: Any, pod: Any, node: Any) -> Any:
@@ -212,7 +212,7 @@ def test_a_plugin_that_reads_no_pods_scores_a_node_that_comes_into_reach(asked: 
 def test_a_pod_with_another_signature_is_asked_afresh(asked: Any) -> None:
     scheduler = start(asked)
     assert place(scheduler, asked, labels={"team": "blue"}) == AFRESH
-    # Both pods placed since the first of the other kind have touched a row.
+    # Both pods placed since the last one of this kind have changed a row.
     assert place(scheduler, asked) == [
         ("filter", ["n0"]),
         ("filter", ["n1"]),
@@ -336,7 +336,7 @@ def test_reuse_can_be_switched_off(asked: Any) -> None:
 
 
 class Crowd(Plugin):
-    """Takes two pods a node, so that which nodes are feasible changes."""
+    """A plugin that allows two pods per node, so that the feasible nodes change."""
 
     def filter(self, state: Any, pod: Any, node: Any) -> Any:
         return Status.unschedulable("crowded") if len(node.pods) >= 2 else None
@@ -346,7 +346,7 @@ class Crowd(Plugin):
 
 
 class Named(Plugin):
-    """Scores by the name of a node alone."""
+    """A plugin that scores only by the name of a node."""
 
     reads_pods = False
 
@@ -358,7 +358,7 @@ class Named(Plugin):
 
 
 class Least(Plugin):
-    """Scores by the number of pods; one score for all where they have as many."""
+    """A plugin that scores by the number of pods; if all are equal, with one score for all."""
 
     def score(self, state: Any, pod: Any, node: Any) -> int:
         return 50 - 10 * len(node.pods)
@@ -371,7 +371,7 @@ class Least(Plugin):
 
 
 class Relative(Least):
-    """Normalises in the array that it is given."""
+    """A plugin that normalises in place."""
 
     def normalize_score(self, state: Any, pod: Any, scores: Any) -> Any:
         scores -= scores.min()
@@ -379,7 +379,7 @@ class Relative(Least):
 
 
 class Flat(Plugin):
-    """Scores all nodes alike, by a label of the pod."""
+    """A plugin that gives all nodes the same score, by a label of the pod."""
 
     def score(self, state: Any, pod: Any, node: Any) -> int:
         return len(pod.metadata.labels.get("team", ""))
@@ -439,7 +439,7 @@ def test_decisions_are_those_without_reuse_whatever_the_form_of_plugins(
                 for scheduler in (with_reuse, without):
                     scheduler.cluster.add(pod)
                     found.append(told(drive(scheduler.schedule_one(pod))))
-                    # Without reuse nobody keeps what a plugin overwrites.
+                    # Without reuse, raw scores that a plugin overwrites are not kept.
                     _, *rest = found[-1]["scores"].pop("Relative", (None,))
                     found[-1]["relative"] = rest
                 assert found[0] == found[1]
@@ -454,7 +454,7 @@ def metrics_of(scheduler: MemoryScheduler) -> Metrics:
 
 
 def dropped(scheduler: MemoryScheduler) -> dict[str, float]:
-    """Return how often answers could not be taken over, by reason."""
+    """Return how often answers could not be reused, by reason."""
     family = metrics_of(scheduler).batch_cache_flushed
     return {reason: series.value for (_, reason), series in family.items() if series.value}
 
@@ -505,7 +505,7 @@ def test_pods_whose_filters_fail_are_counted() -> None:
 
 @pytest.mark.parametrize("signs", [True, False], ids=["signed", "not signed"])
 def test_every_duration_is_the_time_that_has_passed(asked: Any, signs: bool) -> None:
-    """The clock goes on by one at each look; no part of a cycle looks at it a hundred times."""
+    """The clock advances by one per reading; no part of a cycle reads it a hundred times."""
     methods = {} if signs else {"sign_pod": lambda self, pod: None}
     scheduler = make_scheduler([recording(asked, **methods)], [make_node(name) for name in EVERY])
     scheduler.profiles["default-scheduler"].recorder.now = itertools.count(1_000_000).__next__

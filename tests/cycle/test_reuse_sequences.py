@@ -1,4 +1,4 @@
-"""Decisions with reuse are those without, whatever happens between them."""
+"""Decisions with reuse equal those without, whatever happens between them."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class ReuseMachine(RuleBasedStateMachine):
         super().__init__()
         self.constants = reuse._FEW, reuse._MOST
         self.pods: list[Pod] = []
-        #: The last decision with reuse, and what it said; None once a node has changed.
+        #: The last decision with reuse, and its contents; None once a node has changed.
         self.last: tuple[Decision, dict[str, Any]] | None = None
         self.count = 0
 

@@ -1,4 +1,4 @@
-"""The cycle as a whole: its ends, its messages, and that it never waits by itself."""
+"""The cycle as a whole: its outcomes, its messages, and that it never suspends by itself."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_cycle_that_waits_cannot_run_in_sync() -> None:
         finally:
             ended.append(True)
 
-    # The error keeps the frames, and with them what was not ended.
+    # The error keeps the frames alive, so the coroutine ends only if the cycle closes it.
     with pytest.raises(RuntimeError, match="pod default/web waits for an extender") as raised:
         decide([refuse("n1", "n2", "n3"), plugin("A", post_filter=post_filter)], NODES)
     assert ended == [True], raised.value

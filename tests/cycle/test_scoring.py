@@ -118,7 +118,7 @@ def test_one_score_for_all_counts_like_an_array() -> None:
     assert decision.totals.tolist() == [48, 49, 50]
     assert decision.scores["B"].raw.tolist() == [7, 7, 7]
     assert decision.scores["B"].normalized.tolist() == [14, 14, 14]
-    # Decisions share such arrays.
+    # Decisions share such arrays, so they are read-only.
     with pytest.raises(ValueError, match="read-only"):
         decision.scores["B"].raw[0] = 1
 

@@ -1,4 +1,4 @@
-"""Which pods sign alike, and which are not signed."""
+"""Which pods have equal signatures, and which have none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the points and plugins of a profile take is recorded."""
+"""The durations of a profile's points and plugins are recorded."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_a_timed_plugin_that_raises_is_named_as_ever() -> None:
 async def nothing(*_: Any) -> None: ...
 
 
-#: A plugin at every point, each method of which agrees.
+#: The methods of a plugin at every point, all of which agree.
 EVERY = {
     "pre_filter": lambda *_: None,
     "add_pod": lambda *_: None,
@@ -238,7 +238,7 @@ def test_every_method_of_a_plugin_is_timed_in_an_attempt_that_is_sampled() -> No
 
 
 def test_every_duration_is_the_time_that_has_passed() -> None:
-    """The clock goes on by one at each look; no call looks at it a hundred times."""
+    """The clock advances by one per reading; no call reads it a hundred times."""
     scheduler = make_scheduler([plugin("Every", **EVERY)], make_nodes("n1"), binder=False)
     recorder = scheduler.profiles[PROFILE].recorder
     recorder.now = itertools.count(1_000_000).__next__

@@ -1,13 +1,13 @@
-"""What the tutorials need: a local cluster as a process, and the real kubectl.
+"""Fixtures of the tutorials: a local cluster as a process, and the real kubectl.
 
-A test asks for `up` and calls it with the flags of `mooring up`:
+A test uses the fixture `up` and calls it with the flags of `mooring up`:
 
     cluster = up("-f", "cluster.yaml", example="name-score")
     cluster.kubectl("apply -f busybox.yaml")
     cluster.kubectl.until("get pods -o wide", "k8s-node02")
 
-`example` names a folder of examples/, a copy of which is where the flags' and kubectl's paths begin
-(and which the test may edit, as a reader of the tutorial would).
+`example` names a folder of examples/. Relative paths in flags and kubectl commands start at a copy
+of it, which the test may edit, as a reader of the tutorial would.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 @pytest.fixture
 def up(kubectl: Path, tmp_path: Path) -> Iterator[Callable[..., Up]]:
-    """Give a call that runs `mooring up` until the test ends; it returns once that is ready."""
+    """Yield a function that runs `mooring up` until the test ends, and returns once it is ready."""
     started: list[Up] = []
 
     def start(*flags: str, example: str = "") -> Up:

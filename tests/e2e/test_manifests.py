@@ -1,4 +1,4 @@
-"""What `mooring manifests` prints, on the local cluster: a plugin without an image of its own."""
+"""The output of `mooring manifests` on the local cluster: a plugin without its own image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kubectl of an older release works on a local cluster, and shows what the present one shows."""
+"""A kubectl of an older release works on a local cluster, and shows what the current one shows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.local_up import Up
 from tools.older_kubectl.build import VERSION, find
 
 DEPLOYMENT = "create deployment web --image=nginx --replicas=2"
-# Both speak of the same server; only what they make of it may differ, and it does not.
+# Commands whose output must be the same for both releases.
 SHOWN = [
     "get nodes -o wide",
     "get pods -l app=web -o wide",
@@ -34,7 +34,7 @@ SHOWN = [
 
 @pytest.fixture
 def older() -> Callable[[Up], Kubectl]:
-    """Give a call that runs the older kubectl on a cluster."""
+    """Return a function that returns the older kubectl for a cluster."""
     program = find()
     if program is None:
         pytest.skip(f"kubectl {VERSION} was not built: `make older-kubectl` does")

@@ -22,7 +22,7 @@ REFERENCE = "reference-scheduler"
 
 @pytest.fixture
 def reference(kube_scheduler: Path) -> Iterator[Callable[[Up], Process]]:
-    """Give a call that runs kube-scheduler on a cluster, under a name of its own."""
+    """Yield a function that runs kube-scheduler on a cluster, under its own scheduler name."""
 
     def start(cluster: Up) -> Process:
         file = cluster.folder / "reference.yaml"
@@ -46,7 +46,7 @@ def reference(kube_scheduler: Path) -> Iterator[Callable[[Up], Process]]:
 
 
 def pod(name: str, scheduler: str, cpu: str, **spec: Any) -> dict[str, Any]:
-    """Return a pod that leaves at once when it must."""
+    """Return a pod without a grace period."""
     container = {"name": "main", "image": "nginx", "resources": {"requests": {"cpu": cpu}}}
     return {
         "apiVersion": "v1",
@@ -118,7 +118,7 @@ def test_kube_scheduler_preempts(up: Callable[..., Up], reference: Callable[[Up]
 
 @pytest.fixture
 def api(up: Callable[..., Up]) -> Iterator[client.CoreV1Api]:
-    """Give the official client of a cluster with two nodes."""
+    """Yield the official client of a cluster with two nodes."""
     cluster = up("--nodes=2")
     with config.new_client_from_config(str(cluster.kubeconfig)) as known:
         yield client.CoreV1Api(known)
@@ -171,7 +171,7 @@ def test_the_python_client_binds_a_pod(api: client.CoreV1Api) -> None:
         metadata=client.V1ObjectMeta(name="mine"),
         target=client.V1ObjectReference(api_version="v1", kind="Node", name="node-1"),
     )
-    # The client would read a Binding where servers answer with a Status.
+    # The client would decode a Binding, but servers respond with a Status.
     api.create_namespaced_pod_binding("mine", "default", binding, _preload_content=False)
     assert api.read_namespaced_pod("mine", "default").spec.node_name == "node-1"
     with pytest.raises(ApiException) as refused:

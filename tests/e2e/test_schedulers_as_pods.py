@@ -1,4 +1,4 @@
-"""Schedulers as pods: what goes wrong is shown as a cluster shows it."""
+"""Schedulers as pods: their failures are shown as in a real cluster."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_scheduler_with_a_bad_configuration(up: Callable[..., Up]) -> None:
     (cluster.workplace / "pod.yaml").write_text(POD)
     (cluster.workplace / "scheduler-config.yaml").write_text(CONFIG)
 
-    # First its ConfigMap is missing.
+    # First the scheduler's ConfigMap is missing.
     kubectl("apply -f pod.yaml")
     (shown,) = table(kubectl.until("get pods -n kube-system", "ContainerCreating"))[1:]
     assert shown == ["mine", "0/1", "ContainerCreating", "0", "AGE"]
@@ -53,7 +53,7 @@ def test_a_scheduler_with_a_bad_configuration(up: Callable[..., Up]) -> None:
         "ContainerCreating\n"
     )
 
-    # Then it names a plugin that nobody has.
+    # Then the configuration names an unknown plugin.
     kubectl("create configmap mine --from-file=scheduler-config.yaml -n kube-system")
     kubectl.until("get pods -n kube-system", "CrashLoopBackOff", 40)
     assert NOT_REGISTERED in kubectl("logs mine -n kube-system")
@@ -64,7 +64,7 @@ def test_a_scheduler_with_a_bad_configuration(up: Callable[..., Up]) -> None:
         assert part in described
     assert "Back-off restarting failed container scheduler in pod mine_kube-system(" in described
 
-    # With the configuration put right it runs, and ends when it is deleted.
+    # With a correct configuration it runs, and ends when it is deleted.
     good = CONFIG.replace("Picky", "NodeName")
     (cluster.workplace / "scheduler-config.yaml").write_text(good)
     kubectl("delete pod mine -n kube-system")
@@ -72,7 +72,7 @@ def test_a_scheduler_with_a_bad_configuration(up: Callable[..., Up]) -> None:
     kubectl("create configmap mine --from-file=scheduler-config.yaml -n kube-system")
     kubectl("apply -f pod.yaml")
     kubectl.until("get pods -n kube-system", "Running")
-    # Its account has no rights: the log names them.
+    # Its account has no rights; the log names the missing ones.
     kubectl.until(
         "logs mine -n kube-system",
         r"User \"system:serviceaccount:kube-system:default\" cannot list resource \"nodes\"",

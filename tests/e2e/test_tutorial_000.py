@@ -1,4 +1,4 @@
-"""Tutorial 000: a plugin that filters by label, deployed as a pod with rights of its own."""
+"""Tutorial 000: a plugin that filters by label, deployed as a pod with its own rights."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_pod_waits_for_the_label(up: Callable[..., Up]) -> None:
 
 
 def _follow(cluster: Up, log: Process) -> None:
-    """Go through the tutorial's test of the plugin, with its log in view."""
+    """Follow the tutorial's test of the plugin, and check its log."""
     kubectl = cluster.kubectl
 
     # Pending: no node has the label.
@@ -66,7 +66,7 @@ def _follow(cluster: Up, log: Process) -> None:
         "the refusal in the log",
     )
 
-    # The label lets it through.
+    # With the label, the pod is scheduled.
     assert kubectl("label nodes node1 cpu=true") == "node/node1 labeled\n"
     assert table(kubectl("get nodes -l=cpu=true"))[1:] == [
         ["node1", "Ready", "<none>", "AGE", "v1.36.4"]
@@ -83,7 +83,7 @@ def _follow(cluster: Up, log: Process) -> None:
     assert teller == "kubelet"
     assert told.startswith('Container image "nginx:1.23-alpine" already present on machine')
 
-    # The scheduler's log told the story meanwhile.
+    # The scheduler's log shows it.
     bound = f'"Successfully bound pod to node" {pod} node="node1" evaluatedNodes=4 feasibleNodes=1'
     eventually(lambda: bound in log.log(), "the binding in the log")
     story = [
@@ -109,7 +109,7 @@ def _follow(cluster: Up, log: Process) -> None:
 
 
 def _event(described: str, reason: str) -> tuple[str, str]:
-    """Return who tells of an event of a pod, and what; it may have come about several times."""
+    """Return the source and the message of a pod's event, which may have occurred repeatedly."""
     lines = [one for one in described.splitlines() if re.match(rf"  \w+ +{reason} ", one)]
     ((teller, told),) = {tuple(re.split(r" {2,}", line.strip(), maxsplit=4)[3:]) for line in lines}
     return teller, told

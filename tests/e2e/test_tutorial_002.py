@@ -14,12 +14,12 @@ from tests.support.local_up import Up, wait_logged
 from tests.support.processes import LOOPBACK, Process, free_port
 from tests.support.waiting import eventually
 
-#: What the files say of the webhook's port.
+#: The webhook's port in the tutorial's files.
 TUTORIAL_PORT = "10262"
 
 
 def nodes_of(cluster: Up, app: str, count: int) -> Counter[str]:
-    """Wait until all pods of an app have a node; count the pods of each."""
+    """Wait until all pods of an app have a node; return the number of pods per node."""
     command = f"get pods -l app={app} -o jsonpath='{{.items[*].spec.nodeName}}'"
     names = eventually(
         lambda: (found := cluster.kubectl(command).split()) and len(found) == count and found,
@@ -33,7 +33,7 @@ def test_two_profiles_run_in_one_process(up: Callable[..., Up]) -> None:
     kubectl = cluster.kubectl
     kubectl("apply -f jobs.yaml")
 
-    # The scores of the one scheduler leave no choice; to the other all nodes are the same.
+    # The scores of one scheduler leave no choice; for the other all nodes are equal.
     assert nodes_of(cluster, "scored", 20) == {"roomy": 20}
     assert set(nodes_of(cluster, "unscored", 20)) == {"roomy", "small"}
 
@@ -87,13 +87,13 @@ def test_weights_and_plugins_of_a_profile(up: Callable[..., Up], tmp_path: Path)
     config = f"--config={tmp_path}/config.yaml"
     cluster = up("-f", "cluster.yaml", config, *plugins, example="profiles")
     cluster.kubectl("run web --image=nginx")
-    # What A says counts twice. A profile without a name is that of the default scheduler.
+    # A's score counts twice. A profile without a name is that of the default scheduler.
     described = cluster.kubectl.until("describe pod web", "Scheduled")
     assert "default-scheduler  Successfully assigned default/web to small" in described
 
 
 def start_webhook(cluster: Up, kubectl: Path) -> Process:
-    """Start the webhook on a free port, and name that port in the files that name it."""
+    """Start the webhook on a free port, and write that port into the tutorial's files."""
     port = free_port()
     for file in (cluster.workplace / "scheduler-config.yaml", cluster.workplace / "policy.cfg"):
         file.write_text(file.read_text().replace(TUTORIAL_PORT, str(port)))
@@ -131,7 +131,7 @@ def test_a_webhook_filters_prioritizes_preempts_and_binds(
     described = cluster.kubectl.until("describe pod nginx", "Scheduled")
     assert "my-scheduler  Successfully assigned default/nginx to cheap" in described
 
-    # The other scheduler does not ask the webhook, and is not in the way.
+    # The other scheduler does not call the webhook, and does not interfere.
     cluster.kubectl("delete pod nginx --now")
     cluster.kubectl("run other --image=nginx")
     described = cluster.kubectl.until("describe pod other", "Scheduled")
@@ -150,7 +150,7 @@ def test_a_webhook_filters_prioritizes_preempts_and_binds(
     preempted = cluster.kubectl("get events --field-selector reason=Preempted")
     assert "pod/moved" in preempted
 
-    # Where every node is closed, the reason of the webhook is told.
+    # If every node is closed, the webhook's reason is shown.
     cluster.kubectl("label nodes --all --overwrite example.com/maintenance=true")
     cluster.kubectl("apply -f pod.yaml")
     described = cluster.kubectl.until("describe pod nginx", "FailedScheduling")
@@ -177,13 +177,13 @@ def test_a_policy_in_a_file_with_the_old_flags(up: Callable[..., Up], kubectl: P
     cluster.kubectl("apply -f pod.yaml")
     described = cluster.kubectl.until("describe pod nginx", "Scheduled")
     assert "my-scheduler  Successfully assigned default/nginx to " in described
-    # The Policy asks the webhook to filter, not to prioritize or bind.
+    # The Policy uses the webhook to filter, not to prioritize or bind.
     assert webhook.log().splitlines() == [
         "filter_nodes nginx: passed ['cheap', 'dear'], refused ['closed']"
     ]
     assert scheduler.stop() == 0
 
-    # The same Policy out of a ConfigMap, under the key where it was always kept.
+    # The same Policy from a ConfigMap, under its traditional key.
     cluster.kubectl("delete pod nginx --now")
     cluster.kubectl("create configmap my-scheduler-policy -n pingcap --from-file=policy.cfg")
     again = cluster.run(

@@ -26,7 +26,7 @@ def test_the_pod_lands_on_the_node_with_the_best_name(up: Callable[..., Up]) -> 
         for name in ("k8s-master", "k8s-node01", "k8s-node02")
     ]
 
-    # The scheduler has the rights of kube-scheduler and is someone else: in 1.36 kube-scheduler
+    # The scheduler has kube-scheduler's rights under another user: in 1.36 the user kube-scheduler
     # itself may use any lease of kube-system, without the edit below.
     kubectl("apply -f rights.yaml")
     token = kubectl("create token my-scheduler -n kube-system")

@@ -1,4 +1,4 @@
-"""Tutorial 004: the first form of the framework; its v1alpha1 file and its log, in 1.36's words."""
+"""Tutorial 004: the first form of the framework; its v1alpha1 file, and its log in 1.36 wording."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.local_up import Up, wait_logged
 
 IMAGE = "tanjunchen/sample-scheduler:1.0=mooring.contrib.samples:SamplePlugin"
 ACCOUNT = "system:serviceaccount:kube-system:sample-scheduler-sa"
-# What the tutorial's log tells from start to end, as 1.36 words it.
+# The tutorial's log from start to end, as 1.36 words it.
 STORY = """
 get plugin config args: Args(favorite_color='#326CE5', favorite_number=7, thanks_to='tanjunchen')
 "Listing and watching" type="*v1.PodDisruptionBudget"
@@ -47,8 +47,8 @@ def test_a_whole_run_and_its_log(up: Callable[..., Up]) -> None:
     assert scheduler[1:] == ["1/1", "Running", "0", "AGE"]
     log = kubectl.start(f"logs -f {scheduler[0]} -n kube-system", cluster.folder / "logs")
 
-    # Schedulers have come to read more kinds since 2020: the log says which it may not, and it goes
-    # on without.
+    # Schedulers read more kinds than in 2020: the log names those that it may not read, and the
+    # scheduler continues without them.
     for resource in ("namespaces", "csidrivers", "resourceclaims"):
         line = wait_logged(log, f'cannot list resource \\"{resource}\\"')
         assert '"Failed to watch" err="' in line

@@ -1,4 +1,4 @@
-"""The harness itself: a local cluster comes up, answers kubectl and goes."""
+"""The harness itself: a local cluster starts, serves kubectl and stops."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""SIGSTOP and SIGCONT of a leader: the one that took the lease meanwhile is the only one to bind.
+"""SIGSTOP and SIGCONT of a leader: only the replica that took the lease meanwhile may bind.
 
 Two replicas share a lease of 3 s. In every round the leader is stopped in the middle of a burst of
 pods, while more are created, and continued after the other has taken the lease. Every round has new
-nodes with room for exactly as many pods as it has. The API server's audit log tells who wrote what,
-and who held the lease then.
+nodes with room for exactly its number of pods. The API server's audit log shows who wrote what, and
+who held the lease at that time.
 
     make frozen-leader ROUNDS=20
     make frozen-leader ROUNDS=20 SCHEDULER=reference
@@ -42,16 +42,16 @@ REFERENCE = os.environ.get("MOORING_FROZEN_SCHEDULER") == "reference"
 PODS_PER_NODE = 25
 NODES_PER_ROUND = 20
 PODS_PER_ROUND = NODES_PER_ROUND * PODS_PER_NODE
-#: Of the pods of a round, those that come at once when a leader is stopped; the others follow at
-#: so many a second.
+#: How many pods of a round are created at once when a leader is stopped; the others follow at
+#: `PACE` per second.
 BURST = 250
 PACE = 60.0
 RETRY_SECONDS = 0.5
 NAMESPACE = "frozen"
-#: Seconds after which something is lost.
+#: Timeout of every wait, in seconds.
 PATIENCE = 90.0
-#: A stop between the check of a request and its first byte: that request is sent when the process
-#: is continued.
+#: Late writes allowed per takeover: if a process is stopped between the check of a request and its
+#: first byte, that request is sent when the process is continued.
 IN_FLIGHT = 1
 
 CONFIG = """\
@@ -108,7 +108,7 @@ def make_pod(number: int) -> dict[str, Any]:
 
 
 class Creator:
-    """Pods that come all the time, and in bursts, up to what the nodes hold."""
+    """A creator of pods, in a burst and then at a pace, up to the capacity of the nodes."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
@@ -131,13 +131,13 @@ class Creator:
             api.__exit__()
 
     def begin(self, numbers: range) -> None:
-        """Begin to create pods, many at once and the others one by one; wait for none."""
+        """Start to create pods, many at once and the others one by one, without waiting."""
         self._numbers = iter(numbers)
         for _ in range(BURST):
             self._pool.submit(self._create_next)
 
     def finish(self) -> None:
-        """Create what is missing."""
+        """Create the remaining pods."""
         for made in [self._pool.submit(self._create, number) for number in self._numbers]:
             made.result()
 
@@ -146,7 +146,7 @@ class Creator:
             self._create_next()
 
     def _create_next(self) -> None:
-        # One step of an iterator in C: no thread gets the number of another.
+        # The iterator's step is one C call, so no two threads get the same number.
         number = next(self._numbers, None)
         if number is not None:
             self._create(number)
@@ -159,11 +159,11 @@ class Creator:
 
 
 class Replica:
-    """One place for a scheduler: a user of the API server, and the process of the moment."""
+    """A scheduler replica: its user at the API server, and its current process."""
 
     def __init__(self, name: str, plane: ControlPlane, folder: Path, program: Path) -> None:
         self.user = f"replica-{name}"
-        # Administrators, so that each has a name of its own.
+        # Each replica is a separate administrator, so that the audit log tells them apart.
         kubeconfig = plane.kubeconfig(self.user, groups=("system:masters",))
         self._config = folder / f"{name}.yaml"
         self._config.write_text(CONFIG.format(kubeconfig=kubeconfig))
@@ -188,7 +188,7 @@ class Stage:
         self.replicas = [Replica(name, plane, folder, program) for name in ("one", "two")]
 
     def keep_running(self) -> None:
-        """Start replicas again that have ended: on a slow machine not only those of the test."""
+        """Restart replicas that have ended; on a slow machine others than the stopped one may."""
         for replica in self.replicas:
             if replica.process.has_left:
                 replica.start()
@@ -199,7 +199,7 @@ class Stage:
         return {} if found is None else found["spec"]
 
     def leader(self) -> tuple[Replica, str]:
-        """Return who last wrote the lease, and the name that it wrote."""
+        """Return the replica that last wrote the lease, and the holder name that it wrote."""
         last = [entry for entry in read_audit(self._audit) if entry.took_lease][-1]
         (leader,) = [one for one in self.replicas if one.user == last.user]
         return leader, last.holder or ""
@@ -228,14 +228,14 @@ class Stage:
 
 @dataclass(frozen=True)
 class Entry:
-    """A write that was carried out or refused, by the audit log's clock."""
+    """A write that was applied or refused, with times from the audit log."""
 
     user: str
     received: str
     answered: str
     status: int
     is_bind: bool
-    #: Of a lease, who holds it; of all else None.
+    #: The holder that a write of the lease sets; None for other writes.
     holder: str | None
 
     @property
@@ -251,7 +251,7 @@ def read_audit(path: Path) -> list[Entry]:
         event = json.loads(line)
         written = event.get("requestObject")
         if written is not None and written["metadata"]["name"] != "kube-scheduler":
-            # The API servers' own leases.
+            # A lease of the API server itself.
             continue
         entries.append(
             Entry(
@@ -267,10 +267,10 @@ def read_audit(path: Path) -> list[Entry]:
 
 
 def late_writes(entries: list[Entry]) -> list[list[Entry]]:
-    """Return, for each time the lease passed to another user, the later writes of the one before.
+    """Return, for each takeover of the lease, the late writes of the previous holder.
 
-    A write is late if the server received it after it had answered the takeover, and before its
-    sender got the lease again.
+    A write is late if the server received it after it had responded to the takeover, and before
+    its sender got the lease again.
     """
     writes = [entry for entry in entries if entry.took_lease]
     takeovers = [(old.user, new) for old, new in pairwise(writes) if old.user != new.user]
@@ -297,7 +297,7 @@ def describe(write: Entry) -> str:
 
 @pytest.fixture
 def audited(tmp_path: Path) -> Iterator[tuple[ControlPlane, Path]]:
-    """Give a control plane that writes down what schedulers write, and where."""
+    """Yield a control plane that logs the writes of schedulers, and the log's path."""
     folder = tmp_path / "control-plane"
     folder.mkdir()
     policy, log = folder / "audit-policy.yaml", folder / "audit.log"
@@ -321,7 +321,7 @@ def wait_for_moment(stage: Stage, moment: str, rng: random.Random) -> None:
 
 
 def play_round(stage: Stage, begin: Callable[[], None], moment: str, rng: random.Random) -> None:
-    """Stop the leader, continue it when the other has the lease, and wait for its end."""
+    """Stop the leader, continue it when the other replica has the lease, and wait for its end."""
     stage.renewal()
     leader, holder = stage.leader()
     begin()

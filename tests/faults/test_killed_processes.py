@@ -1,7 +1,7 @@
-"""kill -9 of real processes in the middle of many pods: each is bound once, and no node overflows.
+"""kill -9 of real processes amid many pods: each pod is bound once, and no node overflows.
 
-The nodes have room for exactly as many pods as there are, so that a place that is counted wrongly
-leaves a pod pending or a node too full.
+The nodes have room for exactly as many pods as there are, so that a miscounted place leaves a pod
+pending or a node too full.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.support.schedulers import SCHEDULER_PROGRAM
 PODS = int(os.environ.get("MOORING_FAULT_PODS", "1000"))
 PODS_PER_NODE = 25
 NAMESPACE = "faults"
-#: Seconds without progress after which something is lost.
+#: Seconds without progress after which the test fails.
 PATIENCE = 60.0
 
 CONFIG = """\
@@ -60,7 +60,7 @@ def make_pod(number: int) -> dict[str, Any]:
 
 
 class Stage:
-    """A control plane full of pending pods, and a scheduler that is about to lose its life."""
+    """A control plane with many pending pods, and a scheduler that may be killed."""
 
     def __init__(self, plane: ControlPlane, api: Api, folder: Path) -> None:
         self.plane = plane
@@ -97,7 +97,7 @@ class Stage:
         self.plane.start_etcd()
 
     def bound(self) -> int:
-        """Count the pods that have a node; none may ever move."""
+        """Return the number of bound pods; fail if one has moved to another node."""
         for pod in self.api.list("Pod", NAMESPACE, resourceVersion="0"):
             if node_name := pod["spec"].get("nodeName"):
                 name = pod["metadata"]["name"]
@@ -105,13 +105,13 @@ class Stage:
         return len(self.seen)
 
     def wait_for(self, number: int) -> None:
-        """Wait until so many pods are bound; fail when nothing moves any more."""
+        """Wait until a number of pods are bound; fail if there is no progress."""
         moved, last = time.monotonic(), -1
         while True:
             try:
                 bound = self.bound()
             except (OSError, ApiFailure):
-                # It is being restarted, or has just been.
+                # The API server is being restarted, or has just been.
                 bound = last
             if bound >= number:
                 return

@@ -1,7 +1,7 @@
-"""Two plugins that implement every point, write down their calls, and fail where a pod says so.
+"""Two plugins that implement every point, record their calls, and fail if a pod says so.
 
-A pod's annotation `Second.permit: wait 0.5` has plugin Second answer so at Permit, on the first
-attempt only.
+For example, the annotation `Second.permit: wait 0.5` makes plugin Second answer `wait 0.5` at
+Permit, on the pod's first attempt only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mooring import ActionType, ClusterEvent, EventResource, Nominate, Plugin, P
 
 REFUSED = "{} refused at {}"
 BROKEN = "{} broke at {}"
-#: Exceptions that are not of the kind Exception, by name.
+#: Exceptions that do not derive from Exception, by name.
 LEAVING = {
     kind.__name__: kind
     for kind in (SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError)
@@ -24,10 +24,10 @@ LEAVING = {
 
 
 class First(Plugin):
-    """Take part everywhere."""
+    """A plugin at every point."""
 
     class Args(msgspec.Struct, kw_only=True):
-        """Say where calls are written."""
+        """The file that calls are written to."""
 
         journal: str
 
@@ -124,7 +124,7 @@ class First(Plugin):
 
 
 class Second(First):
-    """The same once more; waits for nodes, and lets go of the pods that wait at its Permit."""
+    """A second such plugin; it registers for node events, and allows pods waiting at its Permit."""
 
     def events_to_register(self) -> list[ClusterEvent]:
         return [ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_LABEL)]
@@ -142,7 +142,7 @@ class Second(First):
 
 
 class Sort(Plugin):
-    """Order the queue by name, last first."""
+    """A plugin that orders the queue by name, in descending order."""
 
     def less(self, a: Any, b: Any) -> bool:
         return bool(a.pod.metadata.name > b.pod.metadata.name)

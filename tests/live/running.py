@@ -1,4 +1,4 @@
-"""Mooring as a process of its own, and what a test asks of it and of the API server."""
+"""Mooring as a separate process, and what tests read from it and from the API server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.processes import LOOPBACK, Process, free_port
 from tests.support.waiting import eventually
 
 MOORING = Path(sys.executable).with_name("mooring")
-#: A leader that notices within seconds that it no longer is.
+#: Leader election whose leader notices within seconds that it has lost the lease.
 QUICK_ELECTION = {
     "leaderElect": True,
     "leaseDuration": "3s",
@@ -39,7 +39,7 @@ def configuration(kubeconfig: Path, **more: Any) -> Object:
 
 
 class Mooring:
-    """A `mooring run` process with a folder for its file and its log."""
+    """A `mooring run` process with a folder for its configuration and its log."""
 
     def __init__(self, folder: Path, config: Object | None, *flags: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -52,11 +52,11 @@ class Mooring:
         self.process = Process(MOORING, arguments, folder / "mooring.log")
 
     def wait_ready(self) -> None:
-        """Wait until /readyz says yes."""
+        """Wait until /readyz responds with 200."""
         self.process.wait_until(lambda: self.get("/readyz") == 200, seconds=30)
 
     def get(self, path: str) -> int:
-        """Return the status that the secure port answers with; 0 where it does not answer."""
+        """Return the status of the secure port's response; 0 if there is none."""
         with requests.Session() as session:
             session.trust_env = False
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
@@ -83,19 +83,19 @@ class Mooring:
 
 
 class Journal:
-    """What the recording plugins wrote."""
+    """The calls that the recording plugins wrote."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
 
     def calls(self) -> Iterator[dict[str, str]]:
-        """Yield every call so far; a line under way is left out."""
+        """Yield every call so far; an incomplete line is left out."""
         if self.file.exists():
             whole, _, _ = self.file.read_text(encoding="utf-8").rpartition("\n")
             yield from map(json.loads, whole.splitlines())
 
     def of(self, pod: str, *points: str) -> list[str]:
-        """Return the calls about a pod, as "Plugin.point"; of these points only, where given."""
+        """Return the calls about a pod as "Plugin.point", optionally only of some points."""
         return [
             f"{call['plugin']}.{call['point']}"
             for call in self.calls()
@@ -111,7 +111,7 @@ def node(name: str) -> Object:
 
 
 def pod(name: str, **more: Any) -> Object:
-    """Return a pod; `more` is metadata, but for `spec` and `cpu`."""
+    """Return a pod; `more` is metadata, except for `spec` and `cpu`."""
     spec = more.pop("spec", {})
     container: Object = {"name": "main", "image": "image"}
     if cpu := more.pop("cpu", None):
@@ -121,12 +121,12 @@ def pod(name: str, **more: Any) -> Object:
 
 
 def is_bound(found: Object) -> bool:
-    """Tell whether a pod has a node."""
+    """Return whether a pod has a node."""
     return "nodeName" in found["spec"]
 
 
 def condition(found: Object) -> Object:
-    """Return the condition PodScheduled of a pod; empty where it has none."""
+    """Return the condition PodScheduled of a pod; empty if it has none."""
     for one in found.get("status", {}).get("conditions", []):
         if one["type"] == "PodScheduled":
             return dict(one)

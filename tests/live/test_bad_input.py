@@ -1,4 +1,4 @@
-"""What goes wrong around a scheduler: one clear line and an exit, or a retry where that helps."""
+"""Bad input and failures around a scheduler: one clear line and an exit, or retries."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.support.control_plane import ControlPlane, GivenCluster
 from tests.support.processes import LOOPBACK, free_port
 from tests.support.waiting import eventually
 
-# Mistakes on the command line and in files: nothing is ever asked of a server.
+# Mistakes on the command line and in files: no request is ever sent.
 
 NOWHERE = "https://127.0.0.1:1"
 PLUGINS = """
@@ -71,7 +71,7 @@ def kubeconfig(
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a folder that the command runs in."""
+    """Return the folder that the command runs in."""
     monkeypatch.chdir(tmp_path)
     for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"):
         monkeypatch.delenv(name, raising=False)
@@ -80,7 +80,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def refuse(folder: Path, capfd: pytest.CaptureFixture[str]) -> Iterator[Callable[..., str]]:
-    """Give a call that runs a command line, which must fail, and returns the one line it says."""
+    """Yield a function that runs a command line, which must fail, and returns its one line."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
 
@@ -235,11 +235,11 @@ def test_files_for_serving_that_are_not_there(
     assert message in refuse("--kubeconfig=k", f"--secure-port={free_port()}", *flags)
 
 
-# Servers that cannot be reached, or refuse: the scheduler goes on trying.
+# Servers that cannot be reached, or refuse: the scheduler keeps retrying.
 
 
 class Forwarder:
-    """Pass a port's connections on to a server, from a moment on."""
+    """A forwarder of a port's connections to a server, from the moment it is made."""
 
     def __init__(self, port: int, target: int) -> None:
         self._target = target
@@ -268,14 +268,14 @@ class Forwarder:
                 end.close()
 
     def close(self) -> None:
-        """Take no more connections."""
+        """Accept no more connections."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
 
 @pytest.fixture
 def started(control_plane: ControlPlane | GivenCluster) -> ControlPlane:
-    """Give the control plane that this run started."""
+    """Return the control plane if this run started it; otherwise skip the test."""
     if not isinstance(control_plane, ControlPlane):
         pytest.skip("the cluster is a given one")
     return control_plane
@@ -326,7 +326,7 @@ LEASE_REFUSED = '"Error retrieving lease lock" err="leases.coordination.k8s.io'
 
 
 class Rights:
-    """A user with the rights of system:kube-scheduler, which can be taken away one by one."""
+    """A user with the rights of system:kube-scheduler, which can be removed one by one."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -343,7 +343,7 @@ class Rights:
         cluster.create({**rbac, "kind": "ClusterRoleBinding", "subjects": [user], "roleRef": role})
 
     def without(self, *resources: str) -> None:
-        """Give all rights but those on some resources, and wait until that holds."""
+        """Grant all rights but those on some resources, and wait until that is in effect."""
         rules = []
         for rule in self._rules:
             kept = [one for one in rule.get("resources", []) if one not in resources]
@@ -389,7 +389,7 @@ class Limited:
 def limited(
     control_plane: ControlPlane | GivenCluster, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Limited]:
-    """Start a scheduler that may do nothing at first; then it may see, and then lead."""
+    """Start a scheduler without rights to nodes and leases; then grant both, one by one."""
     if not isinstance(control_plane, ControlPlane):
         pytest.skip("the cluster is a given one")
     with turn_on(control_plane), Api(control_plane.access) as api:

@@ -1,4 +1,4 @@
-"""Every point of two plugins in a real process: each fails in turn, and what follows is seen."""
+"""Every point of two plugins in a real process: each fails in turn, and the effects are checked."""
 
 # kube-scheduler: schedule_one.go (schedulingCycle, bindingCycle, handleSchedulingFailure)
 
@@ -43,7 +43,7 @@ PLUGIN_SETS = {
     },
 }
 
-#: What a pod goes through that nothing stops: two nodes are asked about.
+#: The calls for a pod that nothing stops, with two nodes.
 BEFORE_SCORE = ("pre_enqueue", "pre_filter", "filter", "filter", "pre_score")
 SCORE = ("score", "score", "normalize_score")
 AFTER_SCORE = ("reserve", "permit", "pre_bind_pre_flight", "pre_bind", "bind", "post_bind")
@@ -56,7 +56,7 @@ class Arena:
         self.cluster = cluster
         self.mooring = mooring
         self.journal = journal
-        #: Pods that failed once, and are to be tried again.
+        #: Pods that failed once, and will be retried.
         self.to_be_bound: list[str] = []
         self._numbers = itertools.count()
 
@@ -67,14 +67,14 @@ class Arena:
         return name
 
     def bound(self, name: str) -> Object:
-        """Wait until a pod has its node."""
+        """Wait until a pod has a node."""
         try:
             return self.cluster.wait_for("Pod", name, is_bound, seconds=15)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.mooring.process.tail()}") from None
 
     def refused(self, name: str) -> Object:
-        """Wait until a pod is said not to be scheduled, and return it."""
+        """Wait until a pod's PodScheduled condition is False, and return the pod."""
 
         def is_refused(found: Object) -> bool:
             return condition(found).get("status") == "False"
@@ -89,15 +89,15 @@ class Arena:
         return self.journal.of(f"{self.cluster.namespace}/{name}", *points)
 
     def attempts(self, name: str) -> int:
-        """Return how often a pod's scheduling was begun."""
+        """Return how many scheduling attempts a pod had."""
         return self.calls(name, "pre_filter").count("First.pre_filter")
 
     def pass_by(self) -> None:
-        """See another pod bound: what was to happen at once has happened."""
+        """Wait until another pod is bound, so that everything before it has happened."""
         self.bound(self.create())
 
     def change_a_node(self) -> None:
-        """Make the change that both plugins wait for."""
+        """Make the change that both plugins registered for."""
         patch = {"metadata": {"labels": {"turn": str(next(self._numbers))}}}
         self.cluster.api.patch("Node", "n1", patch)
 
@@ -106,7 +106,7 @@ class Arena:
 def arena(
     control_plane: ControlPlane | GivenCluster, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Arena]:
-    """Start one scheduler for the whole file; three pods wait for it."""
+    """Start one scheduler for the whole file, with three pending pods."""
     folder = tmp_path_factory.mktemp("points")
     journal = Journal(folder / "calls.jsonl")
     args = {"journal": str(journal.file)}
@@ -167,16 +167,16 @@ def test_all_points_are_called_in_order(arena: Arena) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """How Second answers at a point on the first attempt, and what is said then."""
+    """Second's answer at a point on the first attempt, and the expected message."""
 
     point: str
     how: str
     message: str
-    #: The pod waits for an event that the plugin waits for; otherwise it is tried again by itself.
+    #: Whether the pod waits for an event that the plugin registered for; else it is retried anyway.
     waits: bool
-    #: Reserve had been asked: what it did is taken back.
+    #: Whether Reserve had run, so that Unreserve must run.
     unreserved: bool = False
-    #: A refusal, whatever becomes of the pod then.
+    #: Whether it is a refusal, however the pod is retried.
     refusal: bool = False
 
     @property
@@ -200,7 +200,7 @@ def told(point: str, label: str, *, raised: str = "") -> str:
 
 
 def faults(point: str, label: str, *, unreserved: bool) -> list[Case]:
-    """Return the cases of an error and of an exception at a point that is asked about a node."""
+    """Return the cases of an error and of an exception at a point that gets a node."""
     return [
         Case(point, "error", told(point, label), waits=False, unreserved=unreserved),
         Case(
@@ -219,7 +219,7 @@ def refusal(point: str) -> Case:
 
 
 def late_refusal(point: str) -> Case:
-    """Return the case of a refusal after Permit, which the pod does not wait for."""
+    """Return the case of a refusal after Permit; the pod does not wait for an event."""
     message = f"Second refused at {point}"
     return Case(point, "refuse", message, waits=False, unreserved=True, refusal=True)
 
@@ -300,7 +300,7 @@ CASES += [
 def test_a_point_that_fails(arena: Arena, case: Case) -> None:
     name = arena.create({f"Second.{case.point}": case.how})
     found = condition(arena.refused(name))
-    # Which of two equal nodes is asked first, or wins, is chance.
+    # Which of two equal nodes is filtered first, or chosen, is random.
     assert (found["reason"], found["message"].replace("n2", "n1")) == (case.reason, case.message)
     (event,) = eventually(lambda: events(arena.cluster, name, "FailedScheduling"), "the Event")
     assert (event["note"], event["action"], event["type"]) == (
@@ -321,7 +321,7 @@ def test_a_point_that_fails(arena: Arena, case: Case) -> None:
 
 
 def test_pods_that_failed_are_bound_by_their_second_attempt(arena: Arena) -> None:
-    # Backoff takes a second: they wait for it together.
+    # Backoff takes a second; they wait for it together.
     for name in arena.to_be_bound:
         assert "nominatedNodeName" not in arena.bound(name)["status"]
         assert arena.attempts(name) == 2
@@ -385,7 +385,7 @@ def test_a_failing_unreserve_does_not_stop_the_others(arena: Arena) -> None:
 
 
 def waiting(arena: Arena, name: str) -> str:
-    """Wait until a pod waits at Permit, and return where it is going, as the API server knows."""
+    """Wait until a pod waits at Permit, and return its nominated node."""
 
     def is_nominated(found: Object) -> bool:
         return bool(found.get("status", {}).get("nominatedNodeName"))

@@ -1,4 +1,4 @@
-"""How a scheduler ends: on a signal, and when it no longer leads; and what it shows before."""
+"""How a scheduler ends, on a signal and when it loses the lease, and its health before that."""
 
 # kube-scheduler: cmd/kube-scheduler/app/server.go (Run)
 
@@ -48,7 +48,7 @@ Start = Callable[..., Mooring]
 
 @pytest.fixture
 def start(cluster: Cluster, tmp_path: Path) -> Iterator[Start]:
-    """Give a call that starts a scheduler; what a test leaves running is killed."""
+    """Yield a function that starts a scheduler; those that a test leaves running are killed."""
     made: list[Mooring] = []
 
     def run(*flags: str, **config: Any) -> Mooring:

@@ -1,4 +1,4 @@
-"""Small clusters for plugin tests, and questions that every form of a plugin must answer alike."""
+"""Small clusters for plugin tests, which check that all forms of a plugin agree."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def make_pod(name: str = "pod", node: str = "", **parts: Any) -> Pod:
 
 
 class StubHandle:
-    """Answer what the node plugins ask of a scheduler."""
+    """A handle with what the node plugins use."""
 
     def __init__(self, gates: Mapping[str, bool], stores: Mapping[type, Store[Any]]) -> None:
         self.features = FeatureGates(gates)
@@ -108,9 +108,9 @@ class Cluster:
         return plugin(args, self.handle)
 
     def filter(self, plugin: Any, pod: Pod) -> dict[str, Verdict] | Status:
-        """Run PreFilter and every form of Filter; return each node's verdict, None where it passes.
+        """Run PreFilter and every form of Filter; return each node's verdict, None if it passes.
 
-        The verdict of PreFilter is returned where it refuses or steps aside.
+        If PreFilter refuses or returns Skip, its status is returned.
         """
         state = CycleState()
         if hasattr(plugin, "pre_filter"):

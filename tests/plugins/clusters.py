@@ -1,4 +1,4 @@
-"""A small cluster for tests of plugins: a cache, listers, and the handle that offers them."""
+"""A small cluster for tests of plugins: a cache, listers, and a handle with both."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ ZONE = "topology.kubernetes.io/zone"
 
 
 def make(kind: type[Any], name: str, namespace: str = "", **fields: Any) -> Any:
-    """Build any object from the wire's field names."""
+    """Build any object from JSON field names."""
     metadata = {"name": name, "namespace": namespace, **fields.pop("metadata", {})}
     return msgspec.convert({"metadata": metadata, **fields}, kind)
 
 
 def make_node(name: str, labels: Mapping[str, str] | None = None, **spec: Any) -> Node:
-    """Build a node that bears its hostname and these labels."""
+    """Build a node with its hostname label and these labels."""
     labels = {HOSTNAME: name, **(labels or {})}
     return make(Node, name, metadata={"labels": labels}, spec=spec)
 
@@ -44,7 +44,7 @@ def make_pod(
     metadata: Mapping[str, Any] | None = None,
     **spec: Any,
 ) -> Pod:
-    """Build a pod; `spec` and `metadata` take the wire's field names."""
+    """Build a pod; `spec` and `metadata` take JSON field names."""
     about = {"uid": f"{namespace}/{name}", "labels": dict(labels or {}), **(metadata or {})}
     return make(Pod, name, namespace, metadata=about, spec={"nodeName": node, **spec})
 
@@ -76,11 +76,11 @@ class Cluster:
 
     @property
     def snapshot(self) -> Nodes:
-        """Return all nodes."""
+        """All nodes."""
         return self.cache.nodes
 
     def pod_info(self, pod: Pod) -> PodInfo:
-        """Return what is derived from a pod."""
+        """Return the PodInfo of a pod."""
         return self._infos.of(pod)
 
     def lister(self, kind: Any) -> Store[Any]:
@@ -88,12 +88,12 @@ class Cluster:
         return self._stores.setdefault(kind, Store())
 
     def shared(self, key: str, make: Callable[[], Any]) -> Any:
-        """Return what is kept under a key."""
+        """Return the value shared under a key."""
         return self._shared.setdefault(key, make())
 
 
 def refusals(plugin: Any, state: CycleState, pod: Pod, nodes: Nodes) -> dict[str, Status]:
-    """Ask both forms of Filter, demand the same answers, and return the refusals by node."""
+    """Run both forms of Filter, check that they agree, and return the refusals by node."""
     answers: dict[str, Status] = {}
     for status, mask in plugin.filter_nodes(state, pod, nodes):
         for name, refused in zip(nodes.names, mask.tolist(), strict=True):
@@ -106,7 +106,7 @@ def refusals(plugin: Any, state: CycleState, pod: Pod, nodes: Nodes) -> dict[str
 
 
 def raw_scores(plugin: Any, state: CycleState, pod: Pod, nodes: Nodes) -> dict[str, int]:
-    """Ask both forms of Score, demand the same answers, and return the scores by node."""
+    """Run both forms of Score, check that they agree, and return the scores by node."""
     found = plugin.score_nodes(state, pod, nodes)
     found = [found] * len(nodes) if isinstance(found, int) else found.tolist()
     scores = dict(zip(nodes.names, found, strict=True))

@@ -1,4 +1,4 @@
-"""Clusters with one thing that two pods want, each pod of a profile of its own."""
+"""Clusters with one device or volume that two pods need, each pod of a different profile."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Contested(msgspec.Struct, frozen=True):
 
     what: str
     objects: tuple[Any, ...]
-    #: Part of what the second pod is told.
+    #: Part of the message of the second pod.
     refusal: str
 
 

@@ -1,4 +1,4 @@
-"""The arguments' words are compared with the reference in tests/config/test_reference.py."""
+"""The arguments' messages are compared with the reference in tests/config/test_reference.py."""
 
 from __future__ import annotations
 

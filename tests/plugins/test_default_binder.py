@@ -43,7 +43,7 @@ async def test_a_refusal_of_the_server_is_an_error() -> None:
 
 
 class VanishingClient(RecordingClient):
-    """Fails after having carried a bind out, and is not there for the first reads."""
+    """A client that fails after applying a bind, and fails the first reads."""
 
     def __init__(self, error: ApiError, reads: list[ApiError | str]) -> None:
         super().__init__()

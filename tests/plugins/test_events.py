@@ -1,4 +1,4 @@
-"""Which cluster events each node plugin asks for, against kube-scheduler's EventsToRegister."""
+"""The cluster events of each node plugin, compared with kube-scheduler's EventsToRegister."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.plugins.cluster import Cluster
 A = ActionType
 DEVICE_CLASS = "resource.k8s.io/DeviceClass"
 
-# (resource, actions, whether a hint is asked)
+# (resource, actions, whether there is a hint)
 EVENTS = {
     SchedulingGates: [("Pod", A.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, True)],
     NodeUnschedulable: [

@@ -1,4 +1,4 @@
-"""Configurations made from a seed: most are right, some have one mistake."""
+"""Configurations made from a seed: most are valid, some have one mistake."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 Document = dict[str, Any]
 
-#: One seed in so many has a mistake, each mistake in turn.
+#: One seed in this many has a mistake; the mistakes take turns.
 MISTAKE_EVERY = 3
 
 POINTS = {
@@ -78,7 +78,7 @@ def _plugin_set(rng: random.Random, point: str) -> Document:
     plugins = POINTS[point]
     enabled = rng.sample(plugins, rng.randint(0, len(plugins)))
     found: Document = {}
-    # All are taken out first: at one point a plugin can be enabled once.
+    # All are disabled first, since a plugin can be enabled only once at a point.
     found["disabled"] = [{"name": "*"}] if point != "multiPoint" else [{"name": n} for n in plugins]
     if enabled:
         found["enabled"] = [

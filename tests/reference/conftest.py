@@ -1,4 +1,4 @@
-"""Both sides, and what was seen of them in one scenario."""
+"""Both sides, and what was observed of them in one scenario."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.control_plane import ControlPlane, GivenCluster
 
 @pytest.fixture(scope="session")
 def sides(kube_scheduler: Path) -> tuple[Side, Side]:
-    """Give the reference and Mooring."""
+    """Return the reference and Mooring."""
     return reference(kube_scheduler), mooring()
 
 
@@ -27,11 +27,11 @@ def observed(
     control_plane: ControlPlane | GivenCluster,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Observed, Observed]:
-    """Give what was seen of the reference and of Mooring, one after the other."""
+    """Return what was observed of the reference and of Mooring, run one after the other."""
     folder = tmp_path_factory.mktemp("schedulers")
     found = []
     with warnings.catch_warnings(), turn_on(control_plane):
-        # Both serve with a certificate of their own making.
+        # Both serve with self-signed certificates.
         warnings.simplefilter("ignore", InsecureRequestWarning)
         for side in sides:
             with Api(control_plane.access) as api:

@@ -1,4 +1,4 @@
-"""The list in docs/differences.md of what may differ from the reference, as data."""
+"""The allowed differences from the reference, parsed from docs/differences.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROW = re.compile(r"^\| (?P<area>[a-z ]+) \| (?P<names>`.+?`) \| (?P<why>.+) \|$"
 
 
 def listed(area: str) -> list[str]:
-    """Return the patterns that stand under an area."""
+    """Return the patterns of an area."""
     _, title, section = PAGE.read_text(encoding="utf-8").partition(f"\n{TITLE}\n")
     assert title, f"{PAGE} has no section {TITLE!r}"
     section = section.partition("\n## ")[0]
@@ -25,7 +25,7 @@ def listed(area: str) -> list[str]:
 
 
 def unexpected(area: str, names: Iterable[str]) -> list[str]:
-    """Return which of the names that differ are not listed."""
+    """Return those of some differing names that are not listed."""
     patterns = listed(area)
     return sorted(
         name
@@ -35,6 +35,6 @@ def unexpected(area: str, names: Iterable[str]) -> list[str]:
 
 
 def idle(area: str, names: Iterable[str]) -> list[str]:
-    """Return the patterns that no name which differs needs."""
+    """Return the patterns that match none of the differing names."""
     found = list(names)
     return [pattern for pattern in listed(area) if not fnmatch.filter(found, pattern)]

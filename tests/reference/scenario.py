@@ -1,4 +1,4 @@
-"""The scenario that both sides live through: pods that fit, that do not, that push others out."""
+"""The scenario that both sides run: pods that fit, that do not fit, and that preempt others."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tests.reference.sides import Running, Side
 from tests.support.api import Object
 from tests.support.cluster import Cluster
 
-#: One cycle in ten has its plugins timed: of so many, kube-scheduler times one for certain.
+#: One cycle in ten has its plugins timed; with this many pods, kube-scheduler surely times one.
 PLAIN = 80
-#: Pods whose lives are compared by the log: one that fits, one that never will, and one that
-#: pushes another out.
+#: Pods whose log lines are compared: one that fits, one that never fits, and one that preempts
+#: another.
 FOLLOWED = "followed"
 LARGE = "large"
 URGENT = "urgent"
-#: What kube-scheduler shows only after a second, when it writes down what it has recorded.
+#: Metrics that kube-scheduler shows only after a second, when it flushes its recorder.
 LATE = (
     "scheduler_plugin_execution_duration_seconds",
     "scheduler_queueing_hint_execution_duration_seconds",
@@ -28,7 +28,7 @@ LATE = (
 
 @dataclass(frozen=True)
 class Observed:
-    """What can be seen of a scheduler after the scenario."""
+    """What can be observed of a scheduler after the scenario."""
 
     metrics: str
     configz: Any
@@ -39,7 +39,7 @@ class Observed:
 
 
 def observe(side: Side, cluster: Cluster, folder: Path) -> Observed:
-    """Run the scenario and write down what can be seen."""
+    """Run the scenario and return what can be observed."""
     running = side.start(cluster.plane, folder, ["--v=4"])
     try:
         _live(cluster)
@@ -80,7 +80,7 @@ def _live(cluster: Cluster) -> None:
 
 
 def _end_victim(cluster: Cluster) -> None:
-    """Let the victim end only once the nomination is written: both sides then see it first."""
+    """Delete the victim after the nomination is written, so that both sides see that first."""
     nominated = cluster.wait_for("Pod", URGENT, lambda pod: bool(_nominated(pod)))
     victim = f"filler-{_nominated(nominated)}"
     cluster.wait_for("Pod", victim, lambda pod: "deletionTimestamp" in pod["metadata"])
@@ -92,7 +92,7 @@ def _nominated(pod: Object) -> str:
 
 
 def _bring_out_late_metrics(running: Running, cluster: Cluster) -> None:
-    """Delete pods, on whose room the large one waits, until everything late is shown."""
+    """Delete pods, which makes the large one be retried, until all late metrics are shown."""
     plain = iter(range(PLAIN))
 
     def shown() -> bool:
@@ -132,7 +132,7 @@ def _pod(name: str, cpu: str = "10m", spec: Object | None = None) -> Object:
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": name},
-        # Nobody runs here who would let a pod end gracefully.
+        # No kubelet runs here that could end a pod gracefully.
         "spec": {"containers": [container], "terminationGracePeriodSeconds": 0, **(spec or {})},
     }
 

@@ -1,4 +1,4 @@
-"""The two sides: kube-scheduler and Mooring, as processes that are asked the same."""
+"""The two sides: kube-scheduler and Mooring, as processes with the same input."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Side:
     command: tuple[str, ...]
 
     def run(self, *flags: str) -> subprocess.CompletedProcess[str]:
-        """Run the program to its end."""
+        """Run the program until it ends."""
         return subprocess.run(
             [*self.command, *flags], capture_output=True, text=True, timeout=60, check=False
         )
@@ -47,7 +47,7 @@ def reference(kube_scheduler: Path) -> Side:
 
 
 class Running:
-    """A scheduler that runs."""
+    """A running scheduler."""
 
     def __init__(
         self, side: Side, plane: ControlPlane | GivenCluster, folder: Path, flags: Sequence[str]
@@ -81,17 +81,17 @@ class Running:
             return False
 
     def wait_until(self, holds: Callable[[], bool], seconds: float = 20) -> None:
-        """Ask again and again until something holds."""
+        """Wait until a condition holds."""
         self._process.wait_until(holds, seconds)
 
     def get(self, path: str) -> str:
-        """Return what an administrator is answered."""
+        """Return the response to an administrator's request."""
         answer = self._session.get(f"{self._url}{path}", timeout=30)
         assert answer.ok, (path, answer.status_code, answer.text)
         return answer.text
 
     def log(self) -> str:
-        """Return what was logged so far."""
+        """Return the log so far."""
         return self._log.read_text(encoding="utf-8", errors="replace")
 
     def stop(self) -> None:

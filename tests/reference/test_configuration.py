@@ -24,12 +24,12 @@ REFUSED = re.compile(
     r"([a-zA-Z][\w.\[\]]*): (?:Invalid value|Required value|Duplicate value|Unsupported value"
     r"|Forbidden|Too many|Not found)"
 )
-#: A field that nobody knows, in the words of the reference and in Mooring's.
+#: An unknown field, as the reference and as Mooring report it.
 THEIR_UNKNOWN = re.compile(r'unknown field \\"([^"\\]+)\\"')
 OUR_UNKNOWN = re.compile(r"([a-zA-Z][\w.\[\]]*): unknown field ")
-#: A kubeconfig that a case names; the reference reads it.
+#: A kubeconfig that a case names, and that the reference reads.
 NAMED_KUBECONFIG = "/etc/kubernetes/scheduler.conf"
-# Nobody asks this server; both need to know one. The reference would open its port.
+# Both need the address of a server, but send no requests; the reference would open its port.
 APART = ("--master=http://127.0.0.1:1", "--secure-port=0")
 
 
@@ -68,7 +68,7 @@ def compare(
         return
     assert status == 1, answer.stderr
     assert not ours.exists()
-    # What is found when plugins are made is named from their args on, or not at all.
+    # Errors found when plugins are made have paths that start at their args, or no path.
     named, refused = fields(said, OUR_UNKNOWN), fields(answer.stderr, THEIR_UNKNOWN)
     for field in refused:
         assert any(f".{one}".endswith(f".{field}") for one in named), (answer.stderr, said)

@@ -1,4 +1,4 @@
-"""What the secure port answers: /configz and the health checks."""
+"""The secure port: /configz and the health checks."""
 
 from __future__ import annotations
 

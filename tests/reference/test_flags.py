@@ -12,14 +12,14 @@ from tests.reference.differences import idle, unexpected
 from tests.reference.sides import Side
 
 FLAG = re.compile(r"^ +(?:-\w, )?--(?P<name>[\w-]+)(?: (?P<type>[\w.=,]+))? {2,}(?P<help>.*)$")
-# pflag writes some defaults that are nothing, and not others.
+# pflag prints some empty defaults, but not others.
 EMPTY = "[]"
 DEFAULT = re.compile(r"\(default (.+)\)$")
 GATE = re.compile(r"\b(\w+)=true\|false \((\w+) - default=(\w+)\)")
 
 
 def help_of(side: Side) -> str:
-    # Wide enough that no line is broken.
+    # Wide enough that no line is wrapped.
     environment = {**os.environ, "COLUMNS": "100000"}
     command = [*side.command, "--help"]
     return subprocess.run(

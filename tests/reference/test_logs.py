@@ -1,4 +1,4 @@
-"""The log of a pod's life at --v=4: the same messages with the same keys."""
+"""The log lines about a pod at --v=4: the same messages with the same keys."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tests.reference.differences import idle, listed, unexpected
 from tests.reference.scenario import Observed
 
 LINE = re.compile(r'^[IWE]\d{4} \S+ +\d+ \S+\] "(?P<message>(?:[^"\\]|\\.)*)"(?P<rest>.*)$')
-#: Keys of a line; `unschedulable plugins` is one with a space.
+#: The keys of a line; `unschedulable plugins` contains a space.
 KEY = re.compile(r' ((?:unschedulable )?\w+)=(?:"(?:[^"\\]|\\.)*"|\S+)')
 PODS = (scenario.FOLLOWED, scenario.LARGE, scenario.URGENT)
 
 
 def life(log: str, pod: str) -> set[str]:
-    """Return message and keys of every line about a pod."""
+    """Return the message and keys of every line about a pod."""
     found, left_out = set(), set(listed("log key"))
     for line in log.splitlines():
         match = LINE.match(line)

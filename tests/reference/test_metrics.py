@@ -17,7 +17,7 @@ FEATURE = "kubernetes_feature_enabled"
 
 @dataclass
 class Shown:
-    """A family as /metrics shows it, without its numbers."""
+    """A metric family as in /metrics, without its values."""
 
     help: str
     type: str = ""

@@ -1,8 +1,8 @@
-"""ApiServer: an API server in memory, as a transport of the client, that fails as a plan says.
+"""ApiServer: an in-memory API server, used as the client's transport, that fails by a plan.
 
-It keeps to what kube-apiserver promises (resourceVersions, preconditions, what a bind checks) and
-offers no more than a scheduler needs. Kubelets are played too: a bound pod that is deleted leaves
-after a while.
+It keeps kube-apiserver's promises (resource versions, preconditions, the checks of a bind) and
+serves no more than a scheduler needs. It also simulates kubelets: a bound pod that is deleted
+disappears after a while.
 """
 
 from __future__ import annotations
@@ -40,39 +40,39 @@ _BEFORE = {
 _MAY_BE_LATE = re.compile(r"/binding$|/leases(/|$)")
 _TIMEOUTS = {RequestFault.TIMEOUT, RequestFault.TIMEOUT_APPLIED}
 _CUTS = {RequestFault.CUT, RequestFault.CUT_APPLIED}
-#: Seconds that a request waits for an answer which does not come.
+#: Timeout of a request that gets no response, in seconds.
 _PATIENCE = 60.0
 
 
 class ApiServer:
-    """Serve an ObjectStore. Owned by one virtual loop."""
+    """An API server of an ObjectStore. Owned by one virtual loop."""
 
     def __init__(self, store: ObjectStore, faults: FaultPlan, clock: Clock) -> None:
         self.store = store
         self.faults = faults
         self.clock = clock
         self.streams: dict[WatchStream, None] = {}
-        #: Called with a pod and a node's name before each bind that will be carried out.
+        #: Called with a pod and a node's name before each bind that will be applied.
         self.before_bind: Callable[[Json, str], None] = lambda pod, node_name: None
-        #: Called with a bind's pod that has a node already.
+        #: Called with a pod and a node's name if a bind's pod already has a node.
         self.bound_before: Callable[[Json, str], None] = lambda pod, node_name: None
         #: Called with every request that a process sends.
         self.on_send: Callable[[Process, Request], None] = lambda process, request: None
-        #: Whether a bind or a lease whose sender has gone may still arrive.
+        #: Whether a write of a bind or a lease may still arrive after its sender has gone.
         self.late_writes = False
-        #: How long a pod takes to leave its node, in seconds.
+        #: Returns how many seconds a deleted pod takes to disappear.
         self.leaving: Callable[[], float] = lambda: 1.0
         self._down = False
-        #: How often it went down: what was under way then gets no answer.
+        #: How often the server went down; requests in progress then get no response.
         self._ends = 0
-        #: Until this moment of the loop's time nobody's rights are known for certain.
+        #: Until this moment of the loop's time the server may refuse any client.
         self._warm_at = 0.0
         self._pages: dict[str, tuple[str, list[Json]]] = {}
 
     def transport(
         self, process: Process, *, before_send: BeforeSend | None = None
     ) -> SimulatedTransport:
-        """Return the connections of a process."""
+        """Return the transport of a process."""
         return SimulatedTransport(self, process, before_send)
 
     def go_down(self) -> None:
@@ -88,7 +88,7 @@ class ApiServer:
                 stream.cut()
 
     async def restart(self, seconds: float) -> None:
-        """Cut every connection, refuse new ones for a while, and then most requests for another.
+        """Cut every connection, refuse new ones for a while, and then refuse most requests.
 
         A kube-apiserver that has just started refuses with 403 until its roles are loaded.
         """
@@ -98,7 +98,7 @@ class ApiServer:
         self._warm_at = asyncio.get_running_loop().time() + self.faults.warming()
 
     def refusal(self) -> Response | None:
-        """Return the refusal of a request whose sender's rights are not known yet."""
+        """Return a refusal because the sender's rights are not loaded yet, or None."""
         if asyncio.get_running_loop().time() >= self._warm_at:
             return None
         status = self.faults.refusal()
@@ -106,10 +106,10 @@ class ApiServer:
             return _failure(401, "Unauthorized", "Unauthorized")
         return _failure(403, "Forbidden", "RBAC: role not found") if status else None
 
-    # Requests on their way.
+    # Requests in transit.
 
     async def answer(self, request: Request) -> Response:
-        """Carry a request out, or fail at it, and answer, or do not."""
+        """Apply a request or not, and respond or not, as the plan says."""
         fault = self.faults.request(request.method)
         try:
             await asyncio.sleep(self.faults.delay())
@@ -142,7 +142,7 @@ class ApiServer:
         return response
 
     async def reach(self, request: Request) -> None:
-        """Wait while the network of the sender is down; that may take too long."""
+        """Wait while the sender's network is down; the request may time out meanwhile."""
         process = current_process()
         if process is None or process.link.is_set():
             return
@@ -153,14 +153,14 @@ class ApiServer:
             raise _no_answer(request, error) from None
 
     def _arrive_late(self, request: Request) -> None:
-        """Let a write that is on its way arrive although nobody waits for it any more."""
+        """Let a write in transit arrive although its sender no longer waits for the response."""
         if self.late_writes and request.method != "GET" and _MAY_BE_LATE.search(request.target):
             seconds = self.faults.lateness()
             if seconds is not None:
                 asyncio.get_running_loop().call_later(seconds, self.handle, request)
 
     def open(self, request: Request, idle_timeout: float | None) -> WatchStream | _Failed:
-        """Begin a watch, or say why not."""
+        """Start a watch, or return the failed response."""
         target = Target.of(request.target)
         query = target.query
         version: int | None = int(query.get("resourceVersion") or 0)
@@ -181,13 +181,13 @@ class ApiServer:
         )
 
     def refuses_connections(self) -> bool:
-        """Tell whether the server is down."""
+        """Return whether the server is down."""
         return self._down
 
-    # Requests carried out.
+    # Requests that arrived.
 
     def handle(self, request: Request) -> Response:
-        """Carry a request out."""
+        """Apply a request and return the response."""
         try:
             target = Target.of(request.target)
             body = msgspec.json.decode(request.body) if request.body else {}
@@ -267,7 +267,7 @@ class ApiServer:
         return {"kind": "Status", "apiVersion": "v1", "status": "Success"}
 
     def delete(self, collection: str, name: str, namespace: str = "", *, uid: str = "") -> Json:
-        """Delete an object; a pod on a node leaves after a while."""
+        """Delete an object; a pod on a node disappears after a while."""
         old = self.store.get(collection, name, namespace)
         meta = old["metadata"]
         if uid and uid != meta["uid"]:
@@ -287,7 +287,7 @@ class ApiServer:
 
 
 class SimulatedTransport:
-    """Carry the requests of one process (`client.transport.Transport`)."""
+    """The transport of one process (`client.transport.Transport`)."""
 
     server = SERVER
 
@@ -299,7 +299,7 @@ class SimulatedTransport:
         self._before_send = before_send
 
     async def send(self, request: Request) -> Response:
-        """Send a request and return the whole answer, whatever its status."""
+        """Send a request and return the whole response, whatever its status."""
         self._check_alive()
         if self._before_send is not None:
             self._before_send(request)
@@ -310,7 +310,7 @@ class SimulatedTransport:
     async def stream(
         self, request: Request, *, idle_timeout: float | None = None
     ) -> AsyncIterator[Any]:
-        """Send a request and read its answer as it comes."""
+        """Send a request and read its response as it arrives."""
         self._check_alive()
         await asyncio.sleep(self._server.faults.delay())
         await self._server.reach(request)
@@ -332,20 +332,20 @@ class SimulatedTransport:
             yield self._server.open(request, idle_timeout)
 
     def refusal_hint(self) -> str:
-        """Say nothing: everybody is known."""
+        """Return no hint: every client is known."""
         return ""
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
 
     def _check_alive(self) -> None:
-        # What a killed process does while its tasks end reaches nobody.
+        # Requests of a killed process, sent while its tasks end, must not arrive.
         if self._process.dead:
             raise asyncio.CancelledError
 
 
 class _Failed:
-    """An answer that is complete at once (`client.transport.Stream`)."""
+    """A failed response with a complete body (`client.transport.Stream`)."""
 
     def __init__(self, response: Response) -> None:
         self.status = response.status
@@ -365,7 +365,7 @@ _NO_CONNECTION = ConnectError(ConnectionRefusedError())
 
 
 def _no_answer(request: Request, error: BaseException) -> NoAnswerError:
-    """Say what broke, as the transports of real servers do."""
+    """Return the error of a broken request, as the real transports raise it."""
     message, sent = explain(error)
     return no_answer(SERVER, request, message, sent=sent)
 

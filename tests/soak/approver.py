@@ -1,8 +1,8 @@
-"""Approver: a Permit plugin for soaks, which lets pods wait, and answers late, no, or never.
+"""Approver: a Permit plugin for soaks, which makes pods wait, and approves late, never, or refuses.
 
-It asks for new nodes. A pod that is refused must therefore be tried again if a node has come since
-it began to wait: that event happened while the pod was in flight, and the queue must not lose it.
-Where none has come, the plugin has the pod activated.
+It registers for new nodes. A pod that is refused must therefore be retried if a node was added
+since it began to wait: that event happened while the pod was in flight, and the queue must not lose
+it. If no node was added, the plugin activates the pod.
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 
-#: Pods with this label wait for an answer.
+#: Pods with this label wait for approval.
 LABEL = "needs-approval"
-#: Seconds that a pod waits at most.
+#: Timeout of a waiting pod, in seconds.
 PATIENCE = 10.0
-#: From this moment of the loop's time on, every answer is yes and comes soon.
+#: From this moment of the loop's time on, every pod is approved soon.
 CALM_FROM = 90.0
 
 
 class Approver(Plugin):
-    """Hold some pods at Permit; those that are refused are made active again after a while."""
+    """The plugin that holds some pods at Permit; refused pods are activated after a while."""
 
     name = "Approver"
 
     def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
         super().__init__(args, handle)
-        #: The nodes there were when a pod began to wait.
+        #: The nodes that existed when a pod began to wait.
         self._nodes: dict[str, set[str]] = {}
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Ask for new nodes, whatever they are."""
+        """Return the event of a new node."""
         return [ClusterEvent(EventResource.NODE, ActionType.ADD)]
 
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Have a pod wait, and answer on the loop's time."""
+        """Make a pod wait, and approve or refuse it later on the loop's time."""
         if LABEL not in pod.metadata.labels:
             return None
         random, loop = self.handle.random, asyncio.get_running_loop()
         if loop.time() >= CALM_FROM:
             seconds, yes = 0.5, True
         else:
-            # One in three never comes.
+            # One decision in three comes after the timeout.
             seconds, yes = random.uniform(0.0, PATIENCE * 1.5), random.random() < 0.7
         self._nodes[pod.metadata.uid] = self._names()
         if seconds < PATIENCE:
@@ -64,11 +64,11 @@ class Approver(Plugin):
             waiting.reject(self.name, "not approved")
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Agree: there is nothing to keep."""
+        """Accept; there is nothing to reserve."""
         return None
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """Have a pod tried again for which no new node will do so."""
+        """Activate a pod later, unless a new node requeues it anyway."""
         before = self._nodes.pop(pod.metadata.uid, None)
         if before is not None and self._names() <= before:
             asyncio.get_running_loop().call_later(2.0, self.handle.activate, (pod,))

@@ -1,4 +1,4 @@
-"""Ledger: every bind of a simulation, judged by the truth at the moment it is carried out."""
+"""Ledger: a check of every bind of a simulation against the state when the bind is applied."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.soak.witness import Belief
 from tests.support.virtual_loop import Process, current_process
 
 FINISHED = ("Succeeded", "Failed")
-#: What is counted: requests and offers of these, in thousandths.
+#: The resources that are checked; amounts are in thousandths.
 RESOURCES = ("cpu", "memory")
 #: How long a kubelet takes to refuse a pod.
 KUBELET_SECONDS = 1.0
@@ -20,16 +20,16 @@ NOTHING = Belief()
 
 
 class Ledger:
-    """Check binds as they come.
+    """A check of binds as they happen.
 
-    A node has room for a pod where what it last offered covers the requests of the pods that are
-    bound to it, leaving ones too, and of this one. Nodes never shrink in these simulations, so a
-    scheduler that sees them late sees too little room and never too much. A pod is bound once:
-    even an attempt to do it again is an error, since whoever bound it could have known.
+    A node has room for a pod if its last allocatable covers the requests of the pods bound to it,
+    including terminating ones, and of this pod. Nodes never shrink in these simulations, so a
+    scheduler with old data sees too little room and never too much. A pod is bound once: even an
+    attempt to bind it again is an error, since the scheduler that bound it could have known.
 
-    Where there are several schedulers (`several`), each can know of the others only what it has
-    been told when it decides, as in kube-scheduler: others' pods count from then on, and its own
-    always. A node may so get too many pods; its kubelet then refuses the last one.
+    With several schedulers (`several`), each knows only the pods of the others that its watches
+    have delivered when it decides, as in kube-scheduler. So others' pods count from then on, and
+    its own always. A node may thus get too many pods; its kubelet then refuses the last one.
     """
 
     def __init__(self, server: ApiServer, *, several: bool = False) -> None:
@@ -64,7 +64,7 @@ class Ledger:
         self.violations += too_much
 
     def _excess(self, pod: Json, node_name: str, others: list[Json]) -> Iterator[str]:
-        """Say what a node has too little of for a pod beside others."""
+        """Yield what a node has too little of for a pod beside others."""
         offer, name = self._offers[node_name], pod["metadata"]["name"]
         if len(others) + 1 > int(offer["pods"]):
             yield f"{node_name} had too many pods for {name}"
@@ -77,7 +77,7 @@ class Ledger:
                 yield f"{short} for {name}, which asks for {wanted}m"
 
     def _is_known(self, other: Json, uid: str) -> bool:
-        """Tell whether who binds a pod knew of another when it chose."""
+        """Return whether the scheduler that binds a pod knew of another pod when it decided."""
         process, there = current_process(), other["metadata"]["uid"]
         return (
             process is None
@@ -103,13 +103,13 @@ class Ledger:
 
 
 def pods_on(store: ObjectStore, node_name: str) -> Iterable[Json]:
-    """Return the pods that take room on a node."""
+    """Yield the pods that take room on a node."""
     for pod in store.list(PODS):
         if pod["spec"].get("nodeName") == node_name and pod["status"]["phase"] not in FINISHED:
             yield pod
 
 
 def request_of(pod: Json, resource: str) -> int:
-    """Return what a pod asks for, in thousandths."""
+    """Return a pod's request, in thousandths."""
     requests = pod["spec"]["containers"][0]["resources"]["requests"]
     return milli_value(requests.get(resource, 0))

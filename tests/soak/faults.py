@@ -1,9 +1,9 @@
 """FaultPlan: what goes wrong between a scheduler and a simulated API server, from a seed.
 
-Every seed draws its own weather: some are calm but for one kind of fault, some have all of them at
-once. Nothing here does what a real server or network cannot do: a watch of one kind never loses or
-reorders changes without saying so, and a write has been carried out, or never will be, by the time
-its failure is seen.
+Every seed draws its own rates and kinds of faults (`Weather`): some have only one kind, some have
+all of them at once. Nothing here does what a real server or network cannot do: a watch never loses
+or reorders changes without an error, and when the failure of a write is seen, it either has been
+applied or never will be.
 """
 
 from __future__ import annotations
@@ -22,40 +22,40 @@ class RequestFault(Enum):
     """What happens to one request; all but NONE and LATE show as failures."""
 
     NONE = auto()
-    #: The connection cannot be made.
+    #: The connection is refused.
     REFUSED = auto()
     #: 429 with Retry-After.
     TOO_MANY = auto()
-    #: 409: somebody else wrote at the same moment.
+    #: 409: another client wrote at the same moment.
     CONFLICT = auto()
-    #: 500, and the write was not, or was, carried out.
+    #: 500, and the write was not, or was, applied.
     ERROR = auto()
     ERROR_APPLIED = auto()
-    #: The connection is cut before, or after, the write is carried out.
+    #: The connection is cut before, or after, the write is applied.
     CUT = auto()
     CUT_APPLIED = auto()
-    #: No answer comes within the time allowed.
+    #: No response arrives before the timeout.
     TIMEOUT = auto()
     TIMEOUT_APPLIED = auto()
 
 
 class StreamEnd(Enum):
-    """How a watch ends before its time."""
+    """How a watch ends early."""
 
     #: The connection breaks.
     CUT = auto()
-    #: The server ends it in good order.
+    #: The server ends it properly.
     CLOSED = auto()
-    #: The server says 410: it has forgotten too much.
+    #: The server responds with 410: the resource version is too old.
     GONE = auto()
-    #: Nothing comes any more, and nobody says so.
+    #: No more events arrive, without any error.
     SILENT = auto()
     #: 500 within the stream.
     ERROR = auto()
 
 
 class Breakage(Enum):
-    """How a connection that stands breaks within an exchange."""
+    """How an open connection breaks during a request."""
 
     CUT = auto()
     CLOSED = auto()
@@ -64,7 +64,7 @@ class Breakage(Enum):
     TLS = auto()
 
     def error(self) -> BaseException:
-        """Return what a transport gets to see."""
+        """Return the exception that a transport sees."""
         match self:
             case Breakage.CUT:
                 return ProtocolError("cut")
@@ -78,42 +78,42 @@ class Breakage(Enum):
                 return ssl.SSLError(1, "[SSL: DECRYPTION_FAILED_OR_BAD_RECORD_MAC] bad record mac")
 
 
-#: 409 is an answer to writes alone.
+#: Only writes get a 409.
 _WRITE_ONLY = frozenset((RequestFault.CONFLICT,))
 _RATES = (0.0, 0.0, 0.02, 0.1, 0.3)
 
 
 class Weather(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of everything goes wrong."""
+    """The rates and kinds of faults of one run."""
 
     #: The share of requests that fail, and in which ways.
     requests: float
     request_faults: tuple[RequestFault, ...]
-    #: The mean seconds a watch lives; 0 for watches that live their whole time.
+    #: The mean seconds until a watch ends early; 0 for never.
     stream_seconds: float
     stream_ends: tuple[StreamEnd, ...]
-    #: The share of requests and batches that take seconds and not milliseconds.
+    #: The share of requests and batches that take seconds instead of milliseconds.
     slow: float
     duplicates: float
-    #: Whether the server offers the first state as a stream.
+    #: Whether the server supports watch lists (sendInitialEvents).
     watch_list: bool
     #: Moments, in seconds from the start.
     kills: tuple[float, ...]
     restarts: tuple[float, ...]
     compactions: tuple[float, ...]
-    #: The most seconds in which a server that has just started refuses those whose rights it has
-    #: not loaded yet.
+    #: For how many seconds at most a server that has just started refuses clients whose rights it
+    #: has not loaded yet.
     warming: float
-    #: Moments from which on the network of a scheduler is down for a while.
+    #: Moments at which the network of a scheduler goes down for a while.
     partitions: tuple[float, ...]
     #: The ways in which connections break.
     breakages: tuple[Breakage, ...]
-    #: Moments from which on the process of a scheduler is suspended for a while.
+    #: Moments at which the process of a scheduler is suspended for a while.
     suspensions: tuple[float, ...]
 
 
 def draw_weather(random: random_module.Random, seconds: float) -> Weather:
-    """Draw the faults of one run, all of which end after some seconds."""
+    """Draw the faults of one run; all of them end after `seconds`."""
 
     def some(faults: type[RequestFault] | type[StreamEnd]) -> tuple[object, ...]:
         wanted = [fault for fault in faults if fault is not RequestFault.NONE]
@@ -142,7 +142,7 @@ def draw_weather(random: random_module.Random, seconds: float) -> Weather:
 
 
 class FaultPlan:
-    """Decide about every request and every watch, as they come."""
+    """The faults of every request and every watch, drawn as they happen."""
 
     def __init__(self, weather: Weather, random: random_module.Random) -> None:
         self.weather = weather
@@ -158,46 +158,46 @@ class FaultPlan:
         return RequestFault.NONE if method == "GET" and fault in _WRITE_ONLY else fault
 
     def stream(self) -> tuple[float, StreamEnd | None]:
-        """Return after how many seconds a watch ends, and how; None where it lives its time."""
+        """Return after how many seconds a watch ends early, and how; None if it does not."""
         mean = self.weather.stream_seconds
         if not self.active or not mean:
             return 0.0, None
         return self._random.expovariate(1.0 / mean), self._random.choice(self.weather.stream_ends)
 
     def delay(self) -> float:
-        """Return how long a message is on its way, in seconds."""
+        """Return how long a message is in transit, in seconds."""
         if self.active and self._random.random() < self.weather.slow:
             return self._random.uniform(0.1, 8.0)
         return self._random.uniform(0.0005, 0.02)
 
     def is_duplicated(self) -> bool:
-        """Tell whether a change is told twice."""
+        """Return whether a change is sent twice."""
         return self.active and self._random.random() < self.weather.duplicates
 
     def warming(self) -> float:
-        """Return for how many seconds a server that has just started knows nobody's rights."""
+        """Return for how many seconds a server that has just started has no rights loaded."""
         return self._random.uniform(0.0, self.weather.warming)
 
     def refusal(self) -> int:
-        """Return what such a server answers, by status; 0 where it has the rights asked for."""
+        """Return the status with which such a server refuses; 0 if it does not."""
         return self._random.choice((0, 401, 403, 403, 403, 403))
 
     def lateness(self) -> float | None:
-        """Return after how many seconds a write arrives whose sender has gone; None for never."""
+        """Return after how many seconds a write arrives after its sender ended; None for never."""
         return self._random.uniform(0.0, 30.0) if self._random.random() < 0.5 else None
 
     def breaks_all(self) -> bool:
-        """Tell whether a connection that breaks takes the watches of its process with it."""
+        """Return whether all watches of a process break with one of its connections."""
         return self._random.random() < 0.5
 
     def breakage(self) -> BaseException:
-        """Return how a connection breaks within an exchange."""
+        """Return the exception of a connection that breaks during a request."""
         return self._random.choice(self.weather.breakages).error()
 
     def batch(self, changes: int) -> int:
-        """Return how many changes come at once."""
+        """Return how many changes arrive together."""
         return self._random.randint(1, changes)
 
     def page(self, limit: int) -> int:
-        """Return how many objects of a list come at once, of at most `limit`."""
+        """Return how many objects a page of a list has, at most `limit`."""
         return self._random.randint(1, 8) if self.active and limit else limit

@@ -1,4 +1,4 @@
-"""Reckoning: what must be true of a scheduler when everything is quiet."""
+"""Invariants: what must be true of a scheduler when nothing is in progress."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from tests.soak.object_store import NODES, PODS, Json, ObjectStore
 from tests.soak.provisioner import CLAIMS, CLASSES, VOLUMES
 from tests.soak.scenarios import SCHEDULER
 
-#: Plugins whose hints, as kube-scheduler has them, do not tell of every event that may help: a pod
-#: that the anti-affinity of others refused is not tried again for a new node, nor for a node's new
-#: label. In kube-scheduler the flush after 5 minutes finds such pods; here there is none.
+#: Plugins whose hints, as in kube-scheduler, miss events that may help: a pod refused because of
+#: other pods' anti-affinity is not retried for a new node, nor for a node's new label. In
+#: kube-scheduler the flush after 5 minutes retries such pods; here there is none.
 # kube-scheduler: plugins/interpodaffinity/plugin.go (isSchedulableAfterNodeChange)
 FORGETFUL = frozenset(("InterPodAffinity",))
 
 
-#: What the judge is shown beside pods.
+#: The kinds that the judge gets besides pods.
 KINDS: dict[type[KubeObject], str] = {
     Node: NODES,
     PersistentVolumeClaim: CLAIMS,
@@ -45,11 +45,11 @@ KINDS: dict[type[KubeObject], str] = {
 async def reckon(
     scheduler: Scheduler, store: ObjectStore, *, leads: bool = True, elected: bool = False
 ) -> list[str]:
-    """Compare a scheduler with the truth; return what is wrong.
+    """Compare a scheduler with the server's objects; return what is wrong.
 
-    One that does not lead must know everything, and need not have done anything. Where leaders are
-    `elected`, nominations may stay: one by a leader that is gone, of which the next one heard only
-    after its own attempt, is left to the flush after 5 minutes, in kube-scheduler too.
+    A scheduler that does not lead must know everything, but need not have done anything. If leaders
+    are `elected`, nominations may stay: if a former leader made one, and the next leader learned of
+    it only after its own attempt, it is left to the flush after 5 minutes, as in kube-scheduler.
     """
     pods = [pod for pod in store.list(PODS) if pod["status"]["phase"] not in FINISHED]
     return [
@@ -63,7 +63,7 @@ async def reckon(
 
 
 def check_inside(scheduler: Scheduler) -> Iterator[str]:
-    """Say what contradicts itself in a scheduler; this must hold between any two cycles."""
+    """Yield contradictions within a scheduler; there must be none between any two cycles."""
     for part in (scheduler.cache, scheduler.queue):
         try:
             part.validate()
@@ -120,7 +120,7 @@ def _queue(scheduler: Scheduler, pods: list[Json]) -> Iterator[str]:
 
 
 def check_statuses(store: ObjectStore) -> Iterator[str]:
-    """Say which bound pods are said to be pending."""
+    """Yield the bound pods whose status says that they are pending."""
     for pod in store.list(PODS):
         if pod["status"]["phase"] in FINISHED or not pod["spec"].get("nodeName"):
             continue
@@ -149,7 +149,7 @@ def _differences(what: str, found: dict[str, Any], truth: dict[str, Any]) -> Ite
 async def _forgotten(
     scheduler: Scheduler, pods: list[Json], store: ObjectStore, elected: bool
 ) -> AsyncIterator[str]:
-    """Say which pods are pending although there is room for them, or could be made."""
+    """Yield the pods that are pending although there is room for them, or could be made."""
     if not any(_is_pending(scheduler, pod) for pod in pods):
         return
     objects: list[KubeObject] = [
@@ -157,18 +157,18 @@ async def _forgotten(
     ]
     waiting = []
     for pod in pods:
-        # The judge is the default scheduler.
+        # The judge runs as the default scheduler.
         spec = {**pod["spec"], "schedulerName": SCHEDULER}
         decoded = decode_as({**pod, "spec": spec}, Pod)
         excused = _is_excused(scheduler, decoded)
         if not (elected or excused):
-            # Nobody else has a claim on room: those who had one have got it, or have lost it.
+            # Drop nominations: by now every nominated pod has been bound or has lost its claim.
             decoded = replace(decoded, status=replace(decoded.status, nominated_node_name=""))
         objects.append(decoded)
         if _is_pending(scheduler, pod) and not excused:
             waiting.append(decoded)
-    # Whether preemption helps may hang on pods elsewhere, of which the plugins that refused the pod
-    # do not hear. kube-scheduler leaves that to its flush too.
+    # Whether preemption helps may depend on pods of other nodes, whose events the plugins that
+    # refused the pod do not get. kube-scheduler leaves that to its flush too.
     preempts = not any(_looks_around(pod) for pod in pods)
     judge = MemoryScheduler(objects)
     for one in waiting:
@@ -183,7 +183,7 @@ async def _forgotten(
 
 
 def _is_pending(scheduler: Scheduler, pod: Json) -> bool:
-    """Tell whether a pod waits for this scheduler."""
+    """Return whether a pod waits for this scheduler."""
     spec = pod["spec"]
     return not spec.get("nodeName") and spec["schedulerName"] in scheduler.profiles
 

@@ -1,4 +1,4 @@
-"""LeaseJudge: what must be true of a lease, and of who acts on it."""
+"""LeaseJudge: what must be true of a lease, and of the schedulers that use it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.soak.object_store import Json
 from tests.support.virtual_loop import Process
 
 LEASES = "/apis/coordination.k8s.io/v1/leases"
-#: What leader election itself writes: leases, and Events of the core API about them.
+#: The writes of leader election itself: leases, and core Events about them.
 _ELECTION = re.compile(r"/apis/coordination\.k8s\.io/|/api/v1/namespaces/[^/]+/events$")
 #: Less than any step of a simulation.
 _EPSILON = 1e-6
@@ -24,11 +24,11 @@ def request_seconds(settings: LeaderElection) -> float:
 
 
 class LeaseJudge:
-    """A check of every change of leases, and of every write of those who want one.
+    """A check of every change of leases, and of every write of the schedulers that want one.
 
-    A lease passes to another only when it was given up, or was not renewed for its whole duration.
-    Only its holder writes, and no longer than for that duration after its last renewal. (client-go
-    says of itself that it does not fence.)
+    A lease passes to another holder only if it was released, or was not renewed for its whole
+    duration. Only its holder writes, and no longer than for that duration after its last renewal.
+    (client-go documents that it does not fence.)
     """
 
     # client-go: tools/leaderelection/leaderelection.go
@@ -40,7 +40,7 @@ class LeaseJudge:
         #: When each holder last wrote itself into the lease.
         self._renewed: dict[str, float] = {}
         self.violations: list[str] = []
-        #: How often a lease passed from one to another that had not been given up.
+        #: How often a lease that had not been released passed to another holder.
         self.takeovers = 0
         server.on_send = self._sending
         server.store.listen(self._changed)

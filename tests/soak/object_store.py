@@ -1,6 +1,6 @@
-"""ObjectStore: the objects of a simulated API server as JSON has them, and what became of them.
+"""ObjectStore: the objects of a simulated API server as JSON, with all their changes.
 
-This is the truth that a scheduler under test is judged by.
+A scheduler under test is checked against this state.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Refusal(Exception):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One write: what an object was before and is now; of a deletion, its last state."""
+    """One write: an object before and after it; for a deletion, its last state."""
 
     version: int
     type: str
@@ -40,14 +40,14 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class ObjectStore:
-    """Hold collections of objects by namespace and name, and every change since the beginning.
+    """Collections of objects by namespace and name, and every change since the beginning.
 
     Collections are named by their path without a namespace. Objects are never changed in place.
     """
 
     def __init__(self) -> None:
         self.version = 1
-        #: A watch from before this version is refused: those changes are forgotten.
+        #: A watch from before this version is refused, because those changes were compacted.
         self.oldest = 0
         self._objects: dict[str, dict[Key, Json]] = {}
         self._changes: dict[str, list[Change]] = {}
@@ -55,17 +55,17 @@ class ObjectStore:
         self._uids = 0
 
     def listen(self, listener: Callable[[str], None]) -> object:
-        """Have `listener(collection)` called after every change; return what ends that."""
+        """Call `listener(collection)` after every change; return a token for `unlisten`."""
         token = object()
         self._listeners[token] = listener
         return token
 
     def unlisten(self, token: object) -> None:
-        """Call a listener no more."""
+        """Stop calling a listener."""
         self._listeners.pop(token, None)
 
     def list(self, collection: str, namespace: str = "") -> list[Json]:
-        """Return the objects of a collection, in the order they came."""
+        """Return the objects of a collection, in the order of their creation."""
         found = self._objects.get(collection, {})
         return [obj for key, obj in found.items() if not namespace or key[0] == namespace]
 
@@ -74,7 +74,7 @@ class ObjectStore:
         return self._objects.get(collection, {}).get((namespace, name))
 
     def get(self, collection: str, name: str, namespace: str = "") -> Json:
-        """Return one object, or refuse with 404."""
+        """Return one object, or raise a Refusal with 404."""
         found = self.find(collection, name, namespace)
         if found is None:
             plural = collection.rpartition("/")[2]
@@ -82,7 +82,7 @@ class ObjectStore:
         return found
 
     def create(self, collection: str, obj: Json) -> Json:
-        """Add an object with a uid of its own."""
+        """Add an object with a new uid."""
         meta = obj["metadata"]
         if self.find(collection, meta["name"], meta.get("namespace", "")) is not None:
             plural = collection.rpartition("/")[2]
@@ -92,7 +92,7 @@ class ObjectStore:
         return self._write(collection, {**obj, "metadata": {**meta, "uid": uid}}, ADDED, None)
 
     def replace(self, collection: str, obj: Json) -> Json:
-        """Replace an object; a write that changes nothing is none."""
+        """Replace an object; do nothing if it is unchanged."""
         meta = obj["metadata"]
         old = self.get(collection, meta["name"], meta.get("namespace", ""))
         if obj == old:

@@ -1,8 +1,8 @@
-"""Provisioner: claims, volumes and those who bring them together, for soaks.
+"""Provisioner: claims, volumes and the controllers that bind them, for soaks.
 
-It plays the volume controller, which binds the claim that a volume names, and a provisioner, which
-makes a volume for the node that a claim names, or refuses and takes the name away. Both take their
-time, and see everything.
+It simulates the volume controller, which binds the claim that a volume names, and a provisioner,
+which makes a volume for the node that a claim names, or fails and removes the name. Both act with a
+delay, and always see the current state.
 """
 
 # kubernetes: pkg/controller/volume/persistentvolume/pv_controller.go
@@ -21,12 +21,12 @@ CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 
 HOSTNAME = "kubernetes.io/hostname"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
-#: Classes: volumes that are there already, and volumes that are made.
+#: Storage classes: of existing volumes, and of volumes that are provisioned.
 LOCAL, MADE = "local", "made"
 
 
 class Provisioner:
-    """Offer two storage classes, and bind what schedulers ask for."""
+    """A simulated volume controller and provisioner, with two storage classes."""
 
     def __init__(
         self, store: ObjectStore, random: random_module.Random, refusing_until: float
@@ -70,7 +70,7 @@ class Provisioner:
         return name
 
     def add_local_volume(self, node_name: str) -> None:
-        """Create a volume that only one node has."""
+        """Create a volume that only one node can reach."""
         self._number += 1
         self._create_volume(f"volume-{self._number}", LOCAL, node_name, {})
 
@@ -108,7 +108,7 @@ class Provisioner:
             loop.call_later(soon, self._provision, meta["name"], meta["namespace"])
 
     def _provision(self, name: str, namespace: str) -> None:
-        """Make the volume that a claim asks for, or refuse."""
+        """Provision the volume of a claim, or fail."""
         claim = self._store.find(CLAIMS, name, namespace)
         if claim is None or claim["spec"].get("volumeName"):
             return

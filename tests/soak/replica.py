@@ -1,6 +1,6 @@
 """Replica: a scheduler process of a soak, which is killed, suspended and started again.
 
-Put together as `mooring.app.run` does, but for threads, signals and what is served.
+It is assembled as in `mooring.app.run`, but without threads, signals and the health server.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from tests.soak.lease_checks import request_seconds
 from tests.soak.scheduler_sets import Settings
 from tests.support.virtual_loop import LoopClock, Process
 
-#: Seconds that a scheduler gets to end when it is asked to.
+#: Seconds that a scheduler has to end when it is stopped.
 STOP_SECONDS = 20.0
-#: The most seconds until one that ended is started again.
+#: Seconds after which at most a scheduler that ended is started again.
 RESTART_SECONDS = 10.0
 
 
 class Replica:
-    """One place for a scheduler. Owned by the loop of its soak."""
+    """A scheduler process and its restarts. Owned by the loop of its soak."""
 
     def __init__(self, name: str, settings: Settings, server: ApiServer, seed: int) -> None:
         self._name = name
@@ -40,7 +40,7 @@ class Replica:
         self._server = server
         self._seed = seed
         self._random = Random(f"{seed}/{name}")
-        #: Clocks differ, and nobody may mind.
+        #: Clocks differ between replicas, which must not matter.
         self._clock = LoopClock(1_800_000_000.0 + self._random.choice((0.0, -3600.0, 3600.0)))
         self._lives = 0
         self._life: asyncio.Task[None] | None = None
@@ -51,11 +51,11 @@ class Replica:
 
     @property
     def leads(self) -> bool:
-        """Tell whether it schedules, as far as it knows."""
+        """Whether it schedules, as far as it knows."""
         return not self.process.dead and self._duty is not None and self._duty.leads
 
     def start(self) -> None:
-        """Begin a new life."""
+        """Start a new process."""
         self._lives += 1
         process = self.process = Process(f"{self._name} {self._lives}")
         self.scheduler = self._duty = None
@@ -63,16 +63,16 @@ class Replica:
         self._life.add_done_callback(self._ended)
 
     def start_again(self, process: Process) -> None:
-        """Begin a new life after that of `process`, unless there is one already."""
+        """Start a new process after `process`, unless that has happened already."""
         if self.process is process:
             self.start()
 
     def kill(self) -> None:
-        """End it where it stands."""
+        """Kill the process."""
         self.process.kill()
 
     async def stop(self) -> None:
-        """Ask it to end, and kill it where it does not."""
+        """Stop the process, and kill it if it does not end."""
         process, life = self.process, self._life
         if self._duty is not None and life is not None:
             self._duty.stop()
@@ -97,7 +97,7 @@ class Replica:
             features=settings.features,
             clock=self._clock,
             metrics=Metrics(),
-            # Pods that hints forget must stay forgotten, to be found.
+            # No flush, so that pods which the hints miss stay pending and are found.
             max_in_unschedulable=1e9,
             random=Random(f"{self._seed}/{process.name}"),
             host="simulated",
@@ -122,7 +122,7 @@ class Replica:
             await asyncio.wait((electing,), timeout=GRACE)
         process.kill()
         if duty.lost_lease:
-            # Whoever keeps containers running starts it again.
+            # A container that ends is started again.
             pause = self._random.uniform(0.1, RESTART_SECONDS)
             asyncio.get_running_loop().call_later(pause, self.start_again, process)
 

@@ -1,4 +1,4 @@
-"""Workload: nodes and pods that come, change and go at random, from a seed."""
+"""Workload: nodes and pods that are created, changed and deleted at random, from a seed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _APPS = ("web", "db", "batch")
 
 
 class Workload:
-    """Be everybody but the scheduler: administrators, controllers, kubelets."""
+    """All actors but the scheduler: administrators, controllers, kubelets."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Workload:
         server.leaving = lambda: random.choice((0.01, 1.0, random.uniform(0.0, 30.0)))
 
     async def run(self, seconds: float) -> None:
-        """Begin with some nodes and pods, and change them for a while."""
+        """Create some nodes and pods, and change them for some seconds."""
         loop, random = asyncio.get_running_loop(), self._random
         for _ in range(random.randint(1, 4)):
             self._add_node()
@@ -100,8 +100,8 @@ class Workload:
             spec["tolerations"] = [{"key": "dedicated", "operator": "Exists"}]
         if random.random() < 0.1:
             spec["schedulingGates"] = [{"name": "later"}]
-        # A pod that is nominated before it waits, and never preempts, keeps its nomination where
-        # the scheduler dies meanwhile: kube-scheduler leaves it to whoever set it.
+        # A pod that is nominated before it waits, and never preempts, keeps its nomination if the
+        # scheduler dies meanwhile; kube-scheduler does not clear it either.
         if random.random() < 0.1 and not (self._approved or self._provisioner):
             spec["preemptionPolicy"] = "Never"
         if self._sociable and random.random() < 0.4:
@@ -152,7 +152,7 @@ class Workload:
             self._server.delete(PODS, pod["metadata"]["name"], NAMESPACE)
 
     def _recreate_pod(self) -> None:
-        """Replace a pod by another of its name, as a StatefulSet may."""
+        """Replace a pod by another one of the same name, as a StatefulSet may."""
         pod = self._some_pod()
         if pod is not None:
             name = pod["metadata"]["name"]
@@ -208,7 +208,7 @@ class Workload:
         return self._random.choice(nodes) if nodes else None
 
     def _delete_node(self) -> None:
-        """Remove a node; its pods are collected after a while, and it may come back larger."""
+        """Delete a node; its pods are deleted after a while, and it may be added again, larger."""
         node = self._some_node()
         if node is None:
             return

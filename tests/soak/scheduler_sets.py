@@ -1,4 +1,4 @@
-"""Cast: which schedulers a soak runs."""
+"""Cast: the schedulers that a soak runs."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _PLUGINS = (Approver, Witness)
 class Company(Enum):
     """How schedulers share a cluster."""
 
-    #: One has it all.
+    #: There is only one scheduler.
     ALONE = auto()
-    #: Two wait for one lease.
+    #: Two replicas compete for one lease.
     REPLICAS = auto()
-    #: Each has pods of its own, on the same nodes.
+    #: Each schedules its own pods, on the same nodes.
     SIDE_BY_SIDE = auto()
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What one scheduler is started with."""
+    """The settings of one scheduler."""
 
     registry: Registry
     features: FeatureGates
@@ -38,14 +38,14 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 class Cast(msgspec.Struct, frozen=True):
-    """The schedulers of one run, each by the names under which pods ask for it."""
+    """The schedulers of one run, each with its scheduler names."""
 
     company: Company
     names: tuple[tuple[str, ...], ...] = ((SCHEDULER,),)
 
     @property
     def all_names(self) -> tuple[str, ...]:
-        """Return every name that a pod may ask for."""
+        """All scheduler names."""
         return tuple(dict.fromkeys(name for names in self.names for name in names))
 
 
@@ -55,13 +55,13 @@ SIDE_BY_SIDE = Cast(Company.SIDE_BY_SIDE, ((SCHEDULER,), ("second-scheduler", "t
 
 
 def draw_cast(random: random_module.Random) -> Cast:
-    """Draw who takes part; most runs are of one scheduler."""
+    """Draw the schedulers of a run; most runs have only one."""
     return random.choices((ALONE, REPLICAS, SIDE_BY_SIDE), (12, 5, 3))[0]
 
 
 @cache
 def settings_of(names: tuple[str, ...], elects: bool) -> Settings:
-    """Return what a scheduler with these profiles is started with."""
+    """Return the settings of a scheduler with these profiles."""
     registry, features = default_registry(_PLUGINS), FeatureGates()
     more = {"multiPoint": {"enabled": [{"name": plugin.name} for plugin in _PLUGINS]}}
     config = load_config_data(

@@ -1,23 +1,23 @@
 """Soak: the live scheduler on virtual time, against a simulated API server that fails.
 
-One seed is one run: a scheduler or two, a workload and its faults for a minute or two of virtual
-time, then calm, then the reckoning. Everything that is random comes from the seed, so a run that
-fails is repeated by its number:
+One seed is one run: one or two schedulers, a workload and its faults for a minute or two of virtual
+time, then a time without faults, then the final checks. Everything random comes from the seed, so a
+failed run can be repeated by its number:
 
     python -m tests.soak.soak --seed 17
     python -m tests.soak.soak --seeds 1000 --jobs 2
 
 What must hold:
 
-- every bind goes to a node that had room at that moment, and no pod is bound twice (`Ledger`);
-  where several schedulers share the nodes, as far as each had been told of the others' binds;
-- a lease passes on only when it has ended or was given up, and no scheduler writes without it, not
-  even one that was suspended and resumed (`LeaseJudge`);
-- in the end every pod is bound that a scheduler which sees everything would place, or make room
+- every bind goes to a node that had room at that moment, and no pod is bound twice (`Ledger`); if
+  several schedulers share the nodes, as far as each had received the others' binds;
+- a lease passes to another holder only if it has expired or was released, and no scheduler writes
+  without it, not even one that was suspended and resumed (`LeaseJudge`);
+- in the end every pod is bound that a scheduler with the current state would place, or make room
   for;
-- no pod is assumed or in flight for ever, the queue holds exactly the pending pods, nobody keeps a
-  nomination, and the cache equals the truth;
-- nothing raises an exception that nobody expected.
+- no pod stays assumed or in flight forever, the queue holds exactly the pending pods, no
+  nomination is left, and the cache equals the server's state;
+- there are no unexpected exceptions.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ from tests.support.virtual_loop import (
 
 #: Virtual seconds of faults.
 STORM_SECONDS = CALM_FROM
-#: Virtual seconds of calm: a watch that died in silence is noticed after 150.
+#: Virtual seconds without faults: a watch that silently died is noticed after 150.
 CALM_SECONDS = 420.0
 
-#: Log messages that tell of exceptions nobody expected.
+#: Log messages about unexpected exceptions.
 BUGS = frozenset(
     (
         "Work beside the scheduling loop failed",
@@ -79,7 +79,7 @@ BUGS = frozenset(
 
 
 class Report(msgspec.Struct, frozen=True):
-    """How one run went."""
+    """The result of one run."""
 
     seed: int
     violations: tuple[str, ...]
@@ -145,7 +145,7 @@ class _Soak:
         self._violations: list[str] = []
 
     def report(self, bugs: Iterable[str]) -> Report:
-        """Say how it went."""
+        """Return the result of the run."""
         violations = [*self._ledger.violations, *self._violations, *bugs]
         for judge in (*self._replicas, self._lease_judge):
             if judge is not None:
@@ -160,7 +160,7 @@ class _Soak:
         )
 
     async def run(self) -> None:
-        """Run the storm, the calm and the reckoning."""
+        """Run the workload with faults, then without, then the final checks."""
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualLoop)
         self._store.listen(self._note)
@@ -203,8 +203,8 @@ class _Soak:
                 found = [f"scheduler-{number}: {text}" for text in found]
             self._violations += found
         if self._lease_judge is None:
-            # A new leader that has not yet heard of a bind may say otherwise, as kube-scheduler
-            # does; a kubelet corrects it.
+            # A new leader that has not received a bind yet may write that the pod is pending, as
+            # kube-scheduler does; a kubelet corrects it.
             self._violations += check_statuses(self._store)
         leaders = sum(replica.leads for replica in self._replicas)
         wanted = 1 if self._lease_judge is not None else len(self._replicas)
@@ -212,7 +212,7 @@ class _Soak:
             self._violations.append(f"{leaders} schedulers lead, and {wanted} should")
 
     def _note(self, collection: str) -> None:
-        """Take a change into the digest."""
+        """Add a change to the digest."""
         loop = asyncio.get_running_loop()
         for change in self._store.since(collection, self._store.version - 1):
             self._digest.update(f"{loop.time():.9f} {change.type} ".encode())
@@ -221,7 +221,7 @@ class _Soak:
             _do(self._at_renewal)
 
     async def _look_inside(self) -> None:
-        """Check cache and queue now and then, between two cycles."""
+        """Check cache and queue at random times, between two cycles."""
         loop = asyncio.get_running_loop()
         while loop.time() < STORM_SECONDS:
             await asyncio.sleep(self._random.uniform(1.0, 20.0))
@@ -235,7 +235,7 @@ class _Soak:
     # Disasters.
 
     def _some_replica(self) -> Replica:
-        """Choose who is hit: more often one that leads."""
+        """Choose the replica to disturb, more often one that leads."""
         if len(self._replicas) == 1:
             return self._replicas[0]
         leaders = [replica for replica in self._replicas if replica.leads]
@@ -259,11 +259,11 @@ class _Soak:
             replica.start_again(process)
 
     def _lonely_moments(self) -> tuple[float, ...]:
-        """Have somebody lose touch in every run in which others can take over."""
+        """Return a moment for a network failure, in runs in which another replica can take over."""
         return (self._random.uniform(10.0, 60.0),) if self._lease_judge is not None else ()
 
     async def _part_at(self, moments: Sequence[float]) -> None:
-        """Let the network of a scheduler be down for a while."""
+        """Take the network of a scheduler down for a while, at some moments."""
         for moment in moments:
             await self._until(moment)
             process = self._some_replica().process
@@ -272,7 +272,7 @@ class _Soak:
             process.link.set()
 
     async def _suspend_at(self, moments: Sequence[float]) -> None:
-        """Suspend the process of a scheduler for a while, as SIGSTOP and SIGCONT do."""
+        """Suspend the process of a scheduler for a while, as with SIGSTOP and SIGCONT."""
         for moment in moments:
             await self._until(moment)
             process = self._some_replica().process
@@ -296,11 +296,11 @@ class _Soak:
         self._server.before_bind = bound
 
     async def _at_next_bind(self, act: Callable[[], None]) -> None:
-        """Do something as the next bind is carried out, if there is one soon."""
+        """Call `act` when the next bind is applied, if there is one soon."""
         await self._when(self._at_bind, act)
 
     async def _when(self, acts: list[Callable[[], None]], act: Callable[[], None]) -> None:
-        """Do something together with other acts, if that is soon."""
+        """Add `act` to the list of acts, and wait a while until it is called."""
         done = asyncio.Event()
 
         def both() -> None:
@@ -324,7 +324,7 @@ class _Soak:
             await self._server.restart(self._outage())
 
     def _outage(self) -> float:
-        """Return for how many seconds a server is gone: seldom for long."""
+        """Return for how many seconds a server is down; rarely for long."""
         if self._random.random() < 0.1:
             return self._random.uniform(60.0, 100.0)
         return self._random.choice((0.0, self._random.uniform(0.1, 20.0)))
@@ -339,7 +339,7 @@ class _Soak:
 
 
 class _Bugs(logging.Handler):
-    """Listen to the log for exceptions that nobody expected."""
+    """A log handler that collects unexpected exceptions."""
 
     def __init__(self, v: int | None) -> None:
         super().__init__()
@@ -358,7 +358,7 @@ class _Bugs(logging.Handler):
         self._log.setLevel(level)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a record that tells of a bug, and print what is asked for."""
+        """Keep records about bugs, and print records up to the chosen verbosity."""
         message = record.getMessage()
         if self._v is None and message not in BUGS:
             return
@@ -375,7 +375,7 @@ class _Bugs(logging.Handler):
 
 
 def _do(acts: list[Callable[[], None]]) -> None:
-    """Do all that waits to be done."""
+    """Call and remove all pending acts."""
     while acts:
         acts.pop(0)()
 
@@ -399,7 +399,7 @@ def _run_seeds(seeds: Sequence[int], v: int | None, jobs: int) -> Iterator[Repor
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run seeds and print those that fail; return how that went as an exit status."""
+    """Run seeds and print those that fail; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak.soak", description=__doc__)
     parser.add_argument("--seed", type=int, help="run this one, and say how it went")
     parser.add_argument("--seeds", type=int, default=100, help="how many to run")

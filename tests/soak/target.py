@@ -1,4 +1,4 @@
-"""Target: what a request to a simulated API server is about."""
+"""Target: the object or collection that a request to a simulated API server addresses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PATH = re.compile(
 
 
 class Target(msgspec.Struct, frozen=True):
-    """What a request is about."""
+    """The object or collection that a request addresses, and its query."""
 
     collection: str
     namespace: str = ""
@@ -28,7 +28,7 @@ class Target(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, target: str) -> Target:
-        """Read path and query."""
+        """Parse the path and query of a request."""
         path, _, query = target.partition("?")
         found = _PATH.fullmatch(path)
         if found is None:
@@ -45,7 +45,7 @@ class Target(msgspec.Struct, frozen=True):
 
 
 def matcher(selector: str) -> Matches:
-    """Read a field selector of the one form that schedulers use: fields that differ."""
+    """Parse a field selector; only `!=` is supported, the one form that schedulers use."""
     terms = [term.split("!=") for term in selector.split(",") if term]
     if not terms:
         return lambda obj: True

@@ -142,7 +142,7 @@ def test_a_write_that_fails_has_been_carried_out_or_never_will_be(fault: Request
         scene.server.faults.active = False
         found = await scene.client.get(Pod, "a", "default")
         assert bool(found.spec.node_name) is (fault in APPLIED)
-        # Whoever must know can tell from the error that it is to be found out.
+        # The error tells the caller that the write may have been applied.
         assert failed.value.maybe_applied or fault not in APPLIED
 
     play(bind, only(fault))
@@ -192,7 +192,7 @@ def test_a_list_comes_in_pages_that_expire() -> None:
 
 
 async def told(scene: Scene, options: ListOptions, seconds: float = 5.0) -> list[tuple[str, str]]:
-    """Return what a watch tells within some seconds."""
+    """Return the events of a watch within some seconds."""
     heard: list[tuple[str, str]] = []
     try:
         async with (
@@ -336,7 +336,7 @@ def test_what_is_under_way_when_the_server_goes_down_gets_no_answer() -> None:
 
 
 async def bind_within(scene: Scene) -> asyncio.Task[None]:
-    """Begin to bind, as a process whose network is down."""
+    """Start a bind in a process whose network is down."""
     scene.process.link.clear()
     task = scene.process.start(scene.client.bind(scene.pod, "one"))
     await asyncio.sleep(10.0)

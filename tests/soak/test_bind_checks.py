@@ -70,7 +70,7 @@ class Shared:
         self.store.create(NODES, {"metadata": {"name": "node"}, "status": {"allocatable": offer}})
 
     async def bind(self, who: str, name: str, *, knows: str = "", node: str = "node") -> None:
-        """Have a scheduler bind a pod of 3 cpus, knowing of another pod."""
+        """Bind a pod of 3 cpus as a scheduler that knows of another pod."""
         pod = self.store.find(PODS, name, "default")
         if pod is None:
             pod = self.store.create(PODS, make_pod(name, "3"))

@@ -18,7 +18,7 @@ BINDING = "/api/v1/namespaces/default/pods/a/binding"
 
 
 class Scene:
-    """A lease of 15 s, and who writes into it."""
+    """A lease of 15 s, and the processes that write it."""
 
     def __init__(self) -> None:
         self._store = ObjectStore()

@@ -23,7 +23,7 @@ CALM = replace(
 
 
 class Pair:
-    """Two replicas that want one lease."""
+    """Two replicas that compete for one lease."""
 
     def __init__(self) -> None:
         self.store = ObjectStore()
@@ -112,7 +112,7 @@ def fill(pair: Pair, nodes: int) -> None:
 
 
 async def add_pods(pair: Pair, number: int) -> None:
-    """Create pods one after the other, for 40 seconds."""
+    """Create pods one after another, for 40 seconds."""
     resources = {"requests": {"cpu": "1", "memory": "1Mi"}}
     containers = [{"name": "main", "image": "app", "resources": resources}]
     for one in range(number):
@@ -128,7 +128,7 @@ async def add_pods(pair: Pair, number: int) -> None:
 
 
 async def renewal(pair: Pair) -> None:
-    """Wait until a renewal is carried out, before its sender hears of that."""
+    """Wait until a renewal is applied, before its sender gets the response."""
     renewed = asyncio.Event()
     holder = pair.leader
 
@@ -160,7 +160,7 @@ def test_a_leader_that_was_suspended_writes_nothing_once_another_leads(moment: s
         process.suspend()
         while pair.holder() != other.process.name:
             await asyncio.sleep(0.01)
-        # The other one binds what the suspended one believes to be pending.
+        # The other replica binds pods that the suspended one still considers pending.
         await asyncio.sleep(3.0)
         process.resume()
         await adding
@@ -180,7 +180,7 @@ def test_a_leader_that_was_suspended_for_less_than_its_lease_goes_on() -> None:
         leader.process.suspend()
         before = len(pair.ledger.binds)
         await asyncio.sleep(9.0)
-        # What was on its way arrived.
+        # Only the requests in transit arrived.
         assert before <= len(pair.ledger.binds) <= before + 2
         leader.process.resume()
         await adding

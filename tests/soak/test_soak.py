@@ -1,6 +1,6 @@
-"""The fault suite on virtual time: thousands of runs must hold, and deliberate bugs must not.
+"""The fault suite on virtual time: thousands of runs must pass, and deliberate bugs must fail.
 
-A run that fails prints the command that repeats it. `make soak SEEDS=N` runs as many as you like.
+A run that fails prints the command that repeats it. `make soak SEEDS=N` runs N seeds.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def break_relist(patch: pytest.MonkeyPatch) -> None:
     def make(go_on: Any) -> Any:
         async def broken(self: Any, stream: Any, error: Any) -> bool:
             if error is not None and error.status == 410:
-                # Goes on from "now", as if nothing had been missed.
+                # Continue from "now", as if nothing had been missed.
                 self._version = str(10**9)
                 await self._wait(error)
                 return True
@@ -178,7 +178,7 @@ def break_nominations(patch: pytest.MonkeyPatch) -> None:
 
 
 def break_assumptions(patch: pytest.MonkeyPatch) -> None:
-    """Let assumed pods expire long before a slow watch can confirm them."""
+    """Make assumed pods expire long before a slow watch can confirm them."""
 
     def make(turn: Any) -> Any:
         async def broken(self: Any) -> bool:
@@ -194,7 +194,7 @@ def break_assumptions(patch: pytest.MonkeyPatch) -> None:
 
 
 def break_reuse_of_names(patch: pytest.MonkeyPatch) -> None:
-    """Take a pod of the same name for the same pod."""
+    """Treat a new pod of the same name as the same pod."""
 
     def make(updated: Any) -> Any:
         def broken(self: Any, old: Any, new: Any) -> None:
@@ -212,7 +212,7 @@ def break_reuse_of_names(patch: pytest.MonkeyPatch) -> None:
 
 
 def break_deletions_in_a_gap(patch: pytest.MonkeyPatch) -> None:
-    """Take in what a new list has, and keep what it no longer has."""
+    """Add the objects of a new list, but keep those that it no longer has."""
 
     def broken(self: Any, objects: Any) -> None:
         for obj in objects:
@@ -262,12 +262,12 @@ def break_permit_timeouts(patch: pytest.MonkeyPatch) -> None:
 
 
 def break_refused_reads(patch: pytest.MonkeyPatch) -> None:
-    """Take the refusal of a server that has just started for the answer that a pod is not bound."""
+    """Treat the refusal of a server that has just started as proof that a pod is not bound."""
     patch.setattr(default_binder, "REFUSAL_SECONDS", 0.0)
 
 
 def break_broken_exchanges(patch: pytest.MonkeyPatch) -> None:
-    """Take a request within which TLS broke for one that was never sent."""
+    """Treat a request during which TLS broke as one that was never sent."""
 
     def make(explain: Any) -> Any:
         def broken(error: BaseException) -> tuple[str, bool]:
@@ -280,7 +280,7 @@ def break_broken_exchanges(patch: pytest.MonkeyPatch) -> None:
 
 
 def break_resets(patch: pytest.MonkeyPatch) -> None:
-    """Take every exchange that broke for one that never began, and send it again at once."""
+    """Treat every broken request as never sent, and send it again immediately."""
 
     def make(send: Any) -> Any:
         async def broken(self: Any, request: Any) -> Any:
@@ -301,7 +301,7 @@ def break_exit_on_loss(patch: pytest.MonkeyPatch) -> None:
 
 
 def break_renew_deadline(patch: pytest.MonkeyPatch) -> None:
-    """Try to renew a lease for ever, and lead meanwhile."""
+    """Try to renew a lease forever, and lead meanwhile."""
 
     async def broken(self: Any) -> str:
         while not self._stopping.is_set():
@@ -314,7 +314,7 @@ def break_renew_deadline(patch: pytest.MonkeyPatch) -> None:
 
 
 def break_lease_times(patch: pytest.MonkeyPatch) -> None:
-    """Believe the time that another clock wrote into the lease."""
+    """Trust the time that another clock wrote into the lease."""
 
     def broken(self: Any) -> bool:
         renewed = datetime.fromisoformat(self._observed.renew_time or "1970-01-01T00:00:00Z")
@@ -325,7 +325,7 @@ def break_lease_times(patch: pytest.MonkeyPatch) -> None:
 
 
 def break_lease_versions(patch: pytest.MonkeyPatch) -> None:
-    """Write the lease whatever has become of it meanwhile."""
+    """Write the lease without checking whether it has changed meanwhile."""
 
     def make(update: Any) -> Any:
         async def broken(self: Any, record: Any) -> None:
@@ -340,17 +340,17 @@ def break_lease_versions(patch: pytest.MonkeyPatch) -> None:
 
 
 def break_fence(patch: pytest.MonkeyPatch) -> None:
-    """Send every write, whatever has become of the lease."""
+    """Send every write, even if the lease has expired."""
     patch.setattr(LeaseFence, "check", lambda self: None)
 
 
 def break_fence_on_release(patch: pytest.MonkeyPatch) -> None:
-    """Write on while the lease is given up."""
+    """Continue to write while the lease is being released."""
     patch.setattr(LeaseFence, "close", lambda self: None)
 
 
 def break_followers(patch: pytest.MonkeyPatch) -> None:
-    """Hear nothing while another leads."""
+    """Receive no events while another replica leads."""
 
     async def deaf(self: Any) -> None:
         await asyncio.Event().wait()
@@ -359,7 +359,7 @@ def break_followers(patch: pytest.MonkeyPatch) -> None:
 
 
 def break_strangers(patch: pytest.MonkeyPatch) -> None:
-    """Leave the pods of other schedulers out of the reckoning."""
+    """Ignore the pods of other schedulers."""
 
     def make(added: Any) -> Any:
         def broken(self: Any, pod: Any) -> None:

@@ -15,7 +15,7 @@ from tests.support.virtual_loop import Process, run_virtually
 
 
 def reserve(known: list[Pod], pod: Pod) -> dict[Any, Any]:
-    """Have a pod placed on the node "node" by who knows some pods; return what was noted."""
+    """Reserve "node" for a pod in a scheduler that knows some pods; return the notes."""
     store: Store[Pod] = Store()
     for one in known:
         store.add(one)

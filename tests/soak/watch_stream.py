@@ -1,4 +1,4 @@
-"""WatchStream: one watch of a simulated API server, with its delays, repetitions and early ends."""
+"""WatchStream: one watch of a simulated API server, with delays, duplicates and early ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Matches = Callable[[Json], bool]
 
 
 class WatchStream:
-    """Carry the changes of one collection to one client (`client.transport.Stream`)."""
+    """A stream of the changes of one collection to one client (`client.transport.Stream`)."""
 
     status = 200
     headers: Mapping[str, str] = {}
@@ -41,7 +41,7 @@ class WatchStream:
         self._server = server
         self._collection = collection
         self._matches = matches
-        #: Changes up to here have been told; None where the first state is sent.
+        #: Changes up to this version have been sent; None if the initial state must be sent.
         self._version = version
         self._seconds = seconds
         self._idle_timeout = idle_timeout
@@ -55,7 +55,7 @@ class WatchStream:
         self._wake.set()
 
     def changed(self, collection: str) -> None:
-        """Look at a collection again."""
+        """Wake up if this collection has changed."""
         if collection == self._collection:
             self._wake.set()
 
@@ -64,7 +64,7 @@ class WatchStream:
         return b"".join([chunk async for chunk in self.chunks()])
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the changes as they come."""
+        """Yield the changes as they happen."""
         server, plan = self._server, self._server.faults
         loop = asyncio.get_running_loop()
         token = server.store.listen(self.changed)
@@ -103,7 +103,7 @@ class WatchStream:
             server.streams.pop(self, None)
 
     async def _pass(self, seconds: float, breaks: float) -> None:
-        """Let a message travel; a connection that breaks meanwhile loses it."""
+        """Wait while a message is in transit; a connection that breaks meanwhile loses it."""
         left = breaks - asyncio.get_running_loop().time()
         await asyncio.sleep(max(0.0, min(seconds, left)))
         if self.process is not None:
@@ -137,7 +137,7 @@ class WatchStream:
             return
 
     def _initial(self) -> list[bytes]:
-        """Return the first state, and the bookmark that ends it."""
+        """Return the initial state, and the bookmark that ends it."""
         found = [obj for obj in self._server.store.list(self._collection) if self._matches(obj)]
         chunks = []
         while found:
@@ -149,7 +149,7 @@ class WatchStream:
         return chunks
 
     def _next(self) -> bytes:
-        """Return the next changes as lines; nothing where there are none."""
+        """Return the next changes as lines; empty if there are none."""
         assert self._version is not None
         changes = list(self._server.store.since(self._collection, self._version))
         if not changes:
@@ -165,7 +165,7 @@ class WatchStream:
         return b"".join(lines) or b"\n"
 
     def _told(self, change: Change) -> str:
-        """Return what a change is to those who see only a part of the objects."""
+        """Return the event type of a change for a watch with a selector."""
         was = change.before is not None and self._matches(change.before)
         is_now = change.type != DELETED and self._matches(change.object)
         if was:
@@ -173,7 +173,7 @@ class WatchStream:
         return ADDED if is_now else ""
 
     def _bookmark(self, annotations: dict[str, str]) -> bytes:
-        # A watch that is behind must not be told that it is not.
+        # The watch's own version: one that is behind must not get a newer one.
         meta = {"resourceVersion": str(self._version), "annotations": annotations}
         return event_line("BOOKMARK", {"metadata": meta})
 
@@ -189,7 +189,7 @@ def error_line(code: int, reason: str, message: str) -> bytes:
 
 
 def status_body(code: int, reason: str, message: str) -> Json:
-    """Return a `Status` that tells of a failure."""
+    """Return a `Status` of a failure."""
     return {
         "kind": "Status",
         "apiVersion": "v1",

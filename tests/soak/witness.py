@@ -1,4 +1,4 @@
-"""Witness: a plugin for soaks, which writes down what a scheduler knew when it chose a node."""
+"""Witness: a plugin for soaks, which records what a scheduler knew when it chose a node."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.virtual_loop import current_process
 
 
 class Belief(msgspec.Struct, frozen=True):
-    """What a scheduler had been told when it chose a node for a pod."""
+    """What a scheduler knew when it chose a node for a pod."""
 
     #: The uids of the pods on that node.
     there: frozenset[str] = frozenset()
@@ -22,16 +22,16 @@ class Belief(msgspec.Struct, frozen=True):
 
 
 class Witness(Plugin):
-    """Note a `Belief` for every pod that is placed, by its uid, with the process."""
+    """The plugin that records a `Belief` in the process for every pod it places, by uid."""
 
     name = "Witness"
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Ask for nothing: no pod is ever refused."""
+        """Return no events: no pod is ever refused."""
         return []
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Write down which pods were known to be on the node."""
+        """Record which pods were known to be on the node."""
         process = current_process()
         if process is None:
             return None
@@ -45,4 +45,4 @@ class Witness(Plugin):
         return None
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """Keep what was written: a bind may be on its way."""
+        """Keep the record: a bind may be in transit."""

@@ -30,7 +30,7 @@ class ApiFailure(Exception):
 
 @dataclass(frozen=True)
 class Resource:
-    """A kind of object, and where it is served."""
+    """A kind of object, and its path."""
 
     api_version: str
     kind: str
@@ -39,7 +39,7 @@ class Resource:
     verbs: frozenset[str]
 
     def path(self, namespace: str | None, name: str | None = None) -> str:
-        """Return the path of one object, or of all in a namespace, or of all."""
+        """Return the path of one object, of all objects in a namespace, or of all."""
         parts = ["apis" if "/" in self.api_version else "api", self.api_version]
         if self.namespaced and namespace:
             parts += ["namespaces", namespace]
@@ -47,7 +47,7 @@ class Resource:
 
 
 class Api:
-    """Verbs on objects as JSON has them. Kinds are named as in manifests, and discovered."""
+    """A client of an API server for objects as JSON; kinds are named as in manifests."""
 
     def __init__(self, access: Access) -> None:
         self._server = access.server
@@ -71,7 +71,7 @@ class Api:
         self._session.close()
 
     def request(self, verb: str, path: str, body: Object | None = None, **more: Any) -> Object:
-        """Send a request, and return the answer or raise ApiFailure."""
+        """Send a request, and return the response or raise ApiFailure."""
         content_type = more.pop("content_type", "application/json")
         accept = more.pop("accept", "application/json")
         response = self._session.request(
@@ -88,14 +88,14 @@ class Api:
         return answer
 
     def is_ready(self) -> bool:
-        """Tell whether the API server says that it is."""
+        """Return whether the API server reports that it is ready."""
         try:
             return self._session.get(f"{self._server}/readyz", timeout=3).ok
         except requests.RequestException:
             return False
 
     def resources(self) -> list[Resource]:
-        """List what the server serves now, preferred versions first."""
+        """Return the resources that the server serves now, preferred versions first."""
         groups = [
             group
             for path in ("api", "apis")
@@ -115,7 +115,7 @@ class Api:
         ]
 
     def resource(self, kind: str, api_version: str = "") -> Resource:
-        """Find a kind, by default in the first group that has it (v1 before all others)."""
+        """Return a kind's resource, by default of the first group that has it, v1 first."""
         if (api_version, kind) not in self._resources:
             found = self.resources()
             for resource in reversed(found):
@@ -126,7 +126,7 @@ class Api:
         return self._resources[api_version, kind]
 
     def create(self, manifest: Object, namespace: str | None = None) -> Object:
-        """Create an object; apiVersion and kind say what it is."""
+        """Create an object from a manifest with apiVersion and kind."""
         resource = self.resource(manifest["kind"], manifest["apiVersion"])
         return self.request("POST", resource.path(namespace), manifest)
 
@@ -135,7 +135,7 @@ class Api:
         return self.request("GET", self.resource(kind).path(namespace, name))
 
     def find(self, kind: str, name: str, namespace: str | None = None) -> Object | None:
-        """Return one object, or None where there is none of that name."""
+        """Return one object, or None if there is none of that name."""
         try:
             return self.get(kind, name, namespace)
         except ApiFailure as failure:
@@ -144,7 +144,7 @@ class Api:
             return None
 
     def list(self, kind: str, namespace: str | None = None, **parameters: str) -> list[Object]:
-        """Return all objects of a kind, of one namespace where one is given."""
+        """Return all objects of a kind, or only those of a namespace."""
         path = self.resource(kind).path(namespace)
         items: list[Object] = self.request("GET", path, params=parameters)["items"]
         return items
@@ -174,7 +174,7 @@ class Api:
                 raise
 
     def delete_all(self, resource: Resource, namespace: str | None = None, **query: str) -> None:
-        """Delete all objects of a kind at once, whatever their finalizers wait for."""
+        """Delete all objects of a kind without a grace period, and remove their finalizers."""
         path = resource.path(namespace)
         options = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
         for item in self.request("DELETE", path, options, params=query).get("items") or ():
@@ -185,7 +185,7 @@ class Api:
                 try:
                     self.request("PATCH", path, body, content_type=MERGE_PATCH)
                 except ApiFailure as failure:
-                    # Whoever owns the finalizer may be faster.
+                    # The finalizer's owner may have removed it first, and the object is gone.
                     if failure.status != 404:
                         raise
 
@@ -198,7 +198,7 @@ class Api:
         *,
         seconds: float = 30,
     ) -> Object:
-        """Watch an object until a condition holds; fail with what it is then."""
+        """Watch an object until a condition holds; on timeout, fail with its last state."""
         deadline = time.monotonic() + seconds
         path = self.resource(kind).path(namespace)
         parameters = {"fieldSelector": f"metadata.name={name}"}

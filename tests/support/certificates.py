@@ -1,4 +1,4 @@
-"""Certificates for a control plane that lives as long as a test run."""
+"""Certificates for the control plane of a test run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Authority:
     def client(
         self, user: str, groups: tuple[str, ...] = (), expires: datetime.datetime | None = None
     ) -> KeyPair:
-        """Sign a pair that stands for a user in groups."""
+        """Sign a client certificate for a user in groups."""
         return self._pair(user, list(groups), ExtendedKeyUsageOID.CLIENT_AUTH, None, expires)
 
     def private_key(self, name: str) -> tuple[ec.EllipticCurvePrivateKey, Path]:

@@ -1,4 +1,4 @@
-"""What one test has of a cluster: a namespace of its own, and its objects gone when it ends."""
+"""A cluster as one test uses it: its own namespace, and all its objects deleted when it ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from tests.support.api import Api, ApiFailure, Object
 from tests.support.control_plane import ControlPlane, GivenCluster
 
-# What tests and schedulers leave outside namespaces; everything else of the kind is the server's.
+# Cluster-scoped kinds that tests and schedulers create; other kinds belong to the server.
 CLUSTER_KINDS = {
     "Node": "",
     "PersistentVolume": "",
@@ -36,7 +36,7 @@ SHARED_KINDS = (
 
 
 class Cluster:
-    """The API server, seen from a namespace that nobody else uses."""
+    """The API server, with a namespace that only this test uses."""
 
     def __init__(self, plane: ControlPlane | GivenCluster, api: Api) -> None:
         self.plane = plane
@@ -57,11 +57,11 @@ class Cluster:
         return made
 
     def wait_for(self, kind: str, name: str, holds: Any, *, seconds: float = 30) -> Object:
-        """Watch an object of this namespace, or of none, until a condition holds."""
+        """Watch an object of this namespace, or a cluster-scoped one, until a condition holds."""
         return self.api.wait_for(kind, name, holds, self.namespace, seconds=seconds)
 
     def wipe(self) -> None:
-        """Remove what the test left; on a given cluster, only what it made."""
+        """Delete what is left after the test; on a given cluster, only what the test created."""
         if self.plane.owned:
             self._wipe_everything()
         for kind, name in reversed(self._made):
@@ -69,7 +69,7 @@ class Cluster:
         self.api.delete("Namespace", self.namespace)
 
     def _make_service_account(self) -> None:
-        # Pods are refused until the namespace has it; its controller may be faster.
+        # Pods are refused until the namespace has this account; a controller may create it first.
         try:
             self.api.create(_manifest("ServiceAccount", "default"), self.namespace)
         except ApiFailure as failure:
@@ -77,7 +77,7 @@ class Cluster:
                 raise
 
     def _wipe_everything(self) -> None:
-        # Custom resources go with their definitions.
+        # Custom resources are deleted with their definitions.
         for resource in self.api.resources():
             if resource.namespaced and "deletecollection" in resource.verbs:
                 self.api.delete_all(resource, self.namespace)
@@ -89,7 +89,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def turn_on(plane: ControlPlane | GivenCluster) -> Iterator[None]:
-    """Wait for the turn of this process on a given cluster: nodes belong to no namespace."""
+    """Lock a given cluster for this process: nodes are cluster-scoped, so tests would collide."""
     if plane.owned:
         yield
         return

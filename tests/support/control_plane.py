@@ -1,6 +1,6 @@
 """A control plane for tests: etcd and kube-apiserver on free loopback ports, or a given cluster.
 
-There is no controller manager and no kubelet: what those would do, a test does by hand.
+There is no controller manager and no kubelet; a test does by hand what those would do.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from tests.support.kubeconfigs import SCHEDULER_USER, Access
 from tests.support.processes import LOOPBACK, Process, free_port
 
 ADMIN_TOKEN = "admin-token"
-# A user who is known, and may do nothing.
+# The token of a known user without any rights.
 NOBODY_TOKEN = "nobody-token"
 
-# They would need controllers that do not run, or change the pods that tests describe.
+# These plugins need controllers that do not run, or change the pods that tests create.
 ADMISSION_OFF = (
     "ServiceAccount",
     "TaintNodesByCondition",
@@ -30,7 +30,7 @@ ADMISSION_OFF = (
 
 
 class ControlPlane:
-    """etcd and kube-apiserver with RBAC, which may be killed and started again."""
+    """etcd and kube-apiserver with RBAC, which tests may kill and start again."""
 
     owned = True
 
@@ -38,7 +38,7 @@ class ControlPlane:
         self, folder: Path, etcd: Path, kube_apiserver: Path, *, flags: tuple[str, ...] = ()
     ) -> None:
         self._folder = folder
-        #: More flags of kube-apiserver.
+        #: Additional flags of kube-apiserver.
         self._flags = flags
         self._etcd_program = etcd
         self._apiserver_program = kube_apiserver
@@ -58,7 +58,7 @@ class ControlPlane:
 
     @property
     def certificate_authority(self) -> Path:
-        """The file with the certificate that signed all others."""
+        """The file of the certificate that signed all others."""
         return self._authority.certificate
 
     def kubeconfig(
@@ -69,7 +69,7 @@ class ControlPlane:
         server: str | None = None,
         expires: datetime.datetime | None = None,
     ) -> Path:
-        """Write a kubeconfig for a user, whom the API server knows by a client certificate."""
+        """Write a kubeconfig for a user, who authenticates with a client certificate."""
         pair = self._authority.client(user, groups, expires)
         return kubeconfigs.write(
             pair.certificate.with_suffix(".kubeconfig"),
@@ -86,13 +86,13 @@ class ControlPlane:
         self.start_apiserver()
 
     def stop(self) -> None:
-        """Stop what was started."""
+        """Stop the processes that were started."""
         for name in ("kube_apiserver", "etcd"):
             if process := getattr(self, name, None):
                 process.stop()
 
     def start_etcd(self) -> None:
-        """Start etcd, on the data of its predecessor if there was one."""
+        """Start etcd, with the data of the previous process if there was one."""
         client = f"http://{LOOPBACK}:{self._etcd_port}"
         peer = f"http://{LOOPBACK}:{self._peer_port}"
         arguments = [
@@ -104,7 +104,7 @@ class ControlPlane:
             f"--initial-advertise-peer-urls={peer}",
             f"--initial-cluster=test={peer}",
             "--log-level=warn",
-            # A killed process loses nothing that it wrote; only a killed machine would.
+            # A killed process loses no data without fsync; only a crashed machine would.
             "--unsafe-no-fsync",
         ]
         self.etcd = Process(self._etcd_program, arguments, self._folder / "etcd.log")
@@ -144,9 +144,9 @@ class ControlPlane:
 
 
 class GivenCluster:
-    """A cluster that runs elsewhere, by the kubeconfig of an administrator.
+    """A cluster that already runs, given by an administrator's kubeconfig.
 
-    Tests leave what they did not make alone.
+    Tests do not touch objects that they did not create.
     """
 
     owned = False

@@ -1,4 +1,4 @@
-"""A cluster for controllers: an API server, fake nodes, and a scheduler that takes any node."""
+"""A cluster for tests of controllers: API server, fake nodes, and a trivial scheduler."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Object = dict[str, Any]
 
 
 class ManualClock:
-    """A clock that stands still until it is advanced, and lets sleepers sleep."""
+    """A clock that stands still until it is advanced; sleepers wait until then."""
 
     def __init__(self) -> None:
         self._now = time.time()
@@ -59,7 +59,7 @@ class ManualClock:
 
 
 class Workbench:
-    """What a test has: verbs on objects, and waiting for what comes of them."""
+    """A client for tests: it changes objects, and waits for the effects."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Workbench:
         await self.client.close()
 
     async def _wipe(self) -> None:
-        """Delete what the controllers work on: no namespace controller need run."""
+        """Delete the controllers' objects, so that no namespace controller has to run."""
         now = msgspec.json.encode({"gracePeriodSeconds": 0, "propagationPolicy": "Background"})
         for informer in self.informers:
             plural, version, group = informer.name.split(".", 2)
@@ -162,7 +162,7 @@ class Workbench:
         return informer.store
 
     async def until(self, found: Callable[[], T], what: str = "") -> T:
-        """Wait until a function returns something that is true, and return that."""
+        """Wait until a function returns a true value, and return that."""
         try:
             async with asyncio.timeout(SECONDS):
                 while not (answer := found()):
@@ -215,7 +215,7 @@ class Workbench:
 
 
 def template(image: str = "image:1", labels: Object | None = None, **spec: Any) -> Object:
-    """Return a pod template of one container, which carries a field that Mooring does not type."""
+    """Return a pod template with one container."""
     container = {"name": "main", "image": image, **spec.pop("container", {})}
     metadata = {"labels": {"app": "web"} if labels is None else labels}
     return {"metadata": metadata, "spec": {"containers": [container], **spec}}

@@ -1,4 +1,4 @@
-"""The fixtures that give tests a control plane; tests/conftest.py hands them to pytest."""
+"""The fixtures of a control plane; tests/conftest.py makes them available to tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPTION = "--mooring-cluster"
 def control_plane(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ControlPlane | GivenCluster]:
-    """Give an API server to the whole run: one started here, or that of --mooring-cluster."""
+    """Yield the API server of the whole run: one started here, or that of --mooring-cluster."""
     folder = tmp_path_factory.mktemp("control-plane")
     if given := request.config.getoption(OPTION):
         yield GivenCluster(Path(given).expanduser(), folder)
@@ -34,7 +34,7 @@ def control_plane(
 
 @pytest.fixture
 def cluster(control_plane: ControlPlane | GivenCluster) -> Iterator[Cluster]:
-    """Give a namespace of its own to a test, and wipe the cluster when it ends."""
+    """Yield a cluster with a namespace for one test, and wipe it when the test ends."""
     with turn_on(control_plane), Api(control_plane.access) as api:
         cluster = Cluster(control_plane, api)
         yield cluster
@@ -43,7 +43,7 @@ def cluster(control_plane: ControlPlane | GivenCluster) -> Iterator[Cluster]:
 
 @pytest.fixture
 def private_control_plane(tmp_path: Path) -> Iterator[ControlPlane]:
-    """Give a control plane to one test alone, which may kill its parts."""
+    """Yield a control plane for one test alone, which may kill its parts."""
     folder = tmp_path / "control-plane"
     folder.mkdir()
     plane = ControlPlane(folder, locate("ETCD"), locate("KUBE_APISERVER"))
@@ -56,11 +56,11 @@ def private_control_plane(tmp_path: Path) -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="session")
 def kube_scheduler() -> Path:
-    """Give the reference kube-scheduler."""
+    """Return the path of the reference kube-scheduler."""
     return locate("KUBE_SCHEDULER")
 
 
 @pytest.fixture(scope="session")
 def kubectl() -> Path:
-    """Give kubectl of the reference's version."""
+    """Return the path of kubectl of the reference's version."""
     return locate("KUBECTL")

@@ -1,4 +1,4 @@
-"""How work grows with its input, counted in calls: the same on every machine."""
+"""How work grows with its input, counted in calls, which are the same on every machine."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-#: Four times the input may take this many times the calls: linear work and what is the same for
-#: all sizes take fewer, quadratic work takes sixteen times as many.
+#: Four times the input may take this many times the calls. Linear work takes fewer, since some of
+#: it is constant; quadratic work takes sixteen times as many.
 LINEAR = 5.0
 
 
 def count_calls(action: Callable[[], object]) -> int:
-    """Return how many functions an action calls, those of C included."""
+    """Return how many functions an action calls, including C functions."""
     calls = 0
 
     def note(frame: Any, event: str, argument: Any) -> None:
@@ -34,9 +34,9 @@ def count_calls(action: Callable[[], object]) -> int:
 
 
 def assert_linear(prepare: Callable[[int], Callable[[], object]], size: int) -> None:
-    """Fail where four times the size takes far more than four times the calls.
+    """Fail if four times the size takes far more than four times the calls.
 
-    `prepare` makes an action of some size; only the action is counted.
+    `prepare` returns an action for a size; only the calls of the action are counted.
     """
     few, many = (count_calls(prepare(count)) for count in (size, 4 * size))
     assert many <= LINEAR * few, f"{few} calls for {size}, {many} for {4 * size}"

@@ -1,4 +1,4 @@
-"""Many connections that do nothing, and what they cost the process that accepted them."""
+"""Many idle connections, and the memory and files they cost the server process."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
-#: The opening of a TLS handshake: a record of 512 bytes of which only the first few come.
+#: The start of a TLS handshake: the first bytes of a record of 512.
 PART_OF_A_HELLO = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
 PART_OF_A_HEAD = b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "
 
-#: Ephemeral ports are few, so the connections come from several addresses of loopback.
+#: Ephemeral ports are limited, so the connections use several loopback addresses.
 _PER_SOURCE = 10_000
 
 
@@ -29,7 +29,7 @@ def open_files(pid: int) -> int:
 
 
 class IdleConnections:
-    """Connections to a port of loopback that are left as they are until they are closed."""
+    """Connections to a loopback port that stay idle until they are closed."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -46,7 +46,7 @@ class IdleConnections:
             one = socket.create_connection(("127.0.0.1", self._port), 20, (where, 0))
             self._sockets.append(one)
             if first:
-                # The server may have closed it already to make room for another.
+                # The server may have closed the connection already to make room for another.
                 with contextlib.suppress(ConnectionError):
                     one.sendall(first)
 
@@ -89,7 +89,7 @@ class IdleConnections:
 
 @contextlib.contextmanager
 def idle_connections(port: int) -> Iterator[IdleConnections]:
-    """Give connections that are closed at the end."""
+    """Yield connections that are closed at the end."""
     held = IdleConnections(port)
     try:
         yield held
@@ -108,5 +108,5 @@ def _is_closed(one: socket.socket) -> bool:
 
 
 def _has_ended(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-    # What was answered before the end is not read.
+    # A response that the server sent before the end is not read.
     return writer.transport.is_closing() or reader.exception() is not None

@@ -1,4 +1,4 @@
-"""The files that private keys are handed to Python's ssl in."""
+"""The files through which private keys are passed to Python's ssl."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 
 
 class LoadedFiles:
-    """The files that certificates and keys were loaded from, as they were at that moment."""
+    """The files that certificates and keys were loaded from, with their modes at that moment."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.paths: list[Path] = []
-        #: Who may do what with each file, and with the folder it is in.
+        #: The modes of each file and of its folder.
         self.modes: list[tuple[int, int]] = []
         load = ssl.SSLContext.load_cert_chain
 
@@ -30,7 +30,7 @@ class LoadedFiles:
         monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", noting)
 
     def assert_private(self) -> None:
-        """Check that some were loaded, that only their owner could read them, and they are gone."""
+        """Assert that files were loaded, only their owner could read them, and they are gone."""
         assert self.paths
         assert set(self.modes) == {(0o600, 0o700)}
         assert not any(path.exists() or path.parent.exists() for path in self.paths)
@@ -38,7 +38,7 @@ class LoadedFiles:
 
 @pytest.fixture
 def loaded_files(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Note the files that keys are loaded from, where nothing but their mode protects them."""
+    """Record the files that keys are loaded from; with umask 0 only their modes protect them."""
     before = os.umask(0)
     try:
         yield LoadedFiles(monkeypatch)

@@ -1,4 +1,4 @@
-"""Writing kubeconfig files, and reading as much of one as an administrator's client needs."""
+"""Writing kubeconfig files, and reading what an administrator's client needs of one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCHEDULER_USER = "system:kube-scheduler"
 
 @dataclass(frozen=True)
 class Access:
-    """How to reach an API server, and as whom."""
+    """The address of an API server, and the credentials to use."""
 
     server: str
     certificate_authority: Path | None
@@ -56,7 +56,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def access(cluster: dict[str, Any], user: dict[str, Any], scratch: Path) -> Access:
-    """Return the access that cluster and user describe; what they embed becomes files."""
+    """Return the access that cluster and user describe; embedded data is written to files."""
     for key in ("exec", "auth-provider"):
         if key in user:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""The real kubectl, run as a person runs it: a command line, and what it prints."""
+"""The real kubectl, run with command lines as a user types them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pathlib import Path
 
 from tests.support.processes import Process
 
-#: What kubectl shows of a moment, which no two runs share.
+#: Ages in kubectl's output, which differ between runs.
 _AGE = re.compile(r"\b\d+(d\d+h|h\d+m|m\d+s|[smhd])\b")
 
 
 class Kubectl:
-    """Run kubectl on one cluster, in a folder that relative paths begin at."""
+    """The kubectl of one cluster; relative paths start at `folder`."""
 
     def __init__(self, program: Path, kubeconfig: Path, folder: Path) -> None:
         self._program = program
         self.folder = folder
-        # The home folder keeps kubectl's cache of what a server serves: one for each cluster.
+        # kubectl caches a server's discovery in the home folder, so each cluster gets its own.
         self.environment = {
             **os.environ,
             "KUBECONFIG": str(kubeconfig),
@@ -29,20 +29,20 @@ class Kubectl:
         }
 
     def __call__(self, command: str, *, stdin: str | None = None) -> str:
-        """Run a command line, given without the word kubectl; return what it prints."""
+        """Run a command line, given without the word kubectl; return its output."""
         ended = self.run(command, stdin)
         if ended.returncode != 0:
             raise AssertionError(f"kubectl {command}: {ended.stdout}{ended.stderr}")
         return ended.stdout
 
     def refused(self, command: str, *, stdin: str | None = None) -> str:
-        """Run a command line that must fail; return what it says of it."""
+        """Run a command line that must fail; return its error output."""
         ended = self.run(command, stdin)
         assert ended.returncode != 0, f"kubectl {command} did not fail: {ended.stdout}"
         return ended.stderr
 
     def until(self, command: str, part: str, seconds: float = 20) -> str:
-        """Run a command line again and again until it prints a text; return all it prints then."""
+        """Repeat a command line until its output contains a text; return that output."""
         deadline = time.monotonic() + seconds
         while True:
             ended = self.run(command)
@@ -60,12 +60,12 @@ class Kubectl:
         )
 
     def run(self, command: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-        """Run a command line, and return all that came of it."""
+        """Run a command line, and return the completed process."""
         return subprocess.run(
             [self._program, *shlex.split(command)],
             cwd=self.folder,
             env=self.environment,
-            # Without an input kubectl must not wait for the terminal's.
+            # Without input, kubectl must not read from the terminal.
             input=stdin or "",
             capture_output=True,
             text=True,

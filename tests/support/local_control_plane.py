@@ -1,8 +1,8 @@
-"""The local API server under the names of kube-apiserver and etcd.
+"""The local API server as a replacement of kube-apiserver and etcd.
 
-A harness that starts those two by their flags gets ours: `python local_control_plane.py etcd …`
-and `… kube-apiserver …`. The objects are kept in the folder of the harness's etcd, so that a server
-that was killed comes back with them.
+A harness that starts those two with their flags can start this instead:
+`python local_control_plane.py etcd …` and `… kube-apiserver …`. The objects are stored in the
+folder of the harness's etcd, so that a server that was killed has them when it is started again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from mooring.apiserver.server_state import ServerState
 
 
 class _Health(BaseHTTPRequestHandler):
-    """Say what etcd says when it is well, and where its folder is."""
+    """A server of etcd's health check, and of the path of its folder."""
 
     folder = ""
 
@@ -45,11 +45,11 @@ class _Health(BaseHTTPRequestHandler):
         self.wfile.write(json.dumps({"health": "true", "folder": self.folder}).encode())
 
     def log_message(self, *_: object) -> None:
-        """Be quiet."""
+        """Log nothing."""
 
 
 def etcd(arguments: list[str]) -> int:
-    """Be healthy; the objects are elsewhere."""
+    """Serve etcd's health check only; the API server stores the objects."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--listen-client-urls", required=True)
     parser.add_argument("--data-dir", required=True)
@@ -62,7 +62,7 @@ def etcd(arguments: list[str]) -> int:
 
 
 def kube_apiserver(arguments: list[str]) -> int:
-    """Serve with kube-apiserver's flags."""
+    """Run the local API server with kube-apiserver's flags."""
     parser = argparse.ArgumentParser()
     for name in ("etcd-servers", "tls-cert-file", "tls-private-key-file", "client-ca-file"):
         parser.add_argument(f"--{name}", required=True)
@@ -78,7 +78,7 @@ def kube_apiserver(arguments: list[str]) -> int:
 
 def _signer(path: str | None) -> TokenSigner:
     key = serialization.load_pem_private_key(Path(path).read_bytes(), None) if path else None
-    # A key of another kind signs nothing here; tokens are then of this process alone.
+    # A key of another kind cannot be used; tokens are then valid for this process only.
     return TokenSigner(key if hasattr(key, "curve") else new_key())  # type: ignore[arg-type]
 
 

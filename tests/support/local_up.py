@@ -1,4 +1,4 @@
-"""`mooring up` as a process of its own."""
+"""`mooring up` as a separate process."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MOORING = Path(sys.executable).with_name("mooring")
 
 
 class Up:
-    """A local cluster with a folder for its kubeconfig and log; `kubectl` talks to it.
+    """A local cluster with a folder for its kubeconfig and log, and with `kubectl` for it.
 
-    Relative paths, of its flags and of kubectl's, begin at `workplace`.
+    Relative paths in its flags and in kubectl's start at `workplace`.
     """
 
     def __init__(self, folder: Path, workplace: Path, kubectl: Path, *flags: str) -> None:
@@ -33,20 +33,20 @@ class Up:
 
     @property
     def access(self) -> Access:
-        """Return the administrator's way to the API server."""
+        """The administrator's access to the API server."""
         return kubeconfigs.access(*kubeconfigs.read(self.kubeconfig), self.folder)
 
     def wait_ready(self, seconds: float = 30) -> None:
-        """Wait until the kubeconfig is there and the API server says that it is ready."""
+        """Wait until the kubeconfig exists and the API server reports that it is ready."""
         self.process.wait_until(self.kubeconfig.exists, seconds)
         with Api(self.access) as api:
             self.process.wait_until(api.is_ready, seconds)
 
     def run(self, *flags: str, name: str = "scheduler", kubeconfig: Path | None = None) -> Process:
-        """Start `mooring run` by hand, in the workplace, with the kubeconfig in $KUBECONFIG.
+        """Start `mooring run` in the workplace, with the kubeconfig in $KUBECONFIG.
 
-        It is the administrator's unless another is given. Only the port is not the usual one: a
-        machine may run several tests.
+        It is the administrator's unless another is given. The port is not the default one, since
+        a machine may run several tests.
         """
         environment = {**self.kubectl.environment, "KUBECONFIG": str(kubeconfig or self.kubeconfig)}
         serving = [f"--secure-port={free_port()}", f"--bind-address={LOOPBACK}"]
@@ -55,7 +55,7 @@ class Up:
     def start(
         self, command: list[str], name: str, environment: dict[str, str] | None = None
     ) -> Process:
-        """Start a program in the workplace that ends with the cluster at the latest."""
+        """Start a program in the workplace; it is stopped with the cluster at the latest."""
         program, *arguments = command
         log = self.folder / f"{name}.log"
         environment = environment or self.kubectl.environment
@@ -64,7 +64,7 @@ class Up:
         return process
 
     def stop(self) -> int:
-        """End the cluster and what runs beside it; return its exit status."""
+        """Stop the cluster and the programs beside it; return the cluster's exit status."""
         for process in reversed(self._beside):
             process.stop()
         return self.process.stop()

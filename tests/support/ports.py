@@ -1,4 +1,4 @@
-"""The ports that Mooring serves on, each by a process of its own."""
+"""The ports that Mooring serves on, each by a separate process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Victim:
         self.port = port
 
     def is_well(self) -> bool:
-        """Return whether it answers a request for its health."""
+        """Return whether it responds to a health check."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -35,7 +35,7 @@ class Victim:
 
 
 class Ports:
-    """Starts both servers; what they need is in a folder."""
+    """A starter of both servers, with a folder for their files."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -49,7 +49,7 @@ class Ports:
         return self._start(MOORING, flags, port, "up.log")
 
     def secure(self, *more: str, files: int = 0) -> Victim:
-        """Start a scheduler for that cluster, on request with a limit of open files."""
+        """Start a scheduler for that cluster, optionally with a limit of open files."""
         port = free_port()
         flags = [
             "run",
@@ -75,6 +75,6 @@ class Ports:
         return victim
 
     def stop(self) -> None:
-        """End everything that was started."""
+        """Stop everything that was started."""
         for process in reversed(self._started):
             process.stop()

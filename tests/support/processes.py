@@ -1,4 +1,4 @@
-"""Processes that a test run starts, and that never outlive it."""
+"""Processes that a test run starts, and that end with it at the latest."""
 
 from __future__ import annotations
 
@@ -67,16 +67,16 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """Return the id of the process."""
+        """The id of the process."""
         return self._process.pid
 
     @property
     def has_left(self) -> bool:
-        """Return whether the program has ended."""
+        """Whether the program has ended."""
         return self._process.poll() is not None
 
     def wait_until(self, ready: Callable[[], bool], seconds: float) -> None:
-        """Ask again and again until the program is ready; fail with its log when it is not."""
+        """Wait until `ready` returns True; fail with the log after some seconds."""
         deadline = time.monotonic() + seconds
         while not ready():
             if self._process.poll() is not None:
@@ -91,7 +91,7 @@ class Process:
         self._process.send_signal(number)
 
     def wait(self, seconds: float = 20) -> int:
-        """Return the exit status once the program leaves by itself; fail where it does not."""
+        """Wait until the program ends by itself and return its exit status; fail on timeout."""
         try:
             return self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -106,12 +106,12 @@ class Process:
         return self.log()[-characters:]
 
     def kill(self) -> None:
-        """End the program at once; it cannot clean up."""
+        """Kill the program, so that it cannot clean up."""
         self._process.kill()
         self._process.wait()
 
     def stop(self, seconds: float = 20) -> int:
-        """Ask the program to leave, make it leave if it does not, and return its exit status."""
+        """Terminate the program, kill it if that fails, and return its exit status."""
         self._process.terminate()
         try:
             return self._process.wait(seconds)
@@ -121,6 +121,6 @@ class Process:
 
 
 def _die_with_parent() -> None:
-    # A test run that is killed runs no fixture's end.
+    # If the test run is killed, no fixture cleans up.
     assert _LIBC is not None
     _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

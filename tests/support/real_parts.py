@@ -1,4 +1,4 @@
-"""The real programs that tests run against, and what happens to a test that lacks one."""
+"""The real programs that tests run against; a test without one is skipped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tools.testenv import build
 
-# A skip that the summary counts begins with this.
+# The prefix of the skip reasons that the summary counts.
 MISSING = "needs "
 REQUIRED = "MOORING_TESTENV_REQUIRED"
 
@@ -18,8 +18,8 @@ REQUIRED = "MOORING_TESTENV_REQUIRED"
 def locate(variable: str) -> Path:
     """Return the program that a variable of tools/testenv names; skip the test without it.
 
-    The variable itself wins over what `make testenv` built. Where MOORING_TESTENV_REQUIRED is set
-    (as in CI), a missing program is a failure.
+    The variable takes precedence over what `make testenv` built. If MOORING_TESTENV_REQUIRED is
+    set (as in CI), a missing program is a failure.
     """
     if chosen := os.environ.get(variable):
         if not os.access(chosen, os.X_OK):
@@ -31,14 +31,14 @@ def locate(variable: str) -> Path:
 
 
 def lack(what: str) -> NoReturn:
-    """Skip the running test for want of something, or fail it where everything must be there."""
+    """Skip the running test because something is missing, or fail it if that is required."""
     if os.environ.get(REQUIRED):
         pytest.fail(f"{MISSING}{what}, which is missing", pytrace=False)
     pytest.skip(f"{MISSING}{what}")
 
 
 def summary(reasons: list[str]) -> str | None:
-    """Tell in one line what was skipped for want of a real part."""
+    """Return a line about the tests that were skipped because a real part is missing."""
     lacked = [reason.removeprefix("Skipped: ") for reason in reasons]
     lacked = [reason.removeprefix(MISSING) for reason in lacked if reason.startswith(MISSING)]
     if not lacked:

@@ -5,5 +5,5 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-#: What an image has as its entry point.
+#: The entry point of an image.
 SCHEDULER_PROGRAM = Path(sys.executable).with_name("mooring-kube-scheduler")

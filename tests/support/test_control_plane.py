@@ -1,4 +1,4 @@
-"""The control plane that other tests stand on."""
+"""The control plane that other tests use."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def api_of(kubeconfig: Path, scratch: Path) -> Api:
 
 @pytest.fixture
 def started(control_plane: ControlPlane | GivenCluster) -> ControlPlane:
-    """Give the control plane that this run started."""
+    """Return the control plane if this run started it; otherwise skip the test."""
     if not isinstance(control_plane, ControlPlane):
         pytest.skip("the cluster is a given one")
     return control_plane
@@ -106,7 +106,7 @@ def test_nothing_is_left_for_the_next_test(started: ControlPlane) -> None:
     with Api(started.access) as api:
         first = Cluster(started, api)
         first.create(pod("held", finalizers=["example.com/wait"]))
-        # Made behind the cluster's back, as the program under test does.
+        # Created without the cluster's knowledge, as by the program under test.
         api.create(node("n"))
         lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
         api.create({**lease, "metadata": {"name": "kube-scheduler"}}, "kube-system")

@@ -1,4 +1,4 @@
-"""Where a real part is looked for, and what a test without it does."""
+"""Where a real part is looked for, and what happens to a test without it."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """An event loop on virtual time: it jumps to the next timer, and nothing outside can reach it.
 
 Everything that waits (`asyncio.sleep`, `asyncio.timeout`, a `LoopClock`) waits in virtual time, so
-hours pass in milliseconds. Tasks that are ready at the same moment go on in an order that a seed
-chooses: what depends on that order by accident shows. Other callbacks keep the order that asyncio
-promises.
+hours pass in milliseconds. Tasks that are ready at the same moment run in an order that a seed
+chooses, which reveals accidental dependence on that order. Other callbacks keep the order that
+asyncio promises.
 
-A `Process` is what a simulation kills: the tasks that were started within it, and their tasks. One
-that is suspended, as by SIGSTOP, keeps its tasks as they are until it is resumed; its timers go on,
-and so does what was started by `start_outside`.
+A `Process` is what a simulation kills: the tasks that were started within it, and their tasks.
+While it is suspended, as by SIGSTOP, its tasks do not run, but its timers do, and so do tasks
+started by `start_outside`.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _process: contextvars.ContextVar[Process | None] = contextvars.ContextVar("process", default=None)
-#: Whether a task goes on while its process is suspended.
+#: Whether a task runs while its process is suspended.
 _outside: contextvars.ContextVar[bool] = contextvars.ContextVar("outside", default=False)
 
 
-#: Turns of the loop within one moment after which nothing but spinning can be going on.
+#: After this many turns of the loop without time passing, something must be spinning.
 MAX_TURNS = 100_000
 
 
 class StandstillError(RuntimeError):
-    """Report that virtual time has stopped: everything waits for ever, or something spins."""
+    """Virtual time has stopped: everything waits forever, or something spins."""
 
 
 class Process:
@@ -40,14 +40,14 @@ class Process:
     def __init__(self, name: str) -> None:
         self.name = name
         self.dead = False
-        #: Set while its network works.
+        #: Set while the process's network works.
         self.link = asyncio.Event()
         self.link.set()
-        #: What a simulation remembers of it.
+        #: Data that a simulation attaches to the process.
         self.notes: dict[Any, Any] = {}
         self.suspended = False
         self._tasks: dict[asyncio.Task[Any], None] = {}
-        #: What its tasks would have done while it was suspended.
+        #: Steps of its tasks that became ready while it was suspended.
         self._held: list[asyncio.Handle] = []
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
@@ -57,20 +57,20 @@ class Process:
         return asyncio.get_running_loop().create_task(work, context=context)
 
     def kill(self) -> None:
-        """End every task where it waits; what they still do as they end reaches nobody."""
+        """Cancel every task; requests that tasks send while they end do not arrive."""
         self.dead = True
         self.resume()
         for task in list(self._tasks):
             task.cancel()
 
     def suspend(self) -> None:
-        """Keep every task from going on; a dead process has none."""
+        """Stop every task from running; a dead process has none."""
         if not self.dead:
             self.suspended = True
             _running_loop().suspended[self] = None
 
     def resume(self) -> None:
-        """Let the tasks go on as they are, whatever has happened meanwhile."""
+        """Continue the tasks, whatever has happened meanwhile."""
         if self.suspended:
             self.suspended = False
             _running_loop().resume(self, self._held)
@@ -85,20 +85,20 @@ class Process:
         return held
 
     def adopt(self, task: asyncio.Task[Any]) -> None:
-        """Count a task in until it ends."""
+        """Add a task to the process until it ends."""
         self._tasks[task] = None
         task.add_done_callback(lambda task: self._tasks.pop(task, None))
 
 
 def current_process() -> Process | None:
-    """Return the process within which this runs, or which set a timer that this is the end of."""
+    """Return the process of the current task, or the one that set the current timer."""
     return _process.get()
 
 
 def start_outside(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-    """Run a coroutine that dies with its process, and goes on while that is suspended.
+    """Run a coroutine that dies with its process, but runs while that is suspended.
 
-    A message that was sent is on its way whatever becomes of its sender.
+    A message that was sent stays in transit even if its sender is suspended.
     """
     context = contextvars.copy_context()
     context.run(_outside.set, True)
@@ -112,7 +112,7 @@ def _running_loop() -> VirtualLoop:
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
-    """Run timers in their order, at once, and tasks in an order of its own."""
+    """An event loop that runs timers in order without waiting, and tasks in a random order."""
 
     _ready: deque[asyncio.Handle]
     _run_once: Any
@@ -124,7 +124,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._turns = 0
         self._selector = self
         self.suspended: dict[Process, None] = {}
-        #: What the loop was told of exceptions that nobody caught.
+        #: Contexts of uncaught exceptions.
         self.failures: list[dict[str, Any]] = []
         self.set_exception_handler(lambda _, context: self.failures.append(context))
         self.set_task_factory(_make_task)  # type: ignore[arg-type]
@@ -134,7 +134,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return self._passed
 
     def select(self, timeout: float | None = None) -> list[Any]:
-        """Let time pass, where a selector would wait for sockets."""
+        """Advance virtual time, instead of waiting for sockets."""
         if timeout is None:
             raise StandstillError("everything waits, and nothing will ever happen")
         self._turns = 0 if timeout else self._turns + 1
@@ -150,12 +150,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return []
 
     def resume(self, process: Process, held: Sequence[asyncio.Handle]) -> None:
-        """Go on with what was held back of a process."""
+        """Schedule the steps that were held back of a process."""
         del self.suspended[process]
         self._ready.extend(held)
 
     def _hold(self, ready: deque[asyncio.Handle]) -> None:
-        """Take what suspended processes would do out of what is done next."""
+        """Remove the steps of suspended processes from those that are ready."""
         handles = list(ready)
         ready.clear()
         ready.extend(
@@ -165,7 +165,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         )
 
     def _shuffle(self, ready: deque[asyncio.Handle]) -> None:
-        """Change places among tasks that are ready; each has one step at most."""
+        """Shuffle the tasks that are ready; each has at most one step."""
         steps = [place for place, handle in enumerate(ready) if _is_step(handle)]
         if len(steps) > 1:
             handles = [ready[place] for place in steps]

@@ -1,4 +1,4 @@
-"""Waiting for what comes about elsewhere."""
+"""Waiting for effects in other threads and processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def eventually(ask: Callable[[], T], what: str, seconds: float = 20) -> T:
-    """Ask until the answer is true, and return it."""
+    """Call `ask` until it returns a true value, and return that; fail after `seconds`."""
     deadline = time.monotonic() + seconds
     while not (answer := ask()):
         assert time.monotonic() < deadline, f"not within {seconds} s: {what}"

@@ -1,9 +1,9 @@
-"""Record what kube-scheduler makes of the configurations in tests/config/reference.yaml.
+"""Record how kube-scheduler reads the configurations in tests/config/reference.yaml.
 
 Usage: python tools/config_reference/record.py [BINARY]
 
-Needs Go. Without BINARY the program beside this file is built first, in a temporary directory,
-against k8s.io/kubernetes v1.36.4 and the staging modules that belong to it.
+Needs Go. Without BINARY, the Go program beside this file is built first, in a temporary directory,
+against k8s.io/kubernetes v1.36.4 and its staging modules.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HEADER = """\
 
 
 class _Dumper(yaml.SafeDumper):
-    """Print texts of several lines as blocks."""
+    """A YAML dumper that prints multi-line strings as blocks."""
 
 
 _Dumper.add_representer(
@@ -62,7 +62,7 @@ def build(folder: Path) -> Path:
 
 
 def record(binary: Path) -> None:
-    """Write the answers into the file of cases."""
+    """Write kube-scheduler's output into the file of cases."""
     cases: list[dict[str, Any]] = yaml.safe_load(CASES.read_text(encoding="utf-8"))
     for case in cases:
         answer = subprocess.run(

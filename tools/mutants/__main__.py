@@ -15,12 +15,12 @@ from tools.mutants.drawing import Mutant
 from tools.mutants.running import Room
 
 ROOMS = ["queue", "cache", "binding", "cycle", "client"]
-#: Programs that slow tests start; without them these tests are skipped.
+#: Variables that name the programs of slow tests; without them these tests are skipped.
 REAL_PARTS = ["KUBE_APISERVER", "ETCD", "KUBE_SCHEDULER", "KUBECTL", "MOORING_TESTENV_REQUIRED"]
 
 
 class Results:
-    """What became of the mutants, in a file that forks of this process can write to."""
+    """The results of the mutants, in a file that forks of this process can write to."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -28,7 +28,7 @@ class Results:
         self._out = os.dup(sys.stdout.fileno())
 
     def tell(self, mutant: Mutant, killed: bool, why: str) -> None:
-        """Note a result, and print a survivor."""
+        """Record a result, and print the mutant if it survived."""
         with self._path.open("a") as file:
             file.write("killed\n" if killed else "survived\n")
         if not killed:
@@ -60,7 +60,7 @@ def main() -> None:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
         folder = Path(name)
-        # All that pytest and the tests leave goes with the folder.
+        # All files that pytest and the tests leave are deleted with the folder.
         os.environ["MOORING_TESTENV"] = tempfile.tempdir = sys.pycache_prefix = name
         rooms = [
             Room(options.package, room, options.tests, options.patience) for room in options.rooms

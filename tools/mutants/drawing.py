@@ -1,18 +1,18 @@
 """Mutants: all small changes to a source file that a test should notice, and a draw among them.
 
-A mutant replaces one node of a file's syntax tree. What is never changed, because no test can or
-should notice, is decided by the rules of `_skipped`, `_kept_fields` and nothing else:
+A mutant replaces one node of a file's syntax tree. Some code is never changed, because no test can
+or should notice. Only the rules of `_skipped` and `_kept_fields`, and the variants, decide that:
 
 - docstrings, strings, annotations, imports, decorators and the options of a class (`frozen=True`);
 - `if TYPE_CHECKING:` and assertions, which only state what holds anyway;
 - log lines, with all their arguments, and the test of a log level around them;
 - `__repr__`; `validate`, which tests call to check a state's invariants, and `recount.py`, which
-  only that uses;
-- `strict=` of zip, which guards what cannot happen;
+  only `validate` uses;
+- `strict=` of zip, which guards against what cannot happen;
 - 0 to -1, and -1 to -2: counts and positions are not negative, and a mark for "none" may be any
   negative number;
-- an empty collection that is returned: to callers that ask for its truth None is the same, and mypy
-  refuses it;
+- an empty collection that is returned: for callers that test its truth None is the same, and mypy
+  refuses None;
 - names such as `__slots__` and `__all__`.
 """
 
@@ -27,7 +27,7 @@ from pathlib import Path
 
 #: Calls that only write to the log.
 LOGGERS = {"log", "logger", "logging", "vlog", "verbose", "log_error"}
-#: Functions that say what an object is, or check its invariants for tests.
+#: Functions that describe an object, or check its invariants for tests.
 UNTESTED_FUNCTIONS = {"__repr__", "validate"}
 UNTESTED_FILES = {"recount.py"}
 
@@ -73,22 +73,22 @@ class Mutant:
     line: int
     before: str
     after: str
-    #: The function or class around it, and how many equal changes precede it there.
+    #: The function or class around it, and how many equal changes precede it in there.
     scope: str
     ordinal: int
-    #: Where the changed node is in the order of `_nodes`, and which of its variants this is.
+    #: Index of the changed node in the order of `_nodes`, and of this variant among its variants.
     position: int
     variant: int
     #: The lines of the statement, without those of the statements in it.
     lines: range
-    #: Whether it runs when the module is imported.
+    #: Whether the changed code runs when the module is imported.
     at_import: bool
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.before} → {self.after}"
 
     def tree(self) -> ast.Module:
-        """Return the changed file."""
+        """Return the syntax tree of the changed file."""
         tree = ast.parse(self.path.read_bytes())
         for number, found in enumerate(_nodes(tree)):
             if number == self.position:
@@ -99,9 +99,9 @@ class Mutant:
         raise LookupError(f"{self.path} has changed")
 
     def rank(self, seed: int) -> bytes:
-        """Return the mutant's place in the draw of a seed.
+        """Return the mutant's sort key in the draw of a seed.
 
-        It depends on the change alone, so edits elsewhere leave a draw as it is.
+        It depends only on the change, so edits elsewhere do not change a draw.
         """
         key = (seed, self.path.as_posix(), self.scope, self.before, self.after, self.ordinal)
         return hashlib.sha256(repr(key).encode()).digest()
@@ -112,7 +112,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class _Around:
-    """What is around a node."""
+    """The surroundings of a node."""
 
     #: Names of the functions and classes.
     scope: tuple[str, ...]
@@ -122,7 +122,7 @@ class _Around:
     lines: range
 
     def within(self, node: ast.AST) -> _Around:
-        """Return what is around the nodes of a node."""
+        """Return the surroundings of the children of a node."""
         scope, functions, lines = self.scope, self.functions, self.lines
         if isinstance(node, ast.stmt):
             lines = _lines(node)
@@ -146,7 +146,7 @@ def _lines(statement: ast.stmt) -> range:
 
 @dataclass(frozen=True)
 class _Found:
-    """A node of a tree that may be changed, and where it is."""
+    """A node of a tree that may be changed, and its position."""
 
     node: ast.AST
     parent: ast.AST
@@ -262,7 +262,7 @@ def _logs(call: ast.Call) -> bool:
 
 
 def _variants(found: _Found) -> Iterator[ast.AST]:
-    """Yield what a node is changed to."""
+    """Yield the nodes that a node is changed to."""
     match found.node:
         case ast.Compare() as node:
             yield from _comparisons(node)

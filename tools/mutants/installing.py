@@ -1,4 +1,4 @@
-"""Installing: making a mutant the code that runs, in memory."""
+"""Installing: replacing loaded code by a mutant, in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.mutants.drawing import Mutant
 
 
 def functions_of(files: set[str]) -> dict[str, list[FunctionType]]:
-    """Return the functions that are loaded of some files, by file."""
+    """Return the loaded functions of some files, by file."""
     found: dict[str, list[FunctionType]] = {file: [] for file in files}
     for function in gc.get_objects():
         if isinstance(function, FunctionType) and function.__code__.co_filename in found:
@@ -24,7 +24,7 @@ def functions_of(files: set[str]) -> dict[str, list[FunctionType]]:
 
 
 def replace_functions(mutant: Mutant, functions: list[FunctionType]) -> bool:
-    """Give the functions of a file the code of a mutant; return whether any took it."""
+    """Give the functions of a file the code of a mutant; return whether any changed."""
     path = str(mutant.path.resolve())
     codes = {_key(code): code for code in _codes(_compiled(mutant.tree(), path))}
     found = False
@@ -37,7 +37,7 @@ def replace_functions(mutant: Mutant, functions: list[FunctionType]) -> bool:
 
 
 def import_mutant(mutant: Mutant, module: str) -> None:
-    """Let a module that is not loaded yet be imported as a mutant."""
+    """Make the import of a module, which must not be loaded yet, load a mutant."""
     sys.meta_path.insert(0, _Finder(module, str(mutant.path.resolve()), mutant.tree()))
 
 

@@ -1,4 +1,4 @@
-"""Process: a fork that can be waited for and ended with all that it started."""
+"""Process: a fork that can be waited for, and ended with all processes it started."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import traceback
 from collections.abc import Callable
 from typing import NoReturn
 
-#: The status of a fork that failed by itself, not by its tests.
+#: The exit status of a fork that failed for a reason other than its tests.
 BROKEN = 99
 
 
 class Process:
-    """A fork of this process, in a process group of its own, that runs one function.
+    """A fork of this process, in its own process group, that runs one function.
 
-    It has `limit` seconds, and `grace` to end the processes that it waits for.
+    It has `limit` seconds, and `grace` more to end the processes that it waits for.
     """
 
     def __init__(
@@ -56,9 +56,9 @@ class Process:
             os._exit(status)
 
     def wait(self) -> int:
-        """Return the status of the process when it has ended; kill it when its time is up.
+        """Wait for the process to end and return its status; kill it when its time is up.
 
-        It is killed as well when this process is asked to end meanwhile.
+        It is also ended if this process is interrupted meanwhile.
         """
         pause = 0.001
         try:
@@ -76,7 +76,7 @@ class Process:
         return -signal.SIGKILL
 
     def end(self) -> None:
-        """Ask the process to end with the processes it waits for; kill what is left of it."""
+        """Ask the process to end with the processes it waits for; then kill what is left."""
         os.kill(self.pid, signal.SIGTERM)
         self._deadline = time.monotonic() + self._grace
         while os.waitpid(self.pid, os.WNOHANG)[0] == 0:

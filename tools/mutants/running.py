@@ -1,10 +1,10 @@
-"""Running: each mutant in a process of its own, against the tests of its room that run its line.
+"""Running: each mutant in its own process, against the tests of its room that run its line.
 
 One process per room has loaded the room and collected its tests. Each mutant is a fork of it in
 which the changed function has the code of the mutant. It runs the tests that run the changed line,
-the fastest first, until one fails. What runs when a module is imported cannot be changed
-afterwards: such a mutant is a fork of a process that has loaded libraries only, imports the
-changed module and runs all tests of the room. No file of the source is written.
+the fastest first, until one fails. Code that runs when a module is imported cannot be changed
+afterwards, so such a mutant is a fork of a process that has only loaded libraries; it imports the
+changed module and runs all tests of the room. No source file is written.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from tools.mutants.installing import functions_of, import_mutant, replace_functi
 from tools.mutants.process import BROKEN, Process
 from tools.mutants.survey import NO_TEST, Survey, Surveyor
 
-#: A run hangs that takes this many times as long as without the mutant, and some seconds more.
+#: A run that takes this many times as long as without the mutant, plus some seconds, has hung.
 SLOWER = 10
-#: Seconds that all tests of a room may take, and all its mutants.
+#: Seconds that all tests of a room may take, and all its mutants together.
 SURVEY_LIMIT = 1800
 ROOM_LIMIT = 6 * 3600
 #: Bytes of address space that a mutant may take.
@@ -40,7 +40,7 @@ ARGUMENTS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
 
 SURVIVED, KILLED = 0, 1
 
-#: What becomes of a mutant is told to this; the text says why it survived.
+#: Called with a mutant, whether it was killed, and why it survived.
 Tell = Callable[[Mutant, bool, str], None]
 
 
@@ -75,7 +75,7 @@ class Room:
 
 
 def run(room: Room, mutants: list[Mutant], folder: Path, tell: Tell) -> None:
-    """Run the mutants of a room and tell what becomes of each; exit if a test fails without."""
+    """Run the mutants of a room and call `tell` for each; exit if a test fails without mutant."""
     report, output = folder / f"{room.name}.report", folder / f"{room.name}.output"
     loop = _Loop(room, mutants, report, tell)
 
@@ -135,7 +135,7 @@ class _Chosen:
 
 
 class _Examples:
-    """A pytest plugin that keeps hypothesis to the same examples, and from shrinking them."""
+    """A pytest plugin that makes hypothesis use the same examples, without shrinking them."""
 
     def pytest_collection(self) -> None:
         settings.register_profile(
@@ -161,12 +161,12 @@ class _Loop:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Take the place of pytest's own loop."""
+        """Replace pytest's own loop."""
         if session.testsfailed:
             raise session.Interrupted("errors during collection")
         gc.collect()
         functions = functions_of(self.surveyor.files)
-        # Memory that the collector does not look at is shared with the forks.
+        # Frozen objects are not touched by the collector, so forks share their memory.
         gc.freeze()
         survey_run = Process(lambda: self._survey(session), SURVEY_LIMIT)
         self.surveyor.stop()

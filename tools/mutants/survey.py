@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-#: What ran outside any test: imports, and values that tests are made from.
+#: Stands for code that ran outside any test: imports, and values that tests are made from.
 NO_TEST = ""
 
 
 @dataclass
 class Survey:
-    """What one run of a room's tests showed."""
+    """The result of one run of a room's tests."""
 
     #: Seconds that each test took, under the tracer.
     seconds: dict[str, float] = field(default_factory=dict)
@@ -49,12 +49,12 @@ class Surveyor:
         threading.settrace(None)  # type: ignore[arg-type]
 
     def begin(self, test: str) -> None:
-        """Note that a test begins."""
+        """Record that a test begins."""
         self._test = test
         self._began = time.perf_counter()
 
     def end(self) -> None:
-        """Note that the test has ended."""
+        """Record that the test has ended."""
         self.survey.seconds[self._test] = time.perf_counter() - self._began
         self._test = NO_TEST
 

@@ -18,26 +18,26 @@ from pathlib import Path
 from tools.testenv.build import cache_folder
 
 HERE = Path(__file__).resolve().parent
-#: The release whose k8s.io/kubectl go.mod requires.
+#: The Kubernetes release of the k8s.io/kubectl version in go.mod.
 VERSION = "v1.32.13"
 VARIABLE = "OLDER_KUBECTL"
 
 
 def target() -> Path:
-    """Return where the program is, or would be once built."""
+    """Return the path of the built kubectl, whether or not it exists."""
     system = f"{platform.system()}-{platform.machine()}".lower()
     return cache_folder() / f"kubectl-{VERSION}-{system}"
 
 
 def find() -> Path | None:
-    """Return the program: that of $OLDER_KUBECTL, or the one built here."""
+    """Return the path of kubectl: that of $OLDER_KUBECTL, or the one built here."""
     if chosen := os.environ.get(VARIABLE):
         return Path(chosen)
     return target() if target().is_file() else None
 
 
 def build() -> str:
-    """Build it; return what is in the way, nothing where all went well."""
+    """Build kubectl; return the reason why it failed, or ""."""
     if target().is_file():
         return ""
     go = shutil.which("go")
@@ -59,13 +59,13 @@ def build() -> str:
         ).returncode
         if status != 0:
             return f"go build failed with status {status}"
-        # It appears in one step, complete.
+        # Rename at the end, so that the file only appears complete.
         output.rename(target())
     return ""
 
 
 def main() -> int:
-    """Build it and say where it is."""
+    """Build kubectl and print its path."""
     problem = build()
     print(f"kubectl {VERSION}: {problem or target()}", file=sys.stderr)
     return 1 if problem else 0

@@ -2,10 +2,10 @@
 
 Usage: python tools/testenv/build.py [--env] [--optional] [--jobs N]
 
-Needs Go, which fetches the sources named by go.mod from wherever it is configured to look. What is
-built stays in $MOORING_TESTENV (by default mooring/testenv in the user's cache folder) and serves
-every checkout; the next run finds it there. --env prints the export lines that name it. --optional
-makes nothing of a machine without Go, and warns where the build fails.
+Needs Go, which downloads the sources named by go.mod from its configured proxy. The programs are
+kept in $MOORING_TESTENV (by default mooring/testenv in the user's cache folder) for all checkouts;
+the next run finds them there. --env prints the export lines that name them. With --optional, a
+machine without Go is no error, and a failed build only a warning.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Impossible(Exception):
 
 
 def cache_folder() -> Path:
-    """Return the folder that keeps what was built, outside every checkout."""
+    """Return the folder of built programs, outside every checkout."""
     if chosen := os.environ.get("MOORING_TESTENV"):
         return Path(chosen).expanduser().absolute()
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
@@ -55,7 +55,7 @@ def cache_folder() -> Path:
 
 def linker_flags() -> str:
     """Return the flags that set the version, as the release build does."""
-    # kubernetes: hack/lib/version.sh. A module does not tell its commit; the tag stands for it.
+    # kubernetes: hack/lib/version.sh. A module does not contain its commit, so the tag is used.
     major, minor, _ = KUBERNETES.removeprefix("v").split(".")
     values = {
         "gitVersion": KUBERNETES,
@@ -72,7 +72,7 @@ def linker_flags() -> str:
 
 
 def target() -> Path:
-    """Return the folder that the present sources and flags are built into."""
+    """Return the folder that the current sources and flags are built into."""
     digest = hashlib.sha256(" ".join([*PACKAGES, linker_flags()]).encode())
     for name in ("go.mod", "go.sum", "etcd/main.go"):
         digest.update((HERE / name).read_bytes())
@@ -81,14 +81,14 @@ def target() -> Path:
 
 
 def built() -> dict[str, Path]:
-    """Return the variables and paths of the parts, or nothing where they have not been built."""
+    """Return the variables and paths of the parts; empty if they have not been built."""
     folder = target()
-    # The folder appears in one step, when everything in it is complete.
+    # The folder is renamed into place when everything in it is complete.
     return {variable: folder / name for variable, name in PARTS.items()} if folder.is_dir() else {}
 
 
 def build(jobs: int) -> None:
-    """Build what is missing; raise with one line where that is impossible."""
+    """Build the parts unless they exist; raise Impossible, with one line, if that fails."""
     if built():
         return
     go = shutil.which("go")
@@ -120,7 +120,7 @@ def build(jobs: int) -> None:
 
 
 def main() -> None:
-    """Build, and print what was asked for."""
+    """Build the parts, and print the export lines if requested."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

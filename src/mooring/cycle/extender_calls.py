@@ -1,4 +1,4 @@
-"""What extenders add to the cycle: they refuse nodes after Filter and add to the scores.
+"""The part of extenders in the cycle: they refuse nodes after Filter and add to the scores.
 
 # kube-scheduler: schedule_one.go (findNodesThatPassExtenders, prioritizeNodes)
 """
@@ -28,7 +28,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: Name under which a pod is queued that extenders refused. # kube-scheduler: framework/types.go
+# kube-scheduler: framework/types.go
+#: Recorded as the unschedulable plugin of a pod that extenders refused.
 EXTENDER_NAME = "Extender"
 
 SKIPPING = "Skipping extender as it returned error and has ignorable flag set"
@@ -40,7 +41,11 @@ _SCALE = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
 async def filter_by_extenders(
     extenders: Sequence[Extender], pod: Pod, nodes: Nodes, statuses: NodeStatuses
 ) -> Nodes:
-    """Ask the extenders in turn, each about what the one before left; a failure raises."""
+    """Return the nodes that all extenders accept, and record the refusals in `statuses`.
+
+    The extenders are called in turn, each with the nodes that the previous one accepted. The
+    failure of an extender is raised, unless the extender is ignorable.
+    """
     for extender in extenders:
         if not len(nodes):
             break
@@ -74,9 +79,9 @@ def _refuse(statuses: NodeStatuses, nodes: Nodes, name: str, status: Status) -> 
 async def prioritize_by_extenders(
     extenders: Sequence[Extender], pod: Pod, nodes: Nodes, ranking: Ranking, asking: Gauge
 ) -> None:
-    """Ask the extenders, all at once, and add their weighted scores to a ranking.
+    """Call the extenders concurrently and add their weighted scores to a ranking.
 
-    One that fails adds nothing. `asking` shows how many are being asked.
+    An extender that fails adds nothing. `asking` is a gauge of the calls in progress.
     """
     asked = [
         extender
@@ -93,7 +98,7 @@ async def prioritize_by_extenders(
             continue
         scaled = raw * _SCALE
         ranking.scores[extender.name] = PluginScores(raw, scaled, extender.weight)
-        # Scores beyond all measure wrap around, as in Go.
+        # Scores that overflow int64 wrap around, as in Go.
         ranking.totals += scaled * np.int64(extender.weight)
 
 
@@ -108,7 +113,7 @@ async def _ask(extender: Extender, pod: Pod, nodes: Nodes) -> Ints | None:
 
 
 async def _all_at_once(questions: Sequence[Coroutine[Any, Any, T]]) -> Sequence[T]:
-    """Wait for all answers. Without an event loop nothing can wait: they come one by one."""
+    """Await all coroutines: concurrently, or one by one if no event loop is running."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

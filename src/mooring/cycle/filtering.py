@@ -1,8 +1,8 @@
 """Filter: which nodes can take the pod.
 
-The mass pass asks each plugin once about all nodes (vector form) and keeps who is still in the
-running; a node belongs to the first plugin that refuses it. Single nodes (nominated pods, a
-preemption's dry run) are asked in node form.
+The mass pass calls each plugin once for all nodes (vector form) and passes on the nodes that no
+plugin has refused yet, so a node's refusal comes from the first plugin that refuses it. Single
+nodes (nominated pods, a preemption's dry run) are filtered in node form.
 
 # kube-scheduler: framework/runtime/framework.go (RunFilterPlugins*)
 """
@@ -30,31 +30,31 @@ from mooring.framework.what_if import PodBatch, WhatIf
 
 _REFUSALS = "(Status, mask) with a bool per node"
 _BOOL = np.dtype(np.bool_)
-#: Once fewer than one node in this many is left, the rest are asked about those alone.
+#: Once fewer than one node in this many is left, the remaining plugins see only those nodes.
 _NARROW = 4
 
 Hits = list[tuple[Status, Mask]]
 
 
 class Verdicts(msgspec.Struct):
-    """What Filter said of some nodes; positions count in the order they were asked."""
+    """The result of Filter for some nodes; a position is an index into the nodes filtered."""
 
-    #: Each distinct refusal and whom it befell.
+    #: Each distinct refusal and the positions of the nodes it applies to.
     refusals: list[tuple[Status, Rows]]
-    #: Who passes; None for all.
+    #: Positions of the nodes that pass; None if all do.
     passed: Rows | None
-    #: A breach of contract that ended the pass before all plugins were asked.
+    #: A breach of contract that ended the pass before all plugins had run.
     fault: Status | None = None
 
     @property
     def error(self) -> Status | None:
-        """Return the fault or the first error that befell a node: either ends the cycle."""
+        """The fault, or else the first error status of a node: either ends the cycle."""
         if self.fault is not None:
             return self.fault
         return next((status for status, rows in self.refusals if status.is_error), None)
 
     def until(self, end: int) -> Verdicts:
-        """Return what was said of the nodes before a position."""
+        """Return the verdicts on the nodes before a position."""
         refusals = [
             (status, kept) for status, rows in self.refusals if len(kept := rows[rows < end])
         ]
@@ -74,12 +74,12 @@ def filter_nodes(
     nodes: Nodes,
     alive: Mask | None = None,
 ) -> Verdicts:
-    """Run all Filter plugins on `nodes`, those that `alive` keeps, in one pass."""
+    """Run all Filter plugins on `nodes` in one pass; if `alive` is given, only where it is True."""
     verdicts = Verdicts([], None)
     profile = profile.of(state)
     skips = state.skip_filter_plugins
     count_nonzero = np.count_nonzero
-    #: Position in `nodes` of each node of the view that is asked; None where they are the same.
+    #: Position in `nodes` of each node of `view`; None if the view is still all of `nodes`.
     origin: Rows | None = None
     view = nodes
     left = len(nodes) if alive is None else count_nonzero(alive)
@@ -131,7 +131,7 @@ def filter_nodes(
 
 
 def _refusal(step: FilterStep, status: Any, mask: Any, size: int) -> Status:
-    """Check one answer of a vector form and sign it with the plugin's name."""
+    """Check one answer of a vector form and return its status with the plugin's name."""
     if (
         not isinstance(status, Status)
         or not isinstance(mask, np.ndarray)
@@ -150,7 +150,7 @@ def _failed(name: str, status: Status) -> Status:
 def _ask_each(
     step: FilterStep, state: CycleState, pod: Pod, view: Nodes, alive: Mask | None
 ) -> Hits:
-    """Ask a plugin that has no vector form about each node still in the running."""
+    """Call a plugin that has no vector form for each node that is not refused yet."""
     assert step.node is not None
     found: dict[Status, list[int]] = {}
     positions = range(len(view)) if alive is None else np.flatnonzero(alive).tolist()
@@ -169,7 +169,7 @@ def _ask_each(
 def _ask(
     step: FilterStep, state: CycleState, pod: Pod, view: Nodes, position: int
 ) -> Status | None:
-    """Ask a plugin's node form about one node; raise _Fault where it breaks the contract."""
+    """Call a plugin's node form for one node; raise _Fault if it breaks the contract."""
     assert step.node is not None
     info = view.info(position)
     try:
@@ -188,7 +188,10 @@ def _ask(
 
 
 def _distinct(hits: Hits) -> tuple[Mask, list[tuple[Status, Rows]]]:
-    """Return who is refused, and each distinct status with its nodes; a node's reasons append."""
+    """Return the mask of refused nodes, and each distinct status with its nodes.
+
+    The reasons of a node that was refused several times are joined in order.
+    """
     refused = hits[0][1]
     if len(hits) == 1:
         return refused, [(hits[0][0], np.flatnonzero(refused))]
@@ -199,7 +202,7 @@ def _distinct(hits: Hits) -> tuple[Mask, list[tuple[Status, Rows]]]:
     if not overlap:
         return refused, [(status, np.flatnonzero(mask)) for status, mask in hits]
     codes = np.full(len(refused), -1, dtype=np.int64)
-    #: By code: the status that was added last, and the code of those before it.
+    #: By code: the last status of the chain, and the code of the chain before it (-1 for none).
     chains: list[tuple[Status, int]] = []
     for status, mask in hits:
         rows = np.flatnonzero(mask)
@@ -214,7 +217,7 @@ def _distinct(hits: Hits) -> tuple[Mask, list[tuple[Status, Rows]]]:
 
 
 def _merge(chains: Sequence[tuple[Status, int]], code: int) -> Status:
-    """Return the statuses of a chain as one: the first error, or all reasons in their order."""
+    """Merge the statuses of a chain: the first error if any, otherwise all reasons in order."""
     found: list[Status] = []
     while code >= 0:
         status, code = chains[code]
@@ -235,9 +238,9 @@ def _merge(chains: Sequence[tuple[Status, int]], code: int) -> Status:
 def filter_one(
     profile: Profile, state: CycleState, pod: Pod, node: Nodes, *, by_pods_only: bool = False
 ) -> Status | None:
-    """Run all Filter plugins on a view of one node, in node form where there is one.
+    """Run all Filter plugins on a view of one node, in node form if the plugin has it.
 
-    With `by_pods_only`, those that look at the node object alone are taken to let it pass.
+    With `by_pods_only`, plugins that do not read the pods of a node are skipped.
     """
     skips = state.skip_filter_plugins
     for step in profile.of(state).filter:
@@ -266,7 +269,7 @@ def filter_one(
 
 
 def nominated_before(nominator: Nominator, pod: PodInfo, node_name: str) -> list[PodInfo]:
-    """Return the other pods, of the same or higher priority, that are nominated to a node."""
+    """Return the other pods nominated to a node whose priority is the same or higher."""
     return [
         other
         for other in nominator.nominated_on(node_name)
@@ -277,7 +280,7 @@ def nominated_before(nominator: Nominator, pod: PodInfo, node_name: str) -> list
 def filter_with(
     profile: Profile, state: CycleState, pod: Pod, node: WhatIf, others: Sequence[PodInfo]
 ) -> Status | None:
-    """Run all Filter plugins on one node as if `others` were on it; `state` is left alone."""
+    """Run all Filter plugins on one node as if `others` were on it; `state` is not changed."""
     state = state.clone()
     for other in others:
         node.add(0, other)
@@ -290,7 +293,7 @@ def filter_with(
 def refused_by_nominations(
     profile: Profile, nominator: Nominator, state: CycleState, pod: PodInfo, nodes: Nodes
 ) -> list[tuple[int, Status]]:
-    """Return the positions of nodes that refuse the pod for the pods nominated to them."""
+    """Return the positions and refusals of nodes that refuse because of their nominated pods."""
     found = [
         (position, others)
         for position, node_name in _nominated_nodes(nominator, nodes)
@@ -307,7 +310,7 @@ def refused_by_nominations(
 
 
 def _nominated_nodes(nominator: Nominator, nodes: Nodes) -> Iterator[tuple[int, str]]:
-    """Yield position and name of the nodes among these that have nominated pods."""
+    """Yield the position and name of each of `nodes` that has nominated pods."""
     if nodes.rows is None:
         for name in nominator.nodes():
             row = nodes.row(name)
@@ -328,9 +331,10 @@ def refused_with(
     nodes: WhatIf,
     others: Sequence[Sequence[PodInfo]],
 ) -> list[tuple[int, Status]]:
-    """Return which of some nodes refuse the pod, were the `others` of each on it; by position.
+    """Return the positions and refusals of nodes that refuse the pod if their `others` are added.
 
-    All nodes are asked at once, unless a plugin keeps counts across nodes.
+    `others` lists the pods to add to each node. All nodes are filtered at once, unless a plugin
+    keeps counts across nodes.
     """
     if len(others) == 1 or precomputes(profile, state):
         refused = []
@@ -350,7 +354,7 @@ def refused_with(
 
 
 def precomputes(profile: Profile, state: CycleState) -> bool:
-    """Tell whether a Filter plugin that is asked in this cycle keeps state across nodes."""
+    """Return whether a Filter plugin that runs in this cycle keeps state across nodes."""
     skips = state.skip_filter_plugins
     return any(step.name not in skips for step in (*profile.add_pod, *profile.remove_pod))
 
@@ -358,9 +362,9 @@ def precomputes(profile: Profile, state: CycleState) -> bool:
 def filter_nodes_with_nominated(
     profile: Profile, nominator: Nominator, state: CycleState, pod: PodInfo, nodes: Nodes
 ) -> Verdicts:
-    """Run all Filter plugins, on nodes that have nominated pods with these on them, then without.
+    """Run all Filter plugins; a node that has nominated pods must pass with and without them.
 
-    Both times count: resources are short with them, affinity may be unmet without them.
+    Resources may be short with the nominated pods, and affinity may be unmet without them.
     """
     refused = refused_by_nominations(profile, nominator, state, pod, nodes)
     return filter_nodes_but(profile, state, pod, nodes, refused)

@@ -1,4 +1,4 @@
-"""The words of a failed attempt, exactly as kube-scheduler puts them.
+"""The messages of a failed attempt, worded exactly as kube-scheduler's.
 
 # kube-scheduler: framework/types.go (FitError), schedule_one.go (truncateMessage)
 """
@@ -21,7 +21,7 @@ def fit_error(
     pre_filter_message: str = "",
     post_filter_message: str = "",
 ) -> str:
-    """Say why no node fits: counts of reasons, sorted as texts ("10 …" comes before "2 …")."""
+    """Return why no node fits: counts of reasons, sorted as text ("10 …" comes before "2 …")."""
     if pre_filter_message:
         message = f"0/{len(statuses)} nodes are available: {pre_filter_message}."
     else:
@@ -32,14 +32,14 @@ def fit_error(
 
 
 def refused_on_node(reasons: tuple[str, ...]) -> str:
-    """Say why the chosen node was lost again, at Reserve or Permit."""
+    """Return why the chosen node was rejected at Reserve or Permit."""
     counted = sorted(f"{count} {reason}" for reason, count in Counter(reasons).items())
     message = "0/1 nodes are available:"
     return f"{message} {', '.join(counted)}." if counted else message
 
 
 def event_note(message: str) -> str:
-    """Cut a message to what an Event's note may hold; the pod's condition carries it whole."""
+    """Cut a message to the limit of an Event's note; the pod's condition has the full text."""
     data = message.encode()
     if len(data) <= NOTE_LENGTH_LIMIT:
         return message

@@ -1,4 +1,4 @@
-"""The search for feasible nodes: which nodes are asked, in which order, and when it is enough.
+"""The search for feasible nodes: which nodes are filtered, in which order, and when it stops.
 
 # kube-scheduler: schedule_one.go (findNodesThatPassFilters, numFeasibleNodesToFind)
 """
@@ -20,10 +20,10 @@ from mooring.framework.pod_info import PodInfo
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 
-#: Fewer nodes than this are never sought.
+#: A search never stops with fewer feasible nodes than this.
 MIN_FEASIBLE_NODES_TO_FIND = 100
 MIN_FEASIBLE_NODES_PERCENTAGE_TO_FIND = 5
-#: Where a search stops early, at least this many nodes are asked at a time.
+#: A search that may stop early filters at least this many nodes at a time.
 _BATCH = 16
 
 
@@ -37,7 +37,7 @@ def num_feasible_nodes_to_find(percentage: int, num_nodes: int) -> int:
 
 
 class NodeSearch:
-    """Find feasible nodes for pod after pod, starting each time where the last search stopped."""
+    """The search for feasible nodes; each search starts where the previous one stopped."""
 
     def __init__(
         self,
@@ -49,13 +49,13 @@ class NodeSearch:
         self._nominations = NominationMemory(nominator)
         self._node_order = node_order
         self._percentage = percentage_of_nodes_to_score
-        #: Where in the node order the next search begins.
+        #: Index in the node order at which the next search begins.
         self.next_start_node_index = 0
 
     def enough(self, profile: Profile, state: CycleState, num_nodes: int) -> int:
         """Return how many feasible nodes to find.
 
-        All of them where no percentage is set and every plugin can be asked of all nodes at once.
+        All of them if no percentage is set and every Filter and Score plugin has a vector form.
         """
         percentage = profile.percentage_of_nodes_to_score
         if percentage is None:
@@ -75,7 +75,7 @@ class NodeSearch:
         statuses: NodeStatuses,
         enough: int,
     ) -> tuple[Nodes, Status | None]:
-        """Return the feasible nodes among `nodes`, or as many as are enough, and a fault if any."""
+        """Return up to `enough` feasible nodes of `nodes`, and the fault if a plugin failed."""
         recorder = profile.recorder
         start = recorder.now()
         found, status = self._find(profile, state, pod, nodes, statuses, enough)
@@ -124,7 +124,7 @@ class NodeSearch:
             verdicts = filter_nodes_with_nominated(profile, self._nominator, state, pod, batch)
             passed = np.arange(len(batch)) if verdicts.passed is None else verdicts.passed
             if len(passed) >= missing:
-                # The search ends with the last node it takes, though more were asked.
+                # Verdicts on nodes after the last one taken are dropped, as if not filtered.
                 verdicts = verdicts.until(int(passed[missing - 1]) + 1)
             else:
                 verdicts.passed = passed
@@ -158,7 +158,7 @@ class NodeSearch:
         return nodes.select(rows)
 
     def advance(self, processed: int, num_nodes: int) -> None:
-        """Note how many nodes a search has asked."""
+        """Move the start of the next search by the number of nodes the last one processed."""
         self.next_start_node_index = (self.next_start_node_index + processed) % num_nodes
 
 

@@ -1,8 +1,8 @@
-"""Which nodes refuse a pod for the pods nominated to them, remembered for pods that are alike.
+"""Which nodes refuse a pod because of the pods nominated to them, cached for identical pods.
 
 While many pods preempt at once, hundreds of nodes have nominated pods, and each further pod must be
-tried on all of them with these. What was found for a pod of the same signature and priority holds,
-as long as neither the node, its pods nor its nominations have changed.
+filtered on each of those nodes with its nominated pods added. The result for a pod of the same
+signature and priority stays valid until the node, its pods or its nominations change.
 """
 
 from __future__ import annotations
@@ -20,22 +20,25 @@ from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
 
-#: Kinds of pods remembered.
+#: How many kinds of pods are cached; a kind is a profile, a signature and a priority.
 _KINDS_OF_PODS = 4
 
 Refused = list[tuple[int, Status]]
 
 
 class NominationMemory:
-    """Remember what nominated pods mean for pods of a kind. Owned by the search."""
+    """A cache of the nodes that refuse a kind of pod because of nominated pods.
+
+    Owned by the search.
+    """
 
     def __init__(self, nominator: Nominator) -> None:
         self._nominator = nominator
-        #: The latest used last.
+        #: In the order of use, the most recent last.
         self._remembered: dict[Hashable, _Remembered] = {}
 
     def refused(self, profile: Profile, state: CycleState, pod: PodInfo, nodes: Nodes) -> Refused:
-        """Return the rows of all nodes that refuse the pod for the pods nominated to them."""
+        """Return the rows and refusals of nodes that refuse the pod because of nominated pods."""
         nominator = self._nominator
         if not any(True for _ in nominator.nodes()):
             return []
@@ -60,14 +63,14 @@ class _Remembered:
         self._node_generation = -1
         self._generation = -1
         self._version = -1
-        #: The rows that have nominated pods which count, and why those refuse that do.
+        #: Rows with nominated pods of the same or higher priority, and the refusals among them.
         self._rows: set[int] = set()
         self._refusals: dict[int, Status] = {}
 
     def refused(self, profile: Profile, state: CycleState, pod: PodInfo, nodes: Nodes) -> Refused:
-        """Ask about the rows that have changed, and return all that refuse."""
+        """Filter the rows that have changed, and return all that refuse."""
         nominator = self._nominator
-        # Its own nomination does not count for a pod, but for all others like it.
+        # Ignore the pod's own nomination; those of identical pods count.
         own = nodes.row(nominator.node_of(pod.uid))
         changed = self._changed(nodes)
         if own >= 0:
@@ -80,7 +83,7 @@ class _Remembered:
         return refused
 
     def _changed(self, nodes: Nodes) -> set[int]:
-        """Return the rows to ask about again; everything is forgotten where that is not known."""
+        """Return the rows to filter again; if they are not known, drop the cache and return all."""
         names = self._nominator.changed_since(self._version)
         touched = nodes.changed_since(self._generation) if self._generation >= 0 else None
         if names is None or touched is None or self._node_generation != nodes.node_generation:

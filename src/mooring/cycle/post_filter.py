@@ -26,7 +26,7 @@ _ANSWERS = "a Nominate, a Status or None"
 async def run_post_filter(
     profile: Profile, state: CycleState, pod: Pod, statuses: NodeStatuses
 ) -> PostFilterResult:
-    """Ask the PostFilter plugins in turn until one helps, fails, or says that nothing will help."""
+    """Run the PostFilter plugins in turn until one succeeds, fails, or returns unresolvable."""
     recorder = profile.recorder
     start = recorder.now()
     result = await _run_post_filter(profile.of(state), state, pod, statuses)

@@ -1,4 +1,4 @@
-"""PreFilter: what plugins work out once per pod, and the nodes they narrow the search to.
+"""PreFilter: what plugins compute once per pod, and the nodes they narrow the search to.
 
 # kube-scheduler: framework/runtime/framework.go (RunPreFilterPlugins, RunPreFilterExtension*)
 """
@@ -27,9 +27,9 @@ _ANSWERS = "a set of node names, a Status or None"
 
 
 class PreFilterResult(msgspec.Struct):
-    """What PreFilter came to."""
+    """The result of PreFilter."""
 
-    #: The refusal or fault; None where the search may go on.
+    #: The refusal or fault; None if the cycle continues.
     status: Status | None = None
     #: Names that the search is narrowed to; None for all nodes.
     node_names: frozenset[str] | None = None
@@ -38,12 +38,12 @@ class PreFilterResult(msgspec.Struct):
 
     @property
     def outside(self) -> Status:
-        """Return the status of the nodes outside the names."""
+        """The status of the nodes that are not in `node_names`."""
         return Status.unresolvable(_OUTSIDE.format(" ".join(sorted(self.narrowed_by))))
 
 
 def run_pre_filter(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) -> PreFilterResult:
-    """Run the PreFilter plugins and note in the state which of them step aside."""
+    """Run the PreFilter plugins and record in the state which of them return Skip."""
     recorder = profile.recorder
     start = recorder.now()
     result = _run_pre_filter(profile.of(state), state, pod, nodes)
@@ -109,7 +109,10 @@ def run_extension(
     other: PodInfo,
     node: NodeInfo,
 ) -> Status | None:
-    """Tell plugins that precompute of a pod put on a node ("AddPod") or taken off ("RemovePod")."""
+    """Call PreFilter extensions: a pod was added to a node ("AddPod") or removed ("RemovePod").
+
+    Return None, or an error status if a plugin failed.
+    """
     for step in steps:
         name = step.name
         if name in state.skip_filter_plugins:

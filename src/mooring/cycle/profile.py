@@ -35,17 +35,17 @@ class Step(msgspec.Struct, frozen=True):
 
     name: str
     call: Call
-    #: How often it did something, in PreFilter and PreScore.
+    #: Calls that did not return Skip; counted in PreFilter and PreScore.
     evaluations: CounterSeries
 
 
 class FilterStep(msgspec.Struct, frozen=True):
-    """One Filter plugin: the node form, the vector form, or both."""
+    """One Filter plugin: its node form, its vector form, or both."""
 
     name: str
     node: Call | None
     vector: Call | None
-    #: How many nodes it was asked about.
+    #: How many nodes the plugin was called for.
     evaluations: CounterSeries
     #: Whether its answers depend on the pods of a node.
     reads_pods: bool
@@ -59,7 +59,7 @@ class ScoreStep(msgspec.Struct, frozen=True):
     node: Call | None
     vector: Call | None
     normalize: Call | None
-    #: How many nodes it was asked about.
+    #: How many nodes the plugin was called for.
     evaluations: CounterSeries
     #: Whether its answers depend on the pods of a node.
     reads_pods: bool
@@ -68,10 +68,10 @@ class ScoreStep(msgspec.Struct, frozen=True):
 
 
 class Profile:
-    """Hold the plugin instances of one scheduler name and what to call at every point, in order.
+    """The plugin instances of one scheduler name, and what to call at every point, in order.
 
-    Instances belong to the profile: two profiles that name the same plugin have two of them.
-    They are made here, or handed in.
+    Instances belong to the profile: two profiles that name the same plugin have one each.
+    They are made here unless they are passed in.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Profile:
         self.resolved = resolved
         self.handle = handle
         self.recorder = PointTimer(handle.metrics, self.name, handle.clock.now)
-        #: The profile's own share of nodes to score; None where the global one holds.
+        #: The profile's own percentage of nodes to score; None if the global one applies.
         self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
         self.plugins = _instances(resolved, registry, handle) if plugins is None else plugins
         self.pre_enqueue = self._steps(Point.PRE_ENQUEUE, "pre_enqueue")
@@ -124,18 +124,18 @@ class Profile:
         self.pre_bind = self._steps(Point.PRE_BIND, "pre_bind")
         self.bind = self._steps(Point.BIND, "bind")
         self.post_bind = self._steps(Point.POST_BIND, "post_bind")
-        #: Filter plugins that can only be asked node by node.
+        #: Filter plugins that have no vector form.
         self.node_form_filters = frozenset(step.name for step in self.filter if step.vector is None)
-        #: Whether a Score plugin can only be asked node by node.
+        #: Whether a Score plugin has no vector form.
         self.scores_node_by_node = any(step.vector is None for step in self.score)
 
     def of(self, state: CycleState) -> Profile:
-        """Return this profile, or the timed one where the attempt's plugins are to be timed."""
+        """Return this profile, or its timed copy if the plugins of this attempt are timed."""
         return self.timed if state.record_plugin_metrics else self
 
     @cached_property
     def timed(self) -> Profile:
-        """Return a profile with the same plugins, every call of which is timed."""
+        """A copy of this profile in which every call of a plugin is timed."""
         other = copy.copy(self)
         other.timed = other
         timed = self.recorder.timed
@@ -179,7 +179,7 @@ class Profile:
         return other
 
     def start(self) -> None:
-        """Start the plugins; raise PluginError where one fails."""
+        """Start the plugins; raise PluginError if one fails."""
         for name, plugin in self.plugins.items():
             try:
                 plugin.start()

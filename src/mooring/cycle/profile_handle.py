@@ -1,4 +1,4 @@
-"""Handles and profiles: what the plugins of each profile may ask, over one shared state."""
+"""The handles through which the plugins of each profile reach the scheduler's shared state."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 class WaitingPods(Protocol):
-    """Know the pods that wait at Permit, and those whose PreBind runs."""
+    """The pods that wait at Permit, and those whose PreBind is running."""
 
     def waiting(self) -> Iterable[WaitingPod]:
         """Return the pods that wait at Permit."""
@@ -50,12 +50,12 @@ class WaitingPods(Protocol):
         ...
 
     def pre_binding(self, uid: str) -> PreBindingPod | None:
-        """Return a pod whose PreBind runs, or None."""
+        """Return a pod whose PreBind is running, or None."""
         ...
 
 
 class SharedState(msgspec.Struct, frozen=True):
-    """What the profiles of one scheduler share; a scheduler has exactly one."""
+    """What the profiles of one scheduler share; a scheduler has exactly one instance."""
 
     features: FeatureGates
     clock: Clock
@@ -69,16 +69,16 @@ class SharedState(msgspec.Struct, frozen=True):
     waiting_pods: WaitingPods
     activate: Callable[[Iterable[Pod]], None]
     spawn: Callable[[Coroutine[Any, Any, None], Pod], None]
-    #: A scheduler whose metrics nobody reads has metrics of its own.
+    #: By default, a new set of metrics that is not exported.
     metrics: Metrics = msgspec.field(default_factory=Metrics)
     #: What plugins share across profiles, by key (Handle.shared).
     plugin_data: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class ProfileHandle:
-    """Answer what plugins ask, in the name of one profile (framework/handle.py)."""
+    """The Handle of one profile's plugins (framework/handle.py)."""
 
-    #: The profile whose plugins hold this handle; set once they are made.
+    #: The profile whose plugins hold this handle; set after the plugins are made.
     profile: Profile
 
     def __init__(self, profile_name: str, shared: SharedState, events: EventWriter) -> None:
@@ -97,11 +97,11 @@ class ProfileHandle:
 
     @property
     def snapshot(self) -> Nodes:
-        """Return all nodes; unchanged during a cycle."""
+        """All nodes; unchanged during a cycle."""
         return self._shared.snapshot()
 
     def lister(self, kind: type[T] | str) -> Lister[T]:
-        """Return read access to a kind; a custom resource is named "plural.version.group"."""
+        """Return a lister of a kind; a custom resource is named "plural.version.group"."""
         return self._shared.lister(kind)
 
     def waiting_pods(self) -> Iterable[WaitingPod]:
@@ -113,7 +113,7 @@ class ProfileHandle:
         return self._shared.waiting_pods.get(uid)
 
     def pre_binding_pod(self, uid: str) -> PreBindingPod | None:
-        """Return a pod whose PreBind runs, or None."""
+        """Return a pod whose PreBind is running, or None."""
         return self._shared.waiting_pods.pre_binding(uid)
 
     def activate(self, pods: Iterable[Pod]) -> None:
@@ -121,7 +121,7 @@ class ProfileHandle:
         self._shared.activate(pods)
 
     def shared(self, key: str, make: Callable[[], T]) -> T:
-        """Return what the plugins of all profiles share under a key; the first caller makes it."""
+        """Return the value that all profiles share under a key; the first call makes it."""
         data = self._shared.plugin_data
         if key not in data:
             data[key] = make()
@@ -137,8 +137,10 @@ class ProfileHandle:
     def run_filters(
         self, state: CycleState, pod: Pod, nodes: WhatIf, *, nominated: bool = True
     ) -> Sequence[Status | None]:
-        """Run all Filter plugins of the profile on what-if nodes; an entry per node, None where it
-        fits."""
+        """Run all Filter plugins of the profile on what-if nodes.
+
+        Return an entry per node: the refusal, or None if the pod fits.
+        """
         profile = self.profile
         answers: list[Status | None] = [None] * len(nodes)
         alive = None
@@ -179,24 +181,24 @@ class ProfileHandle:
     def run_add_pod(
         self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
     ) -> Status | None:
-        """Tell the plugins that precompute that `other` was put on a what-if node."""
+        """Call the AddPod extensions: `other` was added to a what-if node."""
         return run_extension(self.profile.of(state).add_pod, "AddPod", state, pod, other, node)
 
     def run_remove_pod(
         self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
     ) -> Status | None:
-        """Tell the plugins that precompute that `other` was taken off a what-if node."""
+        """Call the RemovePod extensions: `other` was removed from a what-if node."""
         return run_extension(
             self.profile.of(state).remove_pod, "RemovePod", state, pod, other, node
         )
 
     def precomputes(self, state: CycleState) -> bool:
-        """Tell whether a Filter plugin that is asked in this cycle keeps state across nodes."""
+        """Return whether a Filter plugin that runs in this cycle keeps state across nodes."""
         return precomputes(self.profile, state)
 
     def sign(self, state: CycleState, pod: Pod) -> Hashable | None:
-        """Return what the Filter plugins' answers for a pod depend on besides the node; None where
-        they depend on more, or where identical pods are not to be told (OpportunisticBatching)."""
+        """Return the pod's signature: what the answers of the Filter plugins depend on besides the
+        node. None if they depend on more, or if the gate OpportunisticBatching is off."""
         if not self.features.enabled("OpportunisticBatching"):
             return None
         if self._signer is None:
@@ -213,7 +215,7 @@ def make_profiles(
 ) -> dict[str, Profile]:
     """Make the profiles of a scheduler over one shared state, and start their plugins.
 
-    `events_of` returns the Events of a profile, by its name.
+    `events_of` returns the event writer of a profile, by its name.
     """
     profiles: dict[str, Profile] = {}
     for one in resolved:

@@ -1,16 +1,17 @@
-"""Reuse: an identical pod is asked only about the nodes that changed since the last one.
+"""Reuse: for identical pods, the plugins run only on the nodes that changed since the last one.
 
-Pods of one template come in rows. What the plugins said of all nodes for the first is remembered
-by its signature; for the next, only the rows touched since are asked again, in node form where
-they are few, and the rest is taken over; of plugins that read no pods all is, as long as no node
-object changes. The decision is the one that would be made without.
+Pods created from one template arrive in batches. The plugins' answers for the first pod on all
+nodes are cached by its signature. For the next pod, the plugins run only on rows changed since, in
+node form if those are few; all other answers are reused. Answers of plugins that do not read pods
+are reused even for changed rows, as long as no node object changes. The decision is the same as
+without reuse.
 
-What is not remembered: verdicts while pods are nominated (they count on their nodes for some pods
-and not for others), searches narrowed by PreFilter or sampled, faults. A Score plugin that cannot
-sign a pod is asked about all nodes each time, and does not keep the others from being reused.
+Not cached are verdicts while pods are nominated (a nomination counts for some pods and not for
+others), searches that PreFilter narrowed or that are sampled, and faults. A Score plugin that
+cannot sign a pod runs on all nodes each time; the answers of the other plugins are still reused.
 
-kube-scheduler's own (framework/runtime/batch.go) hands out the next best node of the last ranking,
-for pods of which a node takes only one. Columns make the general case as cheap.
+kube-scheduler's own batching (framework/runtime/batch.go) returns the next best node of the last
+ranking, for pods of which a node takes only one. Columns make the general case as cheap.
 """
 
 from __future__ import annotations
@@ -51,27 +52,27 @@ from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 
-#: Signatures remembered per profile.
+#: How many signatures are cached per profile.
 _SIGNATURES = 16
-#: Up to this many changed rows are asked one by one: for so few, arrays cost more than they save.
+#: Up to this many changed rows are evaluated one by one: arrays would be slower for so few.
 _FEW = 6
-#: Where more than one row in this many has changed, all are asked.
+#: If more than one row in this many has changed, all rows are evaluated.
 _MOST = 4
 
 
 class Reuse:
-    """Remember answers by signature, for one profile. Owned by its cycle."""
+    """A cache of plugin answers by signature, for one profile. Owned by its cycle."""
 
     def __init__(self, profile: Profile) -> None:
         self._signer = PodSigner(profile)
         self._profile = profile
-        #: The latest used last.
+        #: In the order of use, the most recent last.
         self._remembered: dict[Hashable, Remembered] = {}
 
     def recall(self, state: CycleState, pod: Pod, nodes: Nodes) -> Remembered | None:
-        """Filter all nodes by what is remembered, if anything, and remember.
+        """Filter all nodes, reusing cached answers if there are any, and cache the result.
 
-        PreFilter has run. None where the pod cannot be signed or a plugin failed.
+        PreFilter must have run. None if the pod cannot be signed or a plugin failed.
         """
         recorder = self._profile.recorder
         start = recorder.now()
@@ -104,41 +105,41 @@ class Reuse:
 
 
 class _Known(msgspec.Struct, frozen=True):
-    """One Score plugin's scores, and what it signed the pod by."""
+    """One Score plugin's scores, and its fragment of the pod's signature."""
 
     fragment: Hashable
     weighed: Weighed
 
 
-#: A plugin's scores before and after, and the places where they differ; None for all.
+#: A plugin's scores before and after, and the places where they may differ; None for all.
 _Move = tuple[Weighed, Weighed, list[int] | None]
 
 
 class Remembered:
-    """What the plugins said of all nodes, for pods with one signature."""
+    """The plugins' answers on all nodes, for pods with one signature."""
 
-    #: Signature of the pod that is asked about now.
+    #: Signature of the pod that is being scheduled.
     signature: Signature
-    #: What Filter said of that pod, and the nodes that pass.
+    #: The result of Filter for that pod, and the nodes that pass.
     statuses: NodeStatuses
     feasible: Nodes
-    #: Generations that the statuses and the scores are of; -1 where there are none.
+    #: Snapshot generations of the statuses and of the scores; -1 if there are none.
     _filtered_at: int
     _scored_at: int
     _known: dict[str, _Known]
-    #: Totals of the known scores.
+    #: Weighted totals of the scores in `_known`.
     _totals: Ints
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
         self._node_generation = -1
-        #: Rows that the scores are of; None for all.
+        #: Rows that have been scored; None for all.
         self._scored: Rows | None = None
-        #: How often rows were taken over.
+        #: How often cached rows were reused.
         self.hits = 0
 
     def filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> bool:
-        """Ask Filter about the rows that changed, or about all; False where a plugin failed."""
+        """Run Filter on the rows that changed, or on all; return False if a plugin failed."""
         if self._node_generation != nodes.node_generation:
             self._node_generation = nodes.node_generation
             self._filtered_at = self._scored_at = -1
@@ -169,7 +170,8 @@ class Remembered:
             for row in rows:
                 one = np.array((row,), dtype=np.intp)
                 earlier = self.statuses.at(row)
-                # No node object has changed: who passed its plugins does so still.
+                # No node object has changed, so a node that passed still passes the plugins that
+                # do not read pods.
                 status = filter_one(
                     self._profile, state, pod, nodes.select(one), by_pods_only=earlier is None
                 )
@@ -189,7 +191,7 @@ class Remembered:
         return True
 
     def _record(self, found: list[tuple[Status | None, Rows]], nodes: Nodes) -> None:
-        # Earlier decisions keep their statuses.
+        # Earlier decisions still refer to the old statuses.
         statuses = self.statuses = self.statuses.copy()
         for status, rows in found:
             if status is None:
@@ -202,7 +204,7 @@ class Remembered:
     # Score.
 
     def rank(self, state: CycleState, pod: Pod) -> Ranking:
-        """Score the feasible nodes: ask Score about the rows that changed, or about all."""
+        """Score the feasible nodes: run Score on the rows that changed, or on all."""
         nodes = self.feasible
         changed = _changed(nodes, self._scored_at)
         recorder = self._profile.recorder
@@ -212,7 +214,7 @@ class Remembered:
             ranking = self._rank(state, pod, nodes, changed)
             recorder.point(SCORE, None, start)
         except ScoreError:
-            # All nodes are asked once more, for the error to be the one without reuse.
+            # Score all nodes again, so that the error is the same as without reuse.
             return rank(self._profile, state, pod, nodes)
         self._scored = nodes.rows
         self._scored_at = nodes.generation
@@ -248,7 +250,7 @@ class Remembered:
             if earlier is None or not holds:
                 raw = score_nodes(step, state, pod, nodes)
                 if not isinstance(raw, int):
-                    # The plugin may go on writing to its array.
+                    # The plugin may write to its array later.
                     raw = _read_only(raw.copy())
             else:
                 raw = earlier.weighed.raw
@@ -278,7 +280,7 @@ class Remembered:
 
 
 def _changed(nodes: Nodes, generation: int) -> list[int] | None:
-    """Return the rows that changed after a generation; None where all are to be asked."""
+    """Return the rows that changed after a generation; None if all must be evaluated."""
     if generation == nodes.generation:
         return []
     touched = nodes.changed_since(generation)
@@ -295,7 +297,7 @@ def _same(rows: Rows | None, others: Rows | None) -> bool:
 
 
 def _places(nodes: Nodes, rows: Sequence[int]) -> list[int]:
-    """Return the positions of rows in `nodes`, of those that are in there."""
+    """Return the positions in `nodes` of the rows that are among them."""
     if nodes.rows is None:
         return list(rows)
     places = []
@@ -306,7 +308,7 @@ def _places(nodes: Nodes, rows: Sequence[int]) -> list[int]:
 
 
 def _realigned(scores: Ints, rows: Rows | None, nodes: Nodes) -> Ints:
-    """Return the scores of some rows in the order of `nodes`; rows that had none get 0."""
+    """Return the scores of `rows` in the order of `nodes`; rows without a score get 0."""
     if rows is not None:
         every = np.zeros(len(nodes.all), dtype=np.int64)
         every[rows] = scores
@@ -317,7 +319,7 @@ def _realigned(scores: Ints, rows: Rows | None, nodes: Nodes) -> Ints:
 def _updated(
     step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes, places: list[int], scores: Scores
 ) -> Scores:
-    """Return the scores with those at some places asked anew; the same array where none moved."""
+    """Compute the scores at some places again; return the same array if none changed."""
     asked: Scores | list[int]
     if len(places) <= _FEW and step.node is not None:
         asked = [score_one(step, state, pod, nodes.info(place)) for place in places]

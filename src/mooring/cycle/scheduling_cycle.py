@@ -1,4 +1,4 @@
-"""The scheduling cycle: from a pod to the node it goes to, or to the reasons why there is none.
+"""The scheduling cycle: from a pod to the chosen node, or to the reasons why there is none.
 
 # kube-scheduler: schedule_one.go (schedulingAlgorithm, schedulePod, findNodesThatFitPod)
 """
@@ -37,19 +37,22 @@ Choose = Callable[[Nodes, Rows, int], int]
 
 
 def by_seed(nodes: Nodes, best: Rows, seed: int) -> int:
-    """Pick any of the best, each as likely as the other."""
+    """Pick one of the best nodes, each with equal probability."""
     return int(best[seed % len(best)])
 
 
 def by_name(nodes: Nodes, best: Rows, seed: int) -> int:
-    """Pick the best node whose name comes first: the same choice every time."""
+    """Pick the best node whose name sorts first: the same choice every time."""
     names = nodes.names
     first: int = min(best.tolist(), key=names.__getitem__)
     return first
 
 
 class Cycle:
-    """Decide for pod after pod. Does no I/O, and reads no clock."""
+    """The scheduling cycle of a set of profiles, run for one pod after another.
+
+    Apart from extenders and async `post_filter` it does no I/O.
+    """
 
     def __init__(
         self,
@@ -64,10 +67,10 @@ class Cycle:
         choose: Choose = by_seed,
         reuse: bool | None = None,
     ) -> None:
-        """Decide by these profiles.
+        """Prepare cycles for these profiles.
 
-        `reuse` says whether identical pods take over one another's answers: the decisions are the
-        same, only sooner. None leaves it to the gate OpportunisticBatching.
+        `reuse` says whether identical pods reuse one another's plugin answers, which is faster
+        and leads to the same decisions. None leaves it to the gate OpportunisticBatching.
         """
         self.profiles = profiles
         self._nominator = nominator
@@ -87,7 +90,7 @@ class Cycle:
     def run_sync(
         self, pod: Pod, state: CycleState | None = None, *, examine: bool = False
     ) -> Decision:
-        """Run a cycle that asks nobody outside; raise RuntimeError where something would wait."""
+        """Run a cycle without an event loop; raise RuntimeError if it would have to wait."""
         attempt = self.run(pod, state, examine=examine)
         try:
             attempt.send(None)
@@ -105,9 +108,9 @@ class Cycle:
     ) -> Decision:
         """Decide where a pod goes.
 
-        `state` carries what plugins worked out on to Reserve and the binding points. With
-        `examine`, all nodes are asked and scored even where the answer is known sooner; the
-        decision is the same.
+        `state` carries what plugins computed to Reserve and the binding points. With `examine`,
+        all nodes are filtered and scored even if the decision does not need it; the decision is
+        the same.
         """
         state = CycleState() if state is None else state
         profile = self.profiles[pod.spec.scheduler_name]
@@ -147,7 +150,7 @@ class Cycle:
             for status, _ in statuses.groups():
                 _note_refusal(decision, status)
             if remembered is not None:
-                # PostFilter plugins may write into theirs.
+                # PostFilter plugins may change the statuses; the cached ones must stay.
                 statuses = decision.statuses = statuses.copy()
             return await self._give_up(decision, profile, state, statuses, "")
         if len(feasible) > 1 or examine:
@@ -178,7 +181,7 @@ class Cycle:
         nodes: Nodes,
         before: PreFilterResult,
     ) -> Remembered | None:
-        """Filter by what is remembered of identical pods, where that is possible."""
+        """Filter with the cached answers of identical pods; None if that is not possible."""
         reuse = self._reuse.get(profile.name)
         if (
             reuse is None
@@ -243,7 +246,7 @@ class Cycle:
         nodes: Nodes,
         statuses: NodeStatuses,
     ) -> Nodes | None:
-        """Return the pod's nominated node where it passes: most likely the only one that does."""
+        """Return the pod's nominated node if it passes; most likely no other node does."""
         row = nodes.row(pod.status.nominated_node_name)
         if row < 0:
             return None
@@ -285,7 +288,7 @@ class Cycle:
         statuses: NodeStatuses,
         pre_filter_message: str,
     ) -> Decision:
-        """Run PostFilter and put the failure into words."""
+        """Run PostFilter and set the message of the failed attempt."""
         decision.outcome = Outcome.UNSCHEDULABLE
         tail = ""
         if profile.post_filter:

@@ -37,12 +37,12 @@ _RANGE = (
 )
 _ARRAY = "an int64 array with an entry per node"
 
-#: A score per node, or one that stands for all.
+#: A score per node, or one score that all nodes have.
 Scores = Ints | int
 
 
 class Ranking(msgspec.Struct):
-    """What Score came to, in the order of the nodes."""
+    """The result of Score; arrays are in the order of the nodes."""
 
     scores: dict[str, PluginScores]
     totals: Ints
@@ -56,12 +56,12 @@ class Weighed(msgspec.Struct, frozen=True):
     raw: Scores
     normalized: Scores
     weight: int
-    #: The same, an entry per node.
+    #: The same scores as arrays with an entry per node.
     scores: PluginScores
 
 
 class ScoreError(Exception):
-    """Carry a plugin's fault out of Score."""
+    """A plugin's fault in PreScore, Score or NormalizeScore."""
 
     def __init__(self, status: Status) -> None:
         self.status = status
@@ -73,7 +73,7 @@ def _failed(text: str, name: str, status: Status) -> ScoreError:
 
 
 def score_nodes(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
-    """Ask a Score plugin; return a score per node, or one that stands for all."""
+    """Call a Score plugin; return a score per node, or one score that all nodes have."""
     if step.vector is None:
         return _score_each(step, state, pod, nodes)
     step.evaluations.value += len(nodes)
@@ -128,11 +128,12 @@ def weigh(
 ) -> Weighed:
     """Normalise the raw scores of all nodes.
 
-    Where the plugin does not normalise, only those at `places` need be new.
+    If the plugin does not normalise and `places` is given, only the scores at those places are
+    checked for their range; the others have been checked before.
     """
     size, weight = len(nodes), step.weight
     if isinstance(raw, int) and step.normalizes_with_nodes:
-        # The nodes may make a difference to what one score stands for.
+        # Normalisation may depend on the node, so one score for all nodes is not enough.
         raw = np.full(size, raw, dtype=np.int64)
     if isinstance(raw, int):
         score = _normalized_alike(step, state, pod, nodes, raw)
@@ -152,9 +153,9 @@ def weigh(
 
 
 def add_up(weighed: Iterable[Weighed], size: int) -> Ints:
-    """Return the total of each node."""
+    """Return the weighted total of each node."""
     totals: Ints | None = None
-    #: What plugins that score all nodes alike add to every total.
+    #: The sum that plugins with one score for all nodes add to every total.
     alike = 0
     for one in weighed:
         if isinstance(one.normalized, int):
@@ -178,7 +179,7 @@ def _constant(score: int, size: int) -> Ints:
 
 
 def _normalized_alike(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes, raw: int) -> int:
-    """Normalise one score that stands for all nodes."""
+    """Normalise one score that all nodes have."""
     score = raw
     if step.normalize is not None:
         one = np.array([raw], dtype=np.int64)
@@ -189,7 +190,7 @@ def _normalized_alike(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes
 
 
 def run_pre_score(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) -> None:
-    """Run the PreScore plugins and note in the state which of them step aside."""
+    """Run the PreScore plugins and record in the state which of them return Skip."""
     recorder = profile.recorder
     start = recorder.now()
     error: Status | None = None
@@ -244,7 +245,7 @@ def _score_each(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes) -> I
 
 
 def score_one(step: ScoreStep, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-    """Ask a Score plugin about one node, in node form."""
+    """Call a Score plugin's node form for one node."""
     step.evaluations.value += 1
     call, name = step.node, step.name
     assert call is not None
@@ -265,7 +266,7 @@ def score_one(step: ScoreStep, state: CycleState, pod: Pod, node: NodeInfo) -> i
 
 
 def normalize(step: ScoreStep, state: CycleState, pod: Pod, raw: Ints, nodes: Nodes) -> Ints:
-    """Ask a plugin to normalise its scores of all nodes, which may change `raw` in place."""
+    """Call a plugin's NormalizeScore with the scores of all nodes; it may change `raw` in place."""
     assert step.normalize is not None
     arguments = (state, pod, raw, nodes) if step.normalizes_with_nodes else (state, pod, raw)
     try:
@@ -276,7 +277,7 @@ def normalize(step: ScoreStep, state: CycleState, pod: Pod, raw: Ints, nodes: No
 
 
 def _check_range(name: str, nodes: Nodes, scores: Ints) -> None:
-    # Seen as unsigned, a negative score is a huge one: one comparison finds both.
+    # Viewed as unsigned, a negative score is huge, so one comparison finds both.
     if len(scores) and np.maximum.reduce(scores.view(np.uint64)) > MAX_NODE_SCORE:
         wrong = np.flatnonzero((scores > MAX_NODE_SCORE) | (scores < MIN_NODE_SCORE))
         position = int(wrong[0])

@@ -1,9 +1,9 @@
 """Signatures: which pods get the same answers from the plugins of a profile.
 
-A plugin's `sign_pod` returns what its answers depend on besides the node, or None where they
-depend on more than pod and node. Pods whose fragments are equal get equal answers on a node, as
-long as neither that node and its pods nor any node object changes. A plugin that steps aside
-gives no answers, so it is not asked to sign.
+A plugin's `sign_pod` returns a fragment: what its answers depend on besides the node, or None if
+they depend on more than the pod and the node. Pods whose fragments are equal get equal answers on
+a node, until that node's pods or any node object changes. A plugin that returned Skip gives no
+answers, so it does not sign.
 
 # kube-scheduler: framework/runtime/framework.go (SignPod)
 """
@@ -25,7 +25,7 @@ _FAILED = "SignPod failed for plugin"
 
 
 class Signature:
-    """One pod's signature: that of the Filter plugins at once, of Score plugins when asked."""
+    """One pod's signature: the fragments of Filter plugins, and on request of Score plugins."""
 
     __slots__ = ("_fragments", "_pod", "_signer", "key")
 
@@ -39,17 +39,17 @@ class Signature:
         self._fragments = fragments
 
     def fragment(self, plugin: str) -> Hashable | None:
-        """Return what a plugin signed by; None where it cannot sign the pod."""
+        """Return a plugin's fragment; None if it cannot sign the pod."""
         if plugin in self._fragments:
             return self._fragments[plugin]
         return self._signer.fragment(plugin, self._pod)
 
 
 class PodSigner:
-    """Sign pods in the name of a profile's Filter and Score plugins."""
+    """The signer of pods for a profile's Filter and Score plugins."""
 
     def __init__(self, profile: Profile) -> None:
-        # Plugins that count over all nodes depend on more than one, whatever they sign.
+        # Plugins that count over all nodes depend on more than one node, whatever they sign.
         across = {step.name for step in (*profile.add_pod, *profile.remove_pod)}
         names = {step.name for step in profile.filter} | {step.name for step in profile.score}
         self._signs: dict[str, Call | None] = {
@@ -59,7 +59,7 @@ class PodSigner:
         self._filters = tuple((step.name, self._signs[step.name]) for step in profile.filter)
 
     def sign(self, state: CycleState, pod: Pod) -> Signature | None:
-        """Sign a pod that has been through PreFilter; None where a Filter plugin cannot."""
+        """Sign a pod after PreFilter; return None if a Filter plugin cannot sign it."""
         skips = state.skip_filter_plugins
         fragments: dict[str, Hashable] = {}
         for name, sign in self._filters:
@@ -72,7 +72,7 @@ class PodSigner:
         return Signature(self, pod, tuple(fragments.items()), fragments)
 
     def fragment(self, plugin: str, pod: Pod) -> Hashable | None:
-        """Return what one plugin signs by; None where it cannot or where it fails."""
+        """Return one plugin's fragment; None if it cannot sign the pod or fails."""
         sign = self._signs[plugin]
         if sign is None:
             return None

@@ -1,8 +1,8 @@
 """PointTimer: how long the points of a profile take, and in some cycles each of its plugins.
 
-A point is timed in every cycle. A plugin is timed by wrapping its methods: a profile has a twin
-whose steps are wrapped (`Profile.timed`), and the cycles that are sampled run that one. The others
-pay nothing.
+A point is timed in every cycle. A plugin is timed by wrapping its methods: a profile has a copy
+whose steps are wrapped (`Profile.timed`), and only the sampled cycles run that copy. The other
+cycles have no overhead.
 
 # kube-scheduler: framework/runtime/framework.go, metrics/metric_recorder.go
 """
@@ -37,7 +37,7 @@ BIND = "Bind"
 POST_BIND = "PostBind"
 SIGN = "Sign"
 
-# Why answers could not be taken over, or were dropped. # kube-scheduler: metrics/metrics.go
+# Why cached answers could not be reused, or were dropped. # kube-scheduler: metrics/metrics.go
 POD_NOT_BATCHABLE = "pod_not_batchable"
 POD_INCOMPATIBLE = "pod_incompatible"
 POD_FAILED = "pod_failed"
@@ -50,7 +50,7 @@ Call = Callable[..., Any]
 
 
 class PointTimer:
-    """Record what the points and plugins of one profile take."""
+    """The recorder of how long the points and plugins of one profile take."""
 
     def __init__(self, metrics: Metrics, profile: str, now: Callable[[], float]) -> None:
         self.now = now
@@ -60,30 +60,30 @@ class PointTimer:
         self._metrics = metrics
 
     def point(self, point: str, status: Status | None, start: float) -> None:
-        """Note that a point which began at `start` has ended; None is success."""
+        """Record the duration of a point that began at `start`; status None is success."""
         label = _SUCCESS if status is None else status.code.label
         self._points[point, label, self._profile].observe(self.now() - start)
 
     def looked_up(self, found: bool, seconds: float) -> None:
-        """Note whether a pod took over an identical one's answers, and how long they were sought.
+        """Record whether a pod reused an identical pod's answers, and how long the lookup took.
 
-        kube-scheduler counts here the pods that it hands the next best node of the last ranking.
+        kube-scheduler counts here the pods that get the next best node of the last ranking.
         """
         metrics, profile = self._metrics, self._profile
         metrics.get_node_hint_duration["hint" if found else "no_hint", profile].observe(seconds)
         metrics.batch_attempts[profile, "hint_used" if found else "no_hint"].inc()
 
     def remembered(self, start: float) -> None:
-        """Note that a pod's answers were kept for others."""
+        """Record how long it took to cache a pod's answers."""
         seconds = self.now() - start
         self._metrics.store_schedule_results_duration[self._profile].observe(seconds)
 
     def dropped(self, reason: str) -> None:
-        """Count answers that nobody can take over."""
+        """Count cached answers that were dropped or could not be reused."""
         self._metrics.batch_cache_flushed[self._profile, reason].inc()
 
     def timed(self, plugin: str, point: str, call: Call) -> Call:
-        """Wrap a plugin's method, of either kind, so that every call is timed."""
+        """Wrap a plugin's method, sync or async, so that every call is timed."""
 
         @wraps(call)
         def run(*args: Any) -> Any:
@@ -104,7 +104,7 @@ class PointTimer:
         return run
 
     def timed_vector(self, plugin: str, point: str, call: Call) -> Call:
-        """Wrap the vector form of Filter: it may be a generator, which runs as it is read."""
+        """Wrap the vector form of Filter, including the iteration if it is a generator."""
 
         @wraps(call)
         def run(*args: Any) -> Any:
@@ -114,7 +114,7 @@ class PointTimer:
             except BaseException:
                 self._note(plugin, point, _ERROR, start)
                 raise
-            # Of the statuses of all nodes, the first that refuses one.
+            # The first status that refuses a node stands for the call.
             labels = (_label(status) for status, mask in answer if mask.any())
             self._note(plugin, point, next(labels, _SUCCESS), start)
             return answer
@@ -135,7 +135,7 @@ class PointTimer:
 
 
 def _label(answer: Any) -> str:
-    """Return the status label of what a plugin answered; whatever is no status is a success."""
+    """Return the status label of a plugin's answer; an answer that is no status is a success."""
     if isinstance(answer, Nominate):
         answer = answer.status
     return answer.code.label if isinstance(answer, Status) else _SUCCESS

@@ -1,4 +1,4 @@
-"""The plugins that come with the scheduler, on the public contract alone."""
+"""The built-in plugins; they use only the public plugin contract."""
 
 from __future__ import annotations
 

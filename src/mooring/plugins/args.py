@@ -1,7 +1,7 @@
 """The arguments of the in-tree plugins: shape, defaults and checks, one Struct each.
 
-`with_defaults` fills in what depends on feature gates or on other fields; `validate` answers in the
-words of kube-scheduler's own validation. The configuration loader calls both, in this order.
+`with_defaults` fills in what depends on feature gates or on other fields; `validate` returns errors
+worded as kube-scheduler's. The configuration loader calls both, in this order.
 """
 
 # kube-scheduler: apis/config/v1/defaults.go, apis/config/validation/validation_pluginargs.go
@@ -38,25 +38,25 @@ _SECOND = Duration.from_seconds(1)
 
 
 class InTreeArgs(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Be the root of the in-tree arguments."""
+    """The base class of the in-tree plugins' arguments."""
 
     def with_defaults(self, gates: FeatureGates) -> Self:
         """Return the arguments with every default filled in."""
         return self
 
     def validate(self, path: str, gates: FeatureGates) -> list[FieldError]:
-        """Return what is wrong with the defaulted arguments that stand at `path`."""
+        """Return the validation errors of the defaulted arguments at `path`."""
         return []
 
 
 class DefaultPreemptionArgs(InTreeArgs, frozen=True, kw_only=True):
-    """Bound the search for nodes where preemption helps."""
+    """The limits of the search for nodes on which preemption helps."""
 
     min_candidate_nodes_percentage: Int32 = 10
     min_candidate_nodes_absolute: Int32 = 100
 
     def validate(self, path: str, gates: FeatureGates) -> list[FieldError]:
-        """Return what is wrong."""
+        """Return the validation errors."""
         percentage, absolute = (
             self.min_candidate_nodes_percentage,
             self.min_candidate_nodes_absolute,
@@ -76,13 +76,13 @@ class DefaultPreemptionArgs(InTreeArgs, frozen=True, kw_only=True):
 
 
 class InterPodAffinityArgs(InTreeArgs, frozen=True, kw_only=True):
-    """Weigh the affinity of existing pods."""
+    """The weight of existing pods' affinity."""
 
     hard_pod_affinity_weight: Int32 = 1
     ignore_preferred_terms_of_existing_pods: bool = False
 
     def validate(self, path: str, gates: FeatureGates) -> list[FieldError]:
-        """Return what is wrong."""
+        """Return the validation errors."""
         weight = self.hard_pod_affinity_weight
         if 0 <= weight <= 100:
             return []
@@ -92,12 +92,12 @@ class InterPodAffinityArgs(InTreeArgs, frozen=True, kw_only=True):
 
 
 class NodeAffinityArgs(InTreeArgs, frozen=True, kw_only=True):
-    """Add a node affinity to every pod of the profile."""
+    """A node affinity that is added to that of every pod of the profile."""
 
     added_affinity: NodeAffinity | None = None
 
     def validate(self, path: str, gates: FeatureGates) -> list[FieldError]:
-        """Return what is wrong."""
+        """Return the validation errors."""
         affinity = self.added_affinity
         if affinity is None:
             return []
@@ -113,21 +113,21 @@ class NodeAffinityArgs(InTreeArgs, frozen=True, kw_only=True):
 
 
 class ResourceSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Weigh one resource; a weight of 0 counts as 1."""
+    """A resource and its weight; a weight of 0 counts as 1."""
 
     name: str = ""
     weight: Int64 = 0
 
 
 class UtilizationShapePoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Give the score (0 to 10) at a utilization (0 to 100)."""
+    """The score (0 to 10) at a utilization (0 to 100)."""
 
     utilization: Int32 = 0
     score: Int32 = 0
 
 
 class RequestedToCapacityRatioParam(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Give the scoring function as points."""
+    """A scoring function, given by points."""
 
     shape: tuple[UtilizationShapePoint, ...] = ()
 
@@ -140,7 +140,7 @@ SCORING_STRATEGIES = (LEAST_ALLOCATED, MOST_ALLOCATED, REQUESTED_TO_CAPACITY_RAT
 
 
 class ScoringStrategy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Choose how NodeResourcesFit scores."""
+    """The way in which NodeResourcesFit scores."""
 
     type: str = ""
     resources: tuple[ResourceSpec, ...] = ()
@@ -148,7 +148,7 @@ class ScoringStrategy(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
 
 class NodeResourcesFitArgs(InTreeArgs, frozen=True, kw_only=True):
-    """Leave resources out of the filter, and choose the scoring strategy."""
+    """The resources that the filter ignores, and the scoring strategy."""
 
     ignored_resources: tuple[str, ...] = ()
     ignored_resource_groups: tuple[str, ...] = ()
@@ -165,7 +165,7 @@ class NodeResourcesFitArgs(InTreeArgs, frozen=True, kw_only=True):
         )
 
     def validate(self, path: str, gates: FeatureGates) -> list[FieldError]:
-        """Return what is wrong."""
+        """Return the validation errors."""
         errors = []
         for index, name in enumerate(self.ignored_resources):
             errors += check_label_name(f"{child(path, 'ignoredResources')}[{index}]", name)
@@ -178,7 +178,7 @@ class NodeResourcesFitArgs(InTreeArgs, frozen=True, kw_only=True):
 
 
 class NodeResourcesBalancedAllocationArgs(InTreeArgs, frozen=True, kw_only=True):
-    """Choose the resources whose use is balanced."""
+    """The resources whose use is balanced."""
 
     resources: tuple[ResourceSpec, ...] = DEFAULT_RESOURCES
 
@@ -187,7 +187,7 @@ class NodeResourcesBalancedAllocationArgs(InTreeArgs, frozen=True, kw_only=True)
         return msgspec.structs.replace(self, resources=_weighted(self.resources))
 
     def validate(self, path: str, gates: FeatureGates) -> list[FieldError]:
-        """Return what is wrong."""
+        """Return the validation errors."""
         errors = []
         seen: set[str] = set()
         for index, resource in enumerate(self.resources):
@@ -206,7 +206,7 @@ _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 
 
 class PodTopologySpreadArgs(InTreeArgs, frozen=True, kw_only=True):
-    """Spread pods that name no constraints of their own."""
+    """The spread constraints of pods that have none of their own."""
 
     default_constraints: tuple[TopologySpreadConstraint, ...] = ()
     defaulting_type: str = SYSTEM_DEFAULTING
@@ -218,7 +218,7 @@ class PodTopologySpreadArgs(InTreeArgs, frozen=True, kw_only=True):
         )
 
     def validate(self, path: str, gates: FeatureGates) -> list[FieldError]:
-        """Return what is wrong."""
+        """Return the validation errors."""
         errors = []
         kind, where = self.defaulting_type, child(path, "defaultingType")
         if kind not in (SYSTEM_DEFAULTING, LIST_DEFAULTING):
@@ -237,13 +237,13 @@ class PodTopologySpreadArgs(InTreeArgs, frozen=True, kw_only=True):
 
 
 class VolumeBindingArgs(InTreeArgs, frozen=True, kw_only=True):
-    """Bound the wait for volumes, and choose how storage capacity scores."""
+    """The timeout for binding volumes, and how storage capacity is scored."""
 
     bind_timeout_seconds: Int64 = 600
     shape: tuple[UtilizationShapePoint, ...] = ()
 
     def with_defaults(self, gates: FeatureGates) -> Self:
-        """Return the arguments with the shape that the gate StorageCapacityScoring brings."""
+        """Return the arguments with the default shape if StorageCapacityScoring is enabled."""
         if self.shape or not gates.enabled("StorageCapacityScoring"):
             return self
         points = (
@@ -253,7 +253,7 @@ class VolumeBindingArgs(InTreeArgs, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, shape=points)
 
     def validate(self, path: str, gates: FeatureGates) -> list[FieldError]:
-        """Return what is wrong."""
+        """Return the validation errors."""
         errors = []
         if self.bind_timeout_seconds < 0:
             text = "invalid BindTimeoutSeconds, should not be a negative value"
@@ -266,20 +266,20 @@ class VolumeBindingArgs(InTreeArgs, frozen=True, kw_only=True):
                 "unexpected field `shape`, remove it or turn on the feature gate "
                 "StorageCapacityScoring"
             )
-            # kube-scheduler prints its internal type, which has no names of its own for JSON.
+            # kube-scheduler prints its internal type, whose fields have no JSON names.
             shape = [{"Utilization": one.utilization, "Score": one.score} for one in self.shape]
             errors.append(invalid(child(path, "shape"), shape, text))
         return errors
 
 
 class DynamicResourcesArgs(InTreeArgs, frozen=True, kw_only=True):
-    """Bound the time spent on allocating devices."""
+    """The timeouts for allocating and preparing devices."""
 
     filter_timeout: Duration | None = None
     binding_timeout: Duration | None = None
 
     def with_defaults(self, gates: FeatureGates) -> Self:
-        """Return the arguments with the timeouts that the gates bring."""
+        """Return the arguments with the default timeouts of the enabled gates."""
         filter_timeout, binding_timeout = self.filter_timeout, self.binding_timeout
         if filter_timeout is None and gates.enabled("DRASchedulerFilterTimeout"):
             filter_timeout = FILTER_TIMEOUT
@@ -290,7 +290,7 @@ class DynamicResourcesArgs(InTreeArgs, frozen=True, kw_only=True):
         )
 
     def validate(self, path: str, gates: FeatureGates) -> list[FieldError]:
-        """Return what is wrong."""
+        """Return the validation errors."""
         errors = []
         if self.filter_timeout is not None:
             where = child(path, "filterTimeout")
@@ -312,7 +312,7 @@ class DynamicResourcesArgs(InTreeArgs, frozen=True, kw_only=True):
         return errors
 
 
-#: The arguments that kube-scheduler knows, by plugin.
+#: The argument types of the in-tree plugins, by plugin name.
 ARGS_OF_PLUGIN: Mapping[str, type[InTreeArgs]] = {
     kind.__name__.removesuffix("Args"): kind
     for kind in (

@@ -15,15 +15,16 @@ from mooring.observe.logs import log_error, vlog
 
 log = logging.getLogger(__name__)
 
-#: Seconds between two attempts to read what became of a bind; they double up to the longest.
+#: Seconds between attempts to read whether a pod was bound; doubled each time up to LONGEST_WAIT.
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 15.0
-#: Seconds in which a server that has just started may refuse readers whose rights it does not know.
+#: Seconds for which refused reads are retried: a server that has just started may not know the
+#: scheduler's rights yet.
 REFUSAL_SECONDS = 60.0
 
 
 class DefaultBinder(Plugin):
-    """Bind pods by the pods/binding subresource."""
+    """The plugin that binds pods through the pods/binding subresource."""
 
     name = "DefaultBinder"
 
@@ -33,7 +34,7 @@ class DefaultBinder(Plugin):
         try:
             await self.handle.client.bind(pod, node_name)
         except ApiError as error:
-            # An answer that leaves it open is settled by reading: nothing is written twice.
+            # If the bind may have been applied, read the pod to find out; do not write again.
             if error.maybe_applied:
                 bound = await self._is_bound(pod, node_name, REFUSAL_SECONDS)
             else:
@@ -44,11 +45,12 @@ class DefaultBinder(Plugin):
         return None
 
     async def _is_bound(self, pod: Pod, node_name: str, patience: float) -> bool:
-        """Read whether a pod is on a node, for as long as it takes to get an answer.
+        """Return whether a pod is bound to a node; read it again until the server responds.
 
-        Until then the pod stays assumed: its room may be taken. A refusal to answer counts as one
-        only when it has been the answer for some seconds of `patience`: however long a server was
-        gone, it may refuse when it has just started.
+        Meanwhile the pod stays assumed, because it may be on the node. If the server keeps refusing
+        the read for `patience` seconds, return False. The seconds count from the first refusal in a
+        row, not from the first attempt, because a server may refuse when it has just started,
+        however long it was down.
         """
         meta = pod.metadata
         wait = FIRST_WAIT

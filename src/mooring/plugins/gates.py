@@ -7,5 +7,5 @@ from mooring.framework.handle import Handle
 
 
 def gates_of(handle: Handle | None) -> FeatureGates:
-    """Return the scheduler's gates, or the defaults where a plugin stands alone."""
+    """Return the scheduler's gates, or the defaults if a plugin has no handle."""
     return FeatureGates() if handle is None else handle.features

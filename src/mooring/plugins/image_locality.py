@@ -17,15 +17,15 @@ from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 
 _MIB = 1024 * 1024
-#: Images below 23 MiB in total do not matter; 1000 MiB a container is as good as it gets.
+#: Images below 23 MiB in total score 0; 1000 MiB per container get the highest score.
 MIN_THRESHOLD = 23 * _MIB
 MAX_CONTAINER_THRESHOLD = 1000 * _MIB
 
 
 class ImageLocality(Plugin):
-    """Score nodes by the size of the pod's images that they have.
+    """The plugin that scores nodes by the size of the pod's images that they have.
 
-    An image counts by the part of all nodes that have it.
+    The size of an image is scaled by the share of all nodes that have it.
     """
 
     name = "ImageLocality"
@@ -43,7 +43,7 @@ class ImageLocality(Plugin):
         return _score(total, _container_count(pod))
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | int | Status:
-        """Score all nodes: each distinct image is asked once."""
+        """Score all nodes, evaluating each distinct image once."""
         sizes: dict[str, int] = {}
         for name in _images(pod):
             image = nodes.image(name)
@@ -66,12 +66,12 @@ class ImageLocality(Plugin):
         return scaled.astype(np.int64)
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Sign by image names and the number of containers: both decide the score."""
+        """Return the image names and the number of containers, which determine the score."""
         return tuple(sorted(_images(pod))), _container_count(pod)
 
 
 def _images(pod: Pod) -> list[str]:
-    """Return the normalised names of all images of a pod, repeated as often as they are used."""
+    """Return the normalised names of all images of a pod, once per use."""
     spec = pod.spec
     names = [image_name(container.image) for container in spec.init_containers]
     names += [image_name(container.image) for container in spec.containers]
@@ -86,7 +86,8 @@ def _container_count(pod: Pod) -> int:
 
 
 def _scaled_size(image: ImageState, total_nodes: int) -> int:
-    # An image that few nodes have counts less, so that pods do not all follow the first one there.
+    # An image that few nodes have counts less, so that pods do not all go to the node that first
+    # pulled it.
     return int(float(image.size) * (float(image.num_nodes) / float(total_nodes)))
 
 

@@ -46,7 +46,7 @@ _PRE_SCORE = "PreScoreNodeAffinity"
 
 
 class NodeAffinity(Plugin):
-    """Refuse nodes that a pod or the profile's addedAffinity does not select; score the others."""
+    """The plugin for nodeSelector and node affinity of pods, and the profile's addedAffinity."""
 
     name = "NodeAffinity"
     reads_pods = False
@@ -70,7 +70,7 @@ class NodeAffinity(Plugin):
             raise ConfigError(f"parsing addedAffinity: {error}") from error
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> set[str] | Status | None:
-        """Parse what the pod demands; narrow to the nodes it names, if every term names some."""
+        """Parse the pod's required terms; if all of them name nodes, return those names."""
         terms = _required_terms(pod)
         if terms is None and self._added is None and not pod.spec.node_selector:
             return Status.skip()
@@ -103,7 +103,7 @@ class NodeAffinity(Plugin):
         yield NO_MATCH, refused
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        """Parse the pod's preferences; step aside if there are none."""
+        """Parse the pod's preferred terms; skip if there are none."""
         try:
             preferred = _preferred(pod)
         except ObjectError as error:
@@ -114,14 +114,14 @@ class NodeAffinity(Plugin):
         return None
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int | Status:
-        """Add the weights of the preferences that the node meets."""
+        """Return the sum of the weights of the preferred terms that the node matches."""
         preferences = self._preferences(state, pod)
         if isinstance(preferences, Status):
             return preferences
         return sum(preferred.score(node.node) for preferred in preferences)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | Status:
-        """Add the weights of the preferences that each node meets."""
+        """Return, for each node, the sum of the weights of the preferred terms it matches."""
         preferences = self._preferences(state, pod)
         if isinstance(preferences, Status):
             return preferences
@@ -139,11 +139,11 @@ class NodeAffinity(Plugin):
         return [preferred for preferred in (self._added_preferred, own) if preferred is not None]
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Ints) -> Ints:
-        """Scale so that the highest is 100."""
+        """Scale the scores so that the highest is 100."""
         return normalize_by_max(scores)
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Ask for nodes that come to match."""
+        """Return events of nodes that may match now."""
         return [
             ClusterEvent(
                 EventResource.NODE,
@@ -180,7 +180,7 @@ def _required_terms(pod: Pod) -> tuple[NodeSelectorTerm, ...] | None:
 
 
 def _named_nodes(term: NodeSelectorTerm) -> set[str] | None:
-    """Return the node names a term is narrowed to, or None where it names none."""
+    """Return the node names that a term is limited to, or None if it names none."""
     named: set[str] | None = None
     for requirement in term.match_fields:
         if requirement.key == NAME_FIELD and requirement.operator == "In":
@@ -191,12 +191,12 @@ def _named_nodes(term: NodeSelectorTerm) -> set[str] | None:
 
 def _demand(state: CycleState, pod: Pod) -> RequiredNodeAffinity:
     demand: RequiredNodeAffinity | None = state.get(_PRE_FILTER)
-    # Without PreFilter in the profile the demand is worked out here.
+    # If PreFilter is disabled in this profile, the terms are parsed here.
     return required_node_affinity(pod) if demand is None else demand
 
 
 def _matches(required: RequiredNodeAffinity, node: Node) -> bool | None:
-    """Tell whether a node satisfies a demand; None where a malformed term leaves it open."""
+    """Return whether a node satisfies required terms; None if a malformed term leaves it open."""
     if required.matches(node):
         return True
     terms = required.terms

@@ -35,7 +35,7 @@ _RESTART_ALL = "RestartAllContainers"
 def required_features(pod: Pod) -> frozenset[str]:
     """Return the features that a node must declare to run a pod."""
     # component-helpers: nodedeclaredfeatures/features. Its other features matter only when a pod is
-    # updated or attached to, and none has a version from which every node can be taken to have it.
+    # updated or attached to, and none has a version from which on every node has it.
     spec = pod.spec
     features = set()
     if spec.host_network and spec.host_users is False:
@@ -49,7 +49,7 @@ def required_features(pod: Pod) -> frozenset[str]:
 
 
 class NodeDeclaredFeatures(Plugin):
-    """Refuse nodes that do not declare what a pod needs."""
+    """The plugin that refuses nodes which do not declare the features a pod needs."""
 
     name = "NodeDeclaredFeatures"
     reads_pods = False
@@ -59,7 +59,7 @@ class NodeDeclaredFeatures(Plugin):
         self._enabled = gates_of(handle).enabled("NodeDeclaredFeatures")
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        """Work out the features; step aside if none is needed."""
+        """Determine the features that the pod needs; skip if there are none."""
         required = required_features(pod) if self._enabled else None
         if not required:
             return Status.skip()
@@ -78,7 +78,7 @@ class NodeDeclaredFeatures(Plugin):
     def filter_nodes(
         self, state: CycleState, pod: Pod, nodes: Nodes
     ) -> Iterator[tuple[Status, Mask]]:
-        """Refuse nodes by their sets of features, each asked once."""
+        """Refuse nodes that lack a feature, evaluating each distinct set of features once."""
         if not self._enabled:
             return
         required = state.get(_STATE)
@@ -93,7 +93,7 @@ class NodeDeclaredFeatures(Plugin):
         )
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Ask for nodes that declare other features, and for pods that need others."""
+        """Return events of nodes that declare, and of pods that need, other features."""
         if not self._enabled:
             return []
         return [

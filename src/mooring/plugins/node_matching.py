@@ -1,4 +1,4 @@
-"""Match parsed node selectors against all nodes at once, on the label columns."""
+"""Matching parsed node selectors against all nodes at once, on the label columns."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from mooring.api.node_selectors import NAME_FIELD
 from mooring.framework.columns import Ints, Mask
 from mooring.framework.nodes import Nodes
 
-#: After so many requirements it is worth a look whether any node is left.
+#: After every so many requirements, check whether any node is left.
 _LOOK_EVERY = 8
 
 
 def nodes_matching_term(nodes: Nodes, term: Term) -> Mask:
-    """Return which nodes satisfy every requirement of a term; a malformed one matches none."""
+    """Return which nodes satisfy every requirement of a term; a malformed term matches none."""
     if term.errors:
         return np.zeros(len(nodes), dtype=np.bool_)
     if len(term.labels) == 1 and not term.fields:
@@ -55,7 +55,7 @@ def nodes_matching_required(nodes: Nodes, required: RequiredNodeAffinity) -> Mas
 
 
 def weights_of_nodes(nodes: Nodes, preferred: PreferredTerms) -> Ints:
-    """Return, for each node, the weights of the matching terms together."""
+    """Return, for each node, the sum of the weights of the matching terms."""
     total = np.zeros(len(nodes), dtype=np.int64)
     for weight, term in preferred.terms:
         total += weight * nodes_matching_term(nodes, term)
@@ -63,7 +63,7 @@ def weights_of_nodes(nodes: Nodes, preferred: PreferredTerms) -> Ints:
 
 
 def _all_of(nodes: Nodes, masks: Iterable[Mask]) -> Mask:
-    """Return the nodes that all masks keep; later masks are not worked out once none is left."""
+    """Return the nodes that are in all masks; stop computing masks once no node is left."""
     matching: Mask | None = None
     for count, mask in enumerate(masks, start=1):
         matching = mask if matching is None else matching & mask
@@ -74,7 +74,7 @@ def _all_of(nodes: Nodes, masks: Iterable[Mask]) -> Mask:
 
 def _nodes_matching_field(nodes: Nodes, requirement: Requirement) -> Mask:
     if requirement.key != NAME_FIELD:
-        # A field other than the name is empty for the scheduler.
+        # The scheduler knows no field but the name; the others are empty.
         return np.full(len(nodes), requirement.matches_value(""))
     named = requirement.operator == "In"
     matching = np.full(len(nodes.all), not named)

@@ -1,4 +1,4 @@
-"""NodeName: a pod that names its node goes nowhere else."""
+"""NodeName: a pod that names its node is scheduled only there."""
 
 # kube-scheduler: plugins/nodename/node_name.go
 
@@ -21,20 +21,20 @@ OTHER_NODE = Status.unresolvable("node(s) didn't match the requested node name")
 
 
 class NodeName(Plugin):
-    """Refuse every node but the one in `spec.nodeName`."""
+    """The plugin that refuses every node but the one in `spec.nodeName`."""
 
     name = "NodeName"
     reads_pods = False
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
-        """Refuse a node of another name."""
+        """Refuse a node with another name."""
         wanted = pod.spec.node_name
         return OTHER_NODE if wanted and wanted != node.name else None
 
     def filter_nodes(
         self, state: CycleState, pod: Pod, nodes: Nodes
     ) -> Iterator[tuple[Status, Mask]]:
-        """Refuse all nodes of other names."""
+        """Refuse all nodes with other names."""
         wanted = pod.spec.node_name
         if wanted:
             refused = np.ones(len(nodes.all), dtype=np.bool_)
@@ -44,7 +44,7 @@ class NodeName(Plugin):
             yield OTHER_NODE, nodes.gather(refused)
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Ask for new nodes."""
+        """Return events of new nodes."""
         return [ClusterEvent(EventResource.NODE, ActionType.ADD)]
 
     def sign_pod(self, pod: Pod) -> Hashable:

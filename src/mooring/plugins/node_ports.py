@@ -25,12 +25,12 @@ _STATE = "PreFilterNodePorts"
 
 
 class NodePorts(Plugin):
-    """Refuse nodes on which a host port of the pod is taken."""
+    """The plugin that refuses nodes on which a host port of the pod is taken."""
 
     name = "NodePorts"
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        """Keep the pod's host ports; step aside if it has none."""
+        """Collect the pod's host ports; skip if it has none."""
         ports = host_ports(pod)
         if not ports:
             return Status.skip()
@@ -58,14 +58,14 @@ class NodePorts(Plugin):
         yield PORTS_TAKEN, taken
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Ask for new nodes, and for pods that free a port."""
+        """Return events of new nodes, and of deleted pods that free a port."""
         return [
             ClusterEvent(EventResource.POD, ActionType.DELETE, _after_pod_deleted),
             ClusterEvent(EventResource.NODE, ActionType.ADD),
         ]
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Sign by host ports, with address and protocol: they decide conflicts too."""
+        """Sign by host ports with address and protocol, which also determine conflicts."""
         return tuple(sorted(set(host_ports(pod))))
 
 

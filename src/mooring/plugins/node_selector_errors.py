@@ -1,4 +1,4 @@
-"""What is wrong with a node selector that a configuration carries."""
+"""Validation of the node selectors in a configuration."""
 
 # kube-scheduler: component-helpers scheduling/corev1/nodeaffinity/nodeaffinity.go,
 # apimachinery pkg/labels/selector.go (NewRequirement)
@@ -28,7 +28,7 @@ _FIELD_OPERATORS = ("In", "NotIn")
 
 
 def node_selector_errors(path: str, selector: NodeSelector) -> list[FieldError]:
-    """Return what is wrong with a selector; an empty term selects nothing and is no error."""
+    """Return the errors of a selector; an empty term selects nothing and is no error."""
     errors = []
     for index, term in enumerate(selector.node_selector_terms):
         errors += _term_errors(f"{child(path, 'nodeSelectorTerms')}[{index}]", term)
@@ -36,7 +36,7 @@ def node_selector_errors(path: str, selector: NodeSelector) -> list[FieldError]:
 
 
 def preferred_term_errors(path: str, terms: Sequence[PreferredSchedulingTerm]) -> list[FieldError]:
-    """Return what is wrong with preferred terms; those of weight 0 are not looked at."""
+    """Return the errors of preferred terms; those of weight 0 are not checked."""
     errors = []
     for index, term in enumerate(terms):
         if term.weight:

@@ -22,12 +22,12 @@ from mooring.plugins.signing import sign_tolerations
 
 UNSCHEDULABLE = Status.unresolvable("node(s) were unschedulable")
 
-#: It stands for `spec.unschedulable`: a pod that tolerates it may go to a cordoned node.
+#: A pod that tolerates this taint may go to a node with `spec.unschedulable`.
 UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
 
 
 class NodeUnschedulable(Plugin):
-    """Refuse cordoned nodes unless the pod tolerates the unschedulable taint."""
+    """The plugin that refuses cordoned nodes, unless the pod tolerates the unschedulable taint."""
 
     name = "NodeUnschedulable"
     reads_pods = False
@@ -51,7 +51,7 @@ class NodeUnschedulable(Plugin):
             yield UNSCHEDULABLE, nodes.unschedulable
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Ask for nodes that become schedulable, and for new tolerations."""
+        """Return events of nodes that become schedulable, and of new tolerations."""
         return [
             ClusterEvent(
                 EventResource.NODE,
@@ -64,7 +64,7 @@ class NodeUnschedulable(Plugin):
         ]
 
     def _after_toleration_change(self, pod: Pod, old: Pod | None, new: Pod) -> QueueingHint:
-        # A toleration can be added, never removed: the pod did not have it when it was refused.
+        # Tolerations can be added but not removed, so the pod did not have it when it was refused.
         if pod.metadata.uid == new.metadata.uid and self._tolerates(new):
             return QueueingHint.QUEUE
         return QueueingHint.SKIP

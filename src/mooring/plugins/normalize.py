@@ -1,4 +1,4 @@
-"""Bring raw scores into the range of a node score."""
+"""Scaling raw scores to the range of a node score."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from mooring.framework.columns import Ints
 from mooring.framework.plugin import MAX_NODE_SCORE
 
-#: Below this, `part * 100 / whole` in float64 truncates to what integer division gives: the
+#: Below this, `part * 100 / whole` in float64 truncates to the result of integer division: the
 #: product is exact, and a quotient of at most 100 cannot round up to the next integer.
 EXACT_LIMIT = 2**46
 

@@ -1,4 +1,4 @@
-"""PrioritySort: higher priority first, then who came earlier."""
+"""PrioritySort: higher priority first, then earlier arrival."""
 
 # kube-scheduler: plugins/queuesort/priority_sort.go
 
@@ -9,7 +9,7 @@ from mooring.framework.queued import QueuedPod
 
 
 class PrioritySort(Plugin):
-    """Order the queue by priority, then by time of entering it."""
+    """The plugin that orders the queue by priority, then by time of entering it."""
 
     name = "PrioritySort"
 
@@ -18,5 +18,5 @@ class PrioritySort(Plugin):
         return -queued.pod.priority, queued.timestamp
 
     def less(self, a: QueuedPod, b: QueuedPod) -> bool:
-        """Tell whether `a` goes before `b`."""
+        """Return whether `a` goes before `b`."""
         return self.sort_key(a) < self.sort_key(b)

@@ -13,7 +13,7 @@ WAITING = "waiting for scheduling gates: [{}]"
 
 
 class SchedulingGates(Plugin):
-    """Keep pods with scheduling gates out of the active queue."""
+    """The plugin that keeps pods with scheduling gates out of the active queue."""
 
     name = "SchedulingGates"
 
@@ -25,7 +25,7 @@ class SchedulingGates(Plugin):
         return Status.unresolvable(WAITING.format(" ".join(gate.name for gate in gates)))
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Ask for the removal of a pod's gates."""
+        """Return the event that a pod's gates were removed."""
         return [
             ClusterEvent(
                 EventResource.POD,

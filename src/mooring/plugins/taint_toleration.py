@@ -32,7 +32,10 @@ _SCORE = "TaintToleration/score"
 
 
 class TaintToleration(Plugin):
-    """Refuse nodes with untolerated taints; prefer those with few PreferNoSchedule ones."""
+    """The plugin that refuses nodes with untolerated taints.
+
+    It prefers nodes with few PreferNoSchedule taints.
+    """
 
     name = "TaintToleration"
     reads_pods = False
@@ -52,7 +55,7 @@ class TaintToleration(Plugin):
     def filter_nodes(
         self, state: CycleState, pod: Pod, nodes: Nodes
     ) -> Iterator[tuple[Status, Mask]]:
-        """Refuse nodes by their sets of taints, each asked once."""
+        """Refuse nodes with untolerated taints, evaluating each distinct set of taints once."""
         tolerations = pod.spec.tolerations
         column = nodes.taints
         if len(column.values) > 1:
@@ -66,7 +69,7 @@ class TaintToleration(Plugin):
             )
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        """Keep the tolerations that answer PreferNoSchedule taints."""
+        """Collect the tolerations that apply to PreferNoSchedule taints."""
         state.write(
             _STATE,
             tuple(
@@ -102,11 +105,11 @@ class TaintToleration(Plugin):
         return cast(Ints, counts)
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Ints) -> Ints:
-        """Scale so that no untolerated taint is 100 and the most are 0."""
+        """Scale so that a node without untolerated taints gets 100, and one with the most 0."""
         return normalize_by_max(scores, reverse=True)
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Ask for nodes that lose taints, and for new tolerations."""
+        """Return events of nodes whose taints change, and of new tolerations."""
         return [
             ClusterEvent(
                 EventResource.NODE,

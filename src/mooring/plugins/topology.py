@@ -1,4 +1,4 @@
-"""Topology: pods added up per value of a node label, for the plugins that relate pods to pods."""
+"""Topology: the number of pods per value of a node label, for affinity and spreading."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mooring.framework.nodes import Column, Nodes
 #: One entry per code of a label column. Sums are whole numbers below 2**53, so float64 is exact.
 Sums = npt.NDArray[np.float64]
 
-#: Where fewer than one row in this many has a pod, the others are left out of the sum.
+#: If fewer than one row in this many has a pod, only the rows with pods are added up.
 _SPARSE = 4
 
 
 def sum_domains(column: Column[str], counts: npt.NDArray[np.int32]) -> Sums:
-    """Add up counts over all rows per value of a full column; entry 0 is for rows without one."""
+    """Add up counts of all rows per value of a full column; entry 0 is for rows without a value."""
     codes = column.codes
     if np.count_nonzero(counts) * _SPARSE < len(counts):
         occupied = np.flatnonzero(counts)
@@ -26,7 +26,7 @@ def sum_domains(column: Column[str], counts: npt.NDArray[np.int32]) -> Sums:
 
 
 class TopologyDomains:
-    """Hold the number of pods per value of one topology key.
+    """The number of pods per value of one topology key.
 
     `clone` is cheap: the numbers are shared until one side changes them.
     """
@@ -41,25 +41,25 @@ class TopologyDomains:
 
     @classmethod
     def count(cls, nodes: Nodes, key: str, counts: npt.NDArray[np.int32]) -> TopologyDomains:
-        """Add up pods per row of the full snapshot, by a topology key."""
+        """Return the domains of a topology key, from pods per row of the full snapshot."""
         column = nodes.all.label(key)
         return cls(column, sum_domains(column, counts))
 
     @classmethod
     def none(cls, nodes: Nodes, key: str) -> TopologyDomains:
-        """Start with no pods."""
+        """Return the domains of a topology key, with no pods."""
         column = nodes.all.label(key)
         return cls(column, np.zeros(len(column.values)))
 
     def clone(self) -> TopologyDomains:
-        """Copy, so that either side can change alone."""
+        """Return an independent copy."""
         other = TopologyDomains(self.column, self.sums)
         other._occupied = self._occupied
         self._shared = other._shared = True
         return other
 
     def change(self, value: str | None, amount: int) -> None:
-        """Add to the number of one value; nothing where a node has none."""
+        """Add to the number of pods of one value; do nothing if it is None or unknown."""
         code = -1 if value is None else self.column.code_of(value)
         if code < 0:
             return
@@ -70,13 +70,13 @@ class TopologyDomains:
         self._occupied = None
 
     def of(self, value: str) -> int:
-        """Return the number of one value."""
+        """Return the number of pods of one value."""
         code = self.column.code_of(value)
         return int(self.sums[code]) if code >= 0 else 0
 
     @property
     def occupied(self) -> Mask:
-        """Return, by code, which values have pods; "no value" never has."""
+        """By code, which values have pods; always False for code 0 (no value)."""
         if self._occupied is None:
             self._occupied = self.sums > 0
             self._occupied[0] = False

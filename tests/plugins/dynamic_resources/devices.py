@@ -82,6 +82,6 @@ def pod(name: str = "pod", *claims: str, **spec: Any) -> Pod:
 
 
 def asks_for(resource: str, count: int = 1, name: str = "pod") -> Pod:
-    """Build a pod with one container that asks for a resource."""
+    """Build a pod with one container that requests a resource."""
     container = {"name": "x", "resources": {"requests": {resource: str(count)}}}
     return pod(name, containers=[container])

@@ -1,4 +1,4 @@
-"""The allocator answers as kube-scheduler's: every recorded scenario, and what it remembers."""
+"""The allocator finds what kube-scheduler's finds: every recorded scenario, and its cache."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_devices_are_allocated_as_recorded(number: int) -> None:
 
 
 def _twin(scenario: dict[str, Any]) -> dict[str, Any]:
-    """Add a node n2 that has what n1 has, in pools of its own."""
+    """Add a node n2 that has what n1 has, in separate pools."""
     twins = []
     for one in scenario["slices"]:
         spec = one["spec"]
@@ -110,7 +110,7 @@ def test_what_is_known_of_a_node_that_looks_the_same_is_true_of_another(number: 
         assert ask(shared, node) == ask(_allocator(scenario, AllocatorFeatures()), node)
 
 
-# One class, one device; what is asked for varies.
+# One class, one device; the requests vary.
 
 NODES = [make_node("a"), make_node("b")]
 
@@ -149,7 +149,7 @@ def _ask(scenario: dict[str, Any], **features: bool) -> list[Any]:
 def test_a_request_without_a_mode_is_for_one_device() -> None:
     (found,), (other,) = _ask(_scenario(ONE))
     assert [one.candidate.id for one in found.chosen] == [("d", "p", "x")]
-    # Both nodes reach the same devices: the search is done once.
+    # Both nodes reach the same devices, so there is only one search.
     assert other is found
 
 

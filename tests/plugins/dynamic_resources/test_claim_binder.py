@@ -1,4 +1,4 @@
-"""From Reserve to PreBind and back, in a cluster in memory."""
+"""Reserve, PreBind and Unreserve, in an in-memory cluster."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Devices:
         self.scheduler = MemoryScheduler([node("a"), node("b"), CLASS, *objects], **options)
 
     def try_pod(self, one: Pod) -> str:
-        """Add a pod, try it once, and return its node or why it has none."""
+        """Add a pod, schedule it once, and return its node or the message."""
         self.scheduler.cluster.add(one)
         decision = drive(self.scheduler.schedule_one(one))
         return decision.node_name or decision.message
@@ -50,7 +50,7 @@ class Devices:
         return found
 
     def change(self, one: ResourceClaim, **status: Any) -> None:
-        """Let somebody else change a claim's status."""
+        """Change a claim's status, as another client."""
         changed = msgspec.convert(status, type(one.status))
         drive(self.scheduler.client.update(replace(one, status=changed)))
 
@@ -136,7 +136,7 @@ def test_a_claim_that_somebody_else_allocated_sends_the_pod_back() -> None:
     assert attempt.decision.outcome is Outcome.ERROR
     assert "claim default/c got allocated elsewhere in the meantime" in attempt.decision.message
     assert _devices(devices.claim()) == ["d1"]
-    # Nothing is left in flight: the pod can be tried again, and uses what there is.
+    # Nothing is left in flight: the pod can be retried, and uses the existing allocation.
     assert devices.try_pod(pod("pod", "c")) == "b"
 
 
@@ -203,7 +203,7 @@ PREPARED = {"bindingConditions": ["Ready"], "bindingFailureConditions": ["Broken
 
 
 class Preparing(VirtualClock):
-    """Reports a condition of the device while time passes."""
+    """A clock that sets a condition of the device while time passes."""
 
     devices: Devices | None = None
     condition: str = "Ready"

@@ -1,4 +1,4 @@
-"""Selectors answer as cel-go does: every recorded expression, and what is not understood."""
+"""Selectors evaluate as in cel-go: every recorded expression, and unsupported ones."""
 
 from __future__ import annotations
 

@@ -12,11 +12,11 @@ from tests.plugins.clusters import HOSTNAME, ZONE, make, make_pod
 RACK = "rack"
 KEYS = (HOSTNAME, ZONE, ZONE, RACK)
 SPACES = ("red", "blue", "green")
+#: The namespace green has no object.
 NAMESPACES = (
     make(Namespace, "red", metadata={"labels": {"team": "one"}}),
     make(Namespace, "blue", metadata={"labels": {"team": "two"}}),
 )
-"""The namespace green has no object."""
 
 SELECTORS: tuple[dict[str, Any] | None, ...] = (
     {"matchLabels": {"app": "web"}},

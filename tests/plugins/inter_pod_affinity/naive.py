@@ -1,4 +1,4 @@
-"""Inter-pod affinity, pod by pod and node by node: what the columns must agree with."""
+"""Inter-pod affinity computed pod by pod and node by node, to compare the columns with."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _Pairs = dict[tuple[str, str], int]
 
 
 class Namespaces:
-    """Match terms as kube-scheduler does: own terms and others' see different labels."""
+    """A matcher of terms as in kube-scheduler: own and existing terms see different labels."""
 
     def __init__(self, namespaces: Iterable[Namespace]) -> None:
         self._labels = {one.metadata.name: one.metadata.labels for one in namespaces}
 
     def own(self, term: AffinityTerm, other: Pod) -> bool:
-        """Tell whether a term of the incoming pod speaks of an existing one."""
+        """Return whether a term of the incoming pod matches an existing one."""
         merged = {
             name for name, labels in self._labels.items() if term.namespace_selector.matches(labels)
         }
@@ -34,7 +34,7 @@ class Namespaces:
         ) and term.selector.matches(other.metadata.labels)
 
     def existing(self, term: AffinityTerm, pod: Pod) -> bool:
-        """Tell whether a term of an existing pod speaks of the incoming one."""
+        """Return whether a term of an existing pod matches the incoming one."""
         return term.matches(pod, self._labels.get(pod.metadata.namespace, {}))
 
 
@@ -47,7 +47,7 @@ def _add(pairs: _Pairs, labels: Mapping[str, str], key: str, amount: int = 1) ->
 def filter_nodes(
     pod: PodInfo, infos: Sequence[NodeInfo], namespaces: Namespaces
 ) -> dict[str, Status] | None:
-    """Return the refusals by node; None where there is nothing to judge."""
+    """Return the refusals by node; None if no term applies."""
     wanted, unwanted = pod.required_affinity, pod.required_anti_affinity
     affinity: _Pairs = {}
     anti_affinity: _Pairs = {}
@@ -95,7 +95,7 @@ def score_nodes(
     namespaces: Namespaces,
     hard_weight: int,
 ) -> tuple[dict[str, int], dict[str, int]] | None:
-    """Return raw and normalised scores by node; None where no term touched any domain."""
+    """Return raw and normalised scores by node; None if no term matched in any domain."""
     pairs: _Pairs = {}
     for info in infos:
         for other in info.pods.values():

@@ -106,7 +106,7 @@ def test_scores_are_those_of_a_recount(data: st.DataObject, hard_weight: int) ->
     assert dict(zip(feasible.names, found.tolist(), strict=True)) == normalized
 
 
-# Rules of their own.
+# Special rules.
 
 
 def _term(app: str, key: str = ZONE) -> dict[str, Any]:

@@ -68,7 +68,7 @@ BOTH = (("cpu", 1), ("memory", 1))
             [55, 17, 50, 0],
             id="least, with weights",
         ),
-        # A pod that asks for nothing counts 100m and 200Mi.
+        # A pod without requests counts 100m and 200Mi.
         pytest.param(args(LEAST), pod(), [58, 50, 70, 0], id="least, a pod that asks for nothing"),
         pytest.param(
             args(LEAST),

@@ -60,7 +60,7 @@ def pods(draw: st.DrawFn, on: list[Node]) -> list[Pod]:
 
 
 def constraints(action: str, *, empty: bool = True) -> st.SearchStrategy[dict[str, Any]]:
-    """Draw a constraint as the wire has it; with `empty`, its selector may be empty or absent."""
+    """Draw a constraint as JSON; with `empty`, its selector may be empty or absent."""
     selectors: tuple[dict[str, Any] | None, ...] = SELECTORS
     return st.fixed_dictionaries(
         {

@@ -1,4 +1,4 @@
-"""Topology spreading, pod by pod and node by node: what the columns must agree with."""
+"""Topology spreading computed pod by pod and node by node, to compare the columns with."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def _check_scores(
     assert dict(zip(feasible.names, answer.tolist(), strict=True)) == normalized
 
 
-# Rules of their own.
+# Special rules.
 
 
 def _hard(selector: dict[str, object] | None, **fields: object) -> dict[str, object]:
@@ -202,7 +202,7 @@ def test_a_removal_counts_what_was_never_counted(
     assert refusals(plugin, state, pod, cluster.snapshot) == {}
     info = cluster.snapshot.info(0)
     plugin.remove_pod(state, pod, cluster.pod_info(other), info)
-    # x is at -1 now, so y, at 0, is one too many ahead.
+    # x has -1 pods now, so y, with 0, exceeds the skew.
     assert refusals(plugin, state, pod, cluster.snapshot).keys() == {"b"}
 
 

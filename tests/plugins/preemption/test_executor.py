@@ -1,4 +1,4 @@
-"""What carrying a preemption out leaves behind when the API server fails."""
+"""The state after carrying out a preemption while the API server fails."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PREEMPTOR = make_pod("preemptor", uid="3")
 
 
 class FakeHandle:
-    """Notes what the executor asks for; `failures` are raised at "verb name"."""
+    """A handle that records the executor's calls; `failures` are raised at "verb name"."""
 
     def __init__(self, **failures: ApiError) -> None:
         self.failures = failures
@@ -34,7 +34,7 @@ class FakeHandle:
         self.work: list[Any] = []
         self.metrics = Metrics()
         self.clock = VirtualClock()
-        #: The uids of the pods on the node, as the scheduler sees it when the writes are done.
+        #: The uids of the pods on the node, in the snapshot after the writes.
         self.left = "12"
         self.snapshot = SimpleNamespace(find=lambda name: SimpleNamespace(pods=set(self.left)))
 

@@ -1,4 +1,4 @@
-"""What extenders say about preemption: which nodes, which victims."""
+"""Extenders in preemption: which nodes, which victims."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin
 
 LOW = {name: make_pod(f"low-{name}", node=name) for name in ("n1", "n2")}
 OTHER = make_pod("other", priority=1, node="n2")
-#: Holds one pod a node.
+#: A plugin that allows one pod per node.
 ONE_EACH = plugin(
     "OneEach",
     filter=lambda state, pod, node: Status.unschedulable("taken") if node.pods else None,
@@ -25,7 +25,7 @@ ONE_EACH = plugin(
 
 
 class FakeExtender:
-    """Answers by a function of the victims proposed."""
+    """An extender that answers with a function of the proposed victims."""
 
     name = "fake"
     is_filter = is_prioritizer = is_binder = False
@@ -54,7 +54,7 @@ class FakeExtender:
 
 
 def preempt(*extenders: Any) -> Decision:
-    """Try a pod that fits only where others leave."""
+    """Schedule a pod that fits only if others are removed."""
     objects = [*make_nodes("n1", "n2"), *LOW.values(), OTHER]
     scheduler = make_scheduler([ONE_EACH, DefaultPreemption], objects)
     (profile,) = scheduler.profiles.values()

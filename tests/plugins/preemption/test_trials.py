@@ -1,4 +1,4 @@
-"""What pods that are alike take over from one another's preemption, and what they do not."""
+"""Which trials of a preemption identical pods reuse, and which they do not."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KINDS: tuple[dict[str, Any], ...] = (
 
 
 def make_scheduler(*, remembers: bool, nodes: int = 12) -> MemoryScheduler:
-    """Return a scheduler of full nodes; what pods like one another take over can be off."""
+    """Return a scheduler of full nodes, with or without reuse of trials."""
     random = Random(nodes)
     objects: list[Node | Pod] = [make_node(f"n{i}", cpu=4) for i in range(nodes)]
     for i in range(nodes):
@@ -45,7 +45,7 @@ def add(scheduler: MemoryScheduler, name: str, **fields: Any) -> Pod:
 
 
 def story(scheduler: MemoryScheduler, seed: int) -> list[Any]:
-    """Let pods come, preempt, be placed and go; return every decision."""
+    """Create, schedule and delete pods at random; return every decision."""
     random, said = Random(seed), []
     pending: list[str] = []
     pods = scheduler.cluster.pods
@@ -68,7 +68,7 @@ def story(scheduler: MemoryScheduler, seed: int) -> list[Any]:
             placed = [pod for pod in pods.list() if pod.spec.node_name]
             scheduler.cluster.delete(random.choice(placed))
         elif chance < 0.5 and len(pending) > 1:
-            # Its nomination ends with it.
+            # The pod's nomination ends with it.
             gone = pods.get(pending.pop(random.randrange(len(pending))), "default")
             assert gone is not None
             scheduler.cluster.delete(gone)
@@ -97,7 +97,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def preempt(scheduler: MemoryScheduler, name: str, **fields: Any) -> None:
-    """Let a pod come that fits nowhere, and try it once."""
+    """Create a pod that fits nowhere, and schedule it once."""
     drive(scheduler.schedule_one(add(scheduler, name, **fields)))
 
 

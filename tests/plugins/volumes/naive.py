@@ -1,4 +1,4 @@
-"""What kube-scheduler does for one node after the other, written down as it stands."""
+"""kube-scheduler's search for volumes, node by node, to compare with."""
 
 # kube-scheduler: plugins/volumebinding/binder.go (FindPodVolumes)
 
@@ -27,7 +27,7 @@ from tests.plugins.volumes.storage import SELECTED_NODE
 
 
 def allows(volume: PersistentVolume, node: Node) -> bool:
-    """Tell whether a volume can be reached from a node (only In is understood here)."""
+    """Return whether a node can reach a volume (only the operator In is supported here)."""
     affinity = volume.spec.node_affinity
     if affinity is None or affinity.required is None:
         return True

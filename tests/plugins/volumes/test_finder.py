@@ -144,7 +144,7 @@ def _at(found: Found, position: int) -> tuple[list[str], list[tuple[str, str]], 
 
 
 def _fingerprint(solution: PodVolumes) -> int:
-    """Return a number that differs where solutions do."""
+    """Return a number that differs if solutions differ."""
     text = repr(
         [
             [(one.claim.metadata.name, one.volume.metadata.name) for one in solution.bindings],
@@ -167,7 +167,7 @@ def test_all_nodes_at_once_as_one_by_one(
         for n, (size, labels, largest) in enumerate(sizes)
     ]
     cluster = Cluster(NODES, objects=[*FIXED, *drawn, *storage])
-    # Many claims take another way than few: with 0, any number is many.
+    # Many claims are processed differently from few; with 0, any number counts as many.
     with patch.object(finder_module, "_FEW", few), patch.object(reachability, "_FEW", few):
         _compare(cluster, wanted)
 
@@ -264,7 +264,7 @@ def test_faults_of_claims() -> None:
 
 
 def test_a_claim_named_twice_takes_two_volumes() -> None:
-    """As in kube-scheduler: the second use passes over what the first has taken."""
+    """As in kube-scheduler, the second use skips the volume that the first has taken."""
     objects = [*FIXED, volume("mine", claimRef={"name": "c", "namespace": "default"}), volume("v")]
     cluster = Cluster(NODES, objects=objects)
     found = _finder(cluster).find(PodVolumeClaims([], [claim("c"), claim("c")]), _all(cluster))

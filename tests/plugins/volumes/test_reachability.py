@@ -36,7 +36,7 @@ ALL = ManyNodes(CLUSTER.snapshot, REACH, CSI_NODES)
 
 
 def _same_one_by_one(ask: Any) -> list[bool]:
-    """Ask of all nodes, of some, and of each: the answers must agree."""
+    """Call `ask` for all nodes, for some, and for each; the answers must agree."""
     together: list[bool] = ask(ALL).tolist()
     each = [ask(OneNode(info, CSI_NODES)).tolist() for info in CLUSTER.snapshot.infos()]
     assert [answer for [answer] in each] == together

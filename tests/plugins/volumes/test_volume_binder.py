@@ -17,7 +17,7 @@ POD = pod_with("c", "d")
 
 
 class FailingClient:
-    """Write so many objects, then fail."""
+    """A client that fails after a number of writes."""
 
     def __init__(self, writes: int) -> None:
         self.left = writes
@@ -48,12 +48,12 @@ class Bench:
         self.binder = VolumeBinder(self.cluster, self.volumes, self.claims)
 
     def plan(self) -> PodVolumes:
-        """Return what was found for the claims."""
+        """Return the plan for the claims."""
         binding = Binding(self.claims.get("c", "default"), self.volumes.get("v"))
         return PodVolumes([binding], [Provision(self.claims.get("d", "default"))])
 
     def assumed(self) -> tuple[bool, bool]:
-        """Tell whether the volume is taken as bound, and the claim as provisioned."""
+        """Return whether the volume is assumed as bound, and the claim as provisioned."""
         bound = self.volumes.get("v").spec.claim_ref is not None
         return bound, SELECTED_NODE in self.claims.get("d", "default").metadata.annotations
 

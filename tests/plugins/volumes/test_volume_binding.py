@@ -38,9 +38,9 @@ NODES = [make_node(name) for name in ("a", "b", "c")]
 
 
 class LiveCluster(Cluster):
-    """A cluster with a clock, and a client that records what it is told.
+    """A cluster with a clock, and a client that records its calls.
 
-    `after_sleep` is called each time somebody sleeps: it plays the controller.
+    `after_sleep` is called after each sleep; it simulates the controller.
     """
 
     def __init__(self, *args: Any, **more: Any) -> None:
@@ -96,7 +96,7 @@ def _plugin(cluster: Cluster, **args: Any) -> VolumeBinding:
 
 
 def _ask(plugin: VolumeBinding, cluster: Cluster, pod: Pod, state: CycleState) -> dict[str, Status]:
-    """Ask both forms, demand the same answers, and return the refusals by node."""
+    """Run both forms of Filter, check that they agree, and return the refusals by node."""
     snapshot = cluster.snapshot
     texts: dict[str, list[str]] = {}
     for status, mask in plugin.filter_nodes(state, pod, snapshot):

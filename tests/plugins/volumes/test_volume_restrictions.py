@@ -72,7 +72,7 @@ def test_disks_in_use(wanted: dict[str, Any], in_use: dict[str, Any], conflict: 
     assert plugin.pre_filter(state, pod, cluster.snapshot) is None
     answers = refusals(plugin, state, pod, cluster.snapshot)
     assert answers == ({"b": DISK_CONFLICT} if conflict else {})
-    # The same of some nodes only.
+    # The answers are the same for a view of some nodes.
     some = cluster.snapshot.select(np.array([2, 1], dtype=np.intp))
     assert refusals(plugin, state, pod, some) == answers
 

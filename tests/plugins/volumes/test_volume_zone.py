@@ -110,7 +110,7 @@ def test_refuses_claims_without_a_volume(objects: list[Any], text: str) -> None:
     pod = pod_with("c")
     answer = plugin.pre_filter(CycleState(), pod, cluster.snapshot)
     assert answer == Status.unresolvable(text)
-    # Without a PreFilter, Filter says the same of every node.
+    # Without PreFilter, Filter returns the same for every node.
     assert set(refusals(plugin, CycleState(), pod, cluster.snapshot).values()) == {answer}
 
 

@@ -1,4 +1,4 @@
-"""The plugin that looks after a pod's resource claims."""
+"""The plugin that allocates and binds a pod's resource claims."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Allocator: find devices for claims, on one node at a time.
 
-The claims' requests are served one after the other, each device by the first candidate that suits;
-where the rest then finds nothing, the next candidate is tried. The first complete answer counts.
+The search goes through the claims' requests one after another and picks for each device the first
+candidate that fits. If the remaining requests then cannot be satisfied, it backtracks and tries the
+next candidate. The first complete result is returned.
 """
 
 # dynamic-resource-allocation: structured/internal/incubating/allocator_incubating.go
@@ -31,14 +32,14 @@ from mooring.plugins.dynamic_resources.results import ClaimDevices
 from mooring.plugins.dynamic_resources.selectors import SelectorCache, device_variables
 from mooring.plugins.dynamic_resources.tracker import AllocatedDevices, Amounts
 
-#: Answers of selectors about the devices of a pool.
+#: How many selector results are cached per pool.
 _REMEMBERED = 4096
 
 INVALID_POOLS = "invalid resource pools were encountered"
 
 
 class AllocatorFeatures(msgspec.Struct, frozen=True):
-    """Which parts of the API count."""
+    """The optional parts of the API that are enabled."""
 
     admin_access: bool = True
     prioritized_list: bool = True
@@ -50,7 +51,7 @@ class AllocatorFeatures(msgspec.Struct, frozen=True):
 
 
 class FoundDevices(msgspec.Struct, frozen=True):
-    """What was found for a node, there or on another that looks the same."""
+    """The result for a node, found on that node or on another whose pools look the same."""
 
     answer: list[ClaimDevices]
     source: NodePools
@@ -74,11 +75,11 @@ class FoundDevices(msgspec.Struct, frozen=True):
 
 
 class NodeAllocationError(Exception):
-    """Say that one node is at fault; others may do."""
+    """An error in the pools of one node; other nodes may still fit."""
 
 
 class Allocator:
-    """Find devices, during one scheduling cycle."""
+    """The search for devices during one scheduling cycle."""
 
     def __init__(
         self,
@@ -96,7 +97,7 @@ class Allocator:
         self._wanted: dict[tuple[int, int], list[Wanted]] = {}
         self._variables: dict[int, dict[str, object]] = {}
         self._counters: dict[tuple[str, str], dict[str, Amounts]] = {}
-        #: Answers by what is asked, and what a node reaches or what that looks like.
+        #: Results by the node's likeness (see `_likeness`) and the ids of the claims.
         self._answers: dict[tuple[object, ...], tuple[NodePools, list[ClaimDevices] | None]] = {}
 
     def allocate(
@@ -104,8 +105,8 @@ class Allocator:
     ) -> FoundDevices | None:
         """Return devices for every claim, or None. The claims must outlive the allocator.
 
-        AllocationError where claims or classes are at fault, NodeAllocationError where the node's
-        pools are; TimeoutError once `expired`.
+        Raise AllocationError if claims or classes are invalid, NodeAllocationError if the node's
+        pools are, and TimeoutError once `expired` returns True.
         """
         reached = self._pools.of(node)
         key = (self._likeness(reached), *map(id, claims))
@@ -118,13 +119,13 @@ class Allocator:
         return None if answer is None else FoundDevices(answer, source, reached)
 
     def _likeness(self, reached: NodePools) -> object:
-        """Return what is equal for nodes on which a search finds the same."""
+        """Return a value that is equal for nodes on which a search has the same result."""
         if not reached.shape:
             return id(reached)
         allocated = self.allocated
         if not any(allocated.touches(pool.id) for pool in reached.pools):
             return reached.shape
-        # What is left of shared devices is too much to compare.
+        # Comparing the remaining capacity of shared devices would cost too much.
         if any(allocated.consumed(candidate.id) for candidate in reached.devices):
             return id(reached)
         taken = tuple(allocated.is_taken(candidate.id) for candidate in reached.devices)
@@ -164,7 +165,7 @@ class Allocator:
         reached: NodePools,
         search: DeviceSearch,
     ) -> list[Wanted]:
-        """Return the alternatives of a request, or the one it is, as they are on a node."""
+        """Return the alternatives of a request (one if it has none), as they apply to a node."""
         found = self._wanted.get((id(claim), index))
         if found is None:
             found = self._wanted[id(claim), index] = self._read(claim, request)
@@ -237,10 +238,10 @@ class Allocator:
         wanted.everything = everything
         wanted.count = len(everything)
 
-    # What the search asks again and again.
+    # What the search reads repeatedly.
 
     def selects(self, wanted: Wanted, candidate: CandidateDevice) -> bool:
-        """Tell whether the selectors of the class and of the request choose a device."""
+        """Return whether the selectors of the class and of the request match a device."""
         selected = candidate.pool.selected
         for device_class, i, expression in wanted.selectors:
             key = (expression, candidate.device.name)
@@ -269,7 +270,7 @@ class Allocator:
         return self._selectors.evaluate(program, variables)
 
     def available_counters(self, candidate: CandidateDevice) -> dict[str, Amounts]:
-        """Return what allocated devices have left of the counters of a device's pool."""
+        """Return what is left of the counters of a device's pool, beside allocated devices."""
         pool = candidate.pool
         found = self._counters.get(pool.id)
         if found is None:

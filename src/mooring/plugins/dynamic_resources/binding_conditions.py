@@ -1,4 +1,4 @@
-"""Devices that have to be prepared on their node before a pod can be bound."""
+"""Waiting for devices that must be prepared on their node before a pod can be bound."""
 
 # kube-scheduler: plugins/dynamicresources/dynamicresources.go (isClaimReadyForBinding and others)
 
@@ -11,12 +11,12 @@ from mooring.framework.handle import Handle
 from mooring.framework.status import Status
 from mooring.plugins.dynamic_resources.tracker import ClaimTracker
 
-#: Seconds between two looks at devices that are being prepared.
+#: Seconds between two checks of devices that are being prepared.
 _POLL_INTERVAL = 5.0
 
 
 class DeviceBindingError(Exception):
-    """Say that a device will not be ready; `label` is the metrics' word for it."""
+    """A device that will not become ready; `label` is the reason used in metrics."""
 
     def __init__(self, text: str, label: str) -> None:
         super().__init__(text)
@@ -24,7 +24,7 @@ class DeviceBindingError(Exception):
 
 
 class Preparation:
-    """Wait for devices. Owned by one plugin."""
+    """The preparation of devices on their node. Owned by one plugin."""
 
     def __init__(self, handle: Handle, claims: ClaimTracker, seconds: float) -> None:
         self._handle = handle
@@ -32,7 +32,7 @@ class Preparation:
         self._seconds = seconds
 
     def is_hopeless(self, claim: ResourceClaim) -> bool:
-        """Tell whether an allocated claim will not get ready: other devices should be tried."""
+        """Return whether an allocated claim will not become ready; others should be tried."""
         if claim.status.allocation is None:
             return False
         try:
@@ -41,7 +41,10 @@ class Preparation:
             return True
 
     async def wait(self, claims: list[ResourceClaim]) -> Status | None:
-        """Wait until all devices are ready; the latest state of the claims takes their places."""
+        """Wait until all devices are ready; `claims` is updated in place with their latest state.
+
+        Return an error status if a device failed or the timeout passed.
+        """
         clock = self._handle.clock
         start = clock.now()
         label, failure = "success", None
@@ -84,7 +87,7 @@ class Preparation:
 
 
 def has_binding_conditions(claim: ResourceClaim) -> bool:
-    """Tell whether a device of a claim has to be prepared."""
+    """Return whether a device of a claim has to be prepared."""
     allocation = claim.status.allocation
     return allocation is not None and any(
         result.binding_conditions for result in allocation.devices.results
@@ -92,7 +95,7 @@ def has_binding_conditions(claim: ResourceClaim) -> bool:
 
 
 def is_ready(claim: ResourceClaim) -> bool:
-    """Tell whether all devices of a claim are ready; DeviceBindingError where one failed."""
+    """Return whether all devices of a claim are ready; raise DeviceBindingError if one failed."""
     allocation = claim.status.allocation
     if allocation is None:
         return False
@@ -118,7 +121,7 @@ def is_ready(claim: ResourceClaim) -> bool:
 
 
 def is_overdue(claim: ResourceClaim, now: float, seconds: float) -> bool:
-    """Tell whether devices should have been ready by now."""
+    """Return whether the time for preparing a claim's devices has passed."""
     allocation = claim.status.allocation
     if allocation is None or allocation.allocation_timestamp is None:
         return False

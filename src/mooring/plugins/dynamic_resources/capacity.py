@@ -30,7 +30,10 @@ def fits(
     consumed: Amounts | None,
     planned: Amounts | None,
 ) -> bool:
-    """Tell whether a device has the capacity that a request asks for, beside what is consumed."""
+    """Return whether a device has the requested capacity left.
+
+    `consumed` is in use by allocated claims, `planned` by earlier choices of the same search.
+    """
     requests = {} if asked is None else asked.requests
     capacities = device.capacity
     if any(name not in capacities for name in requests):

@@ -1,4 +1,4 @@
-"""Make devices a pod's own at the API server."""
+"""Writing a pod's claims, with their allocations and reservations, to the API server."""
 
 # kube-scheduler: plugins/dynamicresources/dynamicresources.go (bindClaim),
 # extendeddynamicresources.go (createExtendedResourceClaimInAPI, deleteClaim)
@@ -31,22 +31,22 @@ _LOOK_EVERY = 0.1
 
 
 class BindError(Exception):
-    """Say why a claim cannot be bound: the pod has to be tried again."""
+    """The reason why a claim could not be bound; the pod is retried."""
 
 
 class ClaimBinder:
-    """Write allocations and reservations. Owned by one plugin."""
+    """The writer of allocations and reservations. Owned by one plugin."""
 
     def __init__(self, handle: Handle, tracker: ClaimTracker, *, timestamps: bool) -> None:
         self._handle = handle
         self._tracker = tracker
-        #: Note when a claim was allocated: conditions of its devices are waited for.
+        #: Whether to write when a claim was allocated: the timeout of binding conditions needs it.
         self._timestamps = timestamps
 
     async def bind(self, kept: PodResourceClaims, index: int, pod: Pod, node_name: str) -> None:
-        """Write what Reserve allocated for a claim, and let the pod use it.
+        """Write the allocation that Reserve made for a claim, and reserve the claim for the pod.
 
-        The claim as written takes its place in `kept`.
+        The claim in `kept` is replaced by the one written.
         """
         claim, allocation = kept.claims[index], kept.allocations[index]
         is_special = index == kept.own_count
@@ -55,7 +55,7 @@ class ClaimBinder:
             return
         key = claim.metadata.uid
         if is_special and is_in_memory(claim) and not _asks(kept, node_name):
-            # So here, while other claims had to be allocated.
+            # The node provides the resources, but other claims had to be allocated.
             self._tracker.finish(key)
             return
         try:
@@ -94,7 +94,7 @@ class ClaimBinder:
     async def _write(
         self, claim: ResourceClaim, allocation: AllocationResult | None, pod: Pod
     ) -> ResourceClaim:
-        """Write a claim's finalizer and status; read it again where it has changed meanwhile."""
+        """Write a claim's finalizer and status; after a conflict, read the claim and retry."""
         client = self._handle.client
         name, namespace = claim.metadata.name, claim.metadata.namespace
         for attempt in range(_ATTEMPTS):
@@ -139,7 +139,7 @@ class ClaimBinder:
         user = {"resource": "pods", "name": pod.metadata.name, "uid": pod.metadata.uid}
         status: dict[str, Any] = {"reservedFor": [user]}
         if claim.status.reserved_for:
-            # Without it, the server puts a new item of a list before the others.
+            # Without this order, the server puts a new item before the existing ones.
             uids = [one.uid for one in claim.status.reserved_for if one.uid != user["uid"]]
             order = [{"uid": uid} for uid in (*uids, user["uid"])]
             status["$setElementOrder/reservedFor"] = order
@@ -180,7 +180,7 @@ class ClaimBinder:
             raise BindError(text) from None
 
     async def _until_seen(self, claim: ResourceClaim) -> None:
-        """Wait until the informer brings a claim that was just created."""
+        """Wait until the informer has a claim that was just created, then assume it."""
         clock = self._handle.clock
         lister = self._handle.lister(ResourceClaim)
         deadline = clock.now() + _SEEN_WITHIN
@@ -190,10 +190,10 @@ class ClaimBinder:
             await clock.sleep(_LOOK_EVERY)
         self._tracker.assume(claim)
 
-    # Giving back.
+    # Undoing.
 
     async def deallocate(self, claim: ResourceClaim) -> None:
-        """Give a claim's devices back, so that others can be tried."""
+        """Remove a claim's allocation, so that other devices can be tried."""
         status = {"allocation": None, "reservedFor": None, "devices": None}
         await self._handle.client.patch(
             ResourceClaim,
@@ -204,7 +204,7 @@ class ClaimBinder:
         )
 
     async def unreserve(self, claim: ResourceClaim, pod: Pod) -> None:
-        """Let a pod use a claim no longer; others may go on."""
+        """Remove a pod's reservation of a claim; those of other pods stay."""
         gone = {"$patch": "delete", "uid": pod.metadata.uid}
         patch = {"metadata": {"uid": claim.metadata.uid}, "status": {"reservedFor": [gone]}}
         await self._handle.client.patch(
@@ -216,7 +216,7 @@ class ClaimBinder:
         )
 
     async def delete(self, claim: ResourceClaim) -> None:
-        """Delete a special claim, whatever protects it."""
+        """Delete a special claim, after removing its finalizer."""
         name, namespace = claim.metadata.name, claim.metadata.namespace
         if CLAIM_FINALIZER in claim.metadata.finalizers:
             patch = {"metadata": {"$deleteFromPrimitiveList/finalizers": [CLAIM_FINALIZER]}}
@@ -225,7 +225,7 @@ class ClaimBinder:
 
 
 def _asks(kept: PodResourceClaims, node_name: str) -> bool:
-    """Tell whether the special claim asks for devices on a node."""
+    """Return whether the special claim requests devices on a node."""
     found = kept.nodes.get(node_name)
     if found is None or found.extended_claim is None:
         return True
@@ -233,6 +233,6 @@ def _asks(kept: PodResourceClaims, node_name: str) -> bool:
 
 
 def _precondition(claim: ResourceClaim) -> dict[str, str]:
-    """Let a patch fail where the claim is another or has changed meanwhile."""
+    """Return metadata that makes a patch fail if the claim was changed or replaced meanwhile."""
     found = {"uid": claim.metadata.uid, "resourceVersion": claim.metadata.resource_version}
     return {key: text for key, text in found.items() if text}

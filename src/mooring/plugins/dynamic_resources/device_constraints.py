@@ -1,4 +1,4 @@
-"""What a claim demands of its devices together."""
+"""Constraints on all devices of a claim together."""
 
 # dynamic-resource-allocation: structured/internal/incubating/{allocator_incubating,constraint}.go
 
@@ -11,19 +11,19 @@ from mooring.plugins.dynamic_resources.pools import CandidateDevice
 
 
 class DeviceConstraintState(Protocol):
-    """Watch the devices of a claim as they are chosen and given up again."""
+    """A constraint that is told of each device the search chooses and takes back."""
 
     def add(self, request: str, sub_request: str, candidate: CandidateDevice) -> bool:
-        """Take a device as chosen; False where that is not allowed."""
+        """Record a device as chosen; return False if the constraint forbids it."""
         ...
 
     def remove(self, request: str, sub_request: str, candidate: CandidateDevice) -> None:
-        """Take back what `add` allowed."""
+        """Undo a successful `add`."""
         ...
 
 
 def make_constraint(constraint: DeviceConstraint) -> DeviceConstraintState | None:
-    """Return what watches a constraint; None for a kind that is not known."""
+    """Return the state of a constraint; None if its kind is unknown."""
     if constraint.match_attribute is not None:
         return MatchAttribute(constraint.requests, constraint.match_attribute)
     if constraint.distinct_attribute is not None:
@@ -32,7 +32,10 @@ def make_constraint(constraint: DeviceConstraint) -> DeviceConstraintState | Non
 
 
 def find_attribute(candidate: CandidateDevice, name: str) -> DeviceAttribute | None:
-    """Return a device's attribute by its full name; the driver's own may be written without it."""
+    """Return a device's attribute by its full name.
+
+    The device may list attributes of its own driver's domain without the domain.
+    """
     device: Device = candidate.device
     found = device.attributes.get(name)
     if found is not None:
@@ -42,7 +45,7 @@ def find_attribute(candidate: CandidateDevice, name: str) -> DeviceAttribute | N
 
 
 def _value(attribute: DeviceAttribute) -> tuple[str, Any] | None:
-    """Return an attribute's kind and value; None where neither is known."""
+    """Return an attribute's kind and value; None if the kind is unknown."""
     for kind in ("string_value", "int_value", "bool_value", "version_value"):
         value = getattr(attribute, kind)
         if value is not None:
@@ -65,7 +68,7 @@ class _OfRequests:
 
 
 class MatchAttribute(_OfRequests):
-    """Let all devices have the same value of an attribute."""
+    """The constraint that all devices have the same value of an attribute."""
 
     def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
         super().__init__(requests, attribute)
@@ -73,7 +76,7 @@ class MatchAttribute(_OfRequests):
         self._count = 0
 
     def add(self, request: str, sub_request: str, candidate: CandidateDevice) -> bool:
-        """Take a device as chosen; False where its value differs or is missing."""
+        """Record a device as chosen; return False if its value differs or is missing."""
         if not self._concerns(request, sub_request):
             return True
         attribute = find_attribute(candidate, self._attribute)
@@ -88,16 +91,15 @@ class MatchAttribute(_OfRequests):
         return True
 
     def remove(self, request: str, sub_request: str, candidate: CandidateDevice) -> None:
-        """Take back what `add` allowed."""
+        """Undo a successful `add`."""
         if self._concerns(request, sub_request):
             self._count -= 1
 
 
 class DistinctAttribute(_OfRequests):
-    """Let no two devices have the same value of an attribute.
+    """The constraint that no two devices have the same value of an attribute.
 
-    As in kube-scheduler one value is remembered per request: of several devices of one request, the
-    last.
+    As in kube-scheduler, only one value is kept per request: that of the request's last device.
     """
 
     def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
@@ -106,7 +108,7 @@ class DistinctAttribute(_OfRequests):
         self._count = 0
 
     def add(self, request: str, sub_request: str, candidate: CandidateDevice) -> bool:
-        """Take a device as chosen; False where its value is taken or missing."""
+        """Record a device as chosen; return False if its value is taken or missing."""
         if not self._concerns(request, sub_request):
             return True
         attribute = find_attribute(candidate, self._attribute)
@@ -120,7 +122,7 @@ class DistinctAttribute(_OfRequests):
         return True
 
     def remove(self, request: str, sub_request: str, candidate: CandidateDevice) -> None:
-        """Take back what `add` allowed."""
+        """Undo a successful `add`."""
         if self._concerns(request, sub_request):
             self._values.pop(request, None)
             self._count -= 1

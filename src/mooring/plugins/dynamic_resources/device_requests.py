@@ -1,4 +1,4 @@
-"""One request of a claim, or one of its alternatives, made ready for the search."""
+"""One request of a claim, or one of its alternatives, prepared for the search."""
 
 # dynamic-resource-allocation: structured/internal/incubating/allocator_incubating.go
 
@@ -17,61 +17,61 @@ from mooring.api.resource import (
 )
 from mooring.plugins.dynamic_resources.pools import CandidateDevice
 
-#: The devices of one claim. # api: resource/v1/types.go (AllocationResultsMaxSize)
+#: The most devices of one claim. # api: resource/v1/types.go (AllocationResultsMaxSize)
 MAX_RESULTS = 32
 
 
 class AllocationError(Exception):
-    """Say that claims or classes are at fault: no node can help."""
+    """An error in a claim or device class, which is the same for every node."""
 
 
 class Wanted(msgspec.Struct):
-    """Devices that are wanted: a request, or one alternative of it."""
+    """A request for devices, or one alternative of it."""
 
     claim: ResourceClaim
-    #: Name of the request, and of the alternative, or "".
+    #: Name of the request, and of the alternative ("" if it has none).
     request: str
     sub_request: str
     exactly: ExactDeviceRequest
     device_class: DeviceClass
-    #: CEL expressions of the class and of the request.
+    #: CEL expressions: the class (None for those of the request), the index, the expression.
     selectors: tuple[tuple[DeviceClass | None, int, str], ...]
-    #: How many; with `everything`, these.
+    #: How many devices; for a request of all devices, `everything` lists them.
     count: int = 0
     everything: list[CandidateDevice] | None = None
 
     @property
     def name(self) -> str:
-        """Return "request" or "request/alternative"."""
+        """The full name: "request" or "request/alternative"."""
         return f"{self.request}/{self.sub_request}" if self.sub_request else self.request
 
     @property
     def own_name(self) -> str:
-        """Return the name of the alternative, or of the request."""
+        """The name of the alternative, or of the request if it has none."""
         return self.sub_request or self.request
 
     @property
     def is_admin(self) -> bool:
-        """Tell whether devices are wanted that are in use."""
+        """Whether the request has admin access, so that it may get devices in use."""
         return bool(self.exactly.admin_access)
 
     @property
     def capacity(self) -> CapacityRequirements | None:
-        """Return what is asked of the devices' capacity."""
+        """The requested capacity of each device."""
         return self.exactly.capacity
 
     @property
     def mode(self) -> str:
-        """Return the allocation mode; the API server fills in ExactCount."""
+        """The allocation mode; the API server defaults it to ExactCount."""
         return self.exactly.allocation_mode or EXACT_COUNT
 
     @property
     def wants_all(self) -> bool:
-        """Tell whether every device that matches is wanted."""
+        """Whether the request is for every device that matches."""
         return self.mode == ALL
 
     def tolerates(self, taint: DeviceTaint) -> bool:
-        """Tell whether the request bears a taint."""
+        """Return whether the request tolerates a taint."""
         return any(_tolerates(toleration, taint) for toleration in self.exactly.tolerations)
 
 
@@ -93,7 +93,7 @@ def make_wanted(
     exactly: ExactDeviceRequest,
     device_class: DeviceClass | None,
 ) -> Wanted:
-    """Check a request; AllocationError where it cannot be understood."""
+    """Return a request prepared for the search; raise AllocationError if it is invalid."""
     where = f"claim {claim.key}, request {sub_request or request}"
     for i, selector in enumerate(exactly.selectors):
         if selector.cel is None:
@@ -116,6 +116,6 @@ def make_wanted(
         for owner, group in ((device_class, device_class.spec.selectors), (None, exactly.selectors))
         for i, selector in enumerate(group)
     )
-    # The API server fills in a count of 1.
+    # The API server defaults the count to 1.
     count = (exactly.count or 1) if mode == EXACT_COUNT else 0
     return Wanted(claim, request, sub_request, exactly, device_class, selectors, count)

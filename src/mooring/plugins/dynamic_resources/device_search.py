@@ -1,4 +1,4 @@
-"""DeviceSearch: try devices for the requests of some claims until all are served."""
+"""DeviceSearch: a backtracking search for devices that satisfy all requests of some claims."""
 
 # dynamic-resource-allocation: structured/internal/incubating/allocator_incubating.go (allocateOne)
 
@@ -25,48 +25,48 @@ _EFFECTS = ("NoSchedule", "NoExecute")
 
 
 class _TooManyError(Exception):
-    """Say that a claim would get more devices than it can hold."""
+    """A choice that would give a claim more devices than it can hold."""
 
 
 class Features(Protocol):
-    """Which parts of the API count."""
+    """The optional parts of the API that are enabled."""
 
     @property
     def partitionable_devices(self) -> bool:
-        """Tell whether devices may consume counters."""
+        """Whether devices may consume counters."""
         ...
 
     @property
     def device_taints(self) -> bool:
-        """Tell whether taints keep claims away."""
+        """Whether device taints count."""
         ...
 
     @property
     def binding_conditions(self) -> bool:
-        """Tell whether devices may have to be prepared first."""
+        """Whether devices may have to be prepared before binding."""
         ...
 
     @property
     def consumable_capacity(self) -> bool:
-        """Tell whether devices may be shared by capacity."""
+        """Whether devices may be shared by capacity."""
         ...
 
 
 class Ground(Protocol):
-    """What stays the same for every node: asked by the search."""
+    """What the search reads that is the same for every node."""
 
     @property
     def features(self) -> Features:
-        """Return which parts of the API count."""
+        """The optional parts of the API that are enabled."""
         ...
 
     @property
     def allocated(self) -> AllocatedDevices:
-        """Return what is taken already."""
+        """The devices that are allocated already."""
         ...
 
     def selects(self, wanted: Wanted, candidate: CandidateDevice) -> bool:
-        """Tell whether the selectors choose a device."""
+        """Return whether the selectors match a device."""
         ...
 
     def available_counters(self, candidate: CandidateDevice) -> dict[str, Amounts]:
@@ -80,12 +80,12 @@ class _Claim(msgspec.Struct):
     wanted: list[list[Wanted]]
     constraints: list[DeviceConstraintState]
     chosen: list[ChosenDevice] = []
-    #: For each request, which alternative was taken.
+    #: For each request, the index of the alternative taken.
     taken: list[int] = []
 
 
 class DeviceSearch:
-    """Choose devices on one node. Used once."""
+    """A search for devices on one node. Used once."""
 
     def __init__(
         self,
@@ -100,15 +100,15 @@ class DeviceSearch:
         self._expired = expired
         self._claims: list[_Claim] = []
         self._selectable: dict[tuple[int, DeviceID], bool] = {}
-        #: Devices chosen as a whole, and for which claims.
+        #: Devices chosen exclusively, with the indexes of their claims.
         self._in_use: dict[DeviceID, set[int]] = {}
-        #: What is planned to be consumed of shared devices.
+        #: What the choices so far consume of shared devices.
         self._planned: dict[DeviceID, Amounts] = {}
-        #: What is planned to be consumed of counters, by pool and set.
+        #: What the choices so far consume of counters, by pool and counter set.
         self._counters: dict[tuple[str, str], dict[str, Amounts]] = {}
 
     def add_claim(self, claim: ResourceClaim, wanted: list[list[Wanted]]) -> None:
-        """Serve a claim, after those before it."""
+        """Add a claim; claims are served in the order they were added."""
         constraints = []
         for i, constraint in enumerate(claim.spec.devices.constraints):
             made = make_constraint(constraint)
@@ -121,14 +121,14 @@ class DeviceSearch:
         self._claims.append(_Claim(claim, wanted, constraints, taken=[0] * len(wanted)))
 
     def run(self) -> bool:
-        """Serve all claims; False where that is not possible."""
+        """Choose devices for all claims; return False if that is not possible."""
         try:
             return self._request(0, 0)
         except _TooManyError:
             return False
 
     def found(self) -> list[ClaimDevices]:
-        """Return what was chosen, in the order of the claims."""
+        """Return the chosen devices, in the order of the claims."""
         return [
             ClaimDevices(
                 one.claim,
@@ -141,10 +141,11 @@ class DeviceSearch:
             for one in self._claims
         ]
 
-    # The search. Each step serves one thing, then lets the next step serve the rest.
+    # The search. Each step makes one choice and calls the next step for the rest; if the rest
+    # fails, it makes another choice.
 
     def _request(self, claim_index: int, request_index: int) -> bool:
-        """Serve a claim's requests from one on, then the claims after it."""
+        """Serve a claim's requests from an index on, then the claims after it."""
         if claim_index == len(self._claims):
             return True
         one = self._claims[claim_index]
@@ -152,7 +153,7 @@ class DeviceSearch:
             try:
                 return self._request(claim_index + 1, 0)
             except _TooManyError:
-                # Another choice for an earlier claim may let a smaller alternative do.
+                # Another choice for an earlier claim may allow a smaller alternative.
                 return False
         alternatives = one.wanted[request_index]
         if not alternatives[0].sub_request:
@@ -174,7 +175,7 @@ class DeviceSearch:
     def _devices(
         self, claim_index: int, request_index: int, wanted: Wanted, number: int, start: int
     ) -> bool:
-        """Serve a request's devices from one on, with candidates from `start` on."""
+        """Choose a request's devices from `number` on, among the candidates from `start` on."""
         if self._expired():
             raise TimeoutError
         if wanted.wants_all and not wanted.everything:
@@ -199,7 +200,7 @@ class DeviceSearch:
             ):
                 continue
             undo = self._choose(claim_index, wanted, candidate)
-            # The order of a request's devices does not matter: only later ones are tried next.
+            # The order of a request's devices does not matter, so try only later candidates next.
             if undo is not None and self._go_on(
                 undo, claim_index, request_index, wanted, number, place + 1
             ):
@@ -231,7 +232,7 @@ class DeviceSearch:
         return self._ground.allocated.is_taken(device) or bool(self._in_use.get(device))
 
     def is_selectable(self, wanted: Wanted, candidate: CandidateDevice) -> bool:
-        """Tell whether a device is of the kind that is wanted, and reachable."""
+        """Return whether a device matches the request and can be reached from the node."""
         key = (id(wanted), candidate.id)
         found = self._selectable.get(key)
         if found is None:
@@ -249,7 +250,7 @@ class DeviceSearch:
         )
 
     def has_capacity(self, wanted: Wanted, candidate: CandidateDevice) -> bool:
-        """Tell whether enough of a device's capacity is left."""
+        """Return whether enough of a device's capacity is left."""
         if not self._ground.features.consumable_capacity:
             return True
         consumed = self._ground.allocated.consumed(candidate.id)
@@ -259,9 +260,9 @@ class DeviceSearch:
     def _choose(
         self, claim_index: int, wanted: Wanted, candidate: CandidateDevice, *, must: bool = False
     ) -> list[Callable[[], object]] | None:
-        """Take a device; return what takes it back, or None where it cannot be taken.
+        """Choose a device; return the steps that undo the choice, or None if it is not possible.
 
-        With `must` there is no other choice: a constraint that forbids it is an error.
+        With `must` there is no other candidate, so a constraint that forbids it is an error.
         """
         features, device = self._ground.features, candidate.device
         shared = features.consumable_capacity and bool(device.allow_multiple_allocations)
@@ -271,7 +272,7 @@ class DeviceSearch:
         if device.consumes_counters:
             if not features.partitionable_devices:
                 return None
-            # Who shares a device shares what it consumes.
+            # A shared device consumes counters once, however many claims share it.
             if not (shared and self._is_shared_already(candidate.id)):
                 if not self._count(candidate):
                     return None
@@ -322,7 +323,7 @@ class DeviceSearch:
         return device in self._planned or self._ground.allocated.consumed(device) is not None
 
     def _count(self, candidate: CandidateDevice) -> bool:
-        """Consume a device's counters; False where not enough is left."""
+        """Consume a device's counters; return False if not enough is left."""
         self._add_counters(candidate, 1)
         consumed = self._counters[candidate.pool.id]
         for name, left in self._ground.available_counters(candidate).items():

@@ -1,4 +1,4 @@
-"""DynamicResources: find, reserve and bind the devices of a pod's claims."""
+"""DynamicResources: allocate, reserve and bind the devices of a pod's claims."""
 
 # kube-scheduler: plugins/dynamicresources/dynamicresources.go, extendeddynamicresources.go
 
@@ -66,7 +66,7 @@ CANNOT_FIT = Status.unresolvable("cannot fit resource")
 
 
 class DynamicResources(Plugin):
-    """Allocate devices for a pod's claims on each node, and write them once a node is chosen."""
+    """The plugin that allocates devices for a pod's claims, and writes them to the API server."""
 
     name = "DynamicResources"
     Args = DynamicResourcesArgs
@@ -77,7 +77,7 @@ class DynamicResources(Plugin):
         super().__init__(args, handle)
 
     def start(self) -> None:
-        """Ask for claims, slices and classes; set up what all profiles share."""
+        """Set up the listers of claims, slices and classes, and what all profiles share."""
         handle = self.handle
         enabled = handle.features.enabled
         self._waits = enabled("DRADeviceBindingConditions") and enabled(
@@ -104,7 +104,7 @@ class DynamicResources(Plugin):
             handle.lister(ResourceSlice), partitions=self._features.partitionable_devices
         )
         self._selectors = SelectorCache(lists=self._features.list_attributes)
-        #: What a pod without claims leaves in the state.
+        #: The state of a pod without claims.
         self._no_claims = PodResourceClaims()
         seconds = (args.binding_timeout or BINDING_TIMEOUT).seconds
         self._preparation = Preparation(handle, self._claims, seconds)
@@ -120,8 +120,8 @@ class DynamicResources(Plugin):
     # Choosing a node.
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        """Look at the pod's claims; step aside where it needs no devices."""
-        # Written even where a refusal follows: PostFilter reads it, and finds no claims.
+        """Check the pod's claims; skip a pod that needs no devices."""
+        # Written even if a refusal follows: PostFilter reads it, and finds no claims.
         state.write(self.name, self._no_claims)
         found = find_claims(pod, self._claims) if pod.spec.resource_claims else []
         if isinstance(found, str):
@@ -147,14 +147,17 @@ class DynamicResources(Plugin):
         return None
 
     def _special_claim(self, pod: Pod) -> ResourceClaim | None:
-        """Return the claim for extended resources that a class stands for, where there are any."""
+        """Return the claim for extended resources backed by a device class; None if not needed."""
         requests = self.handle.pod_info(pod).requests
         if not any_backed([name for name, amount in requests.items() if amount], self._backed):
             return None
         return self._claims.extended_claim(pod.metadata.uid) or special_claim(pod)
 
     def _check(self, kept: PodResourceClaims, index: int, claim: ResourceClaim) -> Status | None:
-        """Refuse a claim that can be allocated nowhere; note where an allocated one is usable."""
+        """Return a refusal if a claim cannot be allocated on any node.
+
+        For an allocated claim, record in `kept` the nodes on which it is usable.
+        """
         allocation = claim.status.allocation
         if allocation is not None:
             if allocation.node_selector is not None:
@@ -178,14 +181,14 @@ class DynamicResources(Plugin):
         return missing_class(claim, self._classes)
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
-        """Refuse a node where the pod's claims cannot be used or allocated."""
+        """Refuse a node on which the pod's claims cannot be used or allocated."""
         kept: PodResourceClaims = state.read(self.name)
         return self._filter(kept, pod, node) if kept else None
 
     def filter_nodes(
         self, state: CycleState, pod: Pod, nodes: Nodes
     ) -> Iterable[tuple[Status, Mask]]:
-        """Refuse the nodes where the pod's claims cannot be used or allocated."""
+        """Refuse the nodes on which the pod's claims cannot be used or allocated."""
         kept: PodResourceClaims = state.read(self.name)
         if not kept:
             return ()
@@ -243,12 +246,12 @@ class DynamicResources(Plugin):
     def _extended_on(
         self, kept: PodResourceClaims, pod: Pod, node: NodeInfo
     ) -> tuple[ResourceClaim | None, Mappings] | Status:
-        """Return the special claim as it has to be on a node; None where it is not needed."""
+        """Return the special claim with its requests for a node; None if it is not needed."""
         special = kept.extended
         if special is None:
             return None, ()
         if special.spec.devices.requests:
-            # It is from an earlier attempt: PostFilter deletes it, and the pod is tried anew.
+            # The claim is from an earlier attempt: PostFilter deletes it, and the pod is retried.
             return STALE_EXTENDED_CLAIM
         needed = set()
         for resource in kept.resources:
@@ -268,18 +271,18 @@ class DynamicResources(Plugin):
         return backed.device_class(resource) if isinstance(backed, BackedResources) else None
 
     def _is_unavailable(self, kept: PodResourceClaims, index: int, node: NodeInfo) -> bool:
-        """Tell whether an allocated claim cannot be used on a node."""
+        """Return whether an allocated claim cannot be used on a node."""
         terms, claim = kept.terms[index], kept.claims[index]
         if terms is not None and not terms.matches(node.node):
             return True
         return self._waits and self._preparation.is_hopeless(claim)
 
     def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> Status:
-        """Give back the devices of one claim that kept the pod from a node.
+        """Deallocate one claim that kept the pod from a node.
 
-        The write is made outside the cycle; the claim's change brings the pod back. Where an
-        earlier plugin refused the pod in PreFilter there is nothing to read, and kube-scheduler's
-        answer is the error "not found".
+        The write happens outside the cycle; the claim's update event requeues the pod. If an
+        earlier plugin refused the pod in PreFilter, there is no state to read and the answer is the
+        error "not found", as in kube-scheduler.
         """
         try:
             kept: PodResourceClaims = state.read(self.name)
@@ -304,7 +307,7 @@ class DynamicResources(Plugin):
         return STILL_NOT_SCHEDULABLE
 
     def _unavailable(self, kept: PodResourceClaims, statuses: NodeStatuses) -> set[int]:
-        """Return the claims that kept the pod from a node that no other plugin had refused."""
+        """Return the indexes of claims for which this plugin refused a node."""
         found: set[int] = set()
         for name, status in statuses.items():
             if status is not None and status.plugin == self.name:
@@ -312,25 +315,25 @@ class DynamicResources(Plugin):
         return found
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        """Score a node by how early the alternatives come that it can serve."""
+        """Score a node by the rank of the request alternatives it can satisfy."""
         kept: PodResourceClaims = state.read(self.name)
         return kept.score(node.name) if kept else 0
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | int:
-        """Score the nodes by how early the alternatives come that they can serve."""
+        """Score the nodes by the rank of the request alternatives they can satisfy."""
         kept: PodResourceClaims = state.read(self.name)
         if not kept or not self._features.prioritized_list:
             return 0
         return np.fromiter((kept.score(name) for name in nodes.names), np.int64, len(nodes))
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Ints) -> Ints:
-        """Give the best node 100, the others in proportion."""
+        """Scale the scores so that the best node gets 100."""
         return normalize_by_max(scores)
 
-    # Making it so.
+    # Reserve and PreBind.
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Take the devices found for the node as the pod's, in memory."""
+        """Allocate the devices found for the node to the pod's claims, in memory."""
         kept: PodResourceClaims | None = state.get(self.name)
         if kept is None:
             return Status.error(str(StateNotFoundError(self.name)))
@@ -364,7 +367,7 @@ class DynamicResources(Plugin):
         return None
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """Give up what was reserved; what the API server was told is taken back outside."""
+        """Undo Reserve; what was written to the API server is undone outside the cycle."""
         kept: PodResourceClaims | None = state.get(self.name)
         if not kept:
             return
@@ -383,7 +386,7 @@ class DynamicResources(Plugin):
     def pre_bind_pre_flight(
         self, state: CycleState, pod: Pod, node_name: str
     ) -> PreFlight | Status:
-        """Say whether there is anything to write."""
+        """Return Skip if there is nothing to write."""
         kept: PodResourceClaims | None = state.get(self.name)
         if kept is None:
             return Status.error(str(StateNotFoundError(self.name)))
@@ -406,13 +409,13 @@ class DynamicResources(Plugin):
         self.handle.events.event(pod, "Normal", "BindingConditionsPending", "Scheduling", note)
         return await self._preparation.wait(kept.claims)
 
-    # Coming back.
+    # Signing and requeueing.
 
     def sign_pod(self, pod: Pod) -> tuple[str, ...] | None:
-        """Leave pods that need devices unsigned: claims and classes decide."""
+        """Return None for pods that need devices: their answers depend on claims and classes."""
         requests = self.handle.pod_info(pod).requests
         return None if pod.spec.resource_claims or any_backed(requests, self._backed) else ()
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Ask for claims, classes, devices, and nodes."""
+        """Return events of claims, classes, slices, nodes, and the pod's generated claims."""
         return ClaimHints(self._claims).events()

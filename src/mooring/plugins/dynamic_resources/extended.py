@@ -1,8 +1,8 @@
-"""Extended resources that a device class stands for: the claim that is made for them.
+"""The special claim for a pod's extended resources that are backed by a device class.
 
-One special claim serves all of a pod's extended resources. It is in memory alone, under a name that
-no claim can have, until PreBind creates it; which of the resources it asks devices for depends on
-what the node offers itself.
+One special claim serves all of a pod's extended resources. Until PreBind creates it, it exists only
+in memory, under a name that no claim can have. For which resources it requests devices depends on
+the resources that the node itself provides.
 """
 
 # kube-scheduler: plugins/dynamicresources/extendeddynamicresources.go
@@ -27,7 +27,7 @@ from mooring.api.resource import (
 )
 from mooring.plugins.node_resources.device_classes import IMPLICIT_PREFIX
 
-#: No name of a claim, on purpose.
+#: Deliberately not a valid claim name.
 IN_MEMORY_NAME = "<extended-resources>"
 
 ClassOf = Callable[[str], DeviceClass | None]
@@ -35,7 +35,7 @@ Mappings = tuple[ContainerExtendedResourceRequest, ...]
 
 
 def may_be_backed(resource: str) -> bool:
-    """Tell whether a device class can stand for a resource at all."""
+    """Return whether a device class can back a resource."""
     return resource.startswith(IMPLICIT_PREFIX) or is_extended_resource(resource)
 
 
@@ -61,14 +61,17 @@ def special_claim(pod: Pod) -> ResourceClaim:
 
 
 def is_in_memory(claim: ResourceClaim) -> bool:
-    """Tell whether a special claim has not been created yet."""
+    """Return whether a special claim has not been created yet."""
     return claim.metadata.name == IN_MEMORY_NAME
 
 
 def with_requests(
     claim: ResourceClaim, pod: Pod, resources: Iterable[str], class_of: ClassOf
 ) -> tuple[ResourceClaim, Mappings]:
-    """Let the special claim ask for devices in place of resources, container by container."""
+    """Return the special claim with a request for devices per container and resource.
+
+    The mappings say which request serves which container.
+    """
     requests: list[DeviceRequest] = []
     mappings: list[ContainerExtendedResourceRequest] = []
     for resource in sorted(resources):
@@ -87,7 +90,7 @@ def _add_resource(
     requests: list[DeviceRequest],
     mappings: list[ContainerExtendedResourceRequest],
 ) -> None:
-    """Ask for one resource: what short-lived containers need is shared among them all."""
+    """Add the requests for one resource; init containers that end share one request."""
     starters = pod.spec.init_containers
     containers = (*starters, *pod.spec.containers)
     lasting: list[DeviceRequest | None] = [None] * len(containers)
@@ -102,7 +105,7 @@ def _add_resource(
     replaced: set[str] = set()
     short_mappings: list[ContainerExtendedResourceRequest] = []
     for i in short_lived:
-        # Containers that start later lend their devices.
+        # An init container that ends may use the devices of containers that start after it.
         asked, found = _ask(i, containers[i], resource, class_name, lasting[i:])
         short_mappings += found
         if asked is not None:
@@ -132,7 +135,7 @@ def _ask(
     class_name: str,
     lent: Iterable[DeviceRequest | None],
 ) -> tuple[DeviceRequest | None, list[ContainerExtendedResourceRequest]]:
-    """Return what a container asks for beside the devices lent to it, and what serves it."""
+    """Return a container's request for the devices it needs beside those lent, and its mappings."""
     wanted = container.resources.requests
     amount = value(wanted[resource]) if resource in wanted else 0
     mappings: list[ContainerExtendedResourceRequest] = []

@@ -1,4 +1,4 @@
-"""What may bring a pod back that waits for devices."""
+"""Queueing hints: which changes may make a pod schedulable that waits for devices."""
 
 # kube-scheduler: plugins/dynamicresources/dynamicresources.go (EventsToRegister)
 
@@ -13,13 +13,13 @@ _NODE = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_A
 
 
 class ClaimHints:
-    """Tell which changes help a pod."""
+    """The queueing hints of DynamicResources."""
 
     def __init__(self, claims: Claims) -> None:
         self._claims = claims
 
     def events(self) -> list[ClusterEvent]:
-        """Return the changes to be told of: claims, classes, devices, and nodes."""
+        """Return the events to register: claims, classes, slices, nodes, and generated claims."""
         return [
             ClusterEvent(EventResource.NODE, _NODE),
             ClusterEvent(EventResource.RESOURCE_CLAIM, _CHANGED, self.after_claim_changed),
@@ -35,7 +35,7 @@ class ClaimHints:
     def after_claim_changed(
         self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim
     ) -> QueueingHint:
-        """Retry where devices were given back, or the status of one of the pod's claims changed."""
+        """Queue if a claim was deallocated, or if the status of one of the pod's claims changed."""
         found = find_claims(pod, self._claims)
         if isinstance(found, str):
             return QueueingHint.SKIP
@@ -48,7 +48,7 @@ class ClaimHints:
         return QueueingHint.SKIP
 
     def after_pod_changed(self, pod: Pod, old: Pod | None, new: Pod) -> QueueingHint:
-        """Retry where the pod's own claims have all been made."""
+        """Queue if all claims of the pod have been created."""
         if pod.metadata.uid != new.metadata.uid or isinstance(find_claims(new, self._claims), str):
             return QueueingHint.SKIP
         return QueueingHint.QUEUE

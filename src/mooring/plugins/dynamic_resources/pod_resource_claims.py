@@ -1,4 +1,4 @@
-"""What one pod needs devices for, from PreFilter to PreBind."""
+"""The claims of one pod and their allocations, from PreFilter to PreBind."""
 
 # kube-scheduler: plugins/dynamicresources/claims.go, dynamicresources.go (stateData)
 
@@ -13,48 +13,48 @@ from mooring.api.resource import AllocationResult
 from mooring.plugins.dynamic_resources.allocator import Allocator, FoundDevices
 from mooring.plugins.dynamic_resources.extended import Mappings
 
-#: The best alternative counts this much. # api: FirstAvailableDeviceRequestMaxSize
+#: The score of the first alternative. # api: FirstAvailableDeviceRequestMaxSize
 _MOST_ALTERNATIVES = 8
 
 
 class NodeAllocation(msgspec.Struct, frozen=True):
-    """What Filter found for a node."""
+    """The allocation that Filter found for a node."""
 
-    #: For each claim that has to be allocated.
+    #: The devices of each claim that has to be allocated.
     found: FoundDevices
-    #: The special claim as it has to be on this node, and what serves the containers.
+    #: The special claim with its requests for this node, and which request serves which container.
     extended_claim: ResourceClaim | None = None
     mappings: Mappings = ()
 
 
 class PodResourceClaims:
-    """Keep a pod's claims, and what was found for them. Shared by clones, as in Go."""
+    """A pod's claims, and what was found for them. Shared by clones of the state, as in Go."""
 
     def __init__(self) -> None:
-        #: The pod's own, then the special one for extended resources, if any.
+        #: The pod's own claims, then the special one for extended resources, if any.
         self.claims: list[ResourceClaim] = []
         self.own_count = 0
         #: The special claim's key among allocations in flight.
         self.extended_key = ""
         #: Extended resources that the pod asks for.
         self.resources: list[str] = []
-        #: For each claim: where it can be used, if that is limited.
+        #: For each claim: the nodes on which it can be used, if that is limited.
         self.terms: list[NodeTerms | None] = []
         #: For each claim: what Reserve allocated.
         self.allocations: list[AllocationResult | None] = []
         self.allocator: Allocator | None = None
-        #: By name of the node.
+        #: Allocations by node name.
         self.nodes: dict[str, NodeAllocation] = {}
-        #: Allocated claims that cannot be used on a node, by its name.
+        #: By node name: indexes of the allocated claims that cannot be used on the node.
         self.unavailable: dict[str, tuple[int, ...]] = {}
-        #: The special claim by the resources it has to serve.
+        #: The special claim with its requests, by the resources it serves.
         self.variants: dict[frozenset[str], tuple[ResourceClaim, Mappings]] = {}
 
     def __bool__(self) -> bool:
         return bool(self.claims)
 
     def fill(self, own: list[ResourceClaim], extended: ResourceClaim | None) -> None:
-        """Take the pod's claims."""
+        """Set the pod's claims."""
         self.own_count = len(own)
         self.claims = list(own)
         if extended is not None:
@@ -65,17 +65,17 @@ class PodResourceClaims:
 
     @property
     def extended(self) -> ResourceClaim | None:
-        """Return the special claim for extended resources, if there is one."""
+        """The special claim for extended resources; None if there is none."""
         return self.claims[self.own_count] if len(self.claims) > self.own_count else None
 
     def to_allocate(self) -> Iterator[tuple[int, ResourceClaim]]:
-        """Yield the claims that have no devices yet, with their places."""
+        """Yield the claims that are not allocated, with their indexes."""
         for index, claim in enumerate(self.claims):
             if claim.status.allocation is None:
                 yield index, claim
 
     def score(self, node_name: str) -> int:
-        """Score a node by how early the alternatives come that it can serve."""
+        """Score a node by the rank of the request alternatives it can satisfy."""
         found = self.nodes.get(node_name)
         if found is None:
             return 0

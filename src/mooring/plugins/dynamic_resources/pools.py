@@ -1,6 +1,6 @@
-"""Which devices a node can reach: resource slices, put together to pools.
+"""Which devices a node can reach: resource slices, grouped into pools.
 
-Nodes that reach the same slices share one NodePools, so that a search among them need be done once.
+Nodes that reach the same slices share one NodePools, so that one search serves all of them.
 """
 
 # dynamic-resource-allocation: structured/internal/incubating/pools_incubating.go
@@ -17,17 +17,17 @@ from mooring.errors import ObjectError
 from mooring.framework.listers import Lister
 from mooring.plugins.dynamic_resources.tracker import DeviceID
 
+#: Driver and name of a pool.
 PoolID = tuple[str, str]
-"""Driver and name of a pool."""
 
 _BY_NODE = "node"
 _BY_POOL = "pool"
-#: The key of slices that are not one node's alone.
+#: The index key of slices that do not belong to a single node.
 _SHARED = ""
 
 
 class PoolError(Exception):
-    """Say that slices cannot be understood: no pod can be scheduled with them."""
+    """Malformed slices, with which no pod can be scheduled."""
 
 
 class CandidateDevice(msgspec.Struct, frozen=True):
@@ -43,49 +43,49 @@ class Pool(msgspec.Struct):
     """The devices of a pool that a node can reach, in the order in which they are tried."""
 
     id: PoolID
-    #: Not all slices of the pool are there yet.
+    #: Whether slices of the pool are still missing.
     is_incomplete: bool = False
     #: Why nothing can be allocated from the pool, or "".
     invalid: str = ""
     devices: list[CandidateDevice] = []
-    #: Every device of the pool, also those out of the node's reach: they consume counters too.
+    #: Every device of the pool, even if the node cannot reach it: all of them consume counters.
     all_devices: list[tuple[DeviceID, Device]] = []
     counter_sets: dict[str, CounterSet] = {}
-    #: What selectors said of the devices, by expression and name.
+    #: Selector results by expression and device name.
     selected: dict[tuple[str, str], bool] = {}
 
     @property
     def name(self) -> str:
-        """Return "driver/pool"."""
+        """The full name: "driver/pool"."""
         return "/".join(self.id)
 
 
 class NodePools(msgspec.Struct):
-    """What some nodes can reach."""
+    """The slices, pools and devices that a group of nodes can reach."""
 
     slices: list[ResourceSlice]
     pools: list[Pool]
     #: Every device that may be allocated, in order.
     devices: list[CandidateDevice]
-    #: Devices of these pools choose their nodes one by one.
+    #: Whether devices of these pools select their nodes individually.
     per_device: bool
-    #: The same for pools with the same devices under other names; empty where one search cannot
-    #: answer for another.
+    #: Equal for pools with the same devices under other pool names; empty if search results
+    #: cannot be shared.
     shape: bytes
-    #: Nothing but these slices went into it.
+    #: Whether the node reaches all slices of these pools, so that no other slice was read.
     is_whole: bool
 
 
 @lru_cache(maxsize=1024)
 def parse_selector(selector: NodeSelector) -> NodeTerms:
-    """Parse a node selector; ObjectError where it is malformed."""
+    """Parse a node selector; raise ObjectError if it is malformed."""
     return NodeTerms.parse_strictly(selector)
 
 
 def node_matches(
     node: Node, node_name: str | None, all_nodes: bool | None, selector: NodeSelector | None
 ) -> bool:
-    """Tell whether a slice or a device is reachable from a node."""
+    """Return whether a slice or a device is reachable from a node."""
     if node_name:
         return node.metadata.name == node_name
     if all_nodes:
@@ -108,7 +108,7 @@ def _pool_keys(one: ResourceSlice) -> tuple[PoolID]:
 
 
 class SlicePools:
-    """Put slices together to pools; remembered until a slice or the node changes.
+    """The pools of each node, made from slices and cached until a slice or the node changes.
 
     Owned by the scheduling loop.
     """
@@ -119,13 +119,13 @@ class SlicePools:
         self._version = -1
         self._by_node: dict[str, tuple[Node, NodePools]] = {}
         self._by_slices: dict[tuple[int, ...], NodePools] = {}
-        #: What was known before the last change of a slice, of which most is still true.
+        #: The previous `_by_slices`, before the last change of a slice; most of it is still valid.
         self._before: dict[tuple[int, ...], NodePools] = {}
         lister.add_index(_BY_NODE, _node_keys)
         lister.add_index(_BY_POOL, _pool_keys)
 
     def of(self, node: Node) -> NodePools:
-        """Return the pools that a node can reach; PoolError where slices are malformed."""
+        """Return the pools that a node can reach; raise PoolError if slices are malformed."""
         if self._lister.version != self._version:
             self._version = self._lister.version
             self._by_node.clear()
@@ -157,7 +157,7 @@ class SlicePools:
             ):
                 continue
             try:
-                # The counters of a pool are needed wherever one of its devices is.
+                # A pool's counters are needed on every node that reaches one of its devices.
                 if spec.shared_counters or _reaches(one, node):
                     reached.append(one)
             except PoolError as error:
@@ -183,7 +183,7 @@ class SlicePools:
             pool = self._pool(key, slices)
             if pool is not None:
                 pools.append(pool)
-        # Pools whose devices have to be prepared first come last.
+        # Pools with devices that have binding conditions come last.
         pools.sort(key=lambda pool: (_has_binding_conditions(pool), pool.id))
         per_device = any(one.spec.per_device_node_selection for one in reached)
         devices = [candidate for pool in pools for candidate in pool.devices]
@@ -198,7 +198,7 @@ class SlicePools:
         about = slices[0].spec.pool
         others: list[ResourceSlice] = []
         if len(slices) != about.resource_slice_count:
-            # The rest may be there, out of the node's reach.
+            # The other slices may exist, but be out of the node's reach.
             everything = list(self._lister.by_index(_BY_POOL, key))
             if any(one.spec.pool.generation > about.generation for one in everything):
                 return None

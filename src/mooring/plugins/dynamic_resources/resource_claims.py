@@ -12,7 +12,7 @@ from mooring.framework.status import Status
 
 
 class Claims(Protocol):
-    """Find claims."""
+    """A source of claims by name."""
 
     def get(self, name: str, namespace: str = "") -> ResourceClaim | None:
         """Return one claim, or None."""
@@ -20,9 +20,9 @@ class Claims(Protocol):
 
 
 def find_claims(pod: Pod, claims: Claims) -> list[ResourceClaim] | str:
-    """Return a pod's claims, or why one of them cannot be used.
+    """Return a pod's claims, or the reason why one of them cannot be used.
 
-    An entry whose claim was deliberately not made is left out.
+    An entry for which deliberately no claim was created is left out.
     """
     found = []
     namespace = pod.metadata.namespace
@@ -59,12 +59,12 @@ def find_claims(pod: Pod, claims: Claims) -> list[ResourceClaim] | str:
 
 
 def is_reserved_for(pod: Pod, claim: ResourceClaim) -> bool:
-    """Tell whether a pod may use a claim already."""
+    """Return whether a claim is reserved for a pod."""
     return any(user.uid == pod.metadata.uid for user in claim.status.reserved_for)
 
 
 def missing_class(claim: ResourceClaim, classes: Lister[DeviceClass]) -> Status | None:
-    """Refuse a claim that asks for a device class that does not exist."""
+    """Return a refusal if a claim names a device class that does not exist."""
     for request in claim.spec.devices.requests:
         if request.exactly is not None:
             asked = [(request.name, request.exactly.device_class_name)]

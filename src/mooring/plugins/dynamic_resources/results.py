@@ -1,4 +1,4 @@
-"""What a search chose, written as a claim's allocation."""
+"""The result of a search as a claim's AllocationResult."""
 
 # dynamic-resource-allocation: structured/internal/incubating/allocator_incubating.go
 
@@ -25,7 +25,7 @@ _NAME_FIELD = "metadata.name"
 
 
 class ChosenDevice(msgspec.Struct, frozen=True):
-    """A device chosen for a request; where `shared`, in part."""
+    """A device chosen for a request; if `shared`, only part of its capacity."""
 
     wanted: Wanted
     candidate: CandidateDevice
@@ -48,7 +48,7 @@ class ClaimDevices(msgspec.Struct, frozen=True):
 def allocation_of(
     found: ClaimDevices, node_name: str, rng: random.Random, *, binding_conditions: bool
 ) -> AllocationResult:
-    """Write down what a claim got on a node."""
+    """Return the allocation of a claim on a node."""
     results = tuple(_result(one, rng, binding_conditions) for one in found.chosen)
     return AllocationResult(
         devices=DeviceAllocationResult(results=results, config=tuple(_config(found))),
@@ -100,7 +100,7 @@ def _config(found: ClaimDevices) -> Iterable[DeviceAllocationConfiguration]:
 
 
 def _node_selector(found: ClaimDevices, node_name: str) -> NodeSelector | None:
-    """Return from which nodes all devices can be reached; None for all nodes."""
+    """Return a selector of the nodes that reach all devices; None for all nodes."""
     labels: list[NodeSelectorRequirement] = []
     fields: list[NodeSelectorRequirement] = []
     for one in found.chosen:

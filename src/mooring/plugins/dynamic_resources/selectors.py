@@ -1,4 +1,4 @@
-"""Compile device selectors, and ask them about devices."""
+"""Compiling device selectors and evaluating them on devices."""
 
 # dynamic-resource-allocation: cel/compile.go, cel/cache.go; api: resource/v1/types.go (limits)
 
@@ -14,12 +14,12 @@ from mooring.cel.environment import Environment, Expression, Program
 from mooring.cel.meter import PER_CALL_LIMIT
 from mooring.cel.values import CompileError, Domains, EvaluationError, Semver, type_name
 
-#: What a selector may cost, estimated and in fact, and how long it may be.
+#: The highest cost of a selector, estimated and actual, and its greatest length.
 MAX_COST = PER_CALL_LIMIT
 MAX_LENGTH = 10 * 1024
 
-#: Programs that are kept, and the characters of their expressions: a program takes up to 200 bytes
-#: for each.
+#: How many programs are cached, and how many characters their expressions have in total; a program
+#: takes up to 200 bytes per character.
 _CACHED = 256
 _CACHED_CHARACTERS = 256 * 1024
 _MAX_DOMAIN, _MAX_ID, _MAX_DRIVER, _MAX_VALUE = 63, 32, 63, 64
@@ -28,7 +28,7 @@ _INCLUDES = "includes dra_includes_dyn_dyn dyn.(dyn) -> bool"
 
 
 class DeviceEnvironment:
-    """What selectors may speak of: the variable `device`.
+    """The CEL environment of selectors: the variable `device`.
 
     With `lists`, attributes may be lists, and there is a function `includes`.
     """
@@ -67,12 +67,12 @@ class DeviceEnvironment:
         return expression
 
     def max_cost(self, expression: Expression) -> int:
-        """Return what a selector can cost at most."""
+        """Return the highest cost that a selector can have."""
         return expression.max_cost(self._sizes)
 
 
 class SelectorCache:
-    """Programs of selectors, each compiled once. Owned by the scheduling loop."""
+    """A cache of compiled selectors. Owned by the scheduling loop."""
 
     def __init__(self, *, lists: bool = False) -> None:
         self._environment = DeviceEnvironment(lists=lists)
@@ -80,7 +80,7 @@ class SelectorCache:
         self._characters = 0
 
     def compile(self, expression: str) -> Program:
-        """Return what evaluates an expression, or raise CompileError."""
+        """Return the program of an expression, or raise CompileError."""
         found = self._programs.get(expression)
         if found is None:
             try:
@@ -111,7 +111,7 @@ class SelectorCache:
 
 
 def device_variables(driver: str, device: Device, *, lists: bool = False) -> dict[str, Any]:
-    """Return what a selector sees of a device; names without a domain are the driver's.
+    """Return a device as a selector sees it; names without a domain get the driver's.
 
     Attributes that are lists are an error unless `lists` allows them.
     """

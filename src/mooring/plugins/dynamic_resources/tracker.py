@@ -1,7 +1,7 @@
-"""Which devices are taken: by what the API server has, and by what is on its way there.
+"""Which devices are taken: by claims in the API server, and by allocations not yet visible there.
 
 All profiles share one ClaimTracker. A claim that Reserve has allocated is in flight until PreBind
-has written it; what PreBind has written is assumed until the informer brings it.
+has written it; a claim that PreBind has written is assumed until the informer has it.
 """
 
 # kube-scheduler: plugins/dynamicresources/dra_manager.go, allocateddevices.go
@@ -15,11 +15,11 @@ from mooring.api.quantity import parse_nanos
 from mooring.api.resource import EXTENDED_RESOURCE_CLAIM, DeviceRequestAllocationResult
 from mooring.framework.listers import Lister
 
+#: Driver, pool and name of a device.
 DeviceID = tuple[str, str, str]
-"""Driver, pool and name of a device."""
 
+#: Amounts in billionths, by name of the capacity or counter.
 Amounts = dict[str, int]
-"""Amounts in billionths, by name of the capacity or counter."""
 
 _DEVICES = "allocated-devices"
 _POOLS = "pools-of-allocated-devices"
@@ -31,7 +31,7 @@ _Key = tuple[str, str]
 def taken_devices(
     claim: ResourceClaim,
 ) -> Iterator[tuple[DeviceID, DeviceRequestAllocationResult]]:
-    """Yield the devices that a claim keeps from others; admin access keeps nothing."""
+    """Yield the devices that a claim takes; with admin access it takes none."""
     if claim.status.allocation is not None:
         for result in claim.status.allocation.devices.results:
             if not result.admin_access:
@@ -53,7 +53,10 @@ def _extended_keys(claim: ResourceClaim) -> list[str]:
 
 
 class ClaimTracker:
-    """Know the claims as they will be. Owned by the scheduling loop, shared by all profiles."""
+    """The claims, including allocations in flight and assumed claims.
+
+    Owned by the scheduling loop, shared by all profiles.
+    """
 
     def __init__(self, lister: Lister[ResourceClaim]) -> None:
         self._lister = lister
@@ -64,7 +67,7 @@ class ClaimTracker:
         lister.add_index(_EXTENDED, _extended_keys)
 
     def get(self, name: str, namespace: str = "") -> ResourceClaim | None:
-        """Return a claim as it is assumed to be, or None."""
+        """Return the assumed claim, or else that of the informer; None if there is neither."""
         stored = self._lister.get(name, namespace)
         assumed = self._assumed.get((namespace, name))
         if assumed is None:
@@ -75,35 +78,35 @@ class ClaimTracker:
         return assumed
 
     def extended_claim(self, pod_uid: str) -> ResourceClaim | None:
-        """Return the claim that was made for a pod's extended resources, or None."""
+        """Return the claim that was created for a pod's extended resources, or None."""
         for claim in self._lister.by_index(_EXTENDED, pod_uid):
             return self.get(claim.metadata.name, claim.metadata.namespace)
         return None
 
-    # Allocations on their way.
+    # Allocations in flight, and assumed claims.
 
     def is_in_flight(self, uid: str) -> bool:
-        """Tell whether a claim has been allocated and not yet written."""
+        """Return whether a claim has been allocated but not written yet."""
         return uid in self._in_flight
 
     def allocate(self, uid: str, claim: ResourceClaim) -> None:
-        """Take a claim as allocated, until `finish`."""
+        """Treat a claim as allocated until `finish` is called."""
         self._in_flight[uid] = claim
 
     def finish(self, uid: str) -> bool:
-        """End what `allocate` began; False where there is nothing to end."""
+        """Undo `allocate`; return False if the claim was not in flight."""
         return self._in_flight.pop(uid, None) is not None
 
     def assume(self, claim: ResourceClaim) -> None:
-        """Take a claim as it was just written, until the informer brings it."""
+        """Use a claim as it was just written, until the informer has it."""
         self._assumed[claim.metadata.namespace, claim.metadata.name] = claim
 
     def restore(self, claim: ResourceClaim) -> None:
-        """Go back to what the informer has."""
+        """Drop the assumed claim, so that the informer's counts again."""
         self._assumed.pop((claim.metadata.namespace, claim.metadata.name), None)
 
     def allocated(self, *, shares: bool) -> AllocatedDevices:
-        """Return what is taken now; with `shares`, devices can be taken in parts."""
+        """Return the devices taken now; with `shares`, a device can be taken in parts."""
         extra: dict[DeviceID, list[DeviceRequestAllocationResult]] = {}
         hidden: set[_Key] = set()
         for key in list(self._assumed):
@@ -125,7 +128,7 @@ def _collect(
 
 
 def _overtakes(stored: ResourceClaim, assumed: ResourceClaim) -> bool:
-    """Tell whether the informer has an assumed claim or a later one, or another of its name."""
+    """Return whether the informer's claim is the assumed one, a later version or a new object."""
     if stored.metadata.uid != assumed.metadata.uid:
         return True
     versions = (stored.metadata.resource_version, assumed.metadata.resource_version)
@@ -135,7 +138,7 @@ def _overtakes(stored: ResourceClaim, assumed: ResourceClaim) -> bool:
 
 
 class AllocatedDevices:
-    """Tell what is taken of a device, during one scheduling cycle."""
+    """The devices that are taken, wholly or in part, during one scheduling cycle."""
 
     def __init__(
         self,
@@ -152,19 +155,19 @@ class AllocatedDevices:
         self._known: dict[DeviceID, tuple[bool, Amounts | None, bool]] = {}
 
     def touches(self, pool: tuple[str, str]) -> bool:
-        """Tell whether any device of a pool may be taken."""
+        """Return whether any device of a pool is taken."""
         return pool in self._extra_pools or any(True for _ in self._lister.by_index(_POOLS, pool))
 
     def is_taken(self, device: DeviceID) -> bool:
-        """Tell whether a device as a whole is somebody's."""
+        """Return whether a device is taken as a whole."""
         return self._of(device)[0]
 
     def consumed(self, device: DeviceID) -> Amounts | None:
-        """Return how much of a device's capacity is consumed; None where it is not shared."""
+        """Return how much of a device's capacity is consumed; None if it is not shared."""
         return self._of(device)[1]
 
     def is_used(self, device: DeviceID) -> bool:
-        """Tell whether a device is taken, as a whole or in part."""
+        """Return whether a device is taken, as a whole or in part."""
         return self._of(device)[2]
 
     def _of(self, device: DeviceID) -> tuple[bool, Amounts | None, bool]:

@@ -37,18 +37,18 @@ class TopologyCounts:
 
     @classmethod
     def count(cls, counted: Iterable[tuple[str, Counts]], nodes: Nodes) -> TopologyCounts:
-        """Add up counts per row of the full snapshot by the topology keys they come with."""
+        """Add up counts per domain; each topology key comes with counts per snapshot row."""
         rows: dict[str, Counts] = {}
         for key, counts in counted:
             rows[key] = rows[key] + counts if key in rows else counts
         return cls({key: TopologyDomains.count(nodes, key, counts) for key, counts in rows.items()})
 
     def clone(self) -> TopologyCounts:
-        """Copy, so that either side can change alone."""
+        """Return an independent copy."""
         return TopologyCounts({key: domains.clone() for key, domains in self.by_key.items()})
 
     def change(self, key: str, node: NodeInfo, nodes: Nodes, amount: int) -> None:
-        """Count pods of a node in or out."""
+        """Add `amount` pods (negative to remove) to a node's domain."""
         domains = self.by_key.get(key)
         if domains is None:
             domains = self.by_key[key] = TopologyDomains.none(nodes, key)
@@ -56,18 +56,18 @@ class TopologyCounts:
 
     @property
     def any(self) -> bool:
-        """Tell whether there is a pod in any domain."""
+        """Whether there is a pod in any domain."""
         return any(domains.occupied.any() for domains in self.by_key.values())
 
     def at(self, node: NodeInfo) -> bool:
-        """Tell whether any of a node's domains has a pod."""
+        """Return whether any of a node's domains has a pod."""
         labels = node.labels
         return any(
             key in labels and domains.of(labels[key]) > 0 for key, domains in self.by_key.items()
         )
 
     def at_nodes(self, nodes: Nodes) -> Mask | None:
-        """Return the nodes of which any domain has a pod; None stands for no node."""
+        """Return the mask of nodes with a pod in any of their domains; None means no node."""
         found: Mask | None = None
         for key, domains in self.by_key.items():
             if domains.occupied.any():
@@ -77,7 +77,7 @@ class TopologyCounts:
 
 
 class FilterState:
-    """What PreFilter leaves for Filter; `add_pod` and `remove_pod` keep it true on a what-if."""
+    """The counts that PreFilter passes to Filter; `add_pod` and `remove_pod` update them."""
 
     cycle_only = True
     __slots__ = (
@@ -102,12 +102,12 @@ class FilterState:
         self._namespace_labels = namespace_labels
         self._required = required
         self._unwanted = unwanted
-        # Pods that all affinity terms of the pod speak of; pods that an anti-affinity term of it
-        # speaks of; pods that carry an anti-affinity term which speaks of the pod.
+        # Pods that match all affinity terms of the pod; pods that match one of its anti-affinity
+        # terms; pods with an anti-affinity term that matches the pod.
         self.affinity, self.anti_affinity, self.existing_anti_affinity = counts
 
     def clone(self) -> FilterState:
-        """Copy, so that either side can change alone."""
+        """Return an independent copy."""
         return FilterState(
             self._pod,
             self._namespace_labels,
@@ -130,9 +130,10 @@ class FilterState:
         existing: Iterable[TermCount],
         nodes: Nodes,
     ) -> FilterState:
-        """Count pods in the domains that terms name.
+        """Count pods in the domains of the terms' topology keys.
 
-        `required` and `unwanted` are the pod's own, `existing` other pods' that speak of it.
+        `required` and `unwanted` are the pod's own terms; `existing` are other pods' terms that
+        match it.
         """
         everything = nodes.all
         wanted: dict[str, Counts] = {}
@@ -164,11 +165,11 @@ class FilterState:
 
     @property
     def idle(self) -> bool:
-        """Tell whether no node can be refused."""
+        """Whether no node can be refused."""
         return not self._required and not self._unwanted and not self.existing_anti_affinity.any
 
     def change(self, other: PodInfo, node: NodeInfo, nodes: Nodes, amount: int) -> None:
-        """Count another pod in or out of its node."""
+        """Add another pod to its node's counts `amount` times; -1 removes it."""
         for existing in other.required_anti_affinity:
             if existing.matches(self._pod, self._namespace_labels):
                 self.existing_anti_affinity.change(existing.topology_key, node, nodes, amount)
@@ -180,14 +181,14 @@ class FilterState:
                 self.anti_affinity.change(term.topology_key, node, nodes, amount)
 
     def _may_be_first(self) -> bool:
-        """Tell whether the pod is the first of a group that wants to be together.
+        """Return whether the pod is the first of a group whose pods have affinity to each other.
 
-        Without this exception such a group could never begin.
+        Without this exception, the first pod of such a group could never be scheduled.
         """
         return not self.affinity.any and matches_all(self._required, self._pod)
 
     def refuse(self, node: NodeInfo) -> Status | None:
-        """Judge one node."""
+        """Return the refusal of one node, or None."""
         if self._required and not self._satisfies_affinity(node):
             return AFFINITY_NOT_MATCH
         if self.anti_affinity.at(node):
@@ -205,7 +206,7 @@ class FilterState:
         return together or self._may_be_first()
 
     def refuse_nodes(self, nodes: Nodes) -> Iterator[tuple[Status, Mask]]:
-        """Judge many nodes; of each the first reason speaks."""
+        """Yield the refusals of many nodes; a node gets only its first reason."""
         refused: Mask | None = None
         for status, here in (
             (AFFINITY_NOT_MATCH, self._without_affinity(nodes) if self._required else None),
@@ -226,6 +227,6 @@ class FilterState:
         missing = np.zeros(len(nodes), dtype=np.bool_)
         for key, domains in self.affinity.by_key.items():
             codes = nodes.label(key).codes
-            # Even the first of a group needs every topology key.
+            # Even the first pod of a group needs a node with every topology key.
             missing |= codes == 0 if first else ~domains.occupied.take(codes)
         return missing

@@ -15,7 +15,7 @@ from mooring.framework.pod_info import AffinityTerm, PodInfo
 
 
 def after_pod_change(pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> QueueingHint:
-    """Judge a pod that came, went or changed its labels."""
+    """Return whether to queue the pod after another was added, deleted or relabelled."""
     if old is not None and new is not None and new.uid == pod.uid:
         return QueueingHint.QUEUE
     if not all(_is_placed(changed.pod) for changed in (old, new) if changed is not None):
@@ -35,7 +35,7 @@ def after_pod_change(pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> 
 
 
 def after_node_change(pod: PodInfo, old: Node | None, new: Node) -> QueueingHint:
-    """Judge a node that came or changed."""
+    """Return whether to queue the pod after a node was added or changed."""
     after = new.metadata.labels
     if old is None:
         # A pod with anti-affinity fits on a node without the topology key as well.

@@ -1,4 +1,4 @@
-"""InterPodAffinity: pods that want to be near other pods, or away from them."""
+"""InterPodAffinity: pod affinity and anti-affinity."""
 
 # kube-scheduler: plugins/interpodaffinity/plugin.go
 
@@ -34,7 +34,7 @@ NOT_PRE_SCORED = Status.error(f'failed to read "{_SCORE_KEY}" from cycleState: n
 
 
 class InterPodAffinity(Plugin):
-    """Keep pods near or away from other pods, by pod affinity and anti-affinity."""
+    """The plugin that keeps pods near or away from other pods."""
 
     name = "InterPodAffinity"
     Args: ClassVar[type[msgspec.Struct] | None] = InterPodAffinityArgs
@@ -49,7 +49,7 @@ class InterPodAffinity(Plugin):
     # PreFilter and Filter.
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        """Count the pods that required terms speak of, the pod's own and those of others."""
+        """Count the pods that match the pod's required terms, or whose terms match the pod."""
         info = self.handle.pod_info(pod)
         namespaces = self._namespaces
         labels = namespaces.labels(pod.metadata.namespace)
@@ -70,13 +70,13 @@ class InterPodAffinity(Plugin):
         return None
 
     def add_pod(self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo) -> Status | None:
-        """Count another pod in."""
+        """Add another pod to the counts."""
         return self._change(state, other, node, 1)
 
     def remove_pod(
         self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
     ) -> Status | None:
-        """Count another pod out."""
+        """Remove another pod from the counts."""
         return self._change(state, other, node, -1)
 
     def _change(
@@ -89,14 +89,14 @@ class InterPodAffinity(Plugin):
         return None
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
-        """Refuse a node that breaks a required term, the pod's own or another's."""
+        """Refuse a node that violates a required term of the pod or of an existing pod."""
         counted: FilterState | None = state.get(_FILTER_KEY)
         return NOT_PRE_FILTERED if counted is None else counted.refuse(node)
 
     def filter_nodes(
         self, state: CycleState, pod: Pod, nodes: Nodes
     ) -> Iterable[tuple[Status, Mask]]:
-        """Refuse all nodes that break a required term."""
+        """Refuse all nodes that violate a required term."""
         counted: FilterState | None = state.get(_FILTER_KEY)
         if counted is None:
             return ((NOT_PRE_FILTERED, np.ones(len(nodes), dtype=np.bool_)),)
@@ -105,7 +105,7 @@ class InterPodAffinity(Plugin):
     # PreScore and Score.
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        """Weigh the pods that preferred terms speak of, and others' terms that speak of the pod."""
+        """Weigh the pods that match the pod's preferred terms, or whose terms match the pod."""
         info = self.handle.pod_info(pod)
         preferred = info.preferred_affinity or info.preferred_anti_affinity
         if self.args.ignore_preferred_terms_of_existing_pods and not preferred:
@@ -161,13 +161,13 @@ class InterPodAffinity(Plugin):
         return NOT_PRE_SCORED if counted is None else counted.score_nodes(nodes)
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Ints) -> Ints:
-        """Spread the weights over 0 to 100."""
+        """Scale the weights to the range 0 to 100."""
         return normalize(scores)
 
     # Queueing and signing.
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Say which events may help."""
+        """Return the events that may make a refused pod schedulable."""
         return [
             ClusterEvent(
                 EventResource.POD,
@@ -191,9 +191,10 @@ class InterPodAffinity(Plugin):
         return hints.after_node_change(self.handle.pod_info(pod), old, new)
 
     def sign_pod(self, pod: Pod) -> tuple[()] | None:
-        """Leave a pod unsigned that has terms, or that terms of existing pods speak of.
+        """Return None for a pod that has terms, or that matches terms of existing pods.
 
-        Pods of other nodes decide then. kube-scheduler signs the latter by its labels.
+        Its answers then depend on pods of other nodes. kube-scheduler signs the second kind of pod
+        by its labels.
         """
         if self.handle.pod_info(pod).has_affinity:
             return None

@@ -1,4 +1,4 @@
-"""The Score half: preferred terms of the pod, and terms of existing pods that speak of it."""
+"""The Score half: preferred terms of the pod, and terms of existing pods that match it."""
 
 # kube-scheduler: plugins/interpodaffinity/scoring.go
 
@@ -15,12 +15,12 @@ from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import MAX_NODE_SCORE
 from mooring.plugins.topology import TopologyDomains
 
-#: A topology key, pods per row of the full snapshot, and what each of them is worth.
+#: A topology key, pods per row of the full snapshot, and the weight of each pod.
 Weighed = tuple[str, npt.NDArray[np.int32], int]
 
 
 class ScoreState:
-    """What PreScore leaves for Score and NormalizeScore: the worth of every domain. Immutable."""
+    """The weight of every domain, which PreScore passes to Score. Immutable."""
 
     cycle_only = True
     __slots__ = ("_domains", "_tables")
@@ -35,7 +35,7 @@ class ScoreState:
 
     @classmethod
     def weigh(cls, weighed: Sequence[Weighed], nodes: Nodes) -> ScoreState | None:
-        """Add up what pods are worth, per domain; None where no pod is in any domain."""
+        """Add up the weights of pods per domain; return None if no pod is in any domain."""
         everything = nodes.all
         rows: dict[str, npt.NDArray[np.int32]] = {}
         for key, counts, weight in weighed:
@@ -47,17 +47,17 @@ class ScoreState:
         if not any(worth.sums[1:].any() for worth in domains.values()) and not any(
             counts[everything.has_label(key)].any() for key, counts, _ in weighed
         ):
-            # Worths that cancel out to nothing still count as scored.
+            # Weights that cancel out to 0 still count: only domains without pods return None.
             return None
         return cls(domains)
 
     def score(self, node: NodeInfo) -> int:
-        """Add up the worth of a node's domains."""
+        """Return the sum of the weights of a node's domains."""
         labels = node.labels
         return sum(worth.of(labels[key]) for key, worth in self._domains.items() if key in labels)
 
     def score_nodes(self, nodes: Nodes) -> Ints:
-        """Add up the worth of every node's domains."""
+        """Return the sum of the weights of each node's domains."""
         total: Ints | None = None
         for key, table in self._tables.items():
             scores = table.take(nodes.label(key).codes)
@@ -67,7 +67,7 @@ class ScoreState:
 
 
 def normalize(scores: Ints) -> Ints:
-    """Spread scores from 0 for the lowest to 100 for the highest; all 0 where they are equal."""
+    """Scale scores from 0 for the lowest to 100 for the highest; all 0 if they are equal."""
     if not len(scores):
         return scores
     lowest, highest = int(scores.min()), int(scores.max())

@@ -1,4 +1,4 @@
-"""The incoming pod's own terms, with the namespaces they reach."""
+"""The incoming pod's own terms, with the namespaces they select."""
 
 # kube-scheduler: plugins/interpodaffinity/plugin.go (mergeAffinityTermNamespacesIfNotEmpty)
 
@@ -18,23 +18,23 @@ _NO_LABELS: Final[Mapping[str, str]] = {}
 
 
 class OwnTerm(msgspec.Struct, frozen=True):
-    """A term of the incoming pod: which existing pods it speaks of, and where."""
+    """A term of the incoming pod: the existing pods it matches, and its topology key."""
 
     topology_key: str
     selector: Selector
-    #: None stands for all.
+    #: None means all namespaces.
     namespaces: frozenset[str] | None
     weight: int = 0
 
     def matches(self, pod: Pod) -> bool:
-        """Tell whether the term speaks of a pod."""
+        """Return whether the term matches a pod."""
         return (
             self.namespaces is None or pod.metadata.namespace in self.namespaces
         ) and self.selector.matches(pod.metadata.labels)
 
 
 class Namespaces:
-    """Know namespaces by their labels."""
+    """The namespaces and their labels."""
 
     def __init__(self, lister: Lister[Namespace]) -> None:
         self._lister = lister
@@ -42,12 +42,12 @@ class Namespaces:
         self._reach: dict[tuple[frozenset[str], Selector], frozenset[str]] = {}
 
     def labels(self, name: str) -> Mapping[str, str]:
-        """Return a namespace's labels; one that is not known has none."""
+        """Return a namespace's labels; an unknown namespace has none."""
         namespace = self._lister.get(name)
         return _NO_LABELS if namespace is None else namespace.metadata.labels
 
     def own_terms(self, terms: Iterable[AffinityTerm]) -> tuple[OwnTerm, ...]:
-        """Return terms of the incoming pod with the namespaces they select written out."""
+        """Return terms of the incoming pod, with namespace selectors resolved to names."""
         return tuple(
             OwnTerm(term.topology_key, term.selector, self._reached(term), term.weight)
             for term in terms
@@ -58,8 +58,8 @@ class Namespaces:
         if selector.nothing:
             return term.namespaces
         if selector.matches(_NO_LABELS):
-            # kube-scheduler asks the selector once more, with no labels, about every pod: one that
-            # accepts that reaches all namespaces.
+            # kube-scheduler also evaluates the selector without labels for every pod, so a
+            # selector that matches the empty set of labels selects all namespaces.
             return None
         if self._version != self._lister.version or len(self._reach) >= _MEMO_LIMIT:
             self._version = self._lister.version
@@ -76,12 +76,12 @@ class Namespaces:
 
 
 def matches_all(terms: Sequence[OwnTerm], pod: Pod) -> bool:
-    """Tell whether all terms speak of a pod; no terms speak of none."""
+    """Return whether all terms match a pod; False if there are no terms."""
     return bool(terms) and all(term.matches(pod) for term in terms)
 
 
 def intersection(terms: Sequence[OwnTerm]) -> tuple[frozenset[str] | None, Selector]:
-    """Return the namespaces and the selector of the pods that every one of some terms speaks of."""
+    """Return the namespaces and the selector of the pods that all terms match."""
     first, *others = terms
     namespaces, selector = first.namespaces, first.selector
     if not others:
@@ -95,5 +95,5 @@ def intersection(terms: Sequence[OwnTerm]) -> tuple[frozenset[str] | None, Selec
         if term.selector.nothing:
             selector = term.selector
         requirements += term.selector.requirements
-    # One selector at the end: adding to it term by term would sort all of them each time.
+    # Build one selector at the end: extending it term by term would sort all requirements again.
     return namespaces, selector if selector.nothing else Selector(requirements)

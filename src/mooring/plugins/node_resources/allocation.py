@@ -1,4 +1,4 @@
-"""How much of each node is taken: what the scores of both resource plugins start from."""
+"""How much of each node is allocated, from which both resource plugins compute their scores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Share(msgspec.Struct, frozen=True):
-    """One resource in a score: its weight, and what the incoming pod asks for."""
+    """One resource in a score: its weight, and the incoming pod's request."""
 
     resource: str
     weight: int
@@ -29,9 +29,10 @@ class Share(msgspec.Struct, frozen=True):
 
 
 def shares_of(resources: Iterable[ResourceSpec], requests: Mapping[str, int]) -> tuple[Share, ...]:
-    """Return the resources that take part in the score of a pod.
+    """Return the resources that count in the score of a pod.
 
-    Those that nodes are not counted by, and scalar ones that the pod does not ask for, do not.
+    Left out are resources that nodes have no counts of, and scalar ones that the pod does not
+    request.
     """
     # kube-scheduler: plugins/noderesources/resource_allocation.go (calculateNodeAllocatableRequest)
     return tuple(
@@ -50,31 +51,31 @@ def node_amounts(node: NodeInfo, resource: str, non_zero: bool) -> tuple[int, in
 
 
 def non_zero_allocated(nodes: Nodes, resource: str) -> Ints:
-    """Return what is allocated on each node, with defaults for cpu and memory not asked for."""
+    """Return what is allocated on each node; cpu and memory not requested count by defaults."""
     if resource in (CPU, MEMORY):
         return nodes.non_zero_requested(resource)
     return nodes.requested(resource)
 
 
 def allocated_floats(nodes: Nodes, resource: str) -> Floats:
-    """Return the same as floats."""
+    """Return `non_zero_allocated` as floats."""
     return nodes.requested_floats(resource, non_zero=resource in (CPU, MEMORY))
 
 
 class Capacity(msgspec.Struct, frozen=True):
-    """What nodes offer of one resource, ready to divide by. Covers the full snapshot."""
+    """The allocatable amounts of one resource on the full snapshot, prepared for division."""
 
     amounts: Ints
-    #: The amounts, with 1 where a node offers none.
+    #: The amounts, with 1 for a node that offers none.
     divisor: Floats
-    #: Which nodes offer some; None where all do.
+    #: Which nodes offer some; None if all do.
     present: Mask | None
     #: Whether every amount is below EXACT_LIMIT.
     exact: bool
 
 
 def capacity_of(nodes: Nodes, resource: str) -> Capacity:
-    """Return what nodes offer of a resource; worked out again only when a node changes."""
+    """Return the capacity of a resource; computed again only when a node changes."""
     return nodes.derive(
         ("NodeResources/capacity", resource), lambda every: _work_out(every.allocatable(resource))
     )

@@ -1,4 +1,4 @@
-"""NodeResourcesBalancedAllocation: prefer nodes whose resources stay evenly used."""
+"""NodeResourcesBalancedAllocation: prefer nodes whose resources are used evenly."""
 
 # kube-scheduler: plugins/noderesources/balanced_allocation.go
 
@@ -32,12 +32,12 @@ from mooring.plugins.node_resources.requested_amounts import PodRequests
 
 _STATE = "PreScoreNodeResourcesBalancedAllocation"
 _HALF = MAX_NODE_SCORE // 2
-#: Up to this many nodes, one by one is quicker than all at once.
+#: Up to this many nodes, computing one by one is faster than with arrays.
 _FEW = 8
 
 
 class BalancedAllocation(Plugin):
-    """Score by how much a pod evens out, or unbalances, the use of a node's resources."""
+    """The plugin that scores by how much a pod balances or unbalances a node's resource use."""
 
     name = "NodeResourcesBalancedAllocation"
     Args: ClassVar[type[msgspec.Struct] | None] = NodeResourcesBalancedAllocationArgs
@@ -48,10 +48,10 @@ class BalancedAllocation(Plugin):
         self._backed = backed_resources(handle)
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        """Work out the shares; step aside if the pod asks for none of the resources."""
+        """Compute the shares; skip if the pod requests none of the resources."""
         shares = self._shares(pod)
         if shares is None:
-            # Otherwise pods that ask for nothing would all go to the same node.
+            # Otherwise all pods without requests would go to the same node.
             return Status.skip()
         state.write(_STATE, shares)
         return None
@@ -99,7 +99,7 @@ def _score_one(node: NodeInfo, shares: Sequence[Share]) -> int:
 def _score(nodes: Nodes, shares: Sequence[Share]) -> Ints:
     if all(capacity_of(nodes, share.resource).present is None for share in shares):
         return _score_alike(nodes, shares)
-    # Nodes differ in which of the resources they offer: those alike are scored together.
+    # Nodes offer different resources; score those that offer the same ones together.
     pattern = np.zeros(len(nodes), dtype=np.int64)
     for bit, share in enumerate(shares):
         pattern |= (nodes.allocatable(share.resource) != 0).astype(np.int64) << bit
@@ -112,7 +112,7 @@ def _score(nodes: Nodes, shares: Sequence[Share]) -> Ints:
 
 
 def _balance(fractions: Sequence[float]) -> int:
-    """Return 100 for fractions that are all the same, down to 50 the further they lie apart."""
+    """Return 100 if all fractions are equal, less the more they differ, and at least 50."""
     count = len(fractions)
     deviation = 0.0
     if count == 2:
@@ -130,13 +130,16 @@ def _balance(fractions: Sequence[float]) -> int:
 
 
 def _taken(node: NodeInfo, shares: Sequence[Share]) -> list[float]:
-    """Return the part of each resource that is taken, at most 1."""
+    """Return the fraction of each resource that is allocated, at most 1."""
     amounts = amounts_of(node, shares, non_zero=False)
     return [min(float(allocated) / float(whole), 1.0) for _, whole, allocated in amounts]
 
 
 def _balance_nodes(fractions: Sequence[Floats]) -> Floats:
-    """Do the same for all nodes, in the same order of operations; the arrays may be overwritten."""
+    """Do what `_balance` does for all nodes, with the same operations in the same order.
+
+    The arrays may be overwritten.
+    """
     count = len(fractions)
     if count == 2:
         deviation = np.subtract(fractions[0], fractions[1], out=fractions[0])
@@ -153,7 +156,7 @@ def _balance_nodes(fractions: Sequence[Floats]) -> Floats:
 
 def _capped(fractions: Floats) -> Floats:
     """Cap fractions at 1."""
-    # Looking for a fraction above 1 takes half the time of capping, and there seldom is one.
+    # Checking for a fraction above 1 takes half the time of capping, and few nodes have one.
     if fractions.max(initial=0.0) > 1.0:
         np.minimum(fractions, 1.0, out=fractions)
     return fractions
@@ -172,7 +175,7 @@ def _score_alike(nodes: Nodes, shares: Sequence[Share]) -> Ints:
         fractions.append(_capped(taken))
     change = _balance_nodes(fractions)
     change -= before
-    # 50 + (50 + change) / 2, the fraction cut off.
+    # 50 + (50 + change) / 2, truncated.
     change *= 0.5
     change += _HALF + _HALF / 2
     return change.astype(np.int64)
@@ -183,7 +186,7 @@ def _divisor(nodes: Nodes, share: Share) -> Floats:
 
 
 def _balance_before(nodes: Nodes, shares: Sequence[Share]) -> Floats:
-    """Return how balanced nodes are without the pod."""
+    """Return the balance of nodes without the pod."""
     if len(nodes) <= _FEW:
         return np.array([_balance(_taken(info, shares)) for info in nodes.infos()], np.float64)
     return _balance_nodes(

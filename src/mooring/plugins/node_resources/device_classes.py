@@ -1,4 +1,4 @@
-"""Extended resources that a DeviceClass backs: the DynamicResources plugin answers for them."""
+"""Extended resources that a DeviceClass backs; the DynamicResources plugin handles those."""
 
 # kube-scheduler: dynamic-resource-allocation/deviceclass/extendedresourcecache
 
@@ -11,18 +11,18 @@ from mooring.api.meta import parse_time
 from mooring.framework.handle import Handle
 from mooring.plugins.node_resources.requested_amounts import NATIVE
 
-#: Every device class can be asked for as an extended resource of this prefix and its name.
+#: Every device class can be requested as an extended resource: this prefix and the class name.
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
 _NATIVE = frozenset(NATIVE)
 
 
 def extended_resource_name(device_class: DeviceClass) -> str:
-    """Return the extended resource that a class says it backs, or ""."""
+    """Return the extended resource that a class names in its spec, or ""."""
     return device_class.spec.extended_resource_name or ""
 
 
 class BackedResources:
-    """Know which resources a DeviceClass backs."""
+    """The resources that a DeviceClass backs."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
@@ -40,7 +40,8 @@ class BackedResources:
         lister = self._handle.lister(DeviceClass)
         if lister.version != self._version:
             self._classes = {}
-            # The newest is written last; of equally old ones, the first by name.
+            # The newest class wins, because it is stored last; of equally old ones, the first by
+            # name.
             by_name = sorted(lister.list(), key=lambda one: one.metadata.name, reverse=True)
             for device_class in sorted(by_name, key=_age):
                 explicit = extended_resource_name(device_class)
@@ -57,14 +58,14 @@ def _age(device_class: DeviceClass) -> float:
 
 
 def any_backed(requests: Collection[str], backed: Container[str]) -> bool:
-    """Tell whether one of the resources is backed; no DeviceClass can back a native one."""
+    """Return whether one of the resources is backed; no DeviceClass can back a native one."""
     if _NATIVE.issuperset(requests):
         return False
     return any("/" in resource and resource in backed for resource in requests)
 
 
 def backed_resources(handle: Handle | None) -> Container[str]:
-    """Return the resources that a DeviceClass backs; none where the gate is off."""
+    """Return the resources that a DeviceClass backs; none if the gate is off."""
     if handle is None or not handle.features.enabled("DRAExtendedResource"):
         return frozenset()
     return BackedResources(handle)

@@ -1,4 +1,4 @@
-"""NodeResourcesFit: a node must have room for what a pod asks."""
+"""NodeResourcesFit: a node must have the resources that a pod requests."""
 
 # kube-scheduler: plugins/noderesources/fit.go
 
@@ -44,11 +44,11 @@ _PRE_SCORE = "PreScoreNodeResourcesFit"
 
 
 class Demand(msgspec.Struct, frozen=True):
-    """One resource that must be free."""
+    """The amount of one resource that must be free."""
 
     resource: str
     amount: int
-    #: A DeviceClass backs it: a node that offers none itself is left to DynamicResources.
+    #: Whether a DeviceClass backs the resource; DynamicResources then judges nodes without it.
     backed: bool = False
 
 
@@ -60,7 +60,7 @@ def demands_of(
 ) -> tuple[Demand, ...]:
     """Return what must be free, in the order of the refusals.
 
-    Ignored resources and groups count only for extended resources.
+    `ignored` and `ignored_groups` apply only to extended resources.
     """
     demands = [Demand(name, amount) for name in NATIVE if (amount := requests.get(name, 0)) > 0]
     if len(demands) < len(requests):
@@ -83,7 +83,7 @@ def _insufficient(resource: str) -> tuple[Status, Status]:
 
 
 class Fit(Plugin):
-    """Refuse nodes without room; score the others by a strategy."""
+    """The plugin that refuses nodes without enough resources, and scores the others."""
 
     name = "NodeResourcesFit"
     Args: ClassVar[type[msgspec.Struct] | None] = NodeResourcesFitArgs
@@ -104,7 +104,7 @@ class Fit(Plugin):
         )
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        """Work out what must be free."""
+        """Compute what must be free on a node."""
         requests = self._requests.for_filter(pod)
         state.write(
             _PRE_FILTER, demands_of(requests, self._backed, self._ignored, self._ignored_groups)
@@ -112,7 +112,7 @@ class Fit(Plugin):
         return None
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
-        """Refuse a node that has no room, naming every resource it lacks."""
+        """Refuse a node without enough resources, naming each resource it lacks."""
         demands: tuple[Demand, ...] | None = state.get(_PRE_FILTER)
         if demands is None:
             return NOT_PRE_FILTERED
@@ -134,7 +134,7 @@ class Fit(Plugin):
     def filter_nodes(
         self, state: CycleState, pod: Pod, nodes: Nodes
     ) -> Iterator[tuple[Status, Mask]]:
-        """Refuse all nodes that have no room."""
+        """Refuse all nodes without enough resources."""
         demands: tuple[Demand, ...] | None = state.get(_PRE_FILTER)
         if demands is None:
             yield NOT_PRE_FILTERED, np.ones(len(nodes), dtype=np.bool_)
@@ -147,7 +147,7 @@ class Fit(Plugin):
             yield status, kinds.spread(mask)
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        """Work out the shares."""
+        """Compute the shares of the score."""
         state.write(_PRE_SCORE, self._shares(pod))
         return None
 
@@ -173,7 +173,7 @@ class Fit(Plugin):
         return kinds.spread(self._strategy.score_nodes(kinds.nodes, shares))
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Ask for pods that free resources and for nodes that gain some."""
+        """Return events of pods that free resources, of nodes, and of device classes."""
         events = [
             ClusterEvent(
                 EventResource.POD,
@@ -239,7 +239,7 @@ class Fit(Plugin):
 
 
 def _refusals(nodes: Nodes, demands: Iterable[Demand]) -> Iterator[tuple[Status, Mask]]:
-    """Yield which nodes have no room, by what they lack."""
+    """Yield the refused nodes by the resource they lack."""
     full = nodes.pod_count >= nodes.allocatable(PODS)
     if full.any():
         yield TOO_MANY_PODS, full

@@ -1,4 +1,4 @@
-"""What the incoming pod asks for, as the resource plugins each count it."""
+"""The incoming pod's requests, as each resource plugin counts them."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ NATIVE = (CPU, MEMORY, EPHEMERAL_STORAGE)
 
 
 def is_counted(resource: str) -> bool:
-    """Tell whether the scheduler keeps count of a resource on nodes."""
+    """Return whether the scheduler counts a resource on nodes."""
     return resource in NATIVE or is_scalar_resource(resource)
 
 
 class PodRequests:
-    """Work out a pod's requests; the usual pod's come from its PodInfo, already at hand."""
+    """The requests of pods; for most pods, its PodInfo already has them."""
 
     def __init__(self, handle: Handle) -> None:
         gates = gates_of(handle)
         self._handle = handle
         no_pod_level = not gates.enabled("PodLevelResources")
-        # A pending pod has not been resized: its status does not count.
+        # A pending pod has not been resized, so its status does not count.
         self._for_filter = RequestOptions(
             use_status_resources=False, skip_pod_level_resources=no_pod_level
         )
-        # Pod-level requests do not count either: kube-scheduler's own oddity.
+        # Pod-level requests do not count either, as in kube-scheduler.
         self._for_fit_score = RequestOptions(
             use_status_resources=False,
             skip_pod_level_resources=True,
@@ -45,7 +45,7 @@ class PodRequests:
         return self._handle.pod_info(pod).requests
 
     def for_fit_score(self, pod: Pod) -> dict[str, int]:
-        """Return the requests with defaults for containers that ask for no cpu or memory."""
+        """Return the requests, with defaults for containers that request no cpu or memory."""
         if _has_status(pod) or pod.spec.resources is not None:
             return pod_requests(pod, self._for_fit_score)
         info = self._handle.pod_info(pod)

@@ -1,7 +1,7 @@
 """The scoring strategies of NodeResourcesFit.
 
-Each answers for one node in Python's integers and for all nodes in float64, with equal results: the
-scores are whole numbers up to 100, and `allocation` divides exactly.
+Each computes one node in Python integers and all nodes in float64, with equal results: the scores
+are whole numbers up to 100, and `allocation` divides exactly.
 """
 
 # kube-scheduler: plugins/noderesources/least_allocated.go, most_allocated.go,
@@ -42,7 +42,7 @@ from mooring.plugins.node_resources.allocation import (
 
 
 class Strategy(ABC):
-    """Score a node by how much of it would be taken: the weighted mean over resources."""
+    """A way to score a node by its utilization: the weighted mean of the resources' ratings."""
 
     @abstractmethod
     def rate(self, requested: int, allocatable: int) -> int:
@@ -82,14 +82,14 @@ class Strategy(ABC):
 
 
 class LeastAllocated(Strategy):
-    """Favour nodes with much left."""
+    """The strategy that favours nodes with more resources free."""
 
     def rate(self, requested: int, allocatable: int) -> int:
-        """Rate by the part that would stay free."""
+        """Rate by the fraction that would stay free."""
         return 0 if requested > allocatable else percent(allocatable - requested, allocatable)
 
     def rate_nodes(self, nodes: Nodes, share: Share, capacity: Capacity) -> Floats:
-        """Rate by the part that would stay free."""
+        """Rate by the fraction that would stay free."""
         if not capacity.exact:
             left = nodes.gather(capacity.amounts) - non_zero_allocated(nodes, share.resource)
             left -= share.request
@@ -97,7 +97,7 @@ class LeastAllocated(Strategy):
         divisor = nodes.gather(capacity.divisor)
         free = divisor - allocated_floats(nodes, share.resource)
         free -= share.request
-        # Looking for an overfull node takes half the time of lifting it, and there seldom is one.
+        # Checking for a negative amount takes half the time of np.maximum, and few nodes have one.
         if free.min(initial=0.0) < 0.0:
             np.maximum(free, 0.0, out=free)
         free *= 100.0
@@ -112,19 +112,22 @@ def _used_percent(nodes: Nodes, share: Share, capacity: Capacity) -> Floats:
 
 
 class MostAllocated(Strategy):
-    """Favour nodes with little left."""
+    """The strategy that favours nodes with fewer resources free."""
 
     def rate(self, requested: int, allocatable: int) -> int:
-        """Rate by the part that would be taken."""
+        """Rate by the fraction that would be allocated."""
         return percent(min(requested, allocatable), allocatable)
 
     def rate_nodes(self, nodes: Nodes, share: Share, capacity: Capacity) -> Floats:
-        """Rate by the part that would be taken."""
+        """Rate by the fraction that would be allocated."""
         return _used_percent(nodes, share, capacity)
 
 
 class RequestedToCapacityRatio(Strategy):
-    """Rate utilization by a function given as points; a resource rated 0 has no weight."""
+    """The strategy that rates utilization by a function given as points.
+
+    A resource rated 0 has no weight.
+    """
 
     def __init__(self, shape: Sequence[UtilizationShapePoint]) -> None:
         scale = MAX_NODE_SCORE // MAX_CUSTOM_PRIORITY_SCORE
@@ -133,12 +136,12 @@ class RequestedToCapacityRatio(Strategy):
         self._ratings = np.array(self._table, dtype=np.float64)
 
     def rate(self, requested: int, allocatable: int) -> int:
-        """Rate by the part that would be taken."""
+        """Rate by the fraction that would be allocated."""
         used = percent(min(requested, allocatable), allocatable)
         return self._table[min(max(used, 0), 100)]
 
     def rate_nodes(self, nodes: Nodes, share: Share, capacity: Capacity) -> Floats:
-        """Rate by the part that would be taken."""
+        """Rate by the fraction that would be allocated."""
         used = _used_percent(nodes, share, capacity)
         return self._ratings[np.clip(used, 0.0, 100.0, out=used).astype(np.intp)]
 
@@ -169,7 +172,7 @@ class RequestedToCapacityRatio(Strategy):
 
 
 def _interpolate(points: Sequence[tuple[int, int]], utilization: int) -> int:
-    """Return the value of a broken line, in Go's truncating integers."""
+    """Interpolate linearly between points, with truncating integer division as in Go."""
     # kube-scheduler: plugins/helper/shape_score.go
     before = points[0]
     if utilization <= before[0]:

@@ -1,4 +1,4 @@
-"""Counting: the pods that a constraint speaks of, per node and per domain."""
+"""Counting the pods that match a constraint, per node and per domain."""
 
 # kube-scheduler: plugins/podtopologyspread/common.go (countPodsMatchSelector)
 
@@ -16,9 +16,9 @@ from mooring.plugins.topology import TopologyDomains
 
 
 def pods_per_row(constraint: SpreadConstraint, pod: Pod, nodes: Nodes) -> npt.NDArray[np.int32]:
-    """Count the pods on every node of the full snapshot.
+    """Count the matching pods on every node of the full snapshot.
 
-    Terminating pods are on their way out, and an empty selector counts none.
+    Terminating pods do not count, and an empty selector matches none.
     """
     everything = nodes.all
     if constraint.selector.empty:
@@ -28,7 +28,7 @@ def pods_per_row(constraint: SpreadConstraint, pod: Pod, nodes: Nodes) -> npt.ND
 
 
 def pods_on(constraint: SpreadConstraint, pod: Pod, node: NodeInfo) -> int:
-    """Count the pods on one node."""
+    """Count the matching pods on one node."""
     selector = constraint.selector
     if selector.empty:
         return 0
@@ -45,7 +45,7 @@ def pods_on(constraint: SpreadConstraint, pod: Pod, node: NodeInfo) -> int:
 def count_domains(
     constraint: SpreadConstraint, included: Included, pod: Pod, nodes: Nodes
 ) -> TopologyDomains:
-    """Count the pods in every domain, on the nodes that count."""
+    """Count the matching pods in every domain, on the included nodes."""
     counts = pods_per_row(constraint, pod, nodes)
     if included.rows is not None:
         counts = np.multiply(counts, included.rows)

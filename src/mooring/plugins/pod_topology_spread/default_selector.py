@@ -1,4 +1,4 @@
-"""DefaultSelectors: which pods belong together, by the services and the controller they share."""
+"""DefaultSelectors: the selector of the pods that share a pod's services and controller."""
 
 # kube-scheduler: plugins/helper/spread.go
 
@@ -24,7 +24,7 @@ _MEMO_LIMIT = 8192
 
 
 def _filing_pair(selector: Mapping[str, str]) -> tuple[str, str]:
-    """Choose the pair to file a service under: the longest value tends to be the most telling."""
+    """Return the label to index a service by: the longest value is usually the most specific."""
     return max(selector.items(), key=lambda pair: (len(pair[1]), pair))
 
 
@@ -41,7 +41,7 @@ def _controller(pod: Pod) -> OwnerReference | None:
 
 
 class DefaultSelectors:
-    """Work out the selector of a pod's siblings, and remember it until an object changes."""
+    """The selectors of pods' siblings, cached until a service or controller changes."""
 
     def __init__(self, handle: Handle) -> None:
         self._services = handle.lister(Service)
@@ -53,7 +53,7 @@ class DefaultSelectors:
         self._versions: tuple[int, ...] = ()
 
     def of(self, pod: Pod) -> Selector:
-        """Return the selector; EVERYTHING where nothing claims the pod."""
+        """Return the selector; EVERYTHING if no service or controller selects the pod."""
         versions = (
             self._services.version,
             self._controllers.version,
@@ -101,5 +101,5 @@ class DefaultSelectors:
         try:
             return selector.add(*Selector.from_label_selector(selected).requirements)
         except ObjectError:
-            # A controller with a malformed selector claims nothing.
+            # A controller with a malformed selector selects nothing.
             return selector

@@ -1,4 +1,4 @@
-"""The Filter half: is a domain more than maxSkew ahead of the emptiest one?"""
+"""The Filter half: whether a domain would have more than maxSkew pods above the minimum."""
 
 # kube-scheduler: plugins/podtopologyspread/filtering.go
 
@@ -42,25 +42,25 @@ class Spread:
     ) -> None:
         self.constraint = constraint
         self.included = included
-        #: 1 where the constraint counts the incoming pod too.
+        #: 1 if the constraint counts the incoming pod too, otherwise 0.
         self.self_match = int(self_match)
         self.domains = domains
         self._minimum: int | None = None
 
     def clone(self) -> Spread:
-        """Copy, so that either side can change alone."""
+        """Return an independent copy."""
         other = Spread(self.constraint, self.included, bool(self.self_match), self.domains.clone())
         other._minimum = self._minimum
         return other
 
     def change(self, value: str, amount: int) -> None:
-        """Count pods of a domain in or out."""
+        """Add `amount` pods (negative to remove) to a domain."""
         self.domains.change(value, amount)
         self._minimum = None
 
     @property
     def minimum(self) -> int:
-        """Return the number of pods in the emptiest domain; 0 where there are too few domains."""
+        """The smallest number of pods in a domain; 0 if there are fewer than minDomains."""
         if self._minimum is None:
             included = self.included
             if included.number < self.constraint.min_domains:
@@ -73,12 +73,12 @@ class Spread:
 
     @property
     def most(self) -> int:
-        """Return how many pods a domain may have for one more to be within maxSkew."""
+        """The highest number of pods a domain may have so that the pod stays within maxSkew."""
         return self.constraint.max_skew + self.minimum - self.self_match
 
 
 class FilterState:
-    """What PreFilter leaves for Filter; `add_pod` and `remove_pod` keep it true on a what-if."""
+    """The counts that PreFilter passes to Filter; `add_pod` and `remove_pod` update them."""
 
     cycle_only = True
     __slots__ = ("lacking", "spreads")
@@ -86,11 +86,11 @@ class FilterState:
     def __init__(self, spreads: Sequence[Spread], lacking: Mask | None) -> None:
         #: Empty if every node lacks a topology key: no node counts then, and each is refused.
         self.spreads = spreads
-        #: Rows of the full snapshot that lack a topology key; None where none does.
+        #: Rows of the full snapshot that lack a topology key; None if none does.
         self.lacking = lacking
 
     def clone(self) -> FilterState:
-        """Copy, so that either side can change alone."""
+        """Return an independent copy."""
         return FilterState([spread.clone() for spread in self.spreads], self.lacking)
 
     @classmethod
@@ -113,10 +113,10 @@ class FilterState:
         return cls(spreads, lacking)
 
     def change(self, pod: Pod, other: Pod, node: NodeInfo, nodes: Nodes, amount: int) -> None:
-        """Count another pod in or out of its node.
+        """Add another pod to its node's counts `amount` times; -1 removes it.
 
-        Neither an empty selector nor a terminating pod is treated apart here, as they are when
-        all pods are counted: kube-scheduler's preemption sees it so.
+        Unlike `pods_per_row`, this does not treat an empty selector or a terminating pod
+        differently, as in kube-scheduler's preemption.
         """
         if other.metadata.namespace != pod.metadata.namespace:
             return
@@ -132,7 +132,7 @@ class FilterState:
                 spread.change(node.labels[constraint.topology_key], amount)
 
     def refuse(self, node: NodeInfo) -> Status | None:
-        """Judge one node: the first constraint that fails speaks."""
+        """Return the refusal of one node by the first constraint that fails, or None."""
         if not self.spreads:
             return LABEL_MISSING
         for spread in self.spreads:
@@ -144,7 +144,7 @@ class FilterState:
         return None
 
     def refuse_nodes(self, nodes: Nodes) -> Iterator[tuple[Status, Mask]]:
-        """Judge many nodes: of each node the first constraint that fails speaks."""
+        """Yield the refusals of many nodes, each by the first constraint that fails."""
         missing: Mask | None = None if self.spreads else np.ones(len(nodes), dtype=np.bool_)
         skewed: Mask | None = None
         for spread in self.spreads:

@@ -14,7 +14,7 @@ from mooring.plugins.pod_topology_spread.spread_constraints import Constraints
 def after_pod_change(
     constraints: Constraints, pod: Pod, old: Pod | None, new: Pod | None
 ) -> QueueingHint:
-    """Judge a pod that came, went or changed."""
+    """Return whether to queue the pod after a pod was added, deleted or changed."""
     if not all(_involved(changed, pod) for changed in (old, new) if changed is not None):
         return QueueingHint.SKIP
     if old is not None and new is not None:
@@ -26,7 +26,7 @@ def after_pod_change(
 
 
 def _involved(changed: Pod, pod: Pod) -> bool:
-    """Tell whether a pod is the pod itself, or one with a place that the constraints may count."""
+    """Return whether `changed` is the pod itself, or a placed pod that constraints may count."""
     if changed.metadata.uid == pod.metadata.uid:
         return True
     if not changed.spec.node_name and not changed.status.nominated_node_name:
@@ -52,7 +52,7 @@ def _after_pod_update(constraints: Constraints, pod: Pod, old: Pod, new: Pod) ->
 
 
 def after_node_change(constraints: Constraints, old: Node | None, new: Node | None) -> QueueingHint:
-    """Judge a node that came, went or changed."""
+    """Return whether to queue the pod after a node was added, deleted or changed."""
     matched = old is not None and _has_all_keys(constraints, old.metadata.labels)
     matches = new is not None and _has_all_keys(constraints, new.metadata.labels)
     if old is None or new is None:

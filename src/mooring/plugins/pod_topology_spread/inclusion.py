@@ -1,7 +1,7 @@
 """Inclusion: which nodes and which topology domains count for a constraint.
 
-That depends on node objects and on what the pod asks of its node, not on pods: it is worked out
-once per distinct question and kept until a node changes.
+That depends on node objects, and on the pod's node affinity and tolerations, but not on other
+pods. It is computed once per distinct combination and cached until a node changes.
 """
 
 # kube-scheduler: plugins/podtopologyspread/common.go (matchNodeInclusionPolicies)
@@ -20,18 +20,18 @@ from mooring.framework.nodes import Nodes
 from mooring.plugins.node_matching import nodes_matching_required
 from mooring.plugins.pod_topology_spread.spread_constraints import SpreadConstraint
 
-#: Above this many remembered domains and keys the memo starts over.
+#: When the cache holds this many groups and keys, it is cleared.
 _MEMO_LIMIT = 16384
 
 
 class Included(msgspec.Struct, frozen=True):
-    """The nodes that count, and the domains they make up."""
+    """The nodes that count, and the domains they form."""
 
-    #: Rows of the full snapshot; None where all count.
+    #: Rows of the full snapshot; None if all count.
     rows: Mask | None
     #: By code of the topology key's column: whether a row that counts has the value.
     domains: Mask
-    #: How many values that is; rows without the key are no domain.
+    #: The number of domains; rows without the key form none.
     number: int
 
 
@@ -43,21 +43,21 @@ class _Group(msgspec.Struct):
 
 
 class Inclusion:
-    """A memo of which nodes count. Answers are valid until a node changes."""
+    """A cache of which nodes count. Its entries are valid until a node changes."""
 
     def __init__(self, comparison_operators: bool) -> None:
         self._comparison_operators = comparison_operators
         self._memo: dict[Hashable, _Group] = {}
-        #: How many keys and domains the memo holds.
+        #: The size of the cache, see `_MEMO_LIMIT`.
         self._remembered = 0
         self._node_generation = -1
 
     def of_pod(self, nodes: Nodes, pod: Pod, keys: tuple[str, ...]) -> PodInclusion:
-        """Return what counts for a pod's constraints; nodes must have all `keys`."""
+        """Return the inclusion for a pod's constraints; only nodes with all `keys` count."""
         return PodInclusion(self, nodes.all, pod, keys)
 
     def lacking(self, nodes: Nodes, keys: tuple[str, ...]) -> Mask | None:
-        """Return which rows of the full snapshot lack any of some labels; None where none does."""
+        """Return which rows of the full snapshot lack any of `keys`; None if none does."""
         having = self.group(nodes.all, keys, None, None).rows
         return None if having is None else ~having
 
@@ -81,7 +81,7 @@ class Inclusion:
         return group
 
     def remember(self, amount: int) -> None:
-        """Note that the memo grows; it starts over where it is too large."""
+        """Record that the cache grows by `amount`; clear it first if it is full."""
         if self._remembered >= _MEMO_LIMIT:
             self._start_over()
         self._remembered += amount
@@ -112,10 +112,10 @@ class Inclusion:
 
 
 class PodInclusion:
-    """Which nodes count for the constraints of one pod, in one cycle.
+    """The nodes that count for the constraints of one pod, in one cycle.
 
-    What all constraints share (the keys, the pod's affinity and tolerations) is looked up once:
-    each can be as long as the list of constraints.
+    The cache is looked up once for all constraints, not once for each: its keys (topology keys,
+    affinity, tolerations) can be long.
     """
 
     __slots__ = ("_groups", "_keys", "_memo", "_nodes", "_pod")
@@ -129,7 +129,7 @@ class PodInclusion:
         self._groups: dict[tuple[bool, bool], _Group] = {}
 
     def of(self, constraint: SpreadConstraint) -> Included:
-        """Return what counts for a constraint."""
+        """Return the nodes and domains that count for a constraint."""
         policies = (constraint.honor_affinity, constraint.honor_taints)
         group = self._groups.get(policies)
         if group is None:

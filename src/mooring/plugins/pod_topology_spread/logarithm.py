@@ -1,7 +1,7 @@
 """The natural logarithm, bit for bit as Go computes it.
 
-The platform's `log` differs from Go's in the last bit for about one whole number in a hundred, and
-a score is rounded from a multiple of it: the same arithmetic gives the same score.
+The platform's `log` differs from Go's in the last bit for about one whole number in a hundred.
+Scores are rounded from multiples of it, so equal scores need the same arithmetic.
 """
 
 # Go: math/log.go, after FreeBSD's e_log.c

@@ -47,7 +47,7 @@ _DEFAULTS_MEMO_LIMIT = 8192
 
 
 class PodTopologySpread(Plugin):
-    """Spread pods by their topologySpreadConstraints, or by the profile's default constraints."""
+    """The plugin that spreads pods by their topologySpreadConstraints or the profile's defaults."""
 
     name = "PodTopologySpread"
     Args: ClassVar[type[msgspec.Struct] | None] = PodTopologySpreadArgs
@@ -77,7 +77,7 @@ class PodTopologySpread(Plugin):
     # Constraints.
 
     def _constraints(self, pod: Pod, when_unsatisfiable: str) -> Constraints:
-        """Return the pod's constraints with one action, or the default ones where it has none."""
+        """Return the pod's constraints with one action, or the defaults if it has none at all."""
         own = pod.spec.topology_spread_constraints
         if own:
             return self._parser.parse(own, pod.metadata.labels, when_unsatisfiable)
@@ -114,13 +114,13 @@ class PodTopologySpread(Plugin):
         return None
 
     def add_pod(self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo) -> Status | None:
-        """Count another pod in."""
+        """Add another pod to the counts."""
         return self._change(state, pod, other, node, 1)
 
     def remove_pod(
         self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
     ) -> Status | None:
-        """Count another pod out."""
+        """Remove another pod from the counts."""
         return self._change(state, pod, other, node, -1)
 
     def _change(
@@ -133,14 +133,14 @@ class PodTopologySpread(Plugin):
         return None
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
-        """Refuse a node where the pod would make a domain too full."""
+        """Refuse a node whose domain would exceed maxSkew with the pod."""
         counted: FilterState | None = state.get(_FILTER_KEY)
         return NOT_PRE_FILTERED if counted is None else counted.refuse(node)
 
     def filter_nodes(
         self, state: CycleState, pod: Pod, nodes: Nodes
     ) -> Iterable[tuple[Status, Mask]]:
-        """Refuse all nodes where the pod would make a domain too full."""
+        """Refuse all nodes whose domain would exceed maxSkew with the pod."""
         counted: FilterState | None = state.get(_FILTER_KEY)
         if counted is None:
             return ((NOT_PRE_FILTERED, np.ones(len(nodes), dtype=np.bool_)),)
@@ -159,7 +159,7 @@ class PodTopologySpread(Plugin):
             )
         if not constraints or not len(nodes.all):
             return Status.skip()
-        # System defaults score nodes without a zone by host alone.
+        # With the system defaults, a node without a zone is scored by host only.
         require_all = bool(pod.spec.topology_spread_constraints) or not self._system_defaulted
         state.write(
             _SCORE_KEY, ScoreState.count(constraints, pod, nodes, self._inclusion, require_all)
@@ -167,7 +167,7 @@ class PodTopologySpread(Plugin):
         return None
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int | Status:
-        """Weigh the matching pods in a node's domains: more is worse, until normalised."""
+        """Weigh the matching pods in a node's domains; normalising turns more into worse."""
         counted: ScoreState | None = state.get(_SCORE_KEY)
         return NOT_PRE_SCORED if counted is None else counted.score(pod, node)
 
@@ -177,14 +177,14 @@ class PodTopologySpread(Plugin):
         return NOT_PRE_SCORED if counted is None else counted.score_nodes(nodes)
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Ints) -> Ints:
-        """Turn weights into scores: fewer pods score higher."""
+        """Turn weights into scores; fewer pods score higher."""
         counted: ScoreState = state.read(_SCORE_KEY)
         return counted.normalize(scores)
 
     # Queueing and signing.
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Say which events may help."""
+        """Return the events that may make a refused pod schedulable."""
         return [
             ClusterEvent(
                 EventResource.POD,
@@ -212,7 +212,7 @@ class PodTopologySpread(Plugin):
         return hints.after_node_change(self._constraints(pod, DO_NOT_SCHEDULE), old, new)
 
     def sign_pod(self, pod: Pod) -> tuple[()] | None:
-        """Leave a pod unsigned that is to be spread: pods of other nodes decide."""
+        """Return None for a pod with constraints: its answers depend on pods of other nodes."""
         if pod.spec.topology_spread_constraints:
             return None
         spread = any(self._constraints(pod, action) for action in self._defaults)

@@ -1,4 +1,4 @@
-"""The Score half: the fewer matching pods a node's domains have, the better."""
+"""The Score half: a node scores higher the fewer matching pods its domains have."""
 
 # kube-scheduler: plugins/podtopologyspread/scoring.go
 
@@ -28,7 +28,7 @@ _Floats = npt.NDArray[np.float64]
 
 
 class HostPart:
-    """Score one constraint over hosts: a node's own pods count."""
+    """The score of one constraint over hosts, which counts a node's own pods."""
 
     __slots__ = ("constraint", "counts", "lacking", "weight")
 
@@ -42,7 +42,7 @@ class HostPart:
         self.constraint = constraint
         #: Per row of the full snapshot.
         self.counts = counts
-        #: Rows of the full snapshot without the label; None where there are none.
+        #: Rows of the full snapshot without the label; None if there are none.
         self.lacking = lacking
         self.weight = log(size + 2)
 
@@ -61,7 +61,7 @@ class HostPart:
 
 
 class DomainPart:
-    """Score one constraint over larger domains: all pods of the domain count."""
+    """The score of one constraint over larger domains, which counts all pods of a domain."""
 
     __slots__ = ("column", "constraint", "table")
 
@@ -83,7 +83,7 @@ class DomainPart:
 
 
 class ScoreState:
-    """What PreScore leaves for Score and NormalizeScore. Immutable."""
+    """What PreScore passes to Score and NormalizeScore. Immutable."""
 
     cycle_only = True
     __slots__ = ("_ignored", "_keys", "_lacking", "_parts")
@@ -99,9 +99,9 @@ class ScoreState:
         self._parts = parts
         #: Labels that a node must have to be scored.
         self._keys = keys
-        #: Rows of the full snapshot that lack one; None where none does.
+        #: Rows of the full snapshot that lack one of the keys; None if none does.
         self._lacking = lacking
-        #: The same of the feasible nodes.
+        #: Feasible nodes that lack one of the keys; None if none does.
         self._ignored = ignored
 
     @classmethod
@@ -182,8 +182,8 @@ class ScoreState:
         if highest == 0:
             normalized = np.full_like(scores, MAX_NODE_SCORE)
         else:
-            # Whole division in float64: exact, since the quotient is at most 100 and scores (pods
-            # times a logarithm, plus maxSkew) stay far below 2**46.
+            # Integer division in float64 is exact here: the quotient is at most 100 and scores
+            # (pods times a logarithm, plus maxSkew) stay far below 2**46.
             left = ((highest + lowest) - scores) * float(MAX_NODE_SCORE)
             left /= highest
             normalized = left.astype(np.int64)
@@ -195,10 +195,10 @@ class ScoreState:
 def _size(
     constraint: SpreadConstraint, domains: TopologyDomains, feasible: Nodes, ignored: Mask | None
 ) -> int:
-    """Return the number of domains of the feasible nodes, and merge what kube-scheduler merges.
+    """Return the number of domains of the feasible nodes.
 
-    It reads an absent label as an empty one: where nodes may lack the label, they are a domain of
-    their own, together with those where the label is there and empty.
+    kube-scheduler reads an absent label as an empty one. So nodes without the label form one
+    domain with those whose label is empty; `domains` is changed accordingly.
     """
     key = constraint.topology_key
     if ignored is None and feasible.is_all:
@@ -218,7 +218,7 @@ def _size(
 
 
 def _seen(codes: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
-    """Count the nodes of each value, by its code."""
+    """Return the number of nodes by code of their value."""
     return np.bincount(codes, minlength=1)
 
 

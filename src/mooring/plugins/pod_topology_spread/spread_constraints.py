@@ -1,4 +1,4 @@
-"""Spread constraints, parsed: what a pod says of its spreading, or what the profile says for it."""
+"""Parsed spread constraints, of a pod or by default of its profile."""
 
 # kube-scheduler: plugins/podtopologyspread/common.go
 
@@ -18,11 +18,12 @@ ZONE = "topology.kubernetes.io/zone"
 
 _HONOR = "Honor"
 _MEMO_LIMIT = 4096
-#: Longer lists of constraints are remembered as a whole, for this many pods.
+#: Lists with more constraints than `_MANY` are cached as a whole, up to `_LONG_LIMIT` lists.
 _MANY = 16
 _LONG_LIMIT = 64
 
-#: Keep apart by host and, less, by zone. # kube-scheduler: plugins/podtopologyspread/plugin.go
+# kube-scheduler: plugins/podtopologyspread/plugin.go
+#: Spread over hosts and, with a larger skew, over zones.
 SYSTEM_DEFAULT_CONSTRAINTS = (
     TopologySpreadConstraint(topology_key=HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY, max_skew=3),
     TopologySpreadConstraint(topology_key=ZONE, when_unsatisfiable=SCHEDULE_ANYWAY, max_skew=5),
@@ -30,7 +31,7 @@ SYSTEM_DEFAULT_CONSTRAINTS = (
 
 
 class SpreadConstraint(msgspec.Struct, frozen=True):
-    """Spread the pods that a selector matches, in the namespace of the pod that asks."""
+    """A constraint on the spread of pods that match a selector, in the incoming pod's namespace."""
 
     max_skew: int
     topology_key: str
@@ -48,7 +49,7 @@ Constraints = tuple[SpreadConstraint, ...]
 def parse(
     constraint: TopologySpreadConstraint, labels: Mapping[str, str], match_label_keys: bool = True
 ) -> SpreadConstraint:
-    """Parse one constraint of a pod with these labels; a malformed selector raises ObjectError."""
+    """Parse a constraint of a pod with these labels; raise ObjectError if it is malformed."""
     selector = Selector.from_label_selector(constraint.label_selector)
     if match_label_keys and constraint.match_label_keys:
         selector = selector.add(
@@ -70,7 +71,7 @@ def parse(
 
 
 class ConstraintParser:
-    """Parse pods' constraints, and remember: pods of one template say the same."""
+    """A parser of constraints with a cache, since pods of one template have the same ones."""
 
     def __init__(self, match_label_keys: bool) -> None:
         self._match_label_keys = match_label_keys
@@ -103,10 +104,10 @@ class ConstraintParser:
         labels: Mapping[str, str],
         when_unsatisfiable: str,
     ) -> Constraints:
-        """Parse a long list, and remember it as a whole: every event asks for it again."""
+        """Parse a long list and cache it as a whole, because every event parses it again."""
         key = (id(constraints), when_unsatisfiable)
         known = self._long.get(key)
-        # The memo holds the list alive, so that no other can have its id.
+        # The cache keeps the list alive, so no other list can have its id.
         if known is not None and known[1] == labels:
             return known[2]
         if len(self._long) >= _LONG_LIMIT:

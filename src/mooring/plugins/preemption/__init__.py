@@ -1,4 +1,4 @@
-"""DefaultPreemption: making room for a pod by removing less important ones."""
+"""DefaultPreemption: make room for a pod by removing less important ones."""
 
 from mooring.plugins.preemption.plugin import DefaultPreemption
 

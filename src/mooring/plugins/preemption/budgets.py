@@ -33,7 +33,7 @@ class Budgets:
         return bool(self._by_namespace)
 
     def split(self, pods: Sequence[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
-        """Return (violating, others): going through the pods in order, each uses up its budgets."""
+        """Return (violating, others); each pod, in order, uses one disruption of its budgets."""
         violating: list[PodInfo] = []
         others: list[PodInfo] = []
         used: dict[int, int] = {}
@@ -42,7 +42,7 @@ class Budgets:
         return violating, others
 
     def _use(self, info: PodInfo, used: dict[int, int]) -> bool:
-        """Take the pod out of every budget that covers it; tell whether one had nothing left."""
+        """Count the pod against every budget that covers it; return whether one is exceeded."""
         meta = info.pod.metadata
         violates = False
         for budget, selector in self._by_namespace.get(meta.namespace, ()) if meta.labels else ():

@@ -1,13 +1,15 @@
-"""The dry run: on which nodes would the pod fit, and who would have to leave?
+"""The dry run: on which nodes would the pod fit, and which pods would have to be removed?
 
-On each node all less important pods are taken off. If the pod then fits, they come back one by
-one, most important first, as long as it still fits; those that cannot are the victims.
+On each node, all pods of lower priority are removed. If the pod then fits, they are put back one
+by one, most important first; a pod that cannot be put back, because the new pod would no longer
+fit, is a victim.
 
-kube-scheduler does this node by node. Here all nodes of a chunk are worked on at once: the first
-victim comes back on every node, the Filter plugins are asked once for all of them, and so on; the
-number of rounds is the largest number of victims on one node. That is only possible where no
-plugin keeps counts across nodes (spreading, affinity): removing pods on one node would change the
-answer for another. Then each node is worked on by itself, with its own clone of the cycle state.
+kube-scheduler does this node by node. Here all nodes of a chunk are processed at once: the first
+potential victim is put back on every node, the Filter plugins run once for all nodes, and so on;
+the number of rounds is the largest number of potential victims on one node. That is only possible
+if no plugin keeps counts across nodes (spreading, affinity), because removing pods from one node
+would change the answer for another. Otherwise each node is processed by itself, with its own clone
+of the cycle state.
 
 # kube-scheduler: plugins/defaultpreemption/default_preemption.go (SelectVictimsOnNode),
 # framework/preemption/preemption.go (DryRunPreemption)
@@ -39,12 +41,12 @@ from mooring.plugins.preemption.trials import DryRunResult, RememberedTrials
 
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
 
-#: Fewest nodes tried at a time: a round of asking costs as much for one node as for these.
+#: Fewest nodes tried at a time: running the filters on one node costs as much as on this many.
 _SMALLEST_CHUNK = 32
 
 
 class _Chunk:
-    """The less important pods of some nodes, in the order in which they may come back."""
+    """The potential victims of some nodes, in the order in which they are put back."""
 
     def __init__(
         self,
@@ -61,16 +63,16 @@ class _Chunk:
         self.positions = positions
         self.priorities = priorities
         self.began = began
-        #: How many pods of each node violate a budget; they are its first.
+        #: How many potential victims of each node violate a budget; they are put back first.
         self.violating = violating
         self.sizes = np.bincount(positions, minlength=len(rows))
         self.starts = np.cumsum(self.sizes) - self.sizes
-        #: Whether each pod could not come back.
+        #: Whether each pod could not be put back: the victims.
         self.lost = np.zeros(len(pods), dtype=np.bool_)
 
 
 class DryRun:
-    """Try the preemption of one pod on nodes, without changing anything."""
+    """The trial of one pod's preemption on nodes, without changing anything."""
 
     def __init__(
         self,
@@ -80,7 +82,7 @@ class DryRun:
         budgets: Budgets,
         remembered: RememberedTrials | None = None,
     ) -> None:
-        """Try `pod`; what is `remembered` of pods like it is not tried again."""
+        """Prepare trials of `pod`; the results `remembered` of identical pods are reused."""
         self._handle = handle
         self._state = state
         self._pod = pod
@@ -91,9 +93,10 @@ class DryRun:
         self._names = handle.snapshot.names
 
     def run(self, rows: Rows, wanted: int) -> Iterator[Sequence[DryRunResult]]:
-        """Yield the trials of the rows in turn, some at a time.
+        """Yield the trials of the rows in order, in chunks.
 
-        So many at a time that the caller has the `wanted` successes early.
+        A chunk has as many rows as successes are still `wanted`, but not fewer than
+        `_SMALLEST_CHUNK`. The caller stops when it has enough.
         """
         if self._handle.precomputes(self._state):
             for row in rows.tolist():
@@ -110,11 +113,11 @@ class DryRun:
             begin = end
 
     def _recall(self, rows: Rows) -> Sequence[DryRunResult]:
-        """Return the trial of each row; only what is not known any more is tried."""
+        """Return the trial of each row; only rows without a valid cached trial are tried."""
         remembered, nodes = self._remembered, self._snapshot
         if remembered is None:
             return list(self._try_many(rows))
-        # Its own nomination does not count for a pod, but for all others like it.
+        # Ignore the pod's own nomination; those of identical pods count.
         own = nodes.row(self._handle.nominator.node_of(self._pod.metadata.uid))
         missing = remembered.outdated(rows, nodes, own)
         if len(missing):
@@ -129,7 +132,7 @@ class DryRun:
         return [pod for pod in pods.values() if pod.priority < priority]
 
     def _order_of_return(self, victims: list[PodInfo]) -> tuple[list[PodInfo], int]:
-        """Return the order in which pods may come back, and how many violate a budget."""
+        """Return the order in which pods are put back, and how many violate a budget."""
         ordered = by_importance(victims)
         if not self._budgets:
             return ordered, 0
@@ -246,7 +249,10 @@ class DryRun:
         )
 
     def _take_turns(self, chunk: _Chunk) -> Sequence[Status | None]:
-        """Take all pods of a chunk off, let them back in turn; return why nodes refuse at all."""
+        """Remove all pods of a chunk, then put them back in turn; set `chunk.lost`.
+
+        Return for each node why it refuses the pod even without them, or None.
+        """
         ask, state, pod = self._handle.run_filters, self._state, self._pod
         batch = PodBatch(chunk.pods)
         nodes = WhatIf(self._snapshot, chunk.rows)
@@ -267,7 +273,7 @@ class DryRun:
         return refusals
 
     def _prices(self, chunk: _Chunk) -> list[Cost | None]:
-        """Return what it costs to clear each node; None where nobody has to leave."""
+        """Return the cost of clearing each node; None for a node without victims."""
         lost = chunk.lost
         cleared, index = np.unique(chunk.positions[lost], return_inverse=True)
         violations = self._violations(chunk)[cleared]
@@ -278,7 +284,7 @@ class DryRun:
         return prices
 
     def _violations(self, chunk: _Chunk) -> npt.NDArray[np.int64]:
-        """Count the pods lost among those that violate a budget; they come first in the order."""
+        """Count the victims of each node that violate a budget; those come first in the order."""
         if not chunk.violating.any():
             return chunk.violating
         turn = np.arange(len(chunk.pods)) - chunk.starts[chunk.positions]

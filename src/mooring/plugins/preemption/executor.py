@@ -1,9 +1,9 @@
-"""Carrying a preemption out: victims leave, lower nominations on the node are dropped.
+"""Carrying out a preemption: remove the victims, and clear lower nominations on the node.
 
-A victim that is only assumed (it waits at Permit, or its PreBind runs) is taken back in memory;
-others get the condition DisruptionTarget and are deleted. With the gate SchedulerAsyncPreemption
-this runs beside the scheduling loop, and PreEnqueue keeps the preemptor out of the queue until
-the last victim is about to go.
+A victim that is only assumed (it waits at Permit, or its PreBind is running) is rejected in
+memory; others get the condition DisruptionTarget and are deleted. With the gate
+SchedulerAsyncPreemption this runs in a task beside the scheduling loop, and PreEnqueue keeps the
+preemptor out of the queue until the last victim is being deleted.
 
 # kube-scheduler: framework/preemption/executor.go
 """
@@ -28,32 +28,33 @@ GONE = "Victim Pod is already deleted"
 PREEMPTED = "Preemptor Pod preempted victim Pod"
 FAILED = "Error occurred during async preemption"
 
-#: Seconds until a preemption is tried again that the lease did not allow.
+#: Seconds until a preemption is retried that failed because the lease had expired.
 LEASE_WAIT = 1.0
 
 
 class Executor:
-    """Carry out preemptions for one plugin. Owned by the plugin."""
+    """The part of the plugin that carries out preemptions. Owned by the plugin."""
 
     def __init__(self, plugin: str, handle: Handle) -> None:
         self._plugin = plugin
         self._handle = handle
-        #: Preemptors whose victims are being removed, with the last victim once it is its turn.
+        #: By uid of a preemptor whose victims are being removed: the last victim once its removal
+        #: begins, None until then.
         self._preempting: dict[str, Pod | None] = {}
 
     def is_preempting(self, uid: str) -> bool:
-        """Tell whether a pod must still wait for its own preemption."""
+        """Return whether a pod must still wait for its own preemption."""
         if uid not in self._preempting:
             return False
         last = self._preempting[uid]
         if last is None:
             return True
-        # The last victim's deletion brings the preemptor back: it must not be gated by then.
+        # The deletion of the last victim requeues the preemptor, so it must not be gated by then.
         current = self._handle.lister(Pod).get(last.metadata.name, last.metadata.namespace)
         return current is not None and current.metadata.deletion_timestamp is None
 
     def start(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
-        """Carry a preemption out beside the scheduling loop."""
+        """Carry out a preemption in a task beside the scheduling loop."""
         leaving = [pod for pod in victims if pod.metadata.deletion_timestamp is None]
         if leaving:
             self._handle.metrics.preemption_victims.observe(len(victims))
@@ -80,14 +81,14 @@ class Executor:
             self._preempting[uid] = victims[-1]
             await self._preempt(preemptor, node_name, victims[-1])
             if not self._are_left(node_name, victims):
-                # They may have gone while the preemptor was kept out of the queue, and then nothing
-                # else brings it back. kube-scheduler leaves that to the flush after 5 minutes.
+                # If the victims went while PreEnqueue gated the preemptor, no other event requeues
+                # it. kube-scheduler leaves that to the flush after 5 minutes.
                 self._preempting.pop(uid, None)
                 self._handle.activate((preemptor,))
         except ApiError as error:
             result = ERROR
             if isinstance(error, LeaseExpiredError):
-                # Refused without a round trip to the server: to try again at once would spin.
+                # The client refused without a request to the server; an immediate retry would spin.
                 vlog(log, 2, FAILED, preemptor=preemptor, err=error)
                 await self._handle.clock.sleep(LEASE_WAIT)
             else:
@@ -110,7 +111,7 @@ class Executor:
             )
 
     async def run(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
-        """Carry a preemption out within the cycle (gate SchedulerAsyncPreemption off)."""
+        """Carry out a preemption within the cycle (gate SchedulerAsyncPreemption off)."""
         self._handle.metrics.preemption_victims.observe(len(victims))
         for victim in victims:
             if victim.metadata.deletion_timestamp is None:
@@ -147,7 +148,8 @@ class Executor:
                 vlog(log, 2, GONE, preemptor=preemptor, victim=victim, node=node_name)
                 return
             vlog(log, 2, PREEMPTED, preemptor=preemptor, victim=victim, node=node_name)
-        # kube-scheduler means to relate the preemptor, but hands over what is no object.
+        # The event has no related object: kube-scheduler tries to pass the preemptor, but what it
+        # passes is not an object.
         self._handle.events.event(victim, "Normal", "Preempted", "Preempting", note)
 
     def _take_back(self, victim: Pod) -> bool:

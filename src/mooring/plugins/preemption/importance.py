@@ -1,4 +1,4 @@
-"""Which of two pods matters more, and which of several nodes costs least to clear.
+"""The importance of pods, and the cost of clearing a node of its victims.
 
 # kube-scheduler: util/utils.go (MoreImportantPod, GetEarliestPodStartTime),
 # framework/preemption/preemption.go (pickOneNodeForPreemption)
@@ -24,9 +24,9 @@ NO_COST: Cost = (0, 0, 0, 0, 0.0)
 
 
 def started(pod: PodInfo) -> float:
-    """Return when a pod started; one that has not comes after all that have.
+    """Return when a pod started; infinity if it has not, so that it sorts last.
 
-    kube-scheduler takes it to start now, which is the same unless a kubelet's clock is ahead.
+    kube-scheduler uses the current time, which is the same unless a kubelet's clock is ahead.
     """
     return math.inf if pod.start_time is None else pod.start_time
 
@@ -37,7 +37,7 @@ def by_importance(pods: Sequence[PodInfo]) -> list[PodInfo]:
 
 
 def cost(victims: Sequence[PodInfo], violations: int) -> Cost:
-    """Return what it costs to clear a node of `victims`."""
+    """Return the cost of clearing a node of `victims`."""
     positions = np.zeros(len(victims), dtype=np.intp)
     priorities = np.array([pod.priority for pod in victims], dtype=np.int64)
     starts = np.array([started(pod) for pod in victims])
@@ -50,7 +50,7 @@ def costs(
     starts: npt.NDArray[np.float64],
     violations: npt.NDArray[np.int64],
 ) -> list[Cost]:
-    """Return what it costs to clear each node: victim i is on node `positions[i]`.
+    """Return the cost of clearing each node; victim i is on node `positions[i]`.
 
     `violations` has an entry per node; every node has a victim.
     """

@@ -1,4 +1,4 @@
-"""DefaultPreemption: PostFilter that finds the cheapest node to clear for a pod that fits nowhere.
+"""DefaultPreemption: PostFilter that clears the cheapest node for a pod that fits nowhere.
 
 # kube-scheduler: plugins/defaultpreemption/default_preemption.go,
 # framework/preemption/preemption.go
@@ -47,7 +47,7 @@ WITHOUT_VICTIMS = "Ignored node for which the extender didn't report victims"
 
 
 class Candidates(Sequence[Candidate]):
-    """All nodes that could be cleared, written out only where somebody reads them."""
+    """All nodes that could be cleared; each Candidate is made when it is read."""
 
     def __init__(self, trials: Sequence[DryRunResult], cheapest: Cost) -> None:
         self._trials = trials
@@ -72,7 +72,7 @@ class Candidates(Sequence[Candidate]):
 
 
 class DefaultPreemption(Plugin):
-    """Nominate a node where less important pods make room, and remove them."""
+    """The plugin that nominates a node for a pod, and removes less important pods from it."""
 
     name = "DefaultPreemption"
     Args = DefaultPreemptionArgs
@@ -84,7 +84,7 @@ class DefaultPreemption(Plugin):
         self._memory = TrialMemory()
 
     def start(self) -> None:
-        """Have the budgets watched before the first preemption asks for them."""
+        """Request the informer of disruption budgets before the first preemption needs it."""
         self.handle.lister(PodDisruptionBudget)
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
@@ -96,7 +96,10 @@ class DefaultPreemption(Plugin):
     async def post_filter(
         self, state: CycleState, pod: Pod, statuses: NodeStatuses
     ) -> Nominate | Status:
-        """Look for room; suspends only to ask extenders, or without SchedulerAsyncPreemption."""
+        """Find a node to clear, and nominate it.
+
+        Suspends only to call extenders, or if the gate SchedulerAsyncPreemption is off.
+        """
         try:
             return await self._preempt(state, pod, statuses)
         finally:
@@ -139,7 +142,7 @@ class DefaultPreemption(Plugin):
     def _find_candidates(
         self, state: CycleState, pod: Pod, statuses: NodeStatuses
     ) -> tuple[list[DryRunResult], list[DryRunResult]]:
-        """Return the nodes where preemption helps, and those where it was tried in vain."""
+        """Return the trials of nodes on which preemption helps, and the failed trials."""
         rows = statuses.rows_with(Code.UNSCHEDULABLE)
         if not len(rows):
             vlog(log, 3, WILL_NOT_HELP, pod=pod)
@@ -162,7 +165,7 @@ class DefaultPreemption(Plugin):
         return harmless + violating, in_vain
 
     def _remembered(self, state: CycleState, pod: Pod, budgets: Budgets) -> RememberedTrials | None:
-        """Return what is known of pods like this one; None where they cannot be told alike."""
+        """Return the cached trials of identical pods; None if they cannot be cached."""
         if budgets:
             return None
         signature = self.handle.sign(state, pod)
@@ -213,7 +216,7 @@ class DefaultPreemption(Plugin):
 
     async def _carry_out(self, pod: Pod, found: Sequence[DryRunResult]) -> Nominate | Status:
         cheapest = min(trial.cost for trial in found)
-        # By name, so that a seed gives the same choice whatever the order of rows.
+        # Sorted by name, so that a seed gives the same choice whatever the order of rows.
         best = sorted(
             (trial for trial in found if trial.cost == cheapest), key=lambda trial: trial.node_name
         )
@@ -231,19 +234,19 @@ class DefaultPreemption(Plugin):
         return Nominate(chosen.node_name, victims=victims, candidates=candidates)
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Register for nothing that would requeue: the plugins that refused know better."""
+        """Return only an event that never requeues; the plugins that refused the pod do that."""
         if not self.handle.features.enabled("SchedulerAsyncPreemption"):
             return []
         return [ClusterEvent(EventResource.POD, ActionType.DELETE, _after_pod_deletion)]
 
 
 def _after_pod_deletion(pod: Pod, old: Any, new: Any) -> QueueingHint:
-    """Skip: the event exists so that a pod gated by PreEnqueue is looked at again."""
+    """Return Skip: the event is only registered so that PreEnqueue runs again for a gated pod."""
     return QueueingHint.SKIP
 
 
 def _is_leaving(pod: Pod) -> bool:
-    """Tell whether an earlier preemption made the pod terminate."""
+    """Return whether the pod is terminating because of a preemption."""
     if pod.metadata.deletion_timestamp is None:
         return False
     for condition in pod.status.conditions:
@@ -253,7 +256,7 @@ def _is_leaving(pod: Pod) -> bool:
 
 
 def _outcome(statuses: NodeStatuses, tried: Sequence[DryRunResult]) -> str:
-    """Say why preemption helps nowhere."""
+    """Return why preemption helps on no node."""
     outcome = statuses.afresh(Status.unresolvable(NOT_HELPFUL))
     for trial in tried:
         if trial.refusal is not None:

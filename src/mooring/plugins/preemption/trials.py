@@ -1,8 +1,8 @@
-"""Trials: what the dry run found on a node, and the memory of it for pods that are alike.
+"""Trials: the results of the dry run on each node, cached for identical pods.
 
-A deployment that does not fit sends many identical pods, and each tries the same hundreds of nodes.
-What was found on a node for the first of them holds for the next, as long as neither the node, its
-pods nor the pods nominated to it have changed: only the rest is tried.
+A deployment that does not fit creates many identical pods, and each of them would try the same
+hundreds of nodes. The trial of a node for one pod stays valid for the next, until the node, its
+pods or the pods nominated to it change; only the other nodes are tried again.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from mooring.framework.pod_info import PodInfo
 from mooring.framework.status import Status
 from mooring.plugins.preemption.importance import NO_COST, Cost, by_importance, cost
 
-#: Kinds of pods remembered; each keeps a trial per node.
+#: How many kinds of pods are cached, each with a trial per node. A kind is a signature and a
+#: priority.
 _KINDS_OF_PODS = 4
 
 
 class DryRunResult:
-    """What the dry run found on one node: a refusal, or victims and their cost."""
+    """The trial of one node: a refusal, or victims and their cost."""
 
     __slots__ = ("_gone", "_pods", "cost", "node_name", "refusal", "row")
 
@@ -46,17 +47,17 @@ class DryRunResult:
 
     @classmethod
     def of(cls, node_name: str, pods: Sequence[PodInfo], victims: Victims) -> DryRunResult:
-        """Make a trial out of an extender's word."""
+        """Return a trial with the victims that an extender named."""
         price = cost(pods, victims.pdb_violations)
         return cls(-1, node_name, None, price, pods, [True] * len(pods))
 
     @property
     def violations(self) -> int:
-        """Return how many victims violate a disruption budget."""
+        """The number of victims that violate a disruption budget."""
         return self.cost[0]
 
     def victims(self) -> list[PodInfo]:
-        """Return who must leave, most important first."""
+        """Return the victims, most important first."""
         return by_importance(
             [pod for pod, gone in zip(self._pods, self._gone, strict=True) if gone]
         )
@@ -68,14 +69,14 @@ class RememberedTrials:
     def __init__(self) -> None:
         self._node_generation = -1
         self._nominations = -1
-        #: When each row was tried; -1 where it was not.
+        #: By row: the snapshot generation at which it was tried; -1 if it must be tried.
         self._tried_at: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._trials: list[DryRunResult | None] = []
 
     def follow(self, nodes: Nodes, nominator: Nominator) -> None:
-        """Forget the nodes whose nominations have changed.
+        """Drop the trials of nodes whose nominations have changed.
 
-        Everything is forgotten where a node has come, gone or changed: rows may have moved.
+        If a node was added, deleted or changed, drop all trials, since rows may have moved.
         """
         moved = nominator.changed_since(self._nominations)
         if self._node_generation != nodes.node_generation or moved is None:
@@ -88,14 +89,14 @@ class RememberedTrials:
         self._nominations = nominator.version
 
     def outdated(self, rows: Rows, nodes: Nodes, own: int) -> Rows:
-        """Return the rows among `rows` that must be tried; `own` is one of them."""
+        """Return the rows among `rows` that must be tried, always including `own`."""
         old = self._tried_at[rows] < nodes.changed_at[rows]
         if own >= 0:
             old |= rows == own
         return rows[old]
 
     def keep(self, trials: Iterable[DryRunResult], nodes: Nodes) -> None:
-        """Remember what was found now; a node where a plugin failed is tried again."""
+        """Cache trials; a node on which a plugin failed is tried again the next time."""
         generation = nodes.generation
         for trial in trials:
             row, refusal = trial.row, trial.refusal
@@ -103,21 +104,21 @@ class RememberedTrials:
             self._tried_at[row] = -1 if refusal is not None and refusal.is_error else generation
 
     def forget(self, row: int) -> None:
-        """Have a node tried again the next time."""
+        """Drop the trial of a node, so that it is tried again the next time."""
         if row >= 0:
             self._tried_at[row] = -1
 
     def of(self, rows: Rows) -> list[DryRunResult]:
-        """Return the trials of rows of which each has one."""
+        """Return the cached trials of rows, all of which must have one."""
         found = self._trials
         return [trial for row in rows.tolist() if (trial := found[row]) is not None]
 
 
 class TrialMemory:
-    """Remember trials by what they depend on besides the node. Owned by the plugin."""
+    """A cache of trials by kind of pod. Owned by the plugin."""
 
     def __init__(self) -> None:
-        #: The latest used last.
+        #: In the order of use, the most recent last.
         self._remembered: dict[Hashable, RememberedTrials] = {}
 
     def of(self, kind: Hashable) -> RememberedTrials:

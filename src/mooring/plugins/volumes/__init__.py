@@ -1,4 +1,4 @@
-"""The plugins that look after a pod's volumes."""
+"""The plugins for a pod's volumes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From which nodes persistent volumes and storage capacities can be reached, each parsed once."""
+"""The nodes that can reach persistent volumes and storage capacities, each parsed once."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from mooring.plugins.volumes.reachability import EVERYWHERE, Terms, access_terms
 
 
 class Affinities:
-    """A memo of parsed node affinities. Owned by one plugin."""
+    """A cache of parsed node affinities. Owned by one plugin."""
 
-    #: Above this many the memo starts over.
+    #: When the cache has this many entries, it is cleared.
     _LIMIT = 65536
 
     def __init__(self) -> None:
         self._parsed: dict[str, tuple[object, Terms]] = {}
 
     def of(self, volume: PersistentVolume) -> Terms:
-        """Return from where a volume can be reached."""
+        """Return the terms of the nodes that can reach a volume."""
         affinity = volume.spec.node_affinity
         if affinity is None or affinity.required is None:
             return EVERYWHERE
@@ -28,8 +28,8 @@ class Affinities:
         return found[1]
 
     def of_capacity(self, capacity: CSIStorageCapacity) -> Terms:
-        """Return from where storage can be used."""
-        # A volume's name has no slash, so the two do not meet in the memo.
+        """Return the terms of the nodes that can use a storage capacity."""
+        # A volume's name has no slash, so it cannot equal a capacity's key in the cache.
         found = self._parsed.get(capacity.key)
         if found is None or found[0] is not capacity.node_topology:
             found = self._remember(capacity.key, capacity.node_topology, access_terms(capacity))

@@ -1,4 +1,4 @@
-"""Objects as they will be once the API server has been told: a layer over a lister."""
+"""Assumed objects: a layer over a lister, with changes not yet written to the API server."""
 
 # kube-scheduler: plugins/volumebinding/passive_assume_cache.go
 
@@ -12,49 +12,50 @@ from mooring.framework.listers import Lister
 
 T = TypeVar("T", bound=TypedObject)
 
-#: Layers that hold more than this drop what the server has overtaken.
+#: When a layer holds more objects than this, outdated ones are dropped.
 _PRUNE_FROM = 256
 
 
 class AssumedObjects(Generic[T]):
-    """Changed objects over the ones a lister has. Owned by the scheduling loop, shared by profiles.
+    """Assumed objects that replace those of a lister.
 
-    An object of the lister that is newer than the one an assumption was made of always wins.
+    If the lister has a newer version than the one an assumption is based on, the lister's counts.
+    Owned by the scheduling loop, shared by profiles.
     """
 
     def __init__(self, lister: Lister[T], plural: str) -> None:
         self.lister = lister
         self._plural = plural
-        #: By key: the object that was changed, and what it was changed to.
+        #: By key: the object as stored, and as assumed.
         self._assumed: dict[str, tuple[T, T]] = {}
         self._prune_at = _PRUNE_FROM
 
     def not_found(self, name: str, namespace: str = "") -> str:
-        """Word the answer for an object that does not exist."""
+        """Return the message for an object that does not exist."""
         key = f"{namespace}/{name}" if namespace else name
         return f'{self._plural} "{key}" not found'
 
     def get(self, name: str, namespace: str = "") -> T | None:
-        """Return an object as it is assumed to be, or None."""
+        """Return an object, as assumed if it is, or None."""
         stored = self.lister.get(name, namespace)
         return None if stored is None else self.over(stored)
 
     def over(self, stored: T) -> T:
-        """Return what an object of the lister is assumed to be."""
+        """Return the assumed version of a lister's object, or else the object itself."""
         if not self._assumed:
             return stored
         found = self._assumed.get(stored.key)
         return found[1] if found is not None and _same(found[0], stored) else stored
 
     def by_index(self, index: str, key: Hashable) -> Iterator[T]:
-        """Yield the objects of an index of the lister, as they are assumed to be."""
+        """Yield the objects of an index of the lister, in their assumed versions."""
         for stored in self.lister.by_index(index, key):
             yield self.over(stored)
 
     def assume(self, changed: T) -> str:
-        """Take an object as changed; return why not, or "".
+        """Assume a changed object; return "", or the reason why that is not possible.
 
-        The change must have been made of the lister's latest version.
+        The change must be based on the lister's latest version.
         """
         metadata = changed.metadata
         stored = self.lister.get(metadata.name, metadata.namespace)
@@ -71,7 +72,7 @@ class AssumedObjects(Generic[T]):
         return ""
 
     def restore(self, changed: T) -> None:
-        """Go back to the lister's object, unless a later version has been assumed."""
+        """Drop an assumed object, unless another version has been assumed since."""
         found = self._assumed.get(changed.key)
         if found is not None and found[1].metadata.resource_version == (
             changed.metadata.resource_version
@@ -87,6 +88,6 @@ class AssumedObjects(Generic[T]):
 
 
 def _same(made_of: TypedObject, stored: TypedObject) -> bool:
-    """Tell whether the lister still has the version that an assumption was made of."""
+    """Return whether the lister still has the version that an assumption is based on."""
     version = stored.metadata.resource_version
     return made_of is stored or (version != "" and made_of.metadata.resource_version == version)

@@ -1,4 +1,4 @@
-"""Score a node by how full the pod's volumes would make its storage."""
+"""Scoring a node by the utilization of its storage with the pod's volumes."""
 
 # kube-scheduler: plugins/volumebinding/scorer.go
 
@@ -16,7 +16,7 @@ _FULL = 100
 
 
 class CapacityScore:
-    """Turn requested and available storage into a score, along a shape of straight lines."""
+    """A score of requested and available storage, interpolated between the shape's points."""
 
     def __init__(self, shape: Sequence[UtilizationShapePoint]) -> None:
         factor = MAX_NODE_SCORE // MAX_CUSTOM_PRIORITY_SCORE
@@ -28,7 +28,7 @@ class CapacityScore:
         if not totals:
             return 0
         total = sum(self._of_class(requested, capacity) for requested, capacity in totals)
-        # Go's math.Round of a quotient of whole numbers: half goes away from zero.
+        # As Go's math.Round of the quotient: halves are rounded away from zero.
         return (2 * total + len(totals)) // (2 * len(totals))
 
     def _of_class(self, requested: int, capacity: int) -> int:
@@ -53,8 +53,8 @@ class CapacityScore:
 def _by_class(volumes: PodVolumes) -> list[tuple[int, int]]:
     """Return requested and available bytes of each storage class.
 
-    Volumes to be bound count alone where there are any; the storage that new volumes come from is
-    counted once, however many they are.
+    If there are volumes to be bound, only those count. Otherwise the capacity from which new
+    volumes are provisioned counts once per class, however many volumes there are.
     """
     totals: dict[str, tuple[int, int]] = {}
     if volumes.bindings:

@@ -1,4 +1,4 @@
-"""CSINodes as columns: what the drivers of all nodes report, kept until it changes."""
+"""CSINodes as columns: what the drivers of all nodes report, cached until it changes."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from mooring.framework.columns import Ints, Mask
 from mooring.framework.listers import Lister
 from mooring.framework.nodes import Nodes
 
-#: The plugins of a node whose volumes its CSI drivers have taken over, separated by commas.
+#: Annotation of a CSINode: the in-tree plugins migrated to CSI drivers, separated by commas.
 MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 
-#: Stands for "no limit".
+#: Means "no limit".
 NO_LIMIT = 2**62
 
 
 def is_migrated(plugin_name: str, csi_node: CSINode | None) -> bool:
-    """Tell whether a node's CSI drivers have taken over an in-tree plugin's volumes."""
+    """Return whether an in-tree plugin's volumes are migrated to a node's CSI drivers."""
     if csi_node is None:
         return False
     return plugin_name in csi_node.metadata.annotations.get(MIGRATED_PLUGINS, "").split(",")
 
 
 def volume_limits(csi_node: CSINode | None) -> dict[str, int]:
-    """Return how many volumes a node takes, by driver; drivers without a limit are absent."""
+    """Return the volume limits of a node by driver; drivers without a limit are absent."""
     if csi_node is None:
         return {}
     return {
@@ -39,7 +39,7 @@ def volume_limits(csi_node: CSINode | None) -> dict[str, int]:
 
 
 class CSINodes:
-    """Answer questions about the CSINode of every node. Owned by one plugin."""
+    """The CSINodes of all nodes, with cached columns. Owned by one plugin."""
 
     def __init__(self, lister: Lister[CSINode]) -> None:
         self.lister = lister
@@ -55,12 +55,12 @@ class CSINodes:
         return self._ask("present", nodes, lambda found: found is not None, np.bool_)
 
     def migrated(self, plugin_name: str, nodes: Nodes) -> Mask:
-        """Return on which nodes an in-tree plugin's volumes have been taken over."""
+        """Return on which nodes an in-tree plugin's volumes are migrated to CSI."""
         key = ("migrated", plugin_name)
         return self._ask(key, nodes, lambda found: is_migrated(plugin_name, found), np.bool_)
 
     def limits(self, driver: str, nodes: Nodes) -> Ints:
-        """Return how many volumes of a driver each node takes; NO_LIMIT where it does not say."""
+        """Return each node's limit of a driver's volumes; NO_LIMIT if it reports none."""
         key = ("limit", driver)
         return self._ask(
             key, nodes, lambda found: volume_limits(found).get(driver, NO_LIMIT), np.int64
@@ -96,5 +96,5 @@ class CSINodes:
 
 
 def runs_driver(csi_node: CSINode | None, driver: str) -> bool:
-    """Tell whether a CSINode reports a driver."""
+    """Return whether a CSINode reports a driver."""
     return csi_node is not None and any(found.name == driver for found in csi_node.spec.drivers)

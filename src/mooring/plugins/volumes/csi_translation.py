@@ -1,4 +1,4 @@
-"""In-tree volumes and the CSI drivers that took their place.
+"""In-tree volumes and the CSI drivers that replaced them.
 
 The scheduler counts a migrated in-tree volume as one of its CSI driver, and reads its zone under
 the driver's topology key. Nothing else of the translation matters here, so a translation yields
@@ -27,7 +27,7 @@ ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"
 BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
 BETA_REGION = "failure-domain.beta.kubernetes.io/region"
-#: Between the zones of a volume that is in several.
+#: Separates the zones of a volume that is in several.
 ZONE_DELIMITER = "__"
 
 _UNSPECIFIED = "UNSPECIFIED"
@@ -35,11 +35,11 @@ _AWS_VOLUME = re.compile(r"vol-[^/]*")
 
 
 class TranslationError(ValueError):
-    """Say why an in-tree volume has no counterpart of its CSI driver."""
+    """The reason why an in-tree volume cannot be translated to its CSI driver."""
 
 
 class InTreePlugin(msgspec.Struct, frozen=True):
-    """Name an in-tree volume plugin and its successor."""
+    """An in-tree volume plugin and the CSI driver that replaced it."""
 
     name: str
     driver: str
@@ -47,7 +47,7 @@ class InTreePlugin(msgspec.Struct, frozen=True):
     source: str
     #: Node label that holds the zone, for drivers whose topology is translated.
     topology_key: str = ""
-    #: Whether kube-scheduler takes the migration as done.
+    #: Whether kube-scheduler treats the plugin as migrated.
     migrated: bool = True
 
 
@@ -153,7 +153,7 @@ def _gce_region(zones: list[str]) -> str:
 
 
 def translated_affinity(plugin: InTreePlugin, volume: PersistentVolume) -> NodeSelector | None:
-    """Return the node affinity that a volume has once translated; it must be translatable."""
+    """Return the node affinity of a volume after translation, or raise TranslationError."""
     volume_handle(plugin, volume)
     affinity = volume.spec.node_affinity
     required = None if affinity is None else affinity.required
@@ -179,7 +179,7 @@ def _expressions(required: NodeSelector | None) -> list[NodeSelectorRequirement]
 
 
 def _topology_labels(required: NodeSelector | None, labels: dict[str, str]) -> tuple[str, str]:
-    """Return the zone and region labels a volume uses: its affinity decides, then its labels."""
+    """Return the zone and region keys that a volume uses, in its affinity or else its labels."""
     keys = {expression.key for expression in _expressions(required)}
     for present in (keys, labels.keys()):
         if ZONE in present:

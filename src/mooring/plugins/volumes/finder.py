@@ -1,9 +1,10 @@
-"""Find volumes for a pod's claims, on every node at once.
+"""Finding volumes for a pod's claims, on every node at once.
 
-kube-scheduler asks for each node which volumes its pod would get there. Here each volume is asked
-from which nodes it can be reached, and each node takes the first that suits: for a claim, volumes
-are laid out in order of preference with the nodes that reach them, and one pass writes down every
-node's choice. The work grows with the volumes and the nodes that reach each, not their product.
+kube-scheduler determines for each node which volumes the pod would get there. Here, for each
+volume, the nodes that reach it are looked up, and each node takes the first volume that fits: for a
+claim, the volumes are listed in order of preference with the nodes that reach them, and one pass
+sets the choice of every node. The work grows with the volumes and the nodes that reach each, not
+with the product of volumes and nodes.
 """
 
 # kube-scheduler: plugins/volumebinding/binder.go (FindPodVolumes and what it calls)
@@ -57,50 +58,52 @@ from mooring.plugins.volumes.reachability import (
 )
 
 BY_CLASS = "VolumeBinding/class"
-#: More claims than this are kept from comparing their choices with one another.
+#: With more claims than this, volumes that are used up on all nodes are dropped, so that not every
+#: claim has to compare its choices with those of all others.
 _FEW = 8
 
 
 class Match(msgspec.Struct):
-    """A claim, and the volume each node would bind it to."""
+    """A claim, and the volume that each node would bind it to."""
 
     claim: PersistentVolumeClaim
     #: Index into `Found.volumes`, or NONE.
     choice: Ids
-    #: Whether no node is left that could take one of these volumes.
+    #: Whether every node that reaches one of these volumes has taken it.
     gone: bool = False
 
 
 class Space(msgspec.Struct):
-    """A claim to be provisioned, and the storage for it on each node, where that is checked."""
+    """A claim to be provisioned, and the storage for it on each node, if that is checked."""
 
     claim: PersistentVolumeClaim
     capacities: list[CSIStorageCapacity] = []
-    #: Index into `capacities`, or NONE where there is not enough; None where nothing is checked.
+    #: Per node, an index into `capacities`, or NONE if no capacity is large enough. The attribute
+    #: is None if capacity is not checked.
     choice: Ids | None = None
 
 
 class Found(msgspec.Struct):
     """What was found for each node, by position."""
 
-    #: A bound volume cannot be reached.
+    #: Nodes that cannot reach a bound volume.
     node_conflict: Mask
-    #: There is no volume to bind, and none can be made.
+    #: Nodes for which there is no volume to bind, and none can be provisioned.
     bind_conflict: Mask
-    #: A volume could be made, but for want of storage.
+    #: Nodes without enough storage to provision a volume.
     no_space: Mask
-    #: A bound volume does not exist.
+    #: Nodes refused because a bound volume does not exist.
     volume_missing: Mask
-    #: Index into `plans`: which claims are to be provisioned; NONE where the node is refused.
+    #: Index into `plans`: which claims are to be provisioned; NONE if the node is refused.
     plan: Ids
     plans: list[list[Space]] = []
     matches: list[Match] = []
     volumes: list[PersistentVolume] = []
     #: Index of each volume by name.
     numbers: dict[str, int] = {}
-    #: Volumes that no node is left for, by their index.
+    #: Indexes of volumes that every node which reaches them has taken.
     gone: set[int] = set()
-    #: Faults, and on which nodes they show.
+    #: Errors, and the nodes they apply to.
     errors: list[tuple[str, Mask]] = []
 
     def number(self, volume: PersistentVolume) -> int:
@@ -111,7 +114,7 @@ class Found(msgspec.Struct):
         return number
 
     def at(self, position: int) -> PodVolumes | None:
-        """Return what is to be done on a node, or None where it is refused."""
+        """Return the bindings and provisions for a node, or None if it is refused."""
         plan = int(self.plan[position])
         if plan == NONE:
             return None
@@ -128,7 +131,7 @@ class Found(msgspec.Struct):
         return found
 
     def scores(self, score: Callable[[PodVolumes], int]) -> Ints:
-        """Score every node, asking once about nodes that are alike; refused ones score 0."""
+        """Score every node, calling `score` once for nodes that are alike; refused ones get 0."""
         columns = [self.plan, *(match.choice for match in self.matches)]
         columns += [
             space.choice for plan in self.plans for space in plan if space.choice is not None
@@ -145,18 +148,21 @@ class Found(msgspec.Struct):
 
 
 class Shelf:
-    """The volumes that suit a claim."""
+    """The volumes that fit a claim."""
 
     def __init__(
         self, bound: Sequence[PersistentVolume], free: Iterable[tuple[int, Terms]]
     ) -> None:
         self.bound = bound
-        #: (index of the volume, from where it can be reached), in order of preference.
+        #: (index of the volume, terms of the nodes that reach it), in order of preference.
         self.free = tuple(free)
         self._groups: dict[Terms, deque[int]] | None = None
 
     def first(self, count: int, gone: Container[int]) -> Sequence[tuple[int, Terms]]:
-        """Return the first so many of each reach that are not gone, in order of preference."""
+        """For each distinct reach (terms), return the first `count` volumes that are not gone.
+
+        The result is in order of preference.
+        """
         if not gone and count >= len(self.free):
             return self.free
         if self._groups is None:
@@ -173,7 +179,7 @@ class Shelf:
 
 
 class Shelves:
-    """The volumes that suit the claims of one pod; claims that ask the same share a shelf."""
+    """The volumes that fit the claims of one pod; claims with equal demands share a shelf."""
 
     def __init__(
         self, volumes: AssumedObjects[PersistentVolume], affinities: Affinities, found: Found
@@ -186,7 +192,7 @@ class Shelves:
         self._named: dict[str, set[tuple[str, str]]] = {}
 
     def of(self, claim: PersistentVolumeClaim) -> Shelf:
-        """Return the volumes that suit a claim; a malformed selector raises ObjectError."""
+        """Return the volumes that fit a claim; raise ObjectError if its selector is malformed."""
         name = claims.claim_class(claim)
         named = self._named.get(name)
         if named is None:
@@ -212,7 +218,7 @@ class Shelves:
 
 
 class VolumeFinder:
-    """Find volumes for claims. Owned by one plugin."""
+    """The search for volumes that fit claims. Owned by one plugin."""
 
     def __init__(self, handle: Handle, volumes: AssumedObjects[PersistentVolume]) -> None:
         self._volumes = volumes
@@ -278,7 +284,7 @@ class VolumeFinder:
     def _reachable(
         self, volume: PersistentVolume, asked: Mask, places: NodePositions, found: Found
     ) -> Mask:
-        """Return from where a bound volume can be reached; an in-tree one may be CSI's by now."""
+        """Return which nodes reach a bound volume; an in-tree one may be migrated to CSI there."""
         plain = within(self._affinities.of(volume), places)
         plugin = plugin_of(volume.spec)
         if plugin is None or not plugin.migrated:
@@ -301,17 +307,18 @@ class VolumeFinder:
         places: NodePositions,
         found: Found,
     ) -> Ids:
-        """Choose the volume that each node would bind a claim to."""
+        """Return the volume that each node would bind a claim to."""
         shelf = shelves.of(claim)
         taken = [match.choice for match in found.matches if not match.gone]
         choice = np.full(places.size, NONE, dtype=np.int32)
         left = asked
         for volume in shelf.bound:
             if found.number(volume) in found.gone:
-                # Where it is in reach it is taken; elsewhere it would have been the only choice.
+                # Nodes that reach the volume have taken it, and may choose another. For the other
+                # nodes it would have been the only choice, so they have none.
                 left = left & within(self._affinities.of(volume), places)
                 continue
-            # A volume that is bound to the claim is the only choice, even where out of reach.
+            # A volume that is bound to the claim is the only choice, even if out of reach.
             number = found.number(volume)
             free = left.copy()
             for earlier in taken:
@@ -320,16 +327,16 @@ class VolumeFinder:
             left = left & ~free
         if not shelf.free or not left.any():
             return choice
-        # Of volumes with the same reach, one more than a node can have taken is enough.
+        # Of volumes with the same terms, one more than a node can have taken is enough.
         choices = shelf.first(len(taken) + 1, found.gone)
         chosen = first_reached(choices, left, taken, places)
         return np.where(left, chosen, choice)
 
     def _use_up(self, choice: Ids, asked: Mask, places: NodePositions, found: Found) -> bool:
-        """Note the volumes that all nodes which reach them have taken; False if some are left.
+        """Mark the chosen volumes as gone if all nodes that reach them have taken them.
 
-        No other claim need be offered them, which keeps many claims from comparing with each
-        other.
+        Return False if that is not so for one of them. Volumes that are gone are not offered to
+        other claims, which then need not compare their choices with these.
         """
         numbers = np.unique(choice[choice != NONE]).tolist()
         for number in numbers:
@@ -343,7 +350,7 @@ class VolumeFinder:
     def _provision(
         self, wanted: list[PersistentVolumeClaim], nodes: Mask, places: NodePositions, found: Found
     ) -> None:
-        """Check on some nodes that the claims left can be provisioned, and note the plan."""
+        """Check on which of some nodes the claims can be provisioned, and record the plan."""
         plan: list[Space] = []
         for claim in wanted:
             name = claims.claim_class(claim)
@@ -373,7 +380,7 @@ class VolumeFinder:
         nodes: Mask,
         places: NodePositions,
     ) -> Space:
-        """Choose the storage that a claim's volume would come from, where drivers report it."""
+        """Choose the storage to provision a claim from, if the driver reports its capacity."""
         requested = claim.spec.resources.requests.get(claims.STORAGE)
         driver = self._drivers.get(storage_class.provisioner)
         if requested is None or driver is None or not driver.spec.storage_capacity:
@@ -394,12 +401,12 @@ class VolumeFinder:
 def _patterns(
     matches: list[Match], here: Mask
 ) -> Iterator[tuple[list[PersistentVolumeClaim], Mask]]:
-    """Yield which claims found no volume, and on which nodes, for every such set of claims."""
+    """Yield each set of claims that found no volume on some nodes, with those nodes."""
     if not matches:
         yield [], here
         return
     missing = np.stack([match.choice == NONE for match in matches], axis=1)
-    # One claim, the usual case, needs no search for what occurs.
+    # With one claim, the usual case, there are only two patterns.
     occurring = np.array([[False], [True]]) if len(matches) == 1 else missing[here]
     for pattern in np.unique(occurring, axis=0):
         nodes = here & (missing == pattern).all(axis=1)
@@ -411,7 +418,7 @@ def _patterns(
 
 
 def volume_limit(capacity: CSIStorageCapacity) -> int:
-    """Return the largest volume that a CSIStorageCapacity allows; -1 where it does not say."""
+    """Return the largest volume that a CSIStorageCapacity allows; -1 if it has no limit set."""
     limit = capacity.maximum_volume_size
     if limit is None:
         limit = capacity.capacity

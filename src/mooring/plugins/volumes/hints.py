@@ -1,4 +1,4 @@
-"""When VolumeBinding may have a better answer for a pod it refused."""
+"""Queueing hints: which changes may make a pod schedulable that VolumeBinding refused."""
 
 # kube-scheduler: plugins/volumebinding/volume_binding.go (isSchedulableAfter…)
 
@@ -23,7 +23,7 @@ def _queue_if(worth_it: bool) -> QueueingHint:
 
 
 def after_csi_node_changed(pod: Pod, old: CSINode | None, new: CSINode) -> QueueingHint:
-    """Retry for a new CSINode, or one that migrated other plugins."""
+    """Queue for a new CSINode, or if its migrated plugins changed."""
     return _queue_if(
         old is None
         or old.metadata.annotations.get(MIGRATED_PLUGINS, "")
@@ -34,7 +34,7 @@ def after_csi_node_changed(pod: Pod, old: CSINode | None, new: CSINode) -> Queue
 def after_claim_changed(
     pod: Pod, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim
 ) -> QueueingHint:
-    """Retry where the claim is one of the pod's, those of ephemeral volumes included."""
+    """Queue if the claim is one of the pod's, including those of ephemeral volumes."""
     return _queue_if(
         new.metadata.namespace == pod.metadata.namespace
         and any(name == new.metadata.name for name, _ in claim_names(pod))
@@ -42,19 +42,19 @@ def after_claim_changed(
 
 
 def after_class_changed(pod: Pod, old: StorageClass | None, new: StorageClass) -> QueueingHint:
-    """Retry for a new class, or one that provisions elsewhere."""
+    """Queue for a new class, or if its allowed topologies changed."""
     return _queue_if(old is None or old.allowed_topologies != new.allowed_topologies)
 
 
 def after_capacity_changed(
     pod: Pod, old: CSIStorageCapacity | None, new: CSIStorageCapacity
 ) -> QueueingHint:
-    """Retry for new storage, or where larger volumes have become possible."""
+    """Queue for new storage, or if larger volumes have become possible."""
     return _queue_if(old is None or volume_limit(new) > volume_limit(old))
 
 
 def after_driver_updated(pod: Pod, old: CSIDriver, new: CSIDriver) -> QueueingHint:
-    """Retry where a driver of the pod's inline volumes stopped tracking its capacity."""
+    """Queue if a driver of the pod's inline volumes stopped tracking its capacity."""
     return _queue_if(
         bool(old.spec.storage_capacity)
         and not new.spec.storage_capacity

@@ -1,4 +1,4 @@
-"""NodeVolumeLimits: attach to a node no more volumes than its CSI drivers can."""
+"""NodeVolumeLimits: attach no more volumes to a node than its CSI drivers allow."""
 
 # kube-scheduler: plugins/nodevolumelimits/csi.go
 
@@ -43,12 +43,12 @@ NO_CLAIM_NAME = Status.error(claims.CLAIM_HAD_NO_NAME)
 
 _BY_NODE = "NodeVolumeLimits/node"
 
-#: A driver and what tells its volumes apart: a handle, or the claim of a volume yet to be made.
+#: A driver and the identity of a volume: its handle, or the claim if it is not provisioned yet.
 Attachable = tuple[str, Hashable]
 
 
 def is_attachable(pod: Pod) -> bool:
-    """Tell whether any of the pod's volumes may have to be attached by a CSI driver."""
+    """Return whether any of the pod's volumes may have to be attached by a CSI driver."""
     return any(
         volume.persistent_volume_claim is not None
         or volume.ephemeral is not None
@@ -57,7 +57,7 @@ def is_attachable(pod: Pod) -> bool:
     )
 
 
-#: Stands for the count of a node with volumes that may turn out to be faulty.
+#: The count of a node with volumes that may be faulty, which must be counted exactly.
 _UNSURE = 2**40
 
 
@@ -82,11 +82,11 @@ def _count_attachable(node: NodeInfo) -> int:
 
 
 class NodeVolumeLimits(Plugin):
-    """Refuse nodes whose CSI drivers cannot attach the pod's volumes as well.
+    """The plugin that refuses nodes whose CSI drivers cannot attach the pod's volumes as well.
 
     The vector form first compares the limit with an upper bound: the volumes of all pods on a node,
-    attached or not, and its VolumeAttachments. Only nodes near their limit are counted exactly, and
-    those with volumes that may turn out to be faulty.
+    attached or not, plus its VolumeAttachments. Volumes are counted exactly only on nodes near
+    their limit, and on nodes with volumes that may be faulty.
     """
 
     name = "NodeVolumeLimits"
@@ -105,7 +105,7 @@ class NodeVolumeLimits(Plugin):
         )
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        """Step aside where the pod has nothing to attach."""
+        """Skip a pod that has nothing to attach."""
         return None if is_attachable(pod) else Status.skip()
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
@@ -182,7 +182,7 @@ class NodeVolumeLimits(Plugin):
     def _exceeds(
         self, wanted: set[Attachable], node: NodeInfo, limits: dict[str, int]
     ) -> Status | None:
-        """Compare the volumes on a node, and those wanted, with its limits."""
+        """Return a refusal if the volumes on a node, with those wanted, exceed its limits."""
         if not wanted or not limits:
             return None
         attached: set[Attachable] = set()
@@ -216,9 +216,9 @@ class NodeVolumeLimits(Plugin):
     def _volumes_of(
         self, pod: Pod, has_csi_node: bool, *, existing: bool = False
     ) -> set[Attachable] | Status:
-        """Return what a pod needs attached on a node that has a CSINode, or has none.
+        """Return the volumes that a pod needs attached on a node with or without a CSINode.
 
-        A claim that does not exist refuses a new pod, and does not count for an existing one.
+        If a claim does not exist, a new pod is refused; for an `existing` one it does not count.
         """
         found: set[Attachable] = set()
         namespace = pod.metadata.namespace
@@ -281,7 +281,7 @@ class NodeVolumeLimits(Plugin):
             if not plugin.migrated or not has_csi_node:
                 return None
             driver = plugin.driver
-        # No handle is a tuple, so a volume to come never equals one that exists.
+        # Handles are not tuples, so a volume to be provisioned never equals an existing one.
         return (driver, (claim.metadata.namespace, claim.metadata.name)) if driver else None
 
     def _must_run(self, driver: str) -> bool:
@@ -289,11 +289,11 @@ class NodeVolumeLimits(Plugin):
         return found is not None and bool(found.spec.prevent_pod_scheduling_if_missing)
 
     def sign_pod(self, pod: Pod) -> tuple[()] | None:
-        """Leave pods with something to attach unsigned: CSINodes and attachments decide."""
+        """Return None for pods with volumes to attach: CSINodes and attachments count too."""
         return None if is_attachable(pod) else ()
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Ask for CSINodes, deleted pods and attachments, and new claims."""
+        """Return events of CSINodes, deleted pods and attachments, and new claims."""
         return [
             ClusterEvent(EventResource.CSI_NODE, ActionType.ADD),
             ClusterEvent(EventResource.CSI_NODE, ActionType.UPDATE, after_csi_node_updated),
@@ -310,14 +310,14 @@ def _not_installed(driver: str) -> Status:
 
 
 def after_csi_node_updated(pod: Pod, old: CSINode, new: CSINode) -> QueueingHint:
-    """Retry where the limit of a driver grew."""
+    """Queue if the limit of a driver grew."""
     before, after = volume_limits(old), volume_limits(new)
     grew = any(limit > before.get(driver, 0) for driver, limit in after.items())
     return QueueingHint.QUEUE if grew else QueueingHint.SKIP
 
 
 def after_pod_deleted(pod: Pod, old: Pod, new: Pod | None) -> QueueingHint:
-    """Retry where the deleted pod was on, or meant for, a node and had something to attach."""
+    """Queue if the deleted pod was on a node, or nominated to one, and had volumes to attach."""
     placed = old.spec.node_name or old.status.nominated_node_name
     return QueueingHint.QUEUE if placed and is_attachable(old) else QueueingHint.SKIP
 
@@ -325,7 +325,7 @@ def after_pod_deleted(pod: Pod, old: Pod, new: Pod | None) -> QueueingHint:
 def after_claim_added(
     pod: Pod, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim
 ) -> QueueingHint:
-    """Retry where the claim is one of the pod's, those of ephemeral volumes included."""
+    """Queue if the claim is one of the pod's, including those of ephemeral volumes."""
     if new.metadata.namespace == pod.metadata.namespace and any(
         name == new.metadata.name for name, _ in claims.claim_names(pod)
     ):
@@ -336,7 +336,7 @@ def after_claim_added(
 def after_attachment_deleted(
     pod: Pod, old: VolumeAttachment, new: VolumeAttachment | None
 ) -> QueueingHint:
-    """Retry where the pod has a claim, or an in-tree volume of the attachment's driver."""
+    """Queue if the pod has a claim, or an in-tree volume of the attachment's driver."""
     for volume in pod.spec.volumes:
         if volume.persistent_volume_claim is not None:
             return QueueingHint.QUEUE

@@ -1,4 +1,4 @@
-"""A pod's claims, sorted by what has to be done about them."""
+"""A pod's claims, by how they are bound, and the plan for them on a node."""
 
 # kube-scheduler: plugins/volumebinding/binder.go (GetPodVolumeClaims)
 
@@ -22,9 +22,9 @@ class PodVolumeClaims(msgspec.Struct):
     """The claims of one pod."""
 
     bound: list[PersistentVolumeClaim] = []
-    #: Unbound, to be bound once a node is chosen.
+    #: Unbound, to be bound by the scheduler once a node is chosen.
     delayed: list[PersistentVolumeClaim] = []
-    #: Unbound, and no business of the scheduler.
+    #: Unbound, to be bound by the volume controller without the scheduler.
     immediate: list[PersistentVolumeClaim] = []
 
 
@@ -36,26 +36,26 @@ class Binding(msgspec.Struct):
 
 
 class Provision(msgspec.Struct):
-    """A claim for which a volume is to be made."""
+    """A claim for which a volume is to be provisioned."""
 
     claim: PersistentVolumeClaim
-    #: Where the volume's storage comes from, if that is known and of interest.
+    #: The storage to provision the volume from, if capacity is checked.
     capacity: CSIStorageCapacity | None = None
 
 
 class PodVolumes(msgspec.Struct):
-    """What is to be done about a pod's claims on one node, or on many alike."""
+    """The bindings and provisions for a pod's claims on a node."""
 
     bindings: list[Binding] = []
     provisions: list[Provision] = []
 
     def copy(self) -> PodVolumes:
-        """Copy the lists, so that one node's can be changed."""
+        """Return a copy whose lists can be changed."""
         return PodVolumes(list(self.bindings), list(self.provisions))
 
 
 def refuse_claims(pod: Pod, lister: Lister[PersistentVolumeClaim]) -> str | None:
-    """Say why a pod's claims cannot be used; "" where they can, None where it has none."""
+    """Return why a pod's claims cannot be used; "" if they can, None if it has none."""
     answer: str | None = None
     for name, ephemeral in claims.claim_names(pod):
         answer = ""
@@ -84,7 +84,7 @@ def refuse_claims(pod: Pod, lister: Lister[PersistentVolumeClaim]) -> str | None
 def sort_claims(
     pod: Pod, assumed: AssumedObjects[PersistentVolumeClaim], classes: Lister[StorageClass]
 ) -> PodVolumeClaims | str:
-    """Sort a pod's claims; a text where something is wrong with them."""
+    """Return a pod's claims by how they are bound, or an error message."""
     found = PodVolumeClaims()
     namespace = pod.metadata.namespace
     for name, ephemeral in claims.claim_names(pod):
@@ -109,7 +109,7 @@ def sort_claims(
 
 
 def all_bound(pod: Pod, assumed: AssumedObjects[PersistentVolumeClaim]) -> bool:
-    """Tell whether every claim of a pod is fully bound."""
+    """Return whether every claim of a pod is fully bound."""
     for name, ephemeral in claims.claim_names(pod):
         claim = assumed.get(name, pod.metadata.namespace)
         if claim is None or not claims.is_fully_bound(claim):

@@ -1,7 +1,7 @@
-"""From which nodes a volume can be reached, asked of one node or of many in the same words.
+"""Which nodes can reach a volume, with the same interface for one node and for many.
 
-Finding volumes for a pod is written once, on masks and positions: over the columns for the vector
-form, over one node for the node form.
+So the search for a pod's volumes is written once, on masks and positions: the vector form runs it
+on the columns, the node form on one node.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes, Rows
 from mooring.plugins.volumes.csi_nodes import CSINodes, is_migrated
 
-#: Where something can be reached from: any of these must hold, each with all of its requirements.
+#: The nodes that can reach something: a node must satisfy all requirements of any term.
 Terms = tuple[tuple[Requirement, ...], ...]
 
 EVERYWHERE: Terms = ((),)
 NOWHERE: Terms = ()
 
-#: A number per node, NONE where there is none.
+#: An index per node, or NONE.
 Ids = npt.NDArray[np.int32]
 NONE = -1
 #: Up to this many earlier choices are compared one by one.
@@ -41,14 +41,14 @@ _FEW = 8
 
 _NO_ROWS: Rows = np.zeros(0, dtype=np.intp)
 _FIRST_ROW: Rows = np.zeros(1, dtype=np.intp)
-#: Above this many remembered answers the memo starts over.
+#: When the cache has more entries than this, it is cleared.
 _MEMO_LIMIT = 65536
 
 
 def selector_terms(selector: NodeSelector | None) -> Terms:
     """Return the terms of a volume's node affinity; None allows all nodes.
 
-    Only labels count: a volume's affinity is never asked about a node's name. A term that cannot be
+    Only labels count; match fields, such as a node's name, are ignored. A term that cannot be
     parsed matches nothing.
     """
     # component-helpers: storage/volume/helpers.go (CheckNodeAffinity)
@@ -58,7 +58,7 @@ def selector_terms(selector: NodeSelector | None) -> Terms:
 
 
 def topology_terms(storage_class: StorageClass) -> Terms:
-    """Return where a class provisions."""
+    """Return the terms of the nodes for which a class provisions volumes."""
     # kubernetes: pkg/apis/core/v1/helper/helpers.go (MatchTopologySelectorTerms)
     if not storage_class.allowed_topologies:
         return EVERYWHERE
@@ -77,7 +77,7 @@ def topology_terms(storage_class: StorageClass) -> Terms:
 
 
 def access_terms(capacity: CSIStorageCapacity) -> Terms:
-    """Return from where the storage that a CSIStorageCapacity reports can be used."""
+    """Return the terms of the nodes that can use the storage of a CSIStorageCapacity."""
     if capacity.node_topology is None:
         return NOWHERE
     try:
@@ -100,15 +100,15 @@ class NodePositions(Protocol):
         ...
 
     def migrated(self, plugin_name: str) -> Mask:
-        """Return on which nodes an in-tree plugin's volumes have been taken over by CSI."""
+        """Return on which nodes an in-tree plugin's volumes are migrated to CSI."""
         ...
 
 
 class Reach:
-    """Remember which rows of a snapshot satisfy terms, until a node changes. Owned by one plugin.
+    """A cache of which rows of a snapshot satisfy terms, valid until a node changes.
 
-    Volumes of single nodes come in thousands, each with an affinity of its own: those rows are
-    looked up by the label's value, in a table made once.
+    There can be thousands of volumes that only one node reaches, each with its own affinity. Their
+    rows are looked up by the label's value, in a table made once. Owned by one plugin.
     """
 
     def __init__(self) -> None:
@@ -162,7 +162,7 @@ class Reach:
 
 
 class ManyNodes:
-    """Places over columns."""
+    """The NodePositions of many nodes, on columns."""
 
     def __init__(self, nodes: Nodes, reach: Reach, csi_nodes: CSINodes) -> None:
         self.size = len(nodes)
@@ -193,12 +193,12 @@ class ManyNodes:
         return mask
 
     def migrated(self, plugin_name: str) -> Mask:
-        """Return on which nodes an in-tree plugin's volumes have been taken over by CSI."""
+        """Return on which nodes an in-tree plugin's volumes are migrated to CSI."""
         return self._csi_nodes.migrated(plugin_name, self._nodes)
 
 
 class OneNode:
-    """Places over a single node."""
+    """The NodePositions of a single node."""
 
     size = 1
 
@@ -207,7 +207,7 @@ class OneNode:
         self._csi_nodes = csi_nodes
 
     def reached(self, terms: Terms) -> Rows:
-        """Return position 0 where the node satisfies any of the terms."""
+        """Return position 0 if the node satisfies any of the terms, otherwise nothing."""
         labels = self._node.labels
         for term in terms:
             if all(requirement.matches_value(labels.get(requirement.key)) for requirement in term):
@@ -219,7 +219,7 @@ class OneNode:
         return np.array([self._node.name == name])
 
     def migrated(self, plugin_name: str) -> Mask:
-        """Return whether an in-tree plugin's volumes have been taken over by CSI on the node."""
+        """Return whether an in-tree plugin's volumes are migrated to CSI on the node."""
         return np.array([is_migrated(plugin_name, self._csi_nodes.get(self._node.name))])
 
 
@@ -243,7 +243,7 @@ def within(terms: Terms, places: NodePositions) -> Mask:
 
 
 def _pairs(rows: Rows, numbers: Ids) -> npt.NDArray[np.int64]:
-    """Return one number for each pair of a node and what it takes."""
+    """Return one number for each pair of a node and the volume it takes."""
     return (rows.astype(np.int64) << 32) | numbers
 
 
@@ -258,9 +258,9 @@ def _taken_pairs(taken: Sequence[Ids]) -> npt.NDArray[np.int64]:
 def first_reached(
     choices: Iterable[tuple[int, Terms]], asked: Mask, taken: Sequence[Ids], places: NodePositions
 ) -> Ids:
-    """Return for each node the first choice that can be reached from it, or NONE.
+    """Return for each node the first choice that it can reach, or NONE.
 
-    `asked` are the nodes to answer for; what a node has taken before is passed over.
+    Only the nodes in `asked` get a choice. What a node has already `taken` is skipped.
     """
     numbers: list[int] = []
     parts: list[Rows] = []
@@ -272,7 +272,7 @@ def first_reached(
     answer = np.full(places.size, NONE, dtype=np.int32)
     if not parts:
         return answer
-    # From last to first, so that of several choices for a node the first is written last.
+    # From last to first, so that of several choices for a node the first overwrites the others.
     flat = np.concatenate(parts)[::-1]
     chosen = np.repeat(np.array(numbers, dtype=np.int32), [len(part) for part in parts])[::-1]
     usable = asked[flat]

@@ -1,7 +1,7 @@
-"""What is worked out from the pods of each node, and worked out again only where they changed.
+"""Values computed per row from a node and its pods, updated only for rows that changed.
 
-The columns know nothing of disks and claims. These plugins keep what they need of them per row, and
-look anew only at rows whose `changed_at` moved since they last looked.
+The snapshot's columns contain nothing about disks and claims. So the volume plugins keep such
+values themselves, and update those of rows whose `changed_at` differs from the last time.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _NO_ROWS: frozenset[int] = frozenset()
 
 
 class ChangedRows:
-    """Tell which rows of one snapshot changed since the last time it was asked."""
+    """A tracker of the rows of a snapshot that changed since the last call."""
 
     def __init__(self) -> None:
         self._seen: Ints = np.zeros(0, dtype=np.int64)
 
     def take(self, nodes: Nodes) -> list[int]:
-        """Return the rows that are new or changed, and take them as seen."""
+        """Return the rows that are new or changed since the last call."""
         changed_at = nodes.all.changed_at
         seen = np.full(len(changed_at), -1, dtype=np.int64)
         known = min(len(seen), len(self._seen))
@@ -36,7 +36,7 @@ class ChangedRows:
 
 
 class RowIndex:
-    """Find the rows of a snapshot by keys that are worked out from a node and its pods."""
+    """An index of the rows of a snapshot by keys computed from a node and its pods."""
 
     def __init__(self, keys: Callable[[NodeInfo], Iterable[Hashable]]) -> None:
         self._keys = keys
@@ -72,7 +72,7 @@ class RowIndex:
 
 
 class RowCounts:
-    """Hold a number per row that is worked out from a node and its pods."""
+    """A number per row, computed from a node and its pods."""
 
     def __init__(self, count: Callable[[NodeInfo], int]) -> None:
         self._count = count
@@ -80,7 +80,7 @@ class RowCounts:
         self._counts: Ints = np.zeros(0, dtype=np.int64)
 
     def of(self, nodes: Nodes) -> Ints:
-        """Return the numbers of all rows of the snapshot that `nodes` is of."""
+        """Return the numbers of all rows of the snapshot that `nodes` belongs to."""
         infos = nodes.all.infos()
         if len(infos) != len(self._counts):
             counts = np.zeros(len(infos), dtype=np.int64)

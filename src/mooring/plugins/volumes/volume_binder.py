@@ -1,4 +1,4 @@
-"""Make volumes a pod's own: first in memory, then at the API server."""
+"""Binding a pod's volumes: first in memory, then at the API server."""
 
 # kube-scheduler: plugins/volumebinding/binder.go (AssumePodVolumes, BindPodVolumes)
 
@@ -27,11 +27,11 @@ from mooring.plugins.volumes.pod_volume_claims import Binding, PodVolumes, Provi
 
 
 class BindingFailedError(Exception):
-    """Say that a pod's volumes cannot be bound as planned: the pod has to be scheduled again."""
+    """A pod's volumes cannot be bound as planned; the pod must be scheduled again."""
 
 
 class VolumeBinder:
-    """Carry out what was found for a pod's claims. Owned by one plugin."""
+    """The part of the plugin that binds and provisions volumes as planned. Owned by one plugin."""
 
     def __init__(
         self,
@@ -44,9 +44,10 @@ class VolumeBinder:
         self._claims = pod_claims
 
     def assume(self, pod: Pod, node_name: str, planned: PodVolumes) -> bool | str:
-        """Take a plan as carried out in memory, and put what was made of it into the plan.
+        """Assume a plan in memory, and replace its objects by the assumed ones.
 
-        Return whether nothing is left to be done, or why it cannot be done.
+        Return True if all claims are bound already, False if the plan must be written, or the
+        reason why it cannot be assumed.
         """
         if all_bound(pod, self._claims):
             return True
@@ -69,17 +70,17 @@ class VolumeBinder:
         return False
 
     def revert(self, assumed: PodVolumes) -> None:
-        """Give up what was assumed and the API server has not been told."""
+        """Drop assumed objects that have not been written to the API server."""
         for binding in assumed.bindings:
             self._volumes.restore(binding.volume)
         for provision in assumed.provisions:
             self._claims.restore(provision.claim)
 
     async def write(self, assumed: PodVolumes) -> None:
-        """Tell the API server; what it was not told, because a write failed, is given up.
+        """Write the plan to the API server; if a write fails, revert what was not written.
 
-        Patches carry the resourceVersion, so they fail where the object has changed meanwhile; they
-        leave alone what this program does not know of an object.
+        Patches carry the resource version, so they fail if the object has changed meanwhile. A
+        patch does not touch fields that this program does not know.
         """
         client = self._handle.client
         left = assumed.copy()
@@ -100,9 +101,9 @@ class VolumeBinder:
             self.revert(left)
 
     def is_done(self, pod: Pod, node_name: str, written: PodVolumes) -> bool:
-        """Tell whether all claims are bound; raise BindingFailedError where they never will be.
+        """Return whether all claims are bound; raise BindingFailedError if they never will be.
 
-        This reads what the API server has, never what is assumed: another cycle may assume again.
+        This reads the informers, not the assumed objects, which another cycle may have changed.
         """
         node = self._handle.snapshot.find(node_name)
         if node is None:
@@ -149,12 +150,12 @@ class VolumeBinder:
         if not claim.metadata.annotations:
             raise BindingFailedError(f'selectedNode annotation reset for PVC "{name}"')
         if claim.metadata.annotations.get(claims.SELECTED_NODE, "") != node.name:
-            # A provisioner that cannot provision takes the annotation away.
+            # A provisioner that fails removes the annotation.
             raise BindingFailedError(f'provisioning failed for PVC "{name}"')
         if claim.spec.volume_name:
             volume = self._volumes.lister.get(claim.spec.volume_name)
             if volume is None:
-                # It may only not have been seen yet; if it was deleted, the claim will be unbound.
+                # The informer may not have it yet; if it was deleted, the claim will be unbound.
                 return False
             _check_affinity(volume, node, csi_node, "")
         return claims.is_fully_bound(claim)

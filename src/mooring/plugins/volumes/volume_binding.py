@@ -57,17 +57,20 @@ _REFUSALS = (
     (Status.unresolvable(VOLUME_NOT_EXIST), "volume_missing"),
 )
 
-#: Seconds between two looks at claims that are being bound. # kube-scheduler: binder.go
+#: Seconds between two checks of claims that are being bound. # kube-scheduler: binder.go
 _POLL_INTERVAL = 1.0
 
 
 class PodVolumeState:
-    """Keep what was found for one pod, from PreFilter to PreBind. Shared by clones, as in Go."""
+    """The volumes found for one pod, from PreFilter to PreBind.
+
+    Clones of the cycle state share it, as in Go.
+    """
 
     __slots__ = ("_parts", "all_bound", "by_name", "claims")
 
     def __init__(self, claims: PodVolumeClaims | None) -> None:
-        #: None where the pod has no claims.
+        #: None if the pod has no claims.
         self.claims = claims
         self.all_bound = False
         #: What the node form found, by node name.
@@ -76,7 +79,7 @@ class PodVolumeState:
         self._parts: list[tuple[Rows | None, Found]] = []
 
     def keep(self, nodes: Nodes, found: Found) -> None:
-        """Remember what the vector form found."""
+        """Store the result of the vector form."""
         if nodes.rows is None:
             self._parts.clear()
         self._parts.append((nodes.rows, found))
@@ -95,7 +98,7 @@ class PodVolumeState:
         return None
 
     def scores(self, scorer: CapacityScore, nodes: Nodes) -> Ints:
-        """Score the nodes by what was found for them; where nothing was, by 0."""
+        """Score the nodes by the volumes found for them; nodes without volumes get 0."""
         scores = np.zeros(len(nodes.all), dtype=np.int64)
         for rows, found in self._parts:
             scores[slice(None) if rows is None else rows] = found.scores(scorer.of)
@@ -109,18 +112,18 @@ class PodVolumeState:
 def _assumed(handle: Handle, kind: type[T], plural: str) -> AssumedObjects[T]:
     """Return the assumed objects of a kind, which all profiles share.
 
-    A volume that a pod of one profile is about to get is taken for the pods of the others.
+    So a volume that a pod of one profile has reserved is taken for the pods of other profiles.
     """
     lister = handle.lister(kind)
     return handle.shared(f"VolumeBinding {plural}", lambda: AssumedObjects(lister, plural))
 
 
 class VolumeBinding(Plugin):
-    """Find volumes for a pod's claims on each node, and bind them once a node is chosen.
+    """The plugin that finds volumes for a pod's claims, and binds them once a node is chosen.
 
-    PreBind writes to the API server, then looks at the claims until the controller has bound them
-    or `bindTimeoutSeconds` have passed on the handle's clock. It looks once before it first sleeps:
-    where the other side acts at once, as in memory, nothing is waited for.
+    PreBind writes to the API server, then checks the claims until the controller has bound them
+    or `bindTimeoutSeconds` have passed on the handle's clock. It checks once before it first
+    sleeps, so that it does not wait if the controller acts immediately, as in memory.
     """
 
     name = "VolumeBinding"
@@ -145,7 +148,7 @@ class VolumeBinding(Plugin):
     # Choosing a node.
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        """Sort the pod's claims; step aside where it has none."""
+        """Look up the pod's claims; skip a pod that has none."""
         refusal = refuse_claims(pod, self._claims.lister)
         if refusal is None:
             state.write(self.name, PodVolumeState(None))
@@ -161,7 +164,7 @@ class VolumeBinding(Plugin):
         return None
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
-        """Refuse a node from which the pod's volumes cannot be reached."""
+        """Refuse a node that cannot reach the pod's volumes, or have them provisioned."""
         kept: PodVolumeState = state.read(self.name)
         if kept.claims is None:
             return None
@@ -186,7 +189,7 @@ class VolumeBinding(Plugin):
     def filter_nodes(
         self, state: CycleState, pod: Pod, nodes: Nodes
     ) -> Iterable[tuple[Status, Mask]]:
-        """Refuse the nodes from which the pod's volumes cannot be reached."""
+        """Refuse the nodes that cannot reach the pod's volumes, or have them provisioned."""
         kept: PodVolumeState = state.read(self.name)
         if kept.claims is None:
             return
@@ -202,7 +205,7 @@ class VolumeBinding(Plugin):
                 yield status, mask
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        """Step aside unless storage capacity is to be scored."""
+        """Skip unless storage capacity is scored."""
         if self._scorer is None:
             return Status.skip()
         try:
@@ -212,7 +215,7 @@ class VolumeBinding(Plugin):
         return None
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int | Status:
-        """Score a node by how full the pod's volumes would make its storage."""
+        """Score a node by the utilization of its storage with the pod's volumes."""
         if self._scorer is None:
             return 0
         kept: PodVolumeState = state.read(self.name)
@@ -220,16 +223,16 @@ class VolumeBinding(Plugin):
         return 0 if volumes is None else self._scorer.of(volumes)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | Status:
-        """Score the nodes by how full the pod's volumes would make their storage."""
+        """Score the nodes by the utilization of their storage with the pod's volumes."""
         kept: PodVolumeState = state.read(self.name)
         if self._scorer is None:
             return np.zeros(len(nodes), dtype=np.int64)
         return kept.scores(self._scorer, nodes)
 
-    # Making it so.
+    # Reserve and PreBind.
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Take the volumes found for the node as the pod's."""
+        """Assume the volumes found for the node."""
         kept = self._kept(state)
         if isinstance(kept, Status):
             return kept
@@ -246,7 +249,7 @@ class VolumeBinding(Plugin):
         return None
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """Give up what was reserved and not yet written."""
+        """Drop what was assumed and not yet written."""
         kept = self._kept(state)
         if isinstance(kept, Status):
             return
@@ -257,7 +260,7 @@ class VolumeBinding(Plugin):
     def pre_bind_pre_flight(
         self, state: CycleState, pod: Pod, node_name: str
     ) -> PreFlight | Status:
-        """Say whether there is anything to bind."""
+        """Return Skip if there is nothing to bind."""
         kept = self._kept(state)
         if isinstance(kept, Status):
             return kept
@@ -306,11 +309,11 @@ class VolumeBinding(Plugin):
         return Status.error(str(StateNotFoundError(self.name))) if kept is None else kept
 
     def sign_pod(self, pod: Pod) -> tuple[()] | None:
-        """Leave pods with claims unsigned: volumes and classes decide, not pod and node alone."""
+        """Return None for pods with claims: their answers depend on volumes and classes."""
         return None if has_claims(pod) else ()
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Ask for whatever may bring volumes or storage within reach."""
+        """Return events after which volumes or storage may be in reach."""
         changed = ActionType.ADD | ActionType.UPDATE
         return [
             ClusterEvent(EventResource.STORAGE_CLASS, changed, hints.after_class_changed),

@@ -1,4 +1,4 @@
-"""VolumeRestrictions: keep pods apart that may not share a disk or a claim."""
+"""VolumeRestrictions: separate pods that may not share a disk or a claim."""
 
 # kube-scheduler: plugins/volumerestrictions/volume_restrictions.go
 
@@ -32,7 +32,7 @@ NO_STATE = Status.error('cannot read "PreFilterVolumeRestrictions" from cycleSta
 
 
 class ClaimConflicts:
-    """Count the uses of the pod's ReadWriteOncePod claims by pods on nodes."""
+    """The number of uses of the pod's ReadWriteOncePod claims by pods on nodes."""
 
     __slots__ = ("claim_names", "count", "disks")
 
@@ -43,13 +43,13 @@ class ClaimConflicts:
         self.disks = disks
 
     def clone(self) -> ClaimConflicts:
-        """Copy, so that a dry run can count pods in and out."""
+        """Return a copy, on which a dry run can add and remove pods."""
         return ClaimConflicts(self.claim_names, self.count, self.disks)
 
     def change(self, other: Pod, sign: int) -> None:
-        """Count the claims of a pod in or out.
+        """Add (`sign` 1) or remove (-1) the claims of a pod.
 
-        Only names are compared, not namespaces: kube-scheduler does the same.
+        Only names are compared, not namespaces, as in kube-scheduler.
         """
         for volume in other.spec.volumes:
             claim = volume.persistent_volume_claim
@@ -58,7 +58,7 @@ class ClaimConflicts:
 
 
 def disk_keys(volume: Volume) -> Iterator[Hashable]:
-    """Yield what a conflicting volume would have in common with this one."""
+    """Yield keys of which a conflicting volume has at least one too."""
     if volume.gce_persistent_disk is not None:
         yield "gce", volume.gce_persistent_disk.pd_name
     if volume.aws_elastic_block_store is not None:
@@ -70,7 +70,7 @@ def disk_keys(volume: Volume) -> Iterator[Hashable]:
 
 
 def volumes_conflict(volume: Volume, other: Volume) -> bool:
-    """Tell whether two pods may not mount these on one node."""
+    """Return whether two pods on one node may not mount these volumes."""
     gce, other_gce = volume.gce_persistent_disk, other.gce_persistent_disk
     if (
         gce is not None
@@ -102,7 +102,7 @@ def volumes_conflict(volume: Volume, other: Volume) -> bool:
 
 
 def disks_conflict(pod: Pod, others: Iterable[Pod]) -> bool:
-    """Tell whether a disk of the pod may not be shared with those of others."""
+    """Return whether a disk of the pod conflicts with one of other pods on the node."""
     disks = [volume for volume in pod.spec.volumes if any(disk_keys(volume))]
     return bool(disks) and any(
         volumes_conflict(disk, existing)
@@ -120,7 +120,7 @@ def _keys_of_node(node: NodeInfo) -> Iterator[Hashable]:
 
 
 class VolumeRestrictions(Plugin):
-    """Refuse disks that may not be shared, and claims that another pod has to itself."""
+    """The plugin for disks that may not be shared, and for ReadWriteOncePod claims."""
 
     name = "VolumeRestrictions"
 
@@ -130,7 +130,7 @@ class VolumeRestrictions(Plugin):
         self._in_use = RowIndex(_keys_of_node)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        """Count the ReadWriteOncePod claims in use; step aside where nothing can conflict."""
+        """Count the ReadWriteOncePod claims in use; skip if nothing can conflict."""
         once = set()
         namespace = pod.metadata.namespace
         for volume in pod.spec.volumes:
@@ -153,13 +153,13 @@ class VolumeRestrictions(Plugin):
         return None
 
     def add_pod(self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo) -> Status | None:
-        """Count a pod in."""
+        """Add a pod to the counts."""
         return self._change(state, other, 1)
 
     def remove_pod(
         self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
     ) -> Status | None:
-        """Count a pod out."""
+        """Remove a pod from the counts."""
         return self._change(state, other, -1)
 
     def _change(self, state: CycleState, other: PodInfo, sign: int) -> Status | None:
@@ -170,7 +170,7 @@ class VolumeRestrictions(Plugin):
         return None
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
-        """Refuse a node where a disk is in use, or any node where a claim is."""
+        """Refuse a node on which a disk is in use, and every node if a claim is in use."""
         if disks_conflict(pod, (other.pod for other in node.pods.values())):
             return DISK_CONFLICT
         conflicts: ClaimConflicts | None = state.get(self.name)
@@ -181,7 +181,7 @@ class VolumeRestrictions(Plugin):
     def filter_nodes(
         self, state: CycleState, pod: Pod, nodes: Nodes
     ) -> Iterable[tuple[Status, Mask]]:
-        """Refuse the nodes where a disk is in use, and all others where a claim is."""
+        """Refuse the nodes on which a disk is in use, and all nodes if a claim is in use."""
         conflicts: ClaimConflicts | None = state.get(self.name)
         if conflicts is None:
             yield NO_STATE, np.ones(len(nodes), dtype=np.bool_)
@@ -196,7 +196,7 @@ class VolumeRestrictions(Plugin):
             yield READ_WRITE_ONCE_POD_CONFLICT, ~refused
 
     def _positions(self, pod: Pod, nodes: Nodes) -> Iterable[int]:
-        """Return the positions of nodes that may have a disk of the pod in use."""
+        """Return the positions of nodes on which a disk of the pod may be in use."""
         if isinstance(nodes, WhatIf):
             return range(len(nodes))
         self._in_use.refresh(nodes)
@@ -216,7 +216,7 @@ class VolumeRestrictions(Plugin):
         return claims.sign_volumes(pod)
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Ask for deleted pods, new nodes and new claims."""
+        """Return events of deleted pods, new nodes and new claims."""
         return [
             ClusterEvent(EventResource.POD, ActionType.DELETE, after_pod_deleted),
             ClusterEvent(EventResource.NODE, ActionType.ADD),
@@ -227,7 +227,7 @@ class VolumeRestrictions(Plugin):
 
 
 def after_pod_deleted(pod: Pod, old: Pod, new: Pod | None) -> QueueingHint:
-    """Retry where the deleted pod had a disk or a claim that the pod wants."""
+    """Queue if the deleted pod had a disk or a claim that the pod needs."""
     if old.metadata.namespace != pod.metadata.namespace:
         return QueueingHint.SKIP
     if disks_conflict(pod, (old,)):

@@ -35,12 +35,15 @@ NO_VOLUME_NAME = Status.unresolvable("PersistentVolume had no name")
 _TOPOLOGY_LABELS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
 _GA_LABEL = {BETA_ZONE: ZONE, BETA_REGION: REGION}
 
-#: A label key and the values of it among which a node's must be.
+#: Requirements on the zone and region labels of a node.
 Demands = tuple[Requirement, ...]
 
 
 def volume_demands(volume: PersistentVolume) -> Demands:
-    """Return what a volume's zone and region labels demand; one with an empty zone is ignored."""
+    """Return the requirements of a volume's zone and region labels.
+
+    A label with an empty zone is ignored.
+    """
     demands = []
     for key in _TOPOLOGY_LABELS:
         label = volume.metadata.labels.get(key)
@@ -53,15 +56,15 @@ def volume_demands(volume: PersistentVolume) -> Demands:
 
 
 class VolumeZone(Plugin):
-    """Refuse nodes outside the zones and regions that the labels of bound volumes name.
+    """The plugin that refuses nodes outside the zones and regions of bound volumes.
 
-    Nodes without any zone or region label take every volume.
+    Nodes without any zone or region label accept every volume.
     """
 
     name = "VolumeZone"
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        """Work out what the pod's volumes demand; step aside where they demand nothing."""
+        """Collect the requirements of the pod's volumes; skip if there are none."""
         demands = self._demands(pod)
         if isinstance(demands, Status):
             return demands
@@ -71,7 +74,7 @@ class VolumeZone(Plugin):
         return None
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
-        """Refuse a node that is in no zone of a volume."""
+        """Refuse a node that is outside the zones or regions of a volume."""
         demands = self._demands_in(state, pod)
         if isinstance(demands, Status):
             return demands
@@ -89,7 +92,7 @@ class VolumeZone(Plugin):
     def filter_nodes(
         self, state: CycleState, pod: Pod, nodes: Nodes
     ) -> Iterable[tuple[Status, Mask]]:
-        """Refuse the nodes that are in no zone of a volume."""
+        """Refuse the nodes that are outside the zones or regions of a volume."""
         demands = self._demands_in(state, pod)
         if isinstance(demands, Status):
             yield demands, _all(nodes)
@@ -145,11 +148,11 @@ class VolumeZone(Plugin):
         return NO_VOLUME_NAME
 
     def sign_pod(self, pod: Pod) -> tuple[()] | None:
-        """Leave pods with claims unsigned: volumes and classes decide, not pod and node alone."""
+        """Return None for pods with claims: their answers depend on volumes and classes."""
         return None if claims.has_claims(pod) else ()
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Ask for new classes, changed claims, volumes and node labels."""
+        """Return events of new classes, changed claims and volumes, nodes and their labels."""
         added_or_updated = ActionType.ADD | ActionType.UPDATE
         return [
             ClusterEvent(EventResource.STORAGE_CLASS, ActionType.ADD, after_class_added),
@@ -175,7 +178,7 @@ def _all(nodes: Nodes) -> Mask:
 
 
 def after_class_added(pod: Pod, old: StorageClass | None, new: StorageClass) -> QueueingHint:
-    """Retry only for a class that waits for the first consumer."""
+    """Queue only for a class with WaitForFirstConsumer."""
     if new.volume_binding_mode == claims.WAIT_FOR_FIRST_CONSUMER:
         return QueueingHint.QUEUE
     return QueueingHint.SKIP
@@ -184,7 +187,7 @@ def after_class_added(pod: Pod, old: StorageClass | None, new: StorageClass) -> 
 def after_claim_changed(
     pod: Pod, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim
 ) -> QueueingHint:
-    """Retry where the claim is one that the pod names."""
+    """Queue if the claim is one that the pod names."""
     if new.metadata.namespace == pod.metadata.namespace and any(
         volume.persistent_volume_claim is not None
         and volume.persistent_volume_claim.claim_name == new.metadata.name
@@ -197,7 +200,7 @@ def after_claim_changed(
 def after_volume_changed(
     pod: Pod, old: PersistentVolume | None, new: PersistentVolume
 ) -> QueueingHint:
-    """Retry for a new volume, or one whose zone or region labels changed."""
+    """Queue for a new volume, or if its zone or region labels changed."""
     if old is None or volume_demands(old) != volume_demands(new):
         return QueueingHint.QUEUE
     return QueueingHint.SKIP
