@@ -1,9 +1,9 @@
-"""A webhook that a scheduler asks: filter, prioritize, preempt and bind.
+"""A scheduler extender: a webhook with the verbs filter, prioritize, preempt and bind.
 
 Usage: python webhook.py [--port 10262]
 
-Nodes under maintenance take no pods, the cheaper of the others are preferred, pods that want to be
-kept are never preempted, and binding is done with kubectl. Each call is printed.
+The webhook refuses nodes under maintenance, prefers cheaper nodes, never preempts pods with the
+label example.com/keep=true, and binds pods with kubectl. It prints each call.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAINTENANCE = "example.com/maintenance"
 PRICE = "example.com/price"
 KEEP = "example.com/keep"
 
-#: The best that an extender can say of a node.
+#: The highest score that an extender can give to a node.
 BEST = 10
 
 
@@ -103,7 +103,7 @@ class Webhook(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Leave the log to what the verbs say."""
+        """Log nothing: `do_POST` prints each call."""
 
 
 def summary(answer: Any) -> str:

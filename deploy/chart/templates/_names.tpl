@@ -7,7 +7,7 @@ app.kubernetes.io/name: mooring
 app.kubernetes.io/instance: {{ include "mooring.name" . }}
 {{- end -}}
 
-{{/* leaderElection of the configuration, complete. */}}
+{{/* The complete leaderElection of the configuration. */}}
 {{- define "mooring.leaderElection" -}}
 {{- $lease := dict "leaderElect" true "resourceName" (include "mooring.name" .) "resourceNamespace" .Release.Namespace -}}
 {{- toYaml (mergeOverwrite $lease (deepCopy (default dict .Values.config.leaderElection)) (deepCopy .Values.leaderElection)) -}}
@@ -37,7 +37,7 @@ app.kubernetes.io/instance: {{ include "mooring.name" . }}
 {{- toYaml $config -}}
 {{- end -}}
 
-{{/* The files of plugins that are no part of the image. */}}
+{{/* The files of plugins that are not part of the image. */}}
 {{- define "mooring.pluginFiles" -}}
 {{- $files := dict -}}
 {{- range .Values.plugins -}}
