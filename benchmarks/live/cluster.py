@@ -17,7 +17,7 @@ from mooring.client.resources import find_resource
 from mooring.client.transports import make_transport
 from mooring.errors import ApiError
 from mooring.informers.factory import InformerFactory
-from mooring.informers.store import Handler
+from mooring.informers.store import EventHandler
 
 _AT_ONCE = 64
 
@@ -32,7 +32,7 @@ class LiveCluster:
         self.bound: dict[str, float] = {}
         self._changed = asyncio.Event()
         self._informers.informer(Pod).add_handler(
-            Handler(on_add=self._seen, on_update=lambda _, pod: self._seen(pod))
+            EventHandler(on_add=self._seen, on_update=lambda _, pod: self._seen(pod))
         )
 
     def _seen(self, pod: Pod) -> None:

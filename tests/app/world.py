@@ -14,7 +14,7 @@ from mooring.config.load import default_config, load_config_data
 from mooring.errors import ApiError
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
-from mooring.informers.store import Handler, Store
+from mooring.informers.store import EventHandler, Store
 from mooring.observe.clock import VirtualClock
 from mooring.observe.metrics import Metrics
 from mooring.registry import default_registry
@@ -28,7 +28,7 @@ class Informer:
     def __init__(self) -> None:
         self.store: Store[Any] = Store()
 
-    def add_handler(self, handler: Handler[Any]) -> None:
+    def add_handler(self, handler: EventHandler[Any]) -> None:
         self.store.add_handler(handler)
 
 

@@ -14,7 +14,7 @@ from mooring.client.responses import ListMeta, ObjectList
 from mooring.client.watch import BOOKMARK, INITIAL_EVENTS_END, WatchEvent
 from mooring.errors import ApiError
 from mooring.informers.reflector import Reflector
-from mooring.informers.store import Handler, Store
+from mooring.informers.store import EventHandler, Store
 from tests.client.fakes import RecordingClock
 
 #: The error of a server that cannot stream an initial state.
@@ -127,7 +127,7 @@ class Run:
         self.store: Store[Pod] = Store()
         self.told: list[str] = []
         self.store.add_handler(
-            Handler(
+            EventHandler(
                 on_add=lambda new: self.told.append(f"+{new.name}"),
                 on_update=lambda old, new: self.told.append(
                     f"{old.metadata.resource_version}>{new.metadata.resource_version} {new.name}"

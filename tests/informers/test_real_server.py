@@ -15,7 +15,7 @@ from mooring.client.kubeconfig import load_kubeconfig
 from mooring.client.transports import make_transport
 from mooring.errors import ApiError
 from mooring.informers.factory import InformerFactory
-from mooring.informers.store import Handler
+from mooring.informers.store import EventHandler
 from tests.support.cluster import Cluster
 from tests.support.control_plane import ControlPlane
 
@@ -34,7 +34,7 @@ class Journal:
     def __init__(self) -> None:
         self.lines: list[tuple[str, str]] = []
         self._changed = asyncio.Event()
-        self.handler: Handler[Any] = Handler(
+        self.handler: EventHandler[Any] = EventHandler(
             on_add=lambda obj: self._note("add", obj),
             on_update=lambda old, new: self._note("update", new),
             on_delete=lambda obj: self._note("delete", obj),

@@ -13,7 +13,7 @@ from mooring.api import Pod
 from mooring.client.watch import WatchEvent
 from mooring.errors import ApiError, NoAnswerError
 from mooring.informers.reflector import Selection
-from mooring.informers.store import Handler
+from mooring.informers.store import EventHandler
 from tests.informers.scripted import (
     GONE,
     UNSUPPORTED,
@@ -244,7 +244,9 @@ async def test_events_of_no_known_sort_are_passed_over(caplog: pytest.LogCapture
 async def test_the_last_state_of_an_object_is_told_when_it_goes() -> None:
     run = in_list_mode([page(5, "a")], [[event("DELETED", "a", 9)]])
     last: list[str] = []
-    run.store.add_handler(Handler(on_delete=lambda old: last.append(old.metadata.resource_version)))
+    run.store.add_handler(
+        EventHandler(on_delete=lambda old: last.append(old.metadata.resource_version))
+    )
     await run.to_the_end()
     assert last == ["9"]
 
@@ -254,9 +256,9 @@ async def test_a_handler_that_fails_stops_nothing(caplog: pytest.LogCaptureFixtu
         raise RuntimeError("a bug")
 
     run = in_list_mode([page(5, "a", "b"), page(9, "b")], [[event("ADDED", "c", 6), GONE]])
-    run.store.add_handler(Handler(on_add=fail, on_update=fail, on_delete=fail))
+    run.store.add_handler(EventHandler(on_add=fail, on_update=fail, on_delete=fail))
     told: list[str] = []
-    run.store.add_handler(Handler(on_add=lambda new: told.append(new.name)))
+    run.store.add_handler(EventHandler(on_add=lambda new: told.append(new.name)))
     await run.to_the_end()
     assert told == ["a", "b", "c"]
     assert run.names == ["b"]
@@ -293,7 +295,7 @@ async def test_watches_end_at_different_times() -> None:
 async def test_the_collector_rests_while_the_first_state_comes() -> None:
     run = Run(watches=[[FIRST[0], FIRST[1], FIRST[2], event("ADDED", "c", 6)], [Lasting(5)]])
     seen: list[tuple[str, bool]] = []
-    run.store.add_handler(Handler(on_add=lambda new: seen.append((new.name, gc.isenabled()))))
+    run.store.add_handler(EventHandler(on_add=lambda new: seen.append((new.name, gc.isenabled()))))
     await run.to_the_end()
     assert seen == [("b", False), ("a", False), ("c", True)]
     assert gc.isenabled()

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from mooring.api import Pod
-from mooring.informers.store import Handler, Store
+from mooring.informers.store import EventHandler, Store
 
 
 def make_pod(name: str, namespace: str = "default", app: str = "web") -> Pod:
@@ -66,13 +66,13 @@ def test_the_version_grows_with_every_change_only() -> None:
 def test_handlers_are_told_of_what_is_there_and_of_every_change() -> None:
     store = Store([make_pod("a")])
     told: list[tuple[str, ...]] = []
-    handler: Handler[Pod] = Handler(
+    handler: EventHandler[Pod] = EventHandler(
         on_add=lambda pod: told.append(("add", pod.name)),
         on_update=lambda old, new: told.append(("update", old.labels["app"], new.labels["app"])),
         on_delete=lambda pod: told.append(("delete", pod.name)),
     )
     store.add_handler(handler)
-    store.add_handler(Handler())
+    store.add_handler(EventHandler())
     store.add(make_pod("b"))
     store.add(make_pod("a", app="db"))
     store.delete("b", "default")
@@ -90,7 +90,7 @@ def versioned(name: str, version: str) -> Pod:
 def test_replacing_tells_what_came_what_changed_and_what_went() -> None:
     store = Store([versioned("a", "1"), versioned("b", "1"), versioned("c", "1")])
     told: list[str] = []
-    handler: Handler[Pod] = Handler(
+    handler: EventHandler[Pod] = EventHandler(
         on_add=lambda new: told.append(f"+{new.name}"),
         on_update=lambda old, new: told.append(f"~{new.name}"),
         on_delete=lambda old: told.append(f"-{old.name}"),
@@ -109,8 +109,8 @@ def test_every_handler_is_told_though_one_fails() -> None:
         raise RuntimeError("a bug")
 
     told: list[str] = []
-    store.add_handler(Handler(on_add=fail))
-    store.add_handler(Handler(on_add=lambda new: told.append(new.name)))
+    store.add_handler(EventHandler(on_add=fail))
+    store.add_handler(EventHandler(on_add=lambda new: told.append(new.name)))
     with pytest.raises(RuntimeError, match="a bug"):
         store.replace([versioned("a", "1"), versioned("b", "1")])
     assert told == ["a", "b"]
@@ -124,8 +124,8 @@ def test_whatever_a_handler_raises_the_others_are_told(kind: type[BaseException]
         raise kind("a bug")
 
     told: list[str] = []
-    store.add_handler(Handler(on_add=fail))
-    store.add_handler(Handler(on_add=lambda new: told.append(new.name)))
+    store.add_handler(EventHandler(on_add=fail))
+    store.add_handler(EventHandler(on_add=lambda new: told.append(new.name)))
     with pytest.raises(RuntimeError, match=f"a handler raised {kind.__name__}: a bug"):
         store.add(versioned("a", "1"))
     assert told == ["a"]
@@ -144,7 +144,7 @@ def test_an_index_that_fails_finds_nothing_and_stops_nobody(
 
     told: list[str] = []
     store.add_index("app", keys)
-    store.add_handler(Handler(on_add=lambda new: told.append(new.name)))
+    store.add_handler(EventHandler(on_add=lambda new: told.append(new.name)))
     store.add(versioned("bad", "1"))
     store.add(versioned("good", "1"))
     assert told == ["bad", "good"]
@@ -159,8 +159,8 @@ def test_a_handler_added_by_a_handler_is_told_once() -> None:
     told: list[str] = []
 
     def add_another(_: Pod) -> None:
-        store.add_handler(Handler(on_add=lambda new: told.append(new.name)))
+        store.add_handler(EventHandler(on_add=lambda new: told.append(new.name)))
 
-    store.add_handler(Handler(on_add=add_another))
+    store.add_handler(EventHandler(on_add=add_another))
     store.add(versioned("a", "1"))
     assert told == ["a"]

@@ -6,13 +6,13 @@ import pytest
 
 from mooring.observe.allow_lists import constrain, parse_allow_lists
 from mooring.observe.exposition import expose
-from mooring.observe.families import Maker, MetricsRegistry
+from mooring.observe.families import ComponentMetrics, MetricsRegistry
 
 
 def lines(mapping: dict[str, str]) -> list[str]:
     """Return the samples of two metrics under some allow lists, without help and types."""
     registry = MetricsRegistry()
-    make = Maker(registry, lambda gate: True)
+    make = ComponentMetrics(registry, lambda gate: True)
     requests = make.counters("requests_total", "", ("code", "verb"))
     for code, verb, count in (("200", "GET", 5), ("404", "GET", 2), ("500", "GET", 1)):
         requests[code, verb].inc(count)

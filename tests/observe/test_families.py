@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.observe.families import BETA, Family, Maker, MetricsRegistry, exponential_buckets
+from mooring.observe.families import (
+    BETA,
+    ComponentMetrics,
+    Family,
+    MetricsRegistry,
+    exponential_buckets,
+)
 from mooring.observe.series import CounterSeries
 
 
@@ -41,7 +47,7 @@ def test_buckets_have_the_digits_of_go() -> None:
 
 def test_the_buckets_of_a_histogram_add_up() -> None:
     registry = MetricsRegistry()
-    histogram = Maker(registry, lambda gate: True).histogram("h", "help", (1, 2))
+    histogram = ComponentMetrics(registry, lambda gate: True).histogram("h", "help", (1, 2))
     for value in (0.5, 1, 2, 3):
         histogram.observe(value)
     (shown,) = registry.collect()
@@ -56,7 +62,7 @@ def test_the_buckets_of_a_histogram_add_up() -> None:
 
 def test_the_help_begins_with_the_stability() -> None:
     registry = MetricsRegistry()
-    make = Maker(registry, lambda gate: True)
+    make = ComponentMetrics(registry, lambda gate: True)
     make.counter("c_total", "Things.", stability=BETA)
     make.gauge("g", "Other things.")
     assert {family.documentation for family in registry.collect()} == {
@@ -68,7 +74,7 @@ def test_the_help_begins_with_the_stability() -> None:
 
 def test_a_metric_whose_gate_is_off_counts_unseen() -> None:
     registry = MetricsRegistry()
-    make = Maker(registry, lambda gate: gate == "On")
+    make = ComponentMetrics(registry, lambda gate: gate == "On")
     make.counter("seen", "help", gate="On").inc()
     make.counter("unseen", "help", gate="Off").inc()
     make.histogram("unseen_seconds", "help", (1, 2), gate="Off").observe(1)

@@ -9,7 +9,7 @@ from mooring.serve.connections import (
     NOTICE_TICKS,
     REFUSED,
     TOO_MANY,
-    Connection,
+    AcceptedConnection,
     Connections,
     Limits,
     Stage,
@@ -26,7 +26,7 @@ SMALL = Limits(
 )
 
 
-class Peer(Connection):
+class Peer(AcceptedConnection):
     """A connection that records whether it was closed."""
 
     def __init__(self, address: str = "10.0.0.1") -> None:

@@ -22,7 +22,7 @@ from mooring.controllers.daemon_pods import target_of
 from mooring.controllers.writer import Writer
 from mooring.errors import ApiError
 from mooring.informers.factory import InformerFactory
-from mooring.informers.store import Handler, Store
+from mooring.informers.store import EventHandler, Store
 from mooring.kubelet.fake_nodes import FakeNodes
 from mooring.kubelet.real_pods import ContainerSettings
 from mooring.observe.clock import Clock
@@ -86,7 +86,7 @@ class Workbench:
     async def start(self) -> None:
         await self.client.create(Namespace(metadata=ObjectMeta(name=self.namespace)))
         self.informers.informer(Pod).add_handler(
-            Handler(on_add=self._bind, on_update=lambda _, pod: self._bind(pod))
+            EventHandler(on_add=self._bind, on_update=lambda _, pod: self._bind(pod))
         )
         for informer in self.informers:
             self._listen(informer)
@@ -134,7 +134,7 @@ class Workbench:
         def changed(*_: Any) -> None:
             self._changed.set()
 
-        informer.add_handler(Handler(on_add=changed, on_update=changed, on_delete=changed))
+        informer.add_handler(EventHandler(on_add=changed, on_update=changed, on_delete=changed))
 
     def _bind(self, pod: Pod) -> None:
         if not self.binds or pod.spec.node_name or pod.is_terminating:

@@ -28,7 +28,7 @@ from mooring.errors import NoAnswerError
 log = logging.getLogger(__name__)
 
 
-class Handler(Protocol):
+class RequestHandler(Protocol):
     """A request handler: the API."""
 
     async def handle(self, request: ApiRequest, read_body: BodyReader | None = None) -> ApiResponse:
@@ -39,7 +39,9 @@ class Handler(Protocol):
 class LocalTransport:
     """A transport that hands requests to an API as one user (`client.transport.Transport`)."""
 
-    def __init__(self, api: Handler, user: RequestUser, *, user_agent: str = "mooring") -> None:
+    def __init__(
+        self, api: RequestHandler, user: RequestUser, *, user_agent: str = "mooring"
+    ) -> None:
         self._api = api
         self._user = user
         self._agent = user_agent

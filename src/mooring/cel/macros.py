@@ -21,10 +21,10 @@ from mooring.cel.syntax import (
     UNUSED,
     Call,
     Comprehension,
-    Entry,
     Ident,
     ListOf,
     Literal,
+    MapEntry,
     MapOf,
     Node,
     Select,
@@ -45,7 +45,7 @@ class MacroFault(Exception):
         self.place = place
 
 
-class Maker:
+class NodeFactory:
     """A factory of nodes, which numbers them."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Maker:
         """Return a list."""
         return ListOf(self._id(), place, tuple(elements), frozenset(optionals))
 
-    def map_of(self, place: int, entries: Iterable[Entry] = ()) -> Node:
+    def map_of(self, place: int, entries: Iterable[MapEntry] = ()) -> Node:
         """Return a map."""
         return MapOf(self._id(), place, tuple(entries))
 
@@ -126,7 +126,9 @@ class Maker:
         if isinstance(node, ListOf):
             return self.list_of(place, [copy(one) for one in node.elements], node.optionals)
         if isinstance(node, MapOf):
-            entries = [Entry(copy(one.key), copy(one.value), one.optional) for one in node.entries]
+            entries = [
+                MapEntry(copy(one.key), copy(one.value), one.optional) for one in node.entries
+            ]
             return self.map_of(place, entries)
         return Comprehension(
             self._id(),
@@ -143,7 +145,7 @@ class Maker:
 
 
 def expand(
-    make: Maker, place: int, function: str, target: Node | None, args: list[Node]
+    make: NodeFactory, place: int, function: str, target: Node | None, args: list[Node]
 ) -> Node | None:
     """Return the expansion of a call if it is a macro, else None."""
     if target is None:
@@ -157,7 +159,7 @@ def expand(
     return None if macro is None else macro(make, place, target, args)
 
 
-def _has(make: Maker, place: int, tested: Node) -> Node:
+def _has(make: NodeFactory, place: int, tested: Node) -> Node:
     if not isinstance(tested, Select):
         raise MacroFault(tested.place, "invalid argument to has() macro")
     return make.select(place, tested.operand, tested.field, test_only=True)
@@ -179,7 +181,7 @@ def _variables(nodes: list[Node], otherwise: str) -> tuple[str, ...]:
     return names
 
 
-def _all(make: Maker, place: int, target: Node, args: list[Node]) -> Node:
+def _all(make: NodeFactory, place: int, target: Node, args: list[Node]) -> Node:
     names = _variables(args[:-1], "argument must be a simple name")
     condition = make.call(place, NOT_STRICTLY_FALSE, make.accumulator(place))
     step = make.call(place, LOGICAL_AND, make.accumulator(place), args[-1])
@@ -187,7 +189,7 @@ def _all(make: Maker, place: int, target: Node, args: list[Node]) -> Node:
     return make.fold(place, target, names, init, condition, step, make.accumulator(place))
 
 
-def _exists(make: Maker, place: int, target: Node, args: list[Node]) -> Node:
+def _exists(make: NodeFactory, place: int, target: Node, args: list[Node]) -> Node:
     names = _variables(args[:-1], "argument must be a simple name")
     negated = make.call(place, LOGICAL_NOT, make.accumulator(place))
     condition = make.call(place, NOT_STRICTLY_FALSE, negated)
@@ -196,7 +198,7 @@ def _exists(make: Maker, place: int, target: Node, args: list[Node]) -> Node:
     return make.fold(place, target, names, init, condition, step, make.accumulator(place))
 
 
-def _exists_one(make: Maker, place: int, target: Node, args: list[Node]) -> Node:
+def _exists_one(make: NodeFactory, place: int, target: Node, args: list[Node]) -> Node:
     names = _variables(args[:-1], "argument must be a simple name")
     one = make.literal(place, "int", 1)
     more = make.call(place, ADD, make.accumulator(place), one)
@@ -208,7 +210,12 @@ def _exists_one(make: Maker, place: int, target: Node, args: list[Node]) -> Node
 
 
 def _collect(
-    make: Maker, place: int, target: Node, names: tuple[str, ...], tests: list[Node], step: Node
+    make: NodeFactory,
+    place: int,
+    target: Node,
+    names: tuple[str, ...],
+    tests: list[Node],
+    step: Node,
 ) -> Node:
     if tests:
         step = make.call(place, CONDITIONAL, tests[0], step, make.accumulator(place))
@@ -223,41 +230,41 @@ def _inserts(step: Node) -> bool:
     return isinstance(step, Call) and step.function == MAP_INSERT
 
 
-def _append(make: Maker, place: int, node: Node) -> Node:
+def _append(make: NodeFactory, place: int, node: Node) -> Node:
     return make.call(place, ADD, make.accumulator(place), make.list_of(place, [node]))
 
 
-def _map(make: Maker, place: int, target: Node, args: list[Node]) -> Node:
+def _map(make: NodeFactory, place: int, target: Node, args: list[Node]) -> Node:
     names = _variables(args[:1], "argument is not an identifier")
     step = _append(make, place, args[-1])
     return _collect(make, place, target, names, args[1:-1], step)
 
 
-def _filter(make: Maker, place: int, target: Node, args: list[Node]) -> Node:
+def _filter(make: NodeFactory, place: int, target: Node, args: list[Node]) -> Node:
     names = _variables(args[:1], "argument is not an identifier")
     step = _append(make, place, args[0])
     return _collect(make, place, target, names, args[1:], step)
 
 
-def _transform_list(make: Maker, place: int, target: Node, args: list[Node]) -> Node:
+def _transform_list(make: NodeFactory, place: int, target: Node, args: list[Node]) -> Node:
     names = _variables(args[:2], "argument must be a simple name")
     return _collect(make, place, target, names, args[2:-1], _append(make, place, args[-1]))
 
 
-def _transform_map(make: Maker, place: int, target: Node, args: list[Node]) -> Node:
+def _transform_map(make: NodeFactory, place: int, target: Node, args: list[Node]) -> Node:
     names = _variables(args[:2], "argument must be a simple name")
     key = make.ident(place, names[0])
     step = make.call(place, MAP_INSERT, make.accumulator(place), key, args[-1])
     return _collect(make, place, target, names, args[2:-1], step)
 
 
-def _transform_entry(make: Maker, place: int, target: Node, args: list[Node]) -> Node:
+def _transform_entry(make: NodeFactory, place: int, target: Node, args: list[Node]) -> Node:
     names = _variables(args[:2], "argument must be a simple name")
     step = make.call(place, MAP_INSERT, make.accumulator(place), args[-1])
     return _collect(make, place, target, names, args[2:-1], step)
 
 
-def _opt_map(make: Maker, place: int, target: Node, args: list[Node], *, flat: bool) -> Node:
+def _opt_map(make: NodeFactory, place: int, target: Node, args: list[Node], *, flat: bool) -> Node:
     macro = "optFlatMap" if flat else "optMap"
     name = _name(args[0], f"{macro}() variable name must be a simple identifier")
     present = make.call(place, "hasValue", target=target)
@@ -269,7 +276,7 @@ def _opt_map(make: Maker, place: int, target: Node, args: list[Node], *, flat: b
     return make.call(place, CONDITIONAL, present, mapped, none)
 
 
-def _sort_by(make: Maker, place: int, target: Node, args: list[Node]) -> Node:
+def _sort_by(make: NodeFactory, place: int, target: Node, args: list[Node]) -> Node:
     if not isinstance(target, ListOf | Select | Ident | Comprehension | Call):
         raise MacroFault(
             target.place,
@@ -282,7 +289,7 @@ def _sort_by(make: Maker, place: int, target: Node, args: list[Node]) -> Node:
     return make.bind(place, _SORT_INPUT, target, sort)
 
 
-_Macro = Callable[[Maker, int, Node, list[Node]], Node]
+_Macro = Callable[[NodeFactory, int, Node, list[Node]], Node]
 _MACROS: dict[tuple[str, int], _Macro] = {
     ("all", 2): _all,
     ("all", 3): _all,

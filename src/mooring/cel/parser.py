@@ -10,8 +10,8 @@ from mooring.cel import syntax
 from mooring.cel.depth import room_for
 from mooring.cel.issues import describe
 from mooring.cel.lexer import SyntaxFault, Token, tokens_of, unquote
-from mooring.cel.macros import MacroFault, Maker, expand
-from mooring.cel.syntax import Entry, Node
+from mooring.cel.macros import MacroFault, NodeFactory, expand
+from mooring.cel.syntax import MapEntry, Node
 from mooring.cel.values import CompileError
 
 #: The most levels of nesting, and the most code points of an expression.
@@ -87,7 +87,7 @@ class _Parser:
         self._tokens = tokens
         self._next = 0
         self._open = {"expr": 0, "relation": 0, "calc": 0}
-        self._make = Maker()
+        self._make = NodeFactory()
 
     def parse(self) -> Node:
         node, visits = self._expression()
@@ -338,7 +338,7 @@ class _Parser:
         return self._make.list_of(opened.place, elements, optionals), visits
 
     def _map(self, opened: Token) -> tuple[Node, int]:
-        entries: list[Entry] = []
+        entries: list[MapEntry] = []
         visits = 0
         while self._take("}") is None:
             if entries:
@@ -349,6 +349,6 @@ class _Parser:
             key, a = self._expression()
             self._expect(":")
             value, b = self._expression()
-            entries.append(Entry(key, value, optional))
+            entries.append(MapEntry(key, value, optional))
             visits = max(visits, a, b)
         return self._make.map_of(opened.place, entries), visits

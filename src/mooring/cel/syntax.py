@@ -70,7 +70,7 @@ class ListOf(msgspec.Struct):
     optionals: frozenset[int] = frozenset()
 
 
-class Entry(msgspec.Struct):
+class MapEntry(msgspec.Struct):
     """A key and its value in a map."""
 
     key: Node
@@ -83,7 +83,7 @@ class MapOf(msgspec.Struct):
 
     id: int
     place: int
-    entries: tuple[Entry, ...]
+    entries: tuple[MapEntry, ...]
 
 
 class Comprehension(msgspec.Struct):

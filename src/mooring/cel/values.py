@@ -93,7 +93,7 @@ def normalize_semver(text: str) -> str:
     return ".".join(part.lstrip("0") or "0" for part in parts) + rest
 
 
-class Type:
+class TypeValue:
     """A type as a value: what type() returns."""
 
     __slots__ = ("name",)
@@ -102,14 +102,14 @@ class Type:
         self.name = name
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Type) and self.name == other.name
+        return isinstance(other, TypeValue) and self.name == other.name
 
     def __hash__(self) -> int:
         return hash(self.name)
 
 
 #: The types that the language has names for.
-TYPES = {name: Type(name) for name in ("bool", "int", "double", "string", "list", "map")}
+TYPES = {name: TypeValue(name) for name in ("bool", "int", "double", "string", "list", "map")}
 
 
 class Optional:
@@ -150,7 +150,7 @@ _NAMES: tuple[tuple[type, str], ...] = (
     (Quantity, "kubernetes.Quantity"),
     (Semver, "kubernetes.Semver"),
     (Optional, "optional_type"),
-    (Type, "type"),
+    (TypeValue, "type"),
 )
 
 

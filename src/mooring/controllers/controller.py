@@ -16,7 +16,7 @@ from mooring.controllers.times import timestamp
 from mooring.controllers.work_queue import Key, WorkQueue
 from mooring.controllers.writer import Writer
 from mooring.informers.factory import InformerFactory
-from mooring.informers.store import Handler, Store
+from mooring.informers.store import EventHandler, Store
 from mooring.observe.clock import Clock
 
 #: A key that covers at most this many objects is reconciled without delay.
@@ -91,7 +91,7 @@ class Controller(ABC):
                     self.queue.add(key)
 
         informer = self.context.informers.informer(kind)
-        informer.add_handler(Handler(on_add=changed, on_update=changed, on_delete=changed))
+        informer.add_handler(EventHandler(on_add=changed, on_update=changed, on_delete=changed))
         return informer.store
 
     def start(self) -> None:

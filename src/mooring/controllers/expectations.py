@@ -10,7 +10,7 @@ from typing import Any
 
 from mooring.api import Pod
 from mooring.controllers.owners import controller_of
-from mooring.informers.store import Handler, Store
+from mooring.informers.store import EventHandler, Store
 from mooring.observe.clock import Clock
 
 #: After this many seconds without the watch event, stop expecting it (controller_utils.go).
@@ -24,7 +24,9 @@ class Expectations:
         self._clock = clock
         self._created: dict[str, dict[str, float]] = {}
         self._deleted: dict[str, dict[str, float]] = {}
-        pods.add_handler(Handler(on_add=self._seen, on_update=self._changed, on_delete=self._gone))
+        pods.add_handler(
+            EventHandler(on_add=self._seen, on_update=self._changed, on_delete=self._gone)
+        )
 
     def fulfilled(self, owner: str) -> bool:
         """Return whether the informer has shown every change made for the owner of this uid."""

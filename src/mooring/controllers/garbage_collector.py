@@ -40,7 +40,7 @@ from mooring.controllers.work_queue import Key
 from mooring.controllers.writer import BACKGROUND, FOREGROUND, ORPHAN
 from mooring.errors import ApiError
 from mooring.informers.factory import InformerFactory
-from mooring.informers.store import Handler
+from mooring.informers.store import EventHandler
 
 DEFINITIONS = raw_resource("customresourcedefinitions.v1.apiextensions.k8s.io")
 
@@ -83,18 +83,18 @@ class GarbageCollector(Controller):
             resource = find_resource(kind)
             context.informers.informer(kind).add_handler(self._handler(resource))
         context.informers.informer(DEFINITIONS).add_handler(
-            Handler(
+            EventHandler(
                 on_add=self._define,
                 on_update=lambda _, new: self._define(new),
                 on_delete=self._undefine,
             )
         )
 
-    def _handler(self, resource: Resource) -> Handler[Any]:
+    def _handler(self, resource: Resource) -> EventHandler[Any]:
         def changed(*objects: Any) -> None:
             self._note(resource, objects[-1])
 
-        return Handler(on_add=changed, on_update=changed, on_delete=self._gone)
+        return EventHandler(on_add=changed, on_update=changed, on_delete=self._gone)
 
     # Custom resources.
 

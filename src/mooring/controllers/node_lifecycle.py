@@ -13,7 +13,7 @@ from mooring.controllers.controlled_kinds import NODES
 from mooring.controllers.controller import Controller, ControllerContext, itself
 from mooring.controllers.work_queue import Key
 from mooring.controllers.writer import Object
-from mooring.informers.store import Handler
+from mooring.informers.store import EventHandler
 
 NOT_READY = "node.kubernetes.io/not-ready"
 UNREACHABLE = "node.kubernetes.io/unreachable"
@@ -53,7 +53,7 @@ class NodeLifecycleController(Controller):
         super().__init__(context)
         self._nodes = self.watch(Node, itself)
         leases = context.informers.informer(Lease)
-        leases.add_handler(Handler(on_add=self._leased))
+        leases.add_handler(EventHandler(on_add=self._leased))
         self._leases = leases.store
 
     def _leased(self, lease: Lease) -> None:

@@ -18,7 +18,7 @@ from mooring.controllers.controller import Controller, ControllerContext, itself
 from mooring.controllers.work_queue import Key
 from mooring.controllers.writer import Object
 from mooring.errors import ApiError
-from mooring.informers.store import Handler
+from mooring.informers.store import EventHandler
 
 #: Seconds until objects of kinds that are not watched are counted again.
 RECOUNT_SECONDS = 5.0
@@ -49,7 +49,7 @@ class ResourceQuotaController(Controller):
         self._quotas = self.watch(QUOTAS, _if_unknown)
         # New objects need no handler: the API server adds them to the usage when it admits them.
         for kind in (Pod, Service, PersistentVolumeClaim):
-            handler = Handler(on_update=self._changed, on_delete=self._gone)
+            handler = EventHandler(on_update=self._changed, on_delete=self._gone)
             context.informers.informer(kind).add_handler(handler)
 
     def _changed(self, old: Any, new: Any) -> None:

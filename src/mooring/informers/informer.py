@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from mooring.api import KubeObject
 from mooring.errors import MooringError
 from mooring.informers.reflector import Reflector
-from mooring.informers.store import Handler, Store
+from mooring.informers.store import EventHandler, Store
 
 T = TypeVar("T", bound=KubeObject)
 
@@ -35,7 +35,7 @@ class Informer(Generic[T]):
         """Return why the last attempt to list or watch failed; None while all is well."""
         return self._reflector.failure
 
-    def add_handler(self, handler: Handler[T]) -> None:
+    def add_handler(self, handler: EventHandler[T]) -> None:
         """Call a handler for every object there is, and for every change from now on."""
         self.store.add_handler(handler)
 

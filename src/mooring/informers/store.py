@@ -20,7 +20,7 @@ T = TypeVar("T", bound=KubeObject)
 _Key = tuple[str, str]
 
 
-class Handler(msgspec.Struct, Generic[T], frozen=True):
+class EventHandler(msgspec.Struct, Generic[T], frozen=True):
     """Callbacks for changes; each is optional."""
 
     on_add: Callable[[T], None] | None = None
@@ -67,7 +67,7 @@ class Store(Generic[T]):
         self._objects: dict[_Key, T] = {}
         self._by_namespace: dict[str, dict[_Key, T]] = {}
         self._indexes: dict[str, _Index[T]] = {}
-        self._handlers: list[Handler[T]] = []
+        self._handlers: list[EventHandler[T]] = []
         for obj in objects:
             self.add(obj)
 
@@ -111,14 +111,14 @@ class Store(Generic[T]):
 
     # Writing.
 
-    def add_handler(self, handler: Handler[T]) -> None:
+    def add_handler(self, handler: EventHandler[T]) -> None:
         """Call a handler for every object there is, and for every change from now on."""
         self._handlers.append(handler)
         if handler.on_add is not None:
             for obj in list(self._objects.values()):
                 handler.on_add(obj)
 
-    def remove_handler(self, handler: Handler[T]) -> None:
+    def remove_handler(self, handler: EventHandler[T]) -> None:
         """Stop calling a handler."""
         self._handlers = [other for other in self._handlers if other is not handler]
 

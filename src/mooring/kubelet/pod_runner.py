@@ -13,7 +13,7 @@ from mooring.controllers.controlled_kinds import PODS
 from mooring.controllers.controller import Controller, ControllerContext
 from mooring.controllers.owners import controller_of
 from mooring.controllers.work_queue import Key
-from mooring.informers.store import Handler
+from mooring.informers.store import EventHandler
 from mooring.kubelet import commands, node_status, pod_status
 from mooring.kubelet.real_pods import ContainerSettings, RealPods
 
@@ -42,7 +42,9 @@ class PodRunner(Controller):
         self._addresses: dict[str, str] = {}
         self._address_of: dict[str, str] = {}
         self._next = 0
-        self._pods.add_handler(Handler(on_add=self._note_address, on_delete=self._free_address))
+        self._pods.add_handler(
+            EventHandler(on_add=self._note_address, on_delete=self._free_address)
+        )
 
     def _bound(self, pod: Pod) -> Iterable[Key]:
         if pod.spec.node_name:

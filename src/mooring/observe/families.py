@@ -128,7 +128,7 @@ def exponential_buckets(start: float, factor: float, count: int) -> tuple[float,
     return tuple(buckets)
 
 
-class Maker:
+class ComponentMetrics:
     """A factory of metrics of Kubernetes components, whose help begins with their stability.
 
     A metric whose feature gate is off can be used, but is not registered and so not exposed.

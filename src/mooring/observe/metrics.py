@@ -8,7 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mooring.observe.exposition import expose
-from mooring.observe.families import BETA, STABLE, Maker, MetricsRegistry, exponential_buckets
+from mooring.observe.families import (
+    BETA,
+    STABLE,
+    ComponentMetrics,
+    MetricsRegistry,
+    exponential_buckets,
+)
 
 # Values of the label "result".
 SCHEDULED = "scheduled"
@@ -60,7 +66,7 @@ class Metrics:
         registry: MetricsRegistry | None = None,
     ) -> None:
         self.registry = registry or MetricsRegistry()
-        self.maker = Maker(self.registry, enabled)
+        self.maker = ComponentMetrics(self.registry, enabled)
         self._attempts()
         self._queue()
         self._framework()

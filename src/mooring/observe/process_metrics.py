@@ -14,7 +14,7 @@ from prometheus_client import Metric, ProcessCollector
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from mooring.observe.families import BETA, Maker, MetricsRegistry
+from mooring.observe.families import BETA, ComponentMetrics, MetricsRegistry
 
 #: Seconds. # component-base: metrics/prometheus/restclient/metrics.go
 _REQUEST_SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
@@ -27,7 +27,7 @@ class ProcessMetrics:
     """Client and lease metrics; implements `client.RequestMetrics` and `LeaderMetrics`."""
 
     def __init__(self, registry: MetricsRegistry, version: str) -> None:
-        make = Maker(registry, lambda gate: True)
+        make = ComponentMetrics(registry, lambda gate: True)
         registry.register(ProcessCollector(registry=None))
         registry.register(_ProcessLimits())
         self._requests = make.counters(

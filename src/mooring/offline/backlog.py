@@ -15,7 +15,7 @@ from mooring.api import Pod
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.queued import QueuedPod
-from mooring.informers.store import Handler
+from mooring.informers.store import EventHandler
 from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.queue.order import queue_order
 from mooring.queue.queueing_hints import Hints
@@ -67,7 +67,7 @@ class Backlog:
             if waits and pod.spec.scheduler_name in self._scheduler.profiles:
                 self._active.append(self._queued(pod))
         self._active.sort(key=self._order)
-        handler = Handler(on_update=self._pod_updated, on_delete=self._pod_deleted)
+        handler = EventHandler(on_update=self._pod_updated, on_delete=self._pod_deleted)
         pods.add_handler(handler)
         try:
             while True:

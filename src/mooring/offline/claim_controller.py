@@ -15,7 +15,7 @@ from mooring.api import (
     ResourceClaimTemplate,
 )
 from mooring.api.resource import CLAIM_FINALIZER, POD_CLAIM_NAME, ResourceClaimStatus
-from mooring.informers.store import Handler, Store
+from mooring.informers.store import EventHandler, Store
 from mooring.offline.memory_cluster import MemoryCluster
 
 
@@ -26,8 +26,8 @@ class ClaimController:
         self._pods = cluster.pods
         self._claims: Store[ResourceClaim] = cluster.store(ResourceClaim)
         self._templates: Store[ResourceClaimTemplate] = cluster.store(ResourceClaimTemplate)
-        self._templates.add_handler(Handler(on_add=self._template_added))
-        self._pods.add_handler(Handler(on_add=self._make, on_delete=self._release))
+        self._templates.add_handler(EventHandler(on_add=self._template_added))
+        self._pods.add_handler(EventHandler(on_add=self._make, on_delete=self._release))
 
     def _template_added(self, template: ResourceClaimTemplate) -> None:
         for pod in list(self._pods.list(template.metadata.namespace)):

@@ -11,7 +11,7 @@ from mooring.cache.cache import Cache
 from mooring.errors import ObjectError
 from mooring.framework.listers import Lister
 from mooring.framework.pod_info import PodInfos
-from mooring.informers.store import Handler, Store
+from mooring.informers.store import EventHandler, Store
 from mooring.queue.nominator import PodNominator
 
 
@@ -28,14 +28,14 @@ class MemoryCluster:
         self.cache = Cache(pod_infos)
         self.nominator = PodNominator(pod_infos, self.pods)
         self.nodes.add_handler(
-            Handler(
+            EventHandler(
                 on_add=self.cache.add_node,
                 on_update=lambda _, node: self.cache.update_node(node),
                 on_delete=lambda node: self.cache.remove_node(node.metadata.name),
             )
         )
         self.pods.add_handler(
-            Handler(
+            EventHandler(
                 on_add=self._pod_added, on_update=self._pod_updated, on_delete=self._pod_deleted
             )
         )

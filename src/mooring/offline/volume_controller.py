@@ -27,7 +27,7 @@ from mooring.api import (
     VolumeNodeAffinity,
 )
 from mooring.api import volume_claims as claims
-from mooring.informers.store import Handler, Store
+from mooring.informers.store import EventHandler, Store
 from mooring.offline.memory_cluster import MemoryCluster
 
 _BOUND = "Bound"
@@ -47,8 +47,8 @@ class VolumeController:
         self._classes: Store[StorageClass] = cluster.store(StorageClass)
         self._csi_nodes: Store[CSINode] = cluster.store(CSINode)
         self._nodes = cluster.nodes
-        self._volumes.add_handler(Handler(on_update=lambda _, volume: self._finish(volume)))
-        self._claims.add_handler(Handler(on_update=lambda _, claim: self._provision(claim)))
+        self._volumes.add_handler(EventHandler(on_update=lambda _, volume: self._finish(volume)))
+        self._claims.add_handler(EventHandler(on_update=lambda _, claim: self._provision(claim)))
 
     def _finish(self, volume: PersistentVolume) -> None:
         """Bind the claim that a volume names."""

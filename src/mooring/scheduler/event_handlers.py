@@ -28,7 +28,7 @@ from mooring.cache.cache import Cache
 from mooring.cycle.profile import Profile
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.features import FeatureGates
-from mooring.informers.store import Handler
+from mooring.informers.store import EventHandler
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, vlog
 from mooring.observe.metrics import Metrics
@@ -131,7 +131,7 @@ class ClusterEvents:
     ) -> None:
         post = self._inbox.post
         informers.informer(kind).add_handler(
-            Handler(
+            EventHandler(
                 on_add=None if added is None else lambda obj: post(added, obj),
                 on_update=None if updated is None else lambda old, new: post(updated, old, new),
                 on_delete=None if deleted is None else lambda obj: post(deleted, obj),

@@ -19,7 +19,7 @@ import socket
 from collections.abc import Callable
 
 from mooring.observe.logs import kv
-from mooring.serve.connections import Connection, Connections, Stage, peer_address
+from mooring.serve.connections import AcceptedConnection, Connections, Stage, peer_address
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ _NO_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 Open = Callable[["Incoming"], None]
 
 
-class Incoming(Connection):
+class Incoming(AcceptedConnection):
     """A connection with its socket and, once it has been opened, its transport."""
 
     __slots__ = ("opened", "peeked", "socket", "transport")

@@ -68,7 +68,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     connections: int = 20_000
 
 
-class Connection(abc.ABC):
+class AcceptedConnection(abc.ABC):
     """One accepted connection."""
 
     __slots__ = ("address", "authenticated", "since", "stage")
@@ -86,7 +86,7 @@ class Connection(abc.ABC):
         """Close the connection at once, without waiting for the peer."""
 
 
-_Queue = dict[Connection, None]
+_Queue = dict[AcceptedConnection, None]
 
 
 class Connections:
@@ -109,7 +109,7 @@ class Connections:
         self._strangers: dict[Stage, _Queue] = {stage: {} for stage in Stage}
         self._authenticated: dict[Stage, _Queue] = {stage: {} for stage in Stage}
         self._by_address: dict[tuple[Stage, str], _Queue] = {}
-        self._stalled: dict[Connection, int] = {}
+        self._stalled: dict[AcceptedConnection, int] = {}
         self._number = 0
         self._ticks = 0
         self._notices = {text: _Notice(text) for text in (TOO_MANY, REFUSED)}
@@ -121,7 +121,7 @@ class Connections:
         """Return the number of connections in a stage."""
         return len(self._strangers[stage]) + len(self._authenticated[stage])
 
-    def admit(self, connection: Connection) -> bool:
+    def admit(self, connection: AcceptedConnection) -> bool:
         """Admit a new connection, closing an old one if there are too many.
 
         Returns False without admitting it if no other connection can be closed: all have a request
@@ -134,14 +134,14 @@ class Connections:
         self._enter(connection, Stage.WAITING)
         return True
 
-    def move(self, connection: Connection, stage: Stage) -> None:
+    def move(self, connection: AcceptedConnection, stage: Stage) -> None:
         """Record that a connection has entered a stage; does nothing if it is closed."""
         if connection.stage is None:
             return
         self._leave(connection)
         self._enter(connection, stage)
 
-    def authenticate(self, connection: Connection) -> None:
+    def authenticate(self, connection: AcceptedConnection) -> None:
         """Record that the peer of a connection has authenticated."""
         if connection.authenticated or connection.stage is None:
             return
@@ -151,16 +151,16 @@ class Connections:
         self._enter(connection, stage)
         connection.since = since
 
-    def stall(self, connection: Connection) -> None:
+    def stall(self, connection: AcceptedConnection) -> None:
         """Record that the peer does not read what is written to it."""
         if connection.stage is not None:
             self._stalled[connection] = self._ticks
 
-    def flow(self, connection: Connection) -> None:
+    def flow(self, connection: AcceptedConnection) -> None:
         """Record that the peer reads again."""
         self._stalled.pop(connection, None)
 
-    def remove(self, connection: Connection) -> None:
+    def remove(self, connection: AcceptedConnection) -> None:
         """Remove a connection that has been closed."""
         if connection.stage is None:
             return
@@ -229,7 +229,7 @@ class Connections:
             )
             self._close(connection)
 
-    def _enter(self, connection: Connection, stage: Stage) -> None:
+    def _enter(self, connection: AcceptedConnection, stage: Stage) -> None:
         connection.stage = stage
         connection.since = self._ticks
         if connection.authenticated:
@@ -251,7 +251,7 @@ class Connections:
         self._notices[TOO_MANY].count(oldest.address, self._ticks)
         self._close(oldest)
 
-    def _leave(self, connection: Connection) -> None:
+    def _leave(self, connection: AcceptedConnection) -> None:
         stage = connection.stage
         assert stage is not None
         if connection.authenticated:
@@ -264,7 +264,7 @@ class Connections:
         if not own:
             del self._by_address[key]
 
-    def _close(self, connection: Connection) -> None:
+    def _close(self, connection: AcceptedConnection) -> None:
         self.remove(connection)
         connection.close()
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from mooring.observe.exposition import expose
-from mooring.observe.families import STABLE, Maker, MetricsRegistry
+from mooring.observe.families import STABLE, ComponentMetrics, MetricsRegistry
 from mooring.observe.logs import verbose, vlog
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class HealthMetrics:
 
     def __init__(self, started: float) -> None:
         self._registry = MetricsRegistry()
-        maker = Maker(self._registry, lambda gate: True)
+        maker = ComponentMetrics(self._registry, lambda gate: True)
         self._results = maker.gauges(
             "kubernetes_healthcheck",
             "This metric records the result of a single healthcheck.",

@@ -26,7 +26,7 @@ from mooring.config.convert.plugin_config import (
 from mooring.config.convert.plugin_set import (
     ALL,
     ConvertedPluginSet,
-    Entry,
+    PluginEntry,
     read_plugin_set,
     to_plugin,
     weights_to_say,
@@ -67,14 +67,14 @@ class ConvertedProfile:
         #: Plugins that multiPoint disables at every point -> where the file disabled them.
         self.gone: dict[str, str] = {}
         #: What multiPoint enables instead of the default plugins; None to keep the defaults.
-        self.instead: list[Entry] | None = None
+        self.instead: list[PluginEntry] | None = None
 
     def stands_at(self, conversion: Conversion, path: str) -> None:
         """Move the profile to another conversion, in whose document it all comes from one path."""
         self.conversion = conversion
         self.path = path
         for plugin_set in self.sets.values():
-            plugin_set.added = [Entry(one.name, one.weight, path) for one in plugin_set.added]
+            plugin_set.added = [PluginEntry(one.name, one.weight, path) for one in plugin_set.added]
         for entry in self.config.entries:
             entry.origin = path
             entry.moved = dict.fromkeys(entry.moved, path)
@@ -165,7 +165,7 @@ class ConvertedProfile:
             self.conversion.refuse(fit.origin or running[0].origin, text)
         score.replace(
             lambda entry: (
-                Entry(FIT, entry.weight, entry.origin) if entry.name in STRATEGIES else entry
+                PluginEntry(FIT, entry.weight, entry.origin) if entry.name in STRATEGIES else entry
             )
         )
         if running:
@@ -194,13 +194,13 @@ class ConvertedProfile:
                 self.conversion.warn(entry.origin, text)
         seen = filters.names()
 
-        def change(entry: Entry) -> Entry | None:
+        def change(entry: PluginEntry) -> PluginEntry | None:
             if entry.name not in removed.VOLUME_LIMITS:
                 return entry
             if entry not in filters.added or limits in seen:
                 return None
             seen.add(limits)
-            return Entry(limits, None, entry.origin)
+            return PluginEntry(limits, None, entry.origin)
 
         for entry in filters.dropped:
             if entry.name in removed.VOLUME_LIMITS and not filters.cleared and limits in seen:
@@ -237,12 +237,12 @@ class ConvertedProfile:
         spread = next((one for one in plugin_set.running() if one.name == SPREAD), None)
         best = max((one.weight or 0 for one in old), default=0)
 
-        def change(entry: Entry) -> Entry | None:
+        def change(entry: PluginEntry) -> PluginEntry | None:
             if entry.name in SELECTOR_SPREADS:
                 first = spread is None and old and entry is old[0]
-                return Entry(SPREAD, entry.weight, entry.origin) if first else None
+                return PluginEntry(SPREAD, entry.weight, entry.origin) if first else None
             if entry is spread and point == "score" and best > (entry.weight or 0):
-                return Entry(SPREAD, best, entry.origin or old[0].origin)
+                return PluginEntry(SPREAD, best, entry.origin or old[0].origin)
             return entry
 
         plugin_set.replace(change)

@@ -20,7 +20,7 @@ from mooring.config.convert.default_plugins import DefaultPlugins, today, today_
 ALL = "*"
 
 
-class Entry(msgspec.Struct, frozen=True):
+class PluginEntry(msgspec.Struct, frozen=True):
     """A plugin at a point. `origin` is the path at which the file names it; empty for a default."""
 
     name: str
@@ -35,15 +35,15 @@ class ConvertedPluginSet(msgspec.Struct):
     #: The path at which the file disabled every default plugin of the point; empty if it did not.
     cleared: str = ""
     #: Default plugins of the version that still run, in its order.
-    kept: list[Entry] = []
+    kept: list[PluginEntry] = []
     #: Plugins that the file adds after `kept`.
-    added: list[Entry] = []
+    added: list[PluginEntry] = []
     #: Default plugins that the file disabled; `origin` is the path of that entry.
-    dropped: list[Entry] = []
+    dropped: list[PluginEntry] = []
     #: Other names that the file disabled, which were not defaults at this point.
-    idle: list[Entry] = []
+    idle: list[PluginEntry] = []
 
-    def running(self) -> list[Entry]:
+    def running(self) -> list[PluginEntry]:
         """Return the plugins that run, in order."""
         return [*self.kept, *self.added]
 
@@ -51,7 +51,7 @@ class ConvertedPluginSet(msgspec.Struct):
         """Return the names of the plugins that run."""
         return {entry.name for entry in self.running()}
 
-    def replace(self, change: Callable[[Entry], Entry | None]) -> None:
+    def replace(self, change: Callable[[PluginEntry], PluginEntry | None]) -> None:
         """Replace each running and dropped entry by `change(entry)`; None removes it."""
         self.kept = [new for entry in self.kept if (new := change(entry)) is not None]
         self.added = [new for entry in self.added if (new := change(entry)) is not None]
@@ -72,13 +72,13 @@ class ConvertedPluginSet(msgspec.Struct):
                     conversion.origins[f"{path}.{key}[{index}]"] = entry.origin
         return written
 
-    def _sets(self, defaults: list[str]) -> tuple[list[Entry], list[Entry]]:
+    def _sets(self, defaults: list[str]) -> tuple[list[PluginEntry], list[PluginEntry]]:
         """Return (disabled, enabled)."""
         if self.cleared:
-            return [Entry(ALL, origin=self.cleared)], self.running()
+            return [PluginEntry(ALL, origin=self.cleared)], self.running()
         running = self.names()
         disabled = [
-            Entry(entry.name, origin=entry.origin)
+            PluginEntry(entry.name, origin=entry.origin)
             for entry in (*self.dropped, *self.idle)
             if entry.name not in running and (entry in self.idle or entry.name in defaults)
         ]
@@ -90,8 +90,8 @@ class ConvertedPluginSet(msgspec.Struct):
         if not moved:
             return disabled, self.added
         stopped = {entry.name for entry in (*disabled, *self.added)}
-        first = [Entry(name) for name in defaults if name not in stopped]
-        return [Entry(ALL, origin=moved[0].origin)], [*first, *self.added]
+        first = [PluginEntry(name) for name in defaults if name not in stopped]
+        return [PluginEntry(ALL, origin=moved[0].origin)], [*first, *self.added]
 
 
 def read_plugin_set(
@@ -104,7 +104,7 @@ def read_plugin_set(
         for index, entry in enumerate(doc.get("disabled", []))
     }
     added = [
-        Entry(entry.get("name", ""), _weight(entry, point), f"{path}.enabled[{index}]")
+        PluginEntry(entry.get("name", ""), _weight(entry, point), f"{path}.enabled[{index}]")
         for index, entry in enumerate(doc.get("enabled", []))
     ]
     old = defaults[point]
@@ -112,21 +112,21 @@ def read_plugin_set(
     for name, weight in old:
         where = result.cleared or disabled.get(name)
         if where:
-            result.dropped.append(Entry(name, weight, where))
+            result.dropped.append(PluginEntry(name, weight, where))
             continue
         again = next((entry for entry in added if entry.name == name), None)
         if again is not None:
             added.remove(again)
-        result.kept.append(again or Entry(name, weight))
+        result.kept.append(again or PluginEntry(name, weight))
     result.added = added
     known = {name for name, _ in old} | {ALL}
     result.idle = [
-        Entry(name, origin=where) for name, where in disabled.items() if name not in known
+        PluginEntry(name, origin=where) for name, where in disabled.items() if name not in known
     ]
     return result
 
 
-def weights_to_say(score: ConvertedPluginSet) -> list[Entry]:
+def weights_to_say(score: ConvertedPluginSet) -> list[PluginEntry]:
     """Return the default plugins whose weight in the version differs from today's."""
     if score.cleared:
         return []
@@ -138,7 +138,7 @@ def weights_to_say(score: ConvertedPluginSet) -> list[Entry]:
     ]
 
 
-def to_plugin(entry: Entry) -> Doc:
+def to_plugin(entry: PluginEntry) -> Doc:
     """Return an entry as a file writes it."""
     if entry.weight is None:
         return {"name": entry.name}

@@ -27,7 +27,7 @@ from mooring.config.convert.default_plugins import (
 )
 from mooring.config.convert.extender_settings import convert_legacy_extenders, fold_case
 from mooring.config.convert.plugin_config import PluginArgs
-from mooring.config.convert.plugin_set import Entry
+from mooring.config.convert.plugin_set import PluginEntry
 from mooring.config.convert.policy_names import (
     ALIASES,
     DEFAULT_PREDICATES,
@@ -121,13 +121,13 @@ def read_policy(conversion: Conversion, policy: Any) -> tuple[ConvertedProfile, 
     """Return the profile equivalent to a Policy, and its extenders in their v1 form."""
     doc = _checked(conversion, policy)
     profile = ConvertedProfile(conversion, {}, "", {point: () for point in POINTS}, "v1")
-    profile.instead = [Entry(name, today().get(name)) for name in _ALWAYS]
+    profile.instead = [PluginEntry(name, today().get(name)) for name in _ALWAYS]
     weights = _read_priorities(conversion, profile, doc)
     for name, origin in _read_predicates(conversion, profile, doc):
         for plugin in PREDICATES[name]:
-            _add(profile, "filter", Entry(plugin, None, origin))
+            _add(profile, "filter", PluginEntry(plugin, None, origin))
     for name, (weight, origin) in sorted(weights.items()):
-        _add(profile, "score", Entry(PRIORITIES[name], weight, origin))
+        _add(profile, "score", PluginEntry(PRIORITIES[name], weight, origin))
     _set_spreading(profile, weights)
     field = "hardPodAffinitySymmetricWeight"
     if doc.get(field):
@@ -256,7 +256,7 @@ def _check_custom(
         conversion.refuse(f"{path}.weight", OTHER_WEIGHT.format(kind=kind, **words))
 
 
-def _add(profile: ConvertedProfile, point: str, entry: Entry) -> None:
+def _add(profile: ConvertedProfile, point: str, entry: PluginEntry) -> None:
     """Add a plugin to a point if it is not there yet; the first weight wins."""
     plugin_set = profile.sets[point]
     if entry.name not in plugin_set.names():
@@ -284,4 +284,4 @@ def _complete(profile: ConvertedProfile) -> None:
         for entry in profile.sets[main].added:
             for point in further:
                 if point in IN_TREE_POINTS.get(entry.name, ()):
-                    _add(profile, point, Entry(entry.name, None, entry.origin))
+                    _add(profile, point, PluginEntry(entry.name, None, entry.origin))

@@ -8,7 +8,7 @@ from mooring.config.convert.default_plugins import V1ALPHA
 from mooring.config.convert.document_settings import start_document
 from mooring.config.convert.extender_settings import convert_legacy_extenders
 from mooring.config.convert.plugin_config import say_list_defaulting
-from mooring.config.convert.plugin_set import Entry
+from mooring.config.convert.plugin_set import PluginEntry
 from mooring.config.positions import field_path
 
 UNRESERVE = (
@@ -48,7 +48,7 @@ def move_unreserve(conversion: Conversion, profile: ConvertedProfile, plugins: D
     where = f"{field_path(profile.path, 'plugins')}.unreserve"
     reserve = profile.sets["reserve"]
     alone = [
-        Entry(entry.get("name", ""), None, f"{where}.enabled[{index}]")
+        PluginEntry(entry.get("name", ""), None, f"{where}.enabled[{index}]")
         for index, entry in enumerate(plugins.get("unreserve", {}).get("enabled", []))
         if entry.get("name", "") not in reserve.names()
     ]
