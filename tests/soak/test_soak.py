@@ -400,7 +400,7 @@ def break_strangers(patch: pytest.MonkeyPatch) -> None:
         pytest.param(
             break_refused_reads, 100, id="a server that knows nobody's rights is taken for a no"
         ),
-        pytest.param(break_broken_exchanges, 100, id="TLS that broke counts as nothing sent"),
+        pytest.param(break_broken_exchanges, 200, id="TLS that broke counts as nothing sent"),
         pytest.param(break_resets, 60, id="an exchange that broke is begun again blindly"),
     ],
 )
