@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mooring.framework.columns import Columns, Mask
+from mooring.framework.columns import Columns
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import ImageState
+from mooring.typing import Mask
 
 
 class _Image:

@@ -14,7 +14,6 @@ import numpy as np
 
 from mooring.api import Pod
 from mooring.cycle.scoring import MAX_EXTENDER_PRIORITY, Ranking
-from mooring.framework.columns import Ints
 from mooring.framework.decision import NodeStatuses, PluginScores
 from mooring.framework.extender import Extender
 from mooring.framework.nodes import Nodes
@@ -23,6 +22,7 @@ from mooring.framework.plugin_errors import raise_if_external
 from mooring.framework.status import Status
 from mooring.observe.logs import kv, vlog
 from mooring.observe.series import Gauge
+from mooring.typing import Ints
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,6 @@ import numpy as np
 from mooring.api import Pod
 from mooring.cycle.pre_filter import run_extension
 from mooring.cycle.profile import FilterStep, Profile
-from mooring.framework.columns import Mask
 from mooring.framework.contract_errors import fault, wrong_type
 from mooring.framework.handle import Nominator
 from mooring.framework.nodes import Nodes, Rows
@@ -27,6 +26,7 @@ from mooring.framework.points import Point
 from mooring.framework.state import CycleState
 from mooring.framework.status import Code, Status
 from mooring.framework.what_if import PodBatch, WhatIf
+from mooring.typing import Mask
 
 _REFUSALS = "(Status, mask) with a bool per node"
 _BOOL = np.dtype(np.bool_)

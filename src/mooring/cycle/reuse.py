@@ -46,11 +46,11 @@ from mooring.cycle.timing import (
     SCORE,
     SIGN,
 )
-from mooring.framework.columns import Ints
 from mooring.framework.decision import NodeStatuses, PluginScores
 from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
+from mooring.typing import Ints
 
 #: How many signatures are cached per profile.
 _SIGNATURES = 16

@@ -15,7 +15,6 @@ import numpy as np
 from mooring.api import Pod
 from mooring.cycle.profile import Profile, ScoreStep
 from mooring.cycle.timing import PRE_SCORE, SCORE
-from mooring.framework.columns import Ints
 from mooring.framework.contract_errors import fault, wrong_type
 from mooring.framework.decision import PluginScores
 from mooring.framework.node_info import NodeInfo
@@ -24,6 +23,7 @@ from mooring.framework.plugin import MAX_NODE_SCORE, MIN_NODE_SCORE
 from mooring.framework.points import Point
 from mooring.framework.state import CycleState
 from mooring.framework.status import Code, Status
+from mooring.typing import Ints
 
 #: Highest score of an extender. # kube-scheduler: k8s.io/kube-scheduler/extender/v1
 MAX_EXTENDER_PRIORITY = 10

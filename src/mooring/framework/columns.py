@@ -24,15 +24,12 @@ from mooring.api.labels import Requirement
 from mooring.framework.node_classes import KindIndex
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.pod_info import HostPort
+from mooring.typing import Codes, Floats, Ints, Mask
 
 V = TypeVar("V", bound=Hashable)
 A = TypeVar("A", bound=npt.NDArray[Any])
 T = TypeVar("T")
 
-Mask = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int32]
 
 _INITIAL_CAPACITY = 64
 #: Above this many label keys, those that no longer occur on any node are dropped.

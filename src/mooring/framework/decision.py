@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.api import Pod
-from mooring.framework.columns import Ints, Mask
 from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.status import Code, Status
+from mooring.typing import Ints, Mask
 
 
 class NodeStatuses:

@@ -18,18 +18,11 @@ import numpy.typing as npt
 from mooring.api import Pod, Taint
 from mooring.api.labels import Requirement, Selector
 from mooring.api.ports import ANY_ADDRESS
-from mooring.framework.columns import (
-    Codes,
-    Columns,
-    Floats,
-    Ints,
-    Mask,
-    ValueColumn,
-    requirement_table,
-)
+from mooring.framework.columns import Columns, ValueColumn, requirement_table
 from mooring.framework.node_classes import Kinds
 from mooring.framework.node_info import NodeInfo, image_name
 from mooring.framework.pod_info import AffinityTerm, HostPort
+from mooring.typing import Codes, Floats, Ints, Mask
 
 V = TypeVar("V", bound=Hashable)
 S = TypeVar("S", bound=np.generic)

@@ -18,11 +18,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mooring.framework.columns import Floats, Ints, Mask
 from mooring.framework.node_classes import Kinds
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.pod_info import HostPort, PodInfo
+from mooring.typing import Floats, Ints, Mask
 
 S = TypeVar("S", bound=np.generic)
 

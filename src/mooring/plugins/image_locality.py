@@ -9,12 +9,12 @@ from collections.abc import Hashable
 import numpy as np
 
 from mooring.api import Pod
-from mooring.framework.columns import Ints
 from mooring.framework.node_info import NodeInfo, image_name
 from mooring.framework.nodes import ImageState, Nodes
 from mooring.framework.plugin import MAX_NODE_SCORE, Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
+from mooring.typing import Ints
 
 _MIB = 1024 * 1024
 #: Images below 23 MiB in total score 0; 1000 MiB per container get the highest score.

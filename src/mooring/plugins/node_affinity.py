@@ -21,7 +21,6 @@ from mooring.api import (
 from mooring.api.node_selectors import NAME_FIELD
 from mooring.errors import ConfigError, ObjectError
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
-from mooring.framework.columns import Ints, Mask
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
@@ -36,6 +35,7 @@ from mooring.plugins.node_matching import (
 )
 from mooring.plugins.normalize import normalize_by_max
 from mooring.plugins.signing import sign_node_affinity
+from mooring.typing import Ints, Mask
 
 NO_MATCH = Status.unresolvable("node(s) didn't match Pod's node affinity/selector")
 NO_MATCH_ENFORCED = Status.unresolvable("node(s) didn't match scheduler-enforced node affinity")

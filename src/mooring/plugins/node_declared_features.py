@@ -11,7 +11,6 @@ import numpy as np
 
 from mooring.api import Node, Pod
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
-from mooring.framework.columns import Mask
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
@@ -19,6 +18,7 @@ from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.plugins.gates import gates_of
+from mooring.typing import Mask
 
 UNSATISFIED = Status.unresolvable("node(s) didn't match Pod's required features")
 NOT_PRE_FILTERED = Status.error(

@@ -9,8 +9,8 @@ import numpy as np
 
 from mooring.api import NodeTerms, PreferredTerms, RequiredNodeAffinity, Requirement, Term
 from mooring.api.node_selectors import NAME_FIELD
-from mooring.framework.columns import Ints, Mask
 from mooring.framework.nodes import Nodes
+from mooring.typing import Ints, Mask
 
 #: After every so many requirements, check whether any node is left.
 _LOOK_EVERY = 8

@@ -10,12 +10,12 @@ import numpy as np
 
 from mooring.api import Pod
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
-from mooring.framework.columns import Mask
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
+from mooring.typing import Mask
 
 OTHER_NODE = Status.unresolvable("node(s) didn't match the requested node name")
 

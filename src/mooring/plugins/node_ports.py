@@ -11,12 +11,12 @@ import numpy as np
 from mooring.api import Pod, host_ports
 from mooring.api.ports import ANY_ADDRESS
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
-from mooring.framework.columns import Mask
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
+from mooring.typing import Mask
 
 PORTS_TAKEN = Status.unschedulable("node(s) didn't have free ports for the requested pod ports")
 NOT_PRE_FILTERED = Status.error('reading "PreFilterNodePorts" from cycleState: not found')

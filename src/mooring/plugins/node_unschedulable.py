@@ -10,7 +10,6 @@ from typing import Any
 from mooring.api import Node, Pod, Taint
 from mooring.api.taints import NO_SCHEDULE, tolerated
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
-from mooring.framework.columns import Mask
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
@@ -19,6 +18,7 @@ from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.plugins.gates import gates_of
 from mooring.plugins.signing import sign_tolerations
+from mooring.typing import Mask
 
 UNSCHEDULABLE = Status.unresolvable("node(s) were unschedulable")
 

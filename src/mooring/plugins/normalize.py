@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mooring.framework.columns import Ints
 from mooring.framework.plugin import MAX_NODE_SCORE
+from mooring.typing import Ints
 
 #: Below this, `part * 100 / whole` in float64 truncates to the result of integer division: the
 #: product is exact, and a quotient of at most 100 cannot round up to the next integer.

@@ -12,7 +12,6 @@ import numpy as np
 from mooring.api import Node, Pod, Taint, Toleration
 from mooring.api.taints import PREFER_NO_SCHEDULE, Tolerations
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
-from mooring.framework.columns import Ints, Mask
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
@@ -22,6 +21,7 @@ from mooring.framework.status import Status
 from mooring.plugins.gates import gates_of
 from mooring.plugins.normalize import normalize_by_max
 from mooring.plugins.signing import sign_tolerations
+from mooring.typing import Ints, Mask
 
 UNTOLERATED = Status.unresolvable("node(s) had untolerated taint(s)")
 NOT_PRE_SCORED = 'failed to read "PreScoreTaintToleration" from cycleState: not found'

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from mooring.framework.columns import Mask
 from mooring.framework.nodes import Column, Nodes
+from mooring.typing import Mask
 
 #: One entry per code of a label column. Sums are whole numbers below 2**53, so float64 is exact.
 Sums = npt.NDArray[np.float64]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from mooring import MAX_NODE_SCORE, CycleState, NodeInfo, Nodes, Plugin
 from mooring.api import Pod
+from mooring.typing import Scores
 
 #: The annotation with a node's number of blinking lights.
 ANNOTATION = "example.com/blinking-lights"
@@ -24,13 +24,11 @@ class BlinkingLightScorer(Plugin):
         """Return one node's number of lights."""
         return count_lights(node.annotations)
 
-    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> npt.NDArray[np.int64]:
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
         """Return all nodes' numbers of lights, which are cached until a node changes."""
         return nodes.gather(nodes.derive(self.name, _count_all))
 
-    def normalize_score(
-        self, state: CycleState, pod: Pod, scores: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.int64]:
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Scores) -> Scores:
         """Scale the counts so that the highest is 100; all are 0 if there are no lights."""
         highest = scores.max()
         return scores * MAX_NODE_SCORE // highest if highest else scores
@@ -48,6 +46,6 @@ def count_lights(annotations: Mapping[str, str]) -> int:
     return _MOST if len(text) > len(str(_MOST)) else min(int(text), _MOST)
 
 
-def _count_all(nodes: Nodes) -> npt.NDArray[np.int64]:
+def _count_all(nodes: Nodes) -> Scores:
     counts = [count_lights(info.annotations) for info in nodes.infos()]
     return np.array(counts, dtype=np.int64)

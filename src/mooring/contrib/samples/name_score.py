@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import numpy.typing as npt
 
 from mooring import MAX_NODE_SCORE, CycleState, NodeInfo, Nodes, Plugin
 from mooring.api import Pod
+from mooring.typing import Scores
 
 _NUMBER = re.compile(r"[0-9]+$")
 
@@ -20,7 +20,7 @@ class NameScore(Plugin):
         """Score one node."""
         return score_name(node.name)
 
-    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> npt.NDArray[np.int64]:
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
         """Score all nodes; the scores are cached until a node changes."""
         return nodes.gather(nodes.derive(self.name, _score_names))
 
@@ -35,5 +35,5 @@ def score_name(name: str) -> int:
     return min(int(number.group()[-9:]), MAX_NODE_SCORE) if number else 0
 
 
-def _score_names(nodes: Nodes) -> npt.NDArray[np.int64]:
+def _score_names(nodes: Nodes) -> Scores:
     return np.array([score_name(name) for name in nodes.names], dtype=np.int64)

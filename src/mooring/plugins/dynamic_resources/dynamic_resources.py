@@ -13,7 +13,6 @@ from mooring.api import DeviceClass, Pod, ResourceClaim, ResourceSlice
 from mooring.api.resource import CLAIM_FINALIZER
 from mooring.errors import ObjectError
 from mooring.framework.cluster_events import ClusterEvent
-from mooring.framework.columns import Ints, Mask
 from mooring.framework.decision import NodeStatuses
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
@@ -54,6 +53,7 @@ from mooring.plugins.node_resources.device_classes import (
     backed_resources,
 )
 from mooring.plugins.normalize import normalize_by_max
+from mooring.typing import Ints, Mask
 
 NO_NEW_CLAIMS = Status.unschedulable("no new claims to deallocate")
 STILL_NOT_SCHEDULABLE = Status.unschedulable("still not schedulable")

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.api import Pod
-from mooring.framework.columns import Mask
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes, TermCount
 from mooring.framework.pod_info import PodInfo
 from mooring.framework.status import Status
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, intersection, matches_all
 from mooring.plugins.topology import TopologyDomains
+from mooring.typing import Mask
 
 AFFINITY_NOT_MATCH = Status.unresolvable("node(s) didn't match pod affinity rules")
 ANTI_AFFINITY_NOT_MATCH = Status.unschedulable("node(s) didn't match pod anti-affinity rules")

@@ -12,7 +12,6 @@ import numpy as np
 
 from mooring.api import Namespace, Node, Pod
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
-from mooring.framework.columns import Ints, Mask
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes, TermKind
@@ -25,6 +24,7 @@ from mooring.plugins.inter_pod_affinity import hints
 from mooring.plugins.inter_pod_affinity.filtering import FilterState
 from mooring.plugins.inter_pod_affinity.scoring import ScoreState, Weighed, normalize
 from mooring.plugins.inter_pod_affinity.terms import Namespaces
+from mooring.typing import Ints, Mask
 
 _FILTER_KEY = "PreFilterInterPodAffinity"
 _SCORE_KEY = "PreScoreInterPodAffinity"

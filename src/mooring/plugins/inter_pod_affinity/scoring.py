@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from mooring.framework.columns import Ints
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import MAX_NODE_SCORE
 from mooring.plugins.topology import TopologyDomains
+from mooring.typing import Ints
 
 #: A topology key, pods per row of the full snapshot, and the weight of each pod.
 Weighed = tuple[str, npt.NDArray[np.int32], int]

@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from mooring.api import is_scalar_resource
 from mooring.api.pod_requests import CPU, MEMORY
-from mooring.framework.columns import Ints, Mask
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.plugins.args import ResourceSpec
 from mooring.plugins.node_resources.requested_amounts import is_counted
 from mooring.plugins.normalize import EXACT_LIMIT
+from mooring.typing import Ints, Mask
 
 Floats = npt.NDArray[np.float64]
 

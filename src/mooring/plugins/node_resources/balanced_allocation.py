@@ -12,7 +12,6 @@ import msgspec
 import numpy as np
 
 from mooring.api import Pod
-from mooring.framework.columns import Ints
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
@@ -29,6 +28,7 @@ from mooring.plugins.node_resources.allocation import (
 )
 from mooring.plugins.node_resources.device_classes import any_backed, backed_resources
 from mooring.plugins.node_resources.requested_amounts import PodRequests
+from mooring.typing import Ints
 
 _STATE = "PreScoreNodeResourcesBalancedAllocation"
 _HALF = MAX_NODE_SCORE // 2

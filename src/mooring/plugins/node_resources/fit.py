@@ -14,7 +14,6 @@ import numpy as np
 from mooring.api import DeviceClass, Node, Pod, is_extended_resource, is_scalar_resource
 from mooring.api.pod_requests import PODS, RequestOptions, pod_requests
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
-from mooring.framework.columns import Ints, Mask
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo, node_allocatable
 from mooring.framework.nodes import Nodes
@@ -32,6 +31,7 @@ from mooring.plugins.node_resources.device_classes import (
 )
 from mooring.plugins.node_resources.requested_amounts import NATIVE, PodRequests
 from mooring.plugins.node_resources.scoring_strategies import make_strategy
+from mooring.typing import Ints, Mask
 
 TOO_MANY_PODS = Status.unschedulable("Too many pods")
 INSUFFICIENT = "Insufficient {}"

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from mooring.errors import ConfigError
-from mooring.framework.columns import Ints
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import MAX_NODE_SCORE
@@ -39,6 +38,7 @@ from mooring.plugins.node_resources.allocation import (
     percent_of_nodes,
     quotient,
 )
+from mooring.typing import Ints
 
 
 class Strategy(ABC):

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mooring.api import Pod
-from mooring.framework.columns import Mask
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.status import Status
@@ -17,6 +16,7 @@ from mooring.plugins.pod_topology_spread.counting import count_domains
 from mooring.plugins.pod_topology_spread.inclusion import Included, Inclusion
 from mooring.plugins.pod_topology_spread.spread_constraints import Constraints, SpreadConstraint
 from mooring.plugins.topology import TopologyDomains
+from mooring.typing import Mask
 
 CONSTRAINTS_NOT_MATCH = "node(s) didn't match pod topology spread constraints"
 LABEL_NOT_MATCH = f"{CONSTRAINTS_NOT_MATCH} (missing required label)"

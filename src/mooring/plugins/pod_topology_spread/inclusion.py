@@ -15,10 +15,10 @@ import numpy as np
 
 from mooring.api import Pod, RequiredNodeAffinity, Toleration, required_node_affinity
 from mooring.api.taints import Tolerations
-from mooring.framework.columns import Mask
 from mooring.framework.nodes import Nodes
 from mooring.plugins.node_matching import nodes_matching_required
 from mooring.plugins.pod_topology_spread.spread_constraints import SpreadConstraint
+from mooring.typing import Mask
 
 #: When the cache holds this many groups and keys, it is cleared.
 _MEMO_LIMIT = 16384

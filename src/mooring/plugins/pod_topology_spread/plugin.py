@@ -13,7 +13,6 @@ import numpy as np
 from mooring.api import Node, Pod, Selector
 from mooring.errors import ObjectError
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
-from mooring.framework.columns import Ints, Mask
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
@@ -36,6 +35,7 @@ from mooring.plugins.pod_topology_spread.spread_constraints import (
     Constraints,
     parse,
 )
+from mooring.typing import Ints, Mask
 
 _FILTER_KEY = "PreFilterPodTopologySpread"
 _SCORE_KEY = "PreScorePodTopologySpread"

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.api import Pod
-from mooring.framework.columns import Ints, Mask
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Column, Nodes
 from mooring.framework.plugin import MAX_NODE_SCORE
@@ -23,6 +22,7 @@ from mooring.plugins.pod_topology_spread.spread_constraints import (
     SpreadConstraint,
 )
 from mooring.plugins.topology import TopologyDomains
+from mooring.typing import Ints, Mask
 
 _Floats = npt.NDArray[np.float64]
 

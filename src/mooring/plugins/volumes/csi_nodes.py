@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.api import CSINode
-from mooring.framework.columns import Ints, Mask
 from mooring.framework.listers import Lister
 from mooring.framework.nodes import Nodes
+from mooring.typing import Ints, Mask
 
 #: Annotation of a CSINode: the in-tree plugins migrated to CSI drivers, separated by commas.
 MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"

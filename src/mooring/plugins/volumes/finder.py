@@ -29,7 +29,6 @@ from mooring.api import volume_claims as claims
 from mooring.api.quantity import value
 from mooring.api.volume_matching import claim_shape, find_candidates, requested_nanos
 from mooring.errors import ObjectError
-from mooring.framework.columns import Ints, Mask
 from mooring.framework.handle import Handle
 from mooring.plugins.volumes.affinities import Affinities
 from mooring.plugins.volumes.assumed import AssumedObjects
@@ -56,6 +55,7 @@ from mooring.plugins.volumes.reachability import (
     topology_terms,
     within,
 )
+from mooring.typing import Ints, Mask
 
 BY_CLASS = "VolumeBinding/class"
 #: With more claims than this, volumes that are used up on all nodes are dropped, so that not every

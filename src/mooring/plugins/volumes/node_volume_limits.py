@@ -20,7 +20,6 @@ from mooring.api import (
 )
 from mooring.api import volume_claims as claims
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
-from mooring.framework.columns import Ints, Mask
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
@@ -37,6 +36,7 @@ from mooring.plugins.volumes.csi_translation import (
     volume_handle,
 )
 from mooring.plugins.volumes.rows import RowCounts
+from mooring.typing import Ints, Mask
 
 LIMIT_EXCEEDED = Status.unschedulable("node(s) exceed max volume count")
 NO_CLAIM_NAME = Status.error(claims.CLAIM_HAD_NO_NAME)

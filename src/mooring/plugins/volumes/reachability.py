@@ -22,10 +22,10 @@ from mooring.api import (
 )
 from mooring.api.labels import IN
 from mooring.errors import ObjectError
-from mooring.framework.columns import Mask
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes, Rows
 from mooring.plugins.volumes.csi_nodes import CSINodes, is_migrated
+from mooring.typing import Mask
 
 #: The nodes that can reach something: a node must satisfy all requirements of any term.
 Terms = tuple[tuple[Requirement, ...], ...]

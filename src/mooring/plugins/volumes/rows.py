@@ -10,9 +10,9 @@ from collections.abc import Callable, Hashable, Iterable, Set
 
 import numpy as np
 
-from mooring.framework.columns import Ints
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
+from mooring.typing import Ints
 
 _NO_ROWS: frozenset[int] = frozenset()
 

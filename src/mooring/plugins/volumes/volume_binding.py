@@ -20,7 +20,6 @@ from mooring.api import (
 from mooring.api.volume_claims import has_claims
 from mooring.errors import ApiError
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
-from mooring.framework.columns import Ints, Mask
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes, Rows
@@ -41,6 +40,7 @@ from mooring.plugins.volumes.pod_volume_claims import (
 )
 from mooring.plugins.volumes.reachability import ManyNodes, OneNode, Reach
 from mooring.plugins.volumes.volume_binder import BindingFailedError, VolumeBinder
+from mooring.typing import Ints, Mask
 
 T = TypeVar("T", bound=TypedObject)
 

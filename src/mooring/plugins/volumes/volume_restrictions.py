@@ -11,7 +11,6 @@ import numpy as np
 from mooring.api import PersistentVolumeClaim, Pod, Volume
 from mooring.api import volume_claims as claims
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
-from mooring.framework.columns import Mask
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
@@ -22,6 +21,7 @@ from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
 from mooring.plugins.volumes.rows import RowIndex
 from mooring.plugins.volumes.volume_zone import after_claim_changed
+from mooring.typing import Mask
 
 DISK_CONFLICT = Status.unschedulable("node(s) had no available disk")
 READ_WRITE_ONCE_POD_CONFLICT = Status.unschedulable(

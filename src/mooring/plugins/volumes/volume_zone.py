@@ -11,7 +11,6 @@ import numpy as np
 from mooring.api import PersistentVolume, PersistentVolumeClaim, Pod, Requirement, StorageClass
 from mooring.api import volume_claims as claims
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
-from mooring.framework.columns import Mask
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import Plugin
@@ -24,6 +23,7 @@ from mooring.plugins.volumes.csi_translation import (
     ZONE,
     ZONE_DELIMITER,
 )
+from mooring.typing import Mask
 
 CONFLICT = Status.unresolvable("node(s) had no available volume zone")
 NO_CLAIM_NAME = Status.unresolvable(claims.CLAIM_HAD_NO_NAME)
