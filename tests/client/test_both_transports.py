@@ -12,7 +12,7 @@ import pytest
 
 from mooring.api import Node, ObjectMeta, Pod, ResourceClaim
 from mooring.apiserver.auth.certificate_authority import Authority
-from mooring.apiserver.http import BODY_LIMIT, ApiResponse
+from mooring.apiserver.http import BODY_LIMIT, ApiResponse, BodyReader
 from mooring.apiserver.http import ApiRequest as Received
 from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.apiserver.listener import ApiListener, tls
@@ -30,9 +30,17 @@ WATCH = Request("GET", f"{PODS}?watch=true")
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 PATIENCE = 20.0
 #: Headers that describe how a body travels, which depends on the transport.
-CARRIAGE = {"content-length", "date", "server", "transfer-encoding", "content-encoding", "vary"}
+CARRIAGE = {
+    "connection",
+    "content-encoding",
+    "content-length",
+    "date",
+    "server",
+    "transfer-encoding",
+    "vary",
+}
 
-Handle = Callable[[Received], Awaitable[ApiResponse]]
+Handle = Callable[[Received, BodyReader], Awaitable[ApiResponse]]
 Opened = Callable[[Handle], AbstractAsyncContextManager[Transport]]
 
 
@@ -260,20 +268,21 @@ async def test_a_warning_is_shown(
 
 
 async def test_a_request_arrives_as_it_was_made(transport_to: Opened) -> None:
-    seen: list[Received] = []
+    seen: list[tuple[Received, bytes]] = []
 
-    async def handle(request: Received) -> ApiResponse:
-        seen.append(request)
+    async def handle(request: Received, read_body: BodyReader) -> ApiResponse:
+        seen.append((request, await read_body()))
         return ApiResponse(200)
 
     async with transport_to(handle) as transport:
         await transport.send(Request("GET", "/a%2Fb?c=d%26e&c=", accept="x/y"))
         await transport.send(Request("POST", "/a", b"body", "x/z"))
-    read, write = seen
+    (read, nothing), (write, body) = seen
     assert (read.method, read.path, read.query) == ("GET", "/a%2Fb", {"c": ["d&e", ""]})
     assert read.headers["accept"] == "x/y" and read.headers["user-agent"] == "test/1"
     assert "content-type" not in read.headers
-    assert (write.body, write.headers["content-type"]) == (b"body", "x/z")
+    assert (body, write.headers["content-type"]) == (b"body", "x/z")
+    assert nothing == b""
     assert write.certificate is not None and write.certificate.name == ADMIN.name
 
 
@@ -331,7 +340,7 @@ async def test_a_watch_that_is_read_as_a_whole_has_its_time(
 async def test_a_request_that_is_not_answered_has_its_time(transport_to: Opened) -> None:
     ended = asyncio.Event()
 
-    async def never(request: Received) -> ApiResponse:
+    async def never(request: Received, read_body: BodyReader) -> ApiResponse:
         try:
             await asyncio.Event().wait()
         finally:
@@ -352,7 +361,7 @@ async def test_a_request_that_is_not_answered_has_its_time(transport_to: Opened)
 async def test_a_request_that_is_cancelled_ends_at_the_server(transport_to: Opened) -> None:
     begun, ended = asyncio.Event(), asyncio.Event()
 
-    async def never(request: Received) -> ApiResponse:
+    async def never(request: Received, read_body: BodyReader) -> ApiResponse:
         begun.set()
         try:
             await asyncio.Event().wait()
@@ -385,7 +394,7 @@ async def test_a_stream_that_breaks_is_cut(
         yield b"one\n"
         raise KeyError("a mistake of the server")
 
-    async def handle(request: Received) -> ApiResponse:
+    async def handle(request: Received, read_body: BodyReader) -> ApiResponse:
         return ApiResponse(200, stream=broken())  # type: ignore[arg-type]
 
     async with transport_to(handle) as transport:
@@ -414,7 +423,7 @@ async def test_a_stream_is_closed_even_if_it_never_began(transport_to: Opened) -
 
     made: list[Chunks] = []
 
-    async def handle(request: Received) -> ApiResponse:
+    async def handle(request: Received, read_body: BodyReader) -> ApiResponse:
         made.append(Chunks())
         return ApiResponse(200, stream=made[-1])
 
@@ -428,7 +437,7 @@ async def test_a_stream_is_closed_even_if_it_never_began(transport_to: Opened) -
 
 
 async def test_closing_ends_open_watches(transport: Transport, api: ApiServer) -> None:
-    with pytest.raises(NoAnswerError, match="the connection was closed"):
+    with pytest.raises(NoAnswerError, match="the client was closed"):
         async with transport.stream(WATCH) as stream:
             reading = asyncio.create_task(stream.read())
             await asyncio.sleep(0)

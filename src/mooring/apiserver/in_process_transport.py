@@ -20,6 +20,7 @@ from mooring.apiserver.http import (
     header_pairs,
 )
 from mooring.client import transport as wire
+from mooring.client.deadlines import CLIENT_CLOSED
 from mooring.client.failures import CUT, explain, no_answer
 from mooring.client.http1 import Headers, check_target
 from mooring.errors import NoAnswerError
@@ -152,14 +153,14 @@ class _LocalStream:
         """Return the next chunk that holds something, b"" at the end of the stream."""
         try:
             if self._closed:
-                raise ConnectionAbortedError("the connection was closed")
+                raise ConnectionAbortedError(CLIENT_CLOSED)
             async with asyncio.timeout(self._idle_timeout) as self._reading:
                 async for chunk in stream:
                     if chunk:
                         return chunk
                 return b""
         except (TimeoutError, ConnectionAbortedError) as error:
-            cause = ConnectionAbortedError("the connection was closed") if self._closed else error
+            cause = ConnectionAbortedError(CLIENT_CLOSED) if self._closed else error
             raise self._transport._no_answer(self._request, cause) from None
         except Exception:
             # Over a socket the client sees no more than the end of the connection.
