@@ -65,3 +65,43 @@ def test_what_is_not_one_gzip_stream_is_refused(data: bytes, words: str) -> None
     for step in (1, 1000):
         with pytest.raises(ProtocolError, match=words):
             inflate(Inflater(MAX_OBJECT), data, step)
+
+
+def test_what_is_inflated_at_once_is_bounded() -> None:
+    parts = Inflater(MAX_OBJECT).feed(zeros(2**20))
+    assert max(map(len, parts)) == 2**18 and sum(map(len, parts)) == 2**20
+
+
+def test_a_body_may_inflate_to_exactly_the_limit() -> None:
+    packed = gzip.compress(b"x" * 1000)
+    assert len(inflate(Inflater(1000), packed, 10)) == 1000
+    with pytest.raises(TooLargeError, match="larger than 999 bytes"):
+        inflate(Inflater(999), packed, 10)
+
+
+def test_the_ratio_counts_all_that_was_fed() -> None:
+    """A part may inflate a thousandfold if the whole does not."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    noise = random.Random(1).randbytes(2**20)
+    data = packer.compress(noise)
+    data += b"".join(packer.compress(bytes(2**20)) for _ in range(60)) + packer.flush()
+    assert len(inflate(Inflater(MAX_LIST), data, 2**14)) == 61 * 2**20
+
+
+@pytest.mark.parametrize("step", [1, 1000])
+def test_an_empty_body_is_no_stream(step: int) -> None:
+    assert inflate(Inflater(MAX_OBJECT), b"", step) == b""
+    inflater = Inflater(MAX_OBJECT)
+    inflate(inflater, gzip.compress(b"x"), step)
+    with pytest.raises(ProtocolError, match="after the end"):
+        inflater.feed(b"more")
+
+
+def test_the_ratio_is_a_hundred() -> None:
+    """Beyond 16 MiB, what comes out is compared with a hundred times what was fed."""
+    inflater = Inflater(MAX_LIST)
+    inflater._fed, inflater._size = 2**20, 100 * 2**20
+    inflater._check()
+    inflater._size += 1
+    with pytest.raises(TooLargeError, match="more than 100 times"):
+        inflater._check()

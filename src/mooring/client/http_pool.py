@@ -237,8 +237,7 @@ class HttpPool:
     ) -> Response:
         self._busy.add(connection)
         connection.deadline = deadline
-        if self._timer is None or deadline < self._timer.when():
-            self._keep_deadline(loop, deadline)
+        self._keep_deadline(loop, deadline)
         try:
             return await connection.exchange(data, check, max_bytes)
         finally:
