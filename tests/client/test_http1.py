@@ -359,7 +359,7 @@ def test_each_response_of_a_connection_starts_from_nothing() -> None:
 
 def test_a_coding_that_is_not_known_is_named_in_short() -> None:
     coding = b"y" * 50
-    with pytest.raises(ProtocolError, match="Transfer-Encoding b'y{40}'$"):
+    with pytest.raises(ProtocolError, match=r"Transfer-Encoding b'y{40}'$"):
         ResponseReader().feed(OK + b"Transfer-Encoding: " + coding + b"\r\n\r\n")
 
 
