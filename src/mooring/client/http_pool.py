@@ -32,6 +32,12 @@ class BodyTimeoutError(TimeoutError):
 class HttpConnection:
     """One connection. It carries one request at a time."""
 
+    #: When the exchange under way has taken too long, and when the last one ended.
+    deadline: float
+    idle_since: float
+    #: What is left to send of the request under way.
+    _unsent: memoryview
+
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
@@ -41,16 +47,12 @@ class HttpConnection:
     ) -> None:
         #: What it was made with; one made with an older context is not used again.
         self.context = context
-        self.idle_since = 0.0
-        #: When the exchange under way has taken too long.
-        self.deadline = math.inf
         self.closed = False
         self._loop = loop
         self._sock = sock
         self._on_idle_end = on_idle_end
         self._reader = ResponseReader()
         self._answer: asyncio.Future[Response] | None = None
-        self._unsent = memoryview(b"")
         #: What to call before the first bytes are sent; None once some were.
         self._check: Callable[[], None] | None = None
         self._recv = sock.recv
@@ -151,9 +153,6 @@ class HttpConnection:
                 answer.set_result(reader.response())
         except ProtocolError as error:
             self.fail(error)
-            return
-        if not data:
-            self.close()
 
     def close(self) -> None:
         """End the connection."""
