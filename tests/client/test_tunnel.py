@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ssl
 from collections.abc import Callable
 from pathlib import Path
@@ -71,10 +72,8 @@ class Server:
         self._tls.write(data)
 
     def end(self) -> None:
-        try:
+        with contextlib.suppress(ssl.SSLWantReadError):
             self._tls.unwrap()
-        except ssl.SSLWantReadError:
-            pass
 
 
 Made = tuple[Server, TunnelledTls]
