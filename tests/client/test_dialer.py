@@ -202,7 +202,7 @@ async def test_a_proxy_that_does_not_tunnel(
 async def test_a_proxy_that_is_not_there(authority: Authority) -> None:
     proxy = f"http://127.0.0.1:{free_port()}"
     async with transport_to("https://server.invalid", proxy, trusting(authority)) as sender:
-        with pytest.raises(NoAnswerError, match="cannot connect to the proxy: ") as raised:
+        with pytest.raises(NoAnswerError, match="cannot connect to the proxy: connect ") as raised:
             await sender.send(GET)
     assert not raised.value.sent
 

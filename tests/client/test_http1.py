@@ -189,6 +189,23 @@ def test_headers_that_two_readers_could_read_in_two_ways_are_refused(head: bytes
         ResponseReader().feed(OK + head + b"\r\n")
 
 
+@pytest.mark.parametrize("status", [100, 103, 199])
+def test_an_interim_response_is_passed_over(status: int) -> None:
+    response = read(b"HTTP/1.1 %d Wait\r\nA: b\r\n\r\n" % status + LENGTH)
+    assert response is not None and (response.status, response.body) == (201, b"hello")
+    assert "A" not in response.headers
+
+
+def test_repeated_headers_leave_the_others_as_they_are() -> None:
+    response = read(CHUNKED.replace(b"Retry", b"Vary: a\r\nVary: b\r\nRetry"))
+    assert response is not None and response.body == b"hello"
+    assert dict(response.headers) == {
+        "vary": "a, b",
+        "retry-after": "7",
+        "transfer-encoding": "chunked",
+    }
+
+
 def test_interim_responses_are_limited() -> None:
     interim = b"HTTP/1.1 100 Continue\r\n\r\n"
     response = read(interim * 5 + LENGTH)
