@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
+import pytest
 from aiohttp import web
 from multidict import CIMultiDict
 
@@ -130,6 +131,20 @@ class ManualLoop:
             if not handle.cancelled():
                 handle._run()
         await settle()
+
+
+@pytest.fixture(autouse=True)
+async def bounded() -> AsyncIterator[None]:
+    """End a test that waits for what never comes."""
+
+    def end() -> None:
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+
+    loop = asyncio.get_running_loop()
+    timer = loop.call_later(10.0, end)
+    yield
+    timer.cancel()
 
 
 async def settle() -> None:

@@ -15,6 +15,9 @@ from mooring.client import exec_plugin
 from mooring.client.exec_plugin import V1, ExecConfig, ExecEnvVar, ExecPlugin
 from mooring.errors import ConfigError
 from mooring.observe.clock import VirtualClock
+from tests.client.fakes import bounded
+
+__all__ = ["bounded"]
 
 
 class Programs:

@@ -12,7 +12,9 @@ import pytest
 
 from mooring.client.http_pool import BodyTimeoutError, HttpConnection
 from mooring.client.protocol import ProtocolError
-from tests.client.fakes import settle
+from tests.client.fakes import bounded, settle
+
+__all__ = ["bounded"]
 
 GET = b"GET / HTTP/1.1\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

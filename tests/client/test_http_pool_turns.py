@@ -15,7 +15,9 @@ from mooring.client.deadlines import ConnectError, client_closed
 from mooring.client.http_pool import HttpPool
 from mooring.client.protocol import ProtocolError, TooLargeError
 from mooring.client.transport import Response
-from tests.client.fakes import ManualLoop, settle
+from tests.client.fakes import ManualLoop, bounded, settle
+
+__all__ = ["bounded"]
 
 GET = b"GET / HTTP/1.1\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from mooring.client.http_stream import HttpStream
-from tests.client.fakes import ManualLoop, settle
+from tests.client.fakes import ManualLoop, bounded, settle
+
+__all__ = ["bounded"]
 
 GET = b"GET / HTTP/1.1\r\n\r\n"
 HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"

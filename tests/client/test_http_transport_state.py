@@ -17,7 +17,9 @@ from mooring.client.http_transport import HttpTransport
 from mooring.client.tls_settings import TlsSettings
 from mooring.client.transport import Request
 from mooring.errors import ApiError, ConfigError, NoAnswerError
-from tests.client.fakes import serving, settle
+from tests.client.fakes import bounded, serving, settle
+
+__all__ = ["bounded"]
 
 
 @pytest.fixture(autouse=True)

@@ -57,9 +57,10 @@ def test_a_list_may_grow_a_hundredfold() -> None:
     [
         (gzip.compress(b"x" * 100)[:-3], "cut"),
         (b"hello, world", "not valid gzip"),
+        (zlib.compress(b"hello"), "not valid gzip"),
         (gzip.compress(b"x") + b"more", "after the end"),
     ],
-    ids=["cut", "no gzip", "more"],
+    ids=["cut", "no gzip", "another format of zlib", "more"],
 )
 def test_what_is_not_one_gzip_stream_is_refused(data: bytes, words: str) -> None:
     for step in (1, 1000):

@@ -14,8 +14,10 @@ import pytest
 from mooring.client import dialer
 from mooring.client.deadlines import ConnectError
 from mooring.client.dialer import Dialer, Proxy, make_socket
-from tests.client.fakes import ManualLoop, settle
+from tests.client.fakes import ManualLoop, bounded, settle
 from tests.support.processes import free_port
+
+__all__ = ["bounded"]
 
 
 def address(port: int) -> tuple[Any, ...]:
