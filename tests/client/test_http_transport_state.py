@@ -134,7 +134,11 @@ async def test_a_stream_that_was_refused_is_closed(fails: bool) -> None:
 
 
 async def test_credentials_that_cannot_be_renewed_leave_the_refusal() -> None:
+    seen = 0
+
     async def refuse(request: web.Request) -> web.Response:
+        nonlocal seen
+        seen += 1
         return web.Response(status=401, body=b"who are you")
 
     refused = Refused("Bearer x")
@@ -146,6 +150,7 @@ async def test_credentials_that_cannot_be_renewed_leave_the_refusal() -> None:
         assert (await transport.send(Request("GET", "/"))).body == b"who are you"
         async with transport.stream(Request("GET", "/")) as stream:
             assert await stream.read() == b"who are you"
+    assert seen == 2
 
 
 async def test_closing_ends_what_is_under_way() -> None:

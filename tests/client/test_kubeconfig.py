@@ -333,3 +333,30 @@ def test_flags_name_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "\n" not in str(raised.value)
     monkeypatch.setenv("KUBECONFIG", str(file))
     assert connection_from_flags().server == SERVER
+
+
+def test_without_a_name_the_file_in_the_home_folder_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / ".kube" / "config", document())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert load_kubeconfig(environment={}).server == SERVER
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"kind": "Pod"}, {"apiVersion": "v2"}, {"kind": "Pod", "apiVersion": "v2"}],
+    ids=["another kind", "another version", "both"],
+)
+def test_what_is_no_kubeconfig_is_refused(tmp_path: Path, change: dict[str, str]) -> None:
+    body = {**document(), **change}
+    found = f"{body['apiVersion']} {body['kind']}"
+    with pytest.raises(ConfigError, match=f"expected v1 Config, got {found}"):
+        load_kubeconfig(write(tmp_path / "config", body))
+
+
+def test_kind_and_version_may_be_left_out(tmp_path: Path) -> None:
+    body = {name: value for name, value in document().items() if name[0] != "a" and name != "kind"}
+    connection = load_kubeconfig(write(tmp_path / "config", body))
+    assert connection.server == SERVER
+    assert not connection.tls.insecure and connection.compression
