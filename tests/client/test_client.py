@@ -546,3 +546,12 @@ async def test_a_failure_is_any_status_from_300_on(status: int) -> None:
     with pytest.raises(ApiError) as raised:
         await client.request("GET", "/")
     assert raised.value.status == status
+
+
+@pytest.mark.parametrize("body", [b"garbage", b"\xff"])
+async def test_garbage_about_custom_resources_names_where_it_came_from(body: bytes) -> None:
+    crew = CustomResource(api_version="x.io/v1", kind="Crew")
+    client, _, _ = make(answer(200, body))
+    with pytest.raises(ApiError, match="cannot be read") as raised:
+        await client.create(crew)
+    assert (raised.value.method, raised.value.url) == ("GET", "https://server:6443/apis/x.io/v1")
