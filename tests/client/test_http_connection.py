@@ -43,6 +43,7 @@ class Ends:
     def __init__(self) -> None:
         self.near, self.far = socket.socketpair()
         self.near.setblocking(False)
+        self.far.settimeout(10.0)
         self.number = self.near.fileno()
         self.ended: list[HttpConnection] = []
 

@@ -26,6 +26,7 @@ class Bench:
         self.loop = ManualLoop()
         self.near, self.far = socket.socketpair()
         self.near.setblocking(False)
+        self.far.settimeout(10.0)
         self.number = self.near.fileno()
         self.stream = HttpStream(self.near, idle, deadline)
         self.stream._loop = self.loop  # type: ignore[assignment]
