@@ -106,3 +106,17 @@ def test_the_ratio_is_a_hundred() -> None:
     inflater._size += 1
     with pytest.raises(TooLargeError, match="more than 100 times"):
         inflater._check()
+
+
+def test_nothing_is_held_back_when_a_piece_is_full() -> None:
+    """Wherever the data is cut, all that it says so far comes out."""
+    packed = zeros(2**20)
+    full = 0
+    for end in range(200, 320):
+        whole = zlib.decompressobj(31).decompress(packed[:end])
+        assert b"".join(Inflater(MAX_OBJECT).feed(packed[:end])) == whole
+        limited = zlib.decompressobj(31)
+        limited.decompress(packed[:end], 2**18)
+        full += not limited.unconsumed_tail and len(whole) > 2**18
+    # Among the cuts are some after which zlib holds output back without any input left.
+    assert full

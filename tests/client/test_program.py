@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
+import signal
+import sys
 from typing import Any
 
 import pytest
@@ -102,3 +105,33 @@ async def test_a_pipe_that_was_never_at_its_end_is_left_too() -> None:
 async def test_the_time_that_was_allowed_is_said(seconds: float, text: str) -> None:
     with pytest.raises(ProgramError, match=f"^did not finish within {text} seconds$"):
         await run("sleep 1000", seconds=seconds)
+
+
+async def test_a_child_in_a_session_of_its_own_that_keeps_the_pipe_is_not_waited_for() -> None:
+    code = (
+        "import subprocess; "
+        "print(subprocess.Popen(['sleep', '1000'], start_new_session=True).pid, flush=True)"
+    )
+    status, output = await run_program(
+        (sys.executable, "-c", code),
+        {"PATH": os.environ["PATH"]},
+        seconds=30.0,
+        max_bytes=1000,
+    )
+    os.kill(int(output), signal.SIGKILL)
+    assert status == 0
+
+
+async def test_a_pipe_is_read_in_pieces_of_64_kibibytes() -> None:
+    """What is kept exceeds the limit by less than a piece."""
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 2**19)
+    os.set_blocking(reading, False)
+    output = _Output(asyncio.get_running_loop(), reading, 2**20)
+    assert os.write(writing, b"x" * 2**18) == 2**18
+    assert output._read()
+    assert len(output.data) == 2**16
+    output.drain()
+    assert len(output.data) == 2**18
+    output.close()
+    os.close(writing)
