@@ -394,3 +394,35 @@ def test_pods_of_a_removed_node_count_again_when_it_comes_back() -> None:
     cache.add_node(node("n1"))
     assert cache.nodes.pod_count.tolist() == [0, 2]
     cache.validate()
+
+
+def test_a_cache_without_nodes_has_an_empty_order() -> None:
+    assert new_cache().node_order().tolist() == []
+
+
+def test_a_port_that_two_pods_hold_is_used_until_both_have_gone() -> None:
+    cache = new_cache()
+    cache.add_node(node("n0"))
+    for name in ("p0", "p1"):
+        cache.add_pod(pod(name, "n0", port=8080))
+    info = cache._columns.infos[0]
+    cache.remove_pod("p0")
+    assert info.used_ports == {("0.0.0.0", "TCP", 8080)}
+    cache.validate()
+    cache.remove_pod("p1")
+    assert info.used_ports == set()
+
+
+def test_nothing_is_left_of_pods_that_have_gone() -> None:
+    cache = filled()
+    cache.nodes.pods_matching(None, Selector.from_map({"app": "db"}))
+    known = cache.pod("p0")
+    assert known is not None
+    labels = {"app": "db", "new": "yes"}
+    cache.update_pod(replace(known.pod, metadata=replace(known.pod.metadata, labels=labels)))
+    assert cache.nodes.pods_matching(None, Selector.from_map({"app": "db"})).tolist() == [1, 0]
+    for uid in ("p0", "p1"):
+        cache.remove_pod(uid)
+    assert (cache._index._by_namespace, cache._index._by_label) == ({}, {})
+    assert not any(index._buckets for index in cache._counters._term_index.values())
+    cache.validate()

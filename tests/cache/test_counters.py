@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mooring.api import Node, Pod, decode
@@ -157,3 +158,42 @@ def test_answers_are_read_only() -> None:
     ):
         with pytest.raises(ValueError, match="read-only"):
             counts[0] = 1
+
+
+def test_without_terminating_pods_no_counts_are_copied() -> None:
+    ending = terminating(web("b", "n0"))
+    cache = make_cache(make_node("n0"), web("a", "n0"), ending)
+    assert counted(cache, terminating=False) == [1]
+    (counter,) = cache._counters.counters()
+    cache.remove_pod(ending.uid)
+    left = cache.nodes.pods_matching(None, WEB, terminating=False)
+    assert left.tolist() == [1] and np.shares_memory(left, counter.counts)
+
+
+@pytest.mark.parametrize(("nodes", "room"), [(1, 64), (64, 64), (65, 128), (129, 256), (300, 512)])
+def test_the_room_for_counts_is_doubled_when_it_is_full(nodes: int, room: int) -> None:
+    cache = make_cache(*(make_node(f"n{number}") for number in range(nodes)))
+    assert counted(cache) == [0] * nodes
+    (counter,) = cache._counters.counters()
+    assert len(counter.counts) == room
+
+
+def test_counts_have_one_row_for_each_node() -> None:
+    cache = make_cache()
+    assert counted(cache) == []
+    for name in ("n0", "n1"):
+        cache.add_node(make_node(name))
+    cache.add_pod(web("a", "n1", affinity=away_from("db")))
+    assert counted(cache) == [0, 1]
+    cache.remove_node("n0")
+    assert counted(cache) == [1]
+    (term,) = cache.nodes.terms(ANTI)
+    assert term.counts.tolist() == [1]
+
+
+def test_a_dropped_counter_is_told_of_no_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counters, "MAX_COUNTERS", 4)
+    cache = make_cache(make_node("n0"))
+    for number in range(20):
+        cache.nodes.pods_matching(None, Selector.from_map({"number": str(number)}))
+        assert len(cache._counters._counter_index) == len(cache._counters.counters()) <= 4

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from mooring.api import decode
-from mooring.api.labels import NOTHING, Selector
+from mooring.api.labels import NOTHING, Requirement, Selector
 from mooring.cache.pod_index import PodIndex
 from mooring.framework.features import FeatureGates
 from mooring.framework.pod_info import PodInfo, PodInfos
@@ -74,14 +77,58 @@ def test_a_removed_pod_is_found_no_more() -> None:
     assert found(made, None, "") == []
 
 
-def test_only_pods_with_the_rarest_label_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return the labels of the pods that a selector was asked about."""
+    seen: list[object] = []
+    matches = Selector.matches
+
+    def recording(self: Selector, labels: Mapping[str, str]) -> bool:
+        seen.append(labels)
+        return matches(self, labels)
+
+    monkeypatch.setattr(Selector, "matches", recording)
+    return seen
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        pytest.param("app=web,number in (3,4)", id="after a label that all have"),
+        pytest.param("number in (3,4),app=web", id="before a label that all have"),
+        pytest.param("app!=db,number in (3,4)", id="after what demands no value"),
+    ],
+)
+def test_only_pods_with_the_rarest_label_are_looked_at(selector: str, asked: list[object]) -> None:
     made = PodIndex()
     for number in range(50):
         made.add(pod(f"p{number}", app="web", number=str(number)))
-    asked = []
-    matches = Selector.matches
-    monkeypatch.setattr(
-        Selector, "matches", lambda self, labels: asked.append(1) or matches(self, labels)
-    )
-    assert found(made, None, "app=web,number in (3,4)") == ["p3", "p4"]
+    assert found(made, None, selector) == ["p3", "p4"]
     assert len(asked) == 2
+
+
+def test_no_pod_is_looked_at_for_what_matches_nothing(asked: list[object]) -> None:
+    assert list(index().matching(None, NOTHING)) == []
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("values", "looked_up"),
+    [(["web"], 1), (["web", "db", "x"], 3), (["web", "db", "x", "y"], 0)],
+    ids=["fewer values than pods", "as many values as pods", "more values than pods"],
+)
+def test_no_more_values_are_looked_up_than_there_are_pods(
+    values: list[str], looked_up: int
+) -> None:
+    class Counting(dict[tuple[str, str, str], dict[str, PodInfo]]):
+        count = 0
+
+        def get(self, key: Any, default: Any = None) -> Any:
+            self.count += 1
+            return super().get(key, default)
+
+    made = index()
+    made._by_label = counting = Counting(made._by_label)
+    selector = Selector([Requirement("app", "In", values)])
+    assert {info.uid for info in made.matching(RED, selector)} >= {"a", "b"}
+    assert counting.count == looked_up

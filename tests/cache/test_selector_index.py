@@ -113,3 +113,24 @@ def test_filing_is_linear_in_namespaces_and_values() -> None:
         return lambda: index.add("entry", namespaces, selector)
 
     assert_linear(prepare, 50)
+
+
+@pytest.mark.parametrize(("count", "told_apart"), [(1, True), (16, True), (17, False)])
+def test_up_to_sixteen_namespaces_are_told_apart(count: int, told_apart: bool) -> None:
+    index: SelectorIndex[str] = SelectorIndex()
+    index.add("one", frozenset(f"ns{i}" for i in range(count)), Selector.from_text("app=web"))
+    assert candidates(index, "ns0", app="web") == ["one"]
+    assert candidates(index, "elsewhere", app="web") == ([] if told_apart else ["one"])
+
+
+def test_the_first_of_two_demands_that_are_as_rare_is_used() -> None:
+    index = filed(("one", RED, "app=web,tier=front"))
+    assert candidates(index, "red", app="web") == ["one"]
+    assert candidates(index, "red", tier="front") == []
+
+
+def test_nothing_is_left_of_entries_that_were_removed() -> None:
+    index = filed(("one", RED, "app in (web,db)"), ("two", None, ""))
+    index.remove("one")
+    index.remove("two")
+    assert index._buckets == {}

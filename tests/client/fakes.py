@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
+import pytest
 from aiohttp import web
 from multidict import CIMultiDict
 
@@ -93,6 +94,63 @@ class FakeTransport:
 
     async def close(self) -> None:
         self.closed = True
+
+
+class ManualLoop:
+    """The running event loop with a clock that stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self._loop = asyncio.get_running_loop()
+        self._timers: list[tuple[float, asyncio.Handle]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loop, name)
+
+    def time(self) -> float:
+        return self.now
+
+    def call_at(self, when: float, callback: Callable[..., Any], *args: Any) -> Any:
+        handle = asyncio.TimerHandle(when, callback, args, self._loop)
+        # A timer of another loop must not be removed from this one.
+        handle._scheduled = False
+        self._timers.append((when, handle))
+        return handle
+
+    @property
+    def timers(self) -> list[float]:
+        """Return when the timers that were not cancelled ring."""
+        return sorted(when for when, handle in self._timers if not handle.cancelled())
+
+    async def until(self, now: float) -> None:
+        """Set the clock, run the timers that are due, and let tasks go on."""
+        self.now = now
+        due = [one for one in self._timers if one[0] <= now]
+        self._timers = [one for one in self._timers if one[0] > now]
+        for _, handle in sorted(due, key=lambda one: one[0]):
+            if not handle.cancelled():
+                handle._run()
+        await settle()
+
+
+@pytest.fixture(autouse=True)
+async def bounded() -> AsyncIterator[None]:
+    """End a test that waits for what never comes."""
+
+    def end() -> None:
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+
+    loop = asyncio.get_running_loop()
+    timer = loop.call_later(10.0, end)
+    yield
+    timer.cancel()
+
+
+async def settle() -> None:
+    """Let every task go on as far as it can without input."""
+    for _ in range(10):
+        await asyncio.sleep(0)
 
 
 Handle = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -448,3 +448,110 @@ async def test_closing_closes_the_connections() -> None:
     client, transport, _ = make()
     await client.close()
     assert transport.closed
+
+
+@pytest.mark.parametrize(
+    ("call", "attempts"),
+    [
+        pytest.param(lambda client: client.get(Pod, "p"), 11, id="ten times by default"),
+        pytest.param(lambda client: client.request("GET", "/", retries=2), 3, id="twice"),
+        pytest.param(lambda client: client.request("GET", "/", retries=0), 1, id="never"),
+    ],
+)
+@pytest.mark.parametrize("answered", [LOST, BUSY], ids=["no answer", "busy"])
+async def test_a_read_is_repeated_as_often_as_allowed(
+    call: Any, attempts: int, answered: Any
+) -> None:
+    client, transport, clock = make(*[answered] * 20)
+    with pytest.raises(ApiError):
+        await call(client)
+    assert len(transport.asked) == attempts
+    assert clock.slept == [1.0 if answered is LOST else 3.0] * (attempts - 1)
+
+
+@pytest.mark.parametrize(
+    ("answered", "counted"),
+    [
+        pytest.param(REFUSED, ["<error>"], id="a watch that was not sent"),
+        pytest.param(FakeStream([LOST]), ["200"], id="a watch that broke later"),
+        pytest.param(FakeStream([b"{}"], status=403), ["403"], id="a watch that was refused"),
+    ],
+)
+async def test_a_watch_is_counted_once(answered: Any, counted: list[str]) -> None:
+    metrics = Recorder()
+    client, _, _ = make(answered, metrics=metrics)
+    with pytest.raises(ApiError):
+        async with client.watch(Pod) as watch:
+            async for _ in watch.batches():
+                pass
+    assert [line[-1] for line in metrics.lines] == counted
+
+
+async def test_what_each_request_allows() -> None:
+    """Seconds and bytes: a list may be larger than an object, and a watch may be idle longer."""
+    stream = FakeStream([])
+    client, transport, _ = make(answer(200, BODY), answer(200, {}), stream)
+    idle: list[float | None] = []
+    opened = transport.stream
+
+    def recording(request: Any, *, idle_timeout: float | None = None) -> Any:
+        idle.append(idle_timeout)
+        return opened(request, idle_timeout=idle_timeout)
+
+    transport.stream = recording  # type: ignore[method-assign]
+    await client.get(Pod, "p")
+    await client.list(Pod)
+    async with client.watch(Pod):
+        pass
+    assert [(one.timeout, one.max_bytes) for one in transport.asked] == [
+        (75.0, 2**24),
+        (75.0, 2**30),
+        (75.0, 2**24),
+    ]
+    assert idle == [150.0]
+
+
+async def test_a_watch_may_be_idle_for_as_long_as_asked() -> None:
+    client, transport, _ = make(FakeStream([]))
+    async with client.watch(Pod, "team", ListOptions(label_selector="a=b"), idle_timeout=None):
+        pass
+    assert transport.asked[0].target == (
+        "/api/v1/namespaces/team/pods?labelSelector=a%3Db&watch=true"
+    )
+
+
+async def test_a_failure_names_the_path_without_the_query() -> None:
+    refused = answer(403, failure(403, "Forbidden", "no"))
+    client, _, _ = make(refused, refused, answer(200, b"garbage"))
+    with pytest.raises(ApiError) as raised:
+        await client.list(Pod, options=ListOptions(label_selector="a=b"))
+    assert (raised.value.method, raised.value.url) == ("GET", "https://server:6443/api/v1/pods")
+    with pytest.raises(ApiError) as raised:
+        await client.delete(Pod, "p", "team")
+    assert (raised.value.method, raised.value.url) == ("DELETE", f"https://server:6443{PATH}")
+    with pytest.raises(ApiError) as raised:
+        await client.list(Pod)
+    assert (raised.value.method, raised.value.url) == ("GET", "https://server:6443/api/v1/pods")
+
+
+@pytest.mark.parametrize("status", [200, 201, 299])
+async def test_a_success_is_any_status_below_300(status: int) -> None:
+    client, _, _ = make(answer(status, b"body"))
+    assert await client.request("GET", "/") == b"body"
+
+
+@pytest.mark.parametrize("status", [300, 304, 404])
+async def test_a_failure_is_any_status_from_300_on(status: int) -> None:
+    client, _, _ = make(answer(status, b""))
+    with pytest.raises(ApiError) as raised:
+        await client.request("GET", "/")
+    assert raised.value.status == status
+
+
+@pytest.mark.parametrize("body", [b"garbage", b"\xff"])
+async def test_garbage_about_custom_resources_names_where_it_came_from(body: bytes) -> None:
+    crew = CustomResource(api_version="x.io/v1", kind="Crew")
+    client, _, _ = make(answer(200, body))
+    with pytest.raises(ApiError, match="cannot be read") as raised:
+        await client.create(crew)
+    assert (raised.value.method, raised.value.url) == ("GET", "https://server:6443/apis/x.io/v1")

@@ -18,8 +18,9 @@ from mooring.observe.clock import VirtualClock
     ids=["nobody", "a token", "name and password"],
 )
 async def test_what_never_changes(credentials: Static, header: str) -> None:
-    assert await credentials.authorization() == header
-    assert not await credentials.renew(header)
+    assert await credentials.authorization() == header == credentials.known()
+    assert await credentials.renew(header) is False
+    assert credentials.key_pair is None
 
 
 async def test_a_token_file_is_read_again_after_a_minute(tmp_path: Path) -> None:
@@ -67,4 +68,24 @@ def test_a_token_file_must_be_readable_at_the_start(tmp_path: Path) -> None:
         TokenFile(str(tmp_path / "token"), VirtualClock())
     (tmp_path / "token").write_text("\n")
     with pytest.raises(ConfigError, match="read empty token"):
+        TokenFile(str(tmp_path / "token"), VirtualClock())
+
+
+async def test_a_clock_set_back_has_a_token_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("one")
+    clock = VirtualClock(start=1000.0)
+    credentials = TokenFile(str(file), clock)
+    file.write_text("two")
+    clock._now = 940.0
+    assert credentials.known() == "Bearer two"
+    # It was read now, and is not read again soon.
+    file.write_text("three")
+    clock.advance(59.0)
+    assert credentials.known() == "Bearer two"
+
+
+def test_a_token_that_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "token").write_bytes(b"\xff")
+    with pytest.raises(ConfigError, match="it is not text"):
         TokenFile(str(tmp_path / "token"), VirtualClock())

@@ -61,3 +61,34 @@ async def test_a_cancelled_wait_is_cancelled() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_a_wait_that_is_over_is_not_kept() -> None:
+    deadlines = Deadlines()
+    for deadline in (math.inf, 10**9):
+        async with deadlines.until(deadline, "too late"):
+            assert len(deadlines._waits) == 1
+    assert deadlines._waits == set()
+    deadlines.close()
+
+
+async def test_a_wait_that_is_late_is_late_even_if_all_is_closed_afterwards() -> None:
+    deadlines = Deadlines()
+    late = asyncio.Event()
+
+    async def wait() -> None:
+        async with deadlines.until(asyncio.get_running_loop().time(), "too late"):
+            try:
+                await asyncio.Event().wait()
+            finally:
+                late.set()
+                # The clean-up takes a while.
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+
+    task = asyncio.create_task(wait())
+    async with asyncio.timeout(30.0):
+        await late.wait()
+        deadlines.close()
+        with pytest.raises(ConnectError, match="the client was closed"):
+            await task

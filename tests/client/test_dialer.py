@@ -194,13 +194,15 @@ async def test_a_proxy_that_does_not_tunnel(
         with pytest.raises(NoAnswerError) as raised:
             await sender.send(GET)
     assert words in str(raised.value)
+    if "answered" in words:
+        assert str(raised.value).endswith(words)
     assert not raised.value.sent
 
 
 async def test_a_proxy_that_is_not_there(authority: Authority) -> None:
     proxy = f"http://127.0.0.1:{free_port()}"
     async with transport_to("https://server.invalid", proxy, trusting(authority)) as sender:
-        with pytest.raises(NoAnswerError, match="cannot connect to the proxy: ") as raised:
+        with pytest.raises(NoAnswerError, match="cannot connect to the proxy: connect ") as raised:
             await sender.send(GET)
     assert not raised.value.sent
 
@@ -240,3 +242,41 @@ def test_a_proxys_url_is_read() -> None:
     assert parse_proxy("https://proxy") == Proxy("proxy", 443, True)
     assert parse_proxy("http://[::1]:3128") == Proxy("::1", 3128)
     assert parse_proxy("http://a@p:1").authorization == "Basic " + base64.b64encode(b"a:").decode()
+
+
+@pytest.mark.parametrize(
+    ("status", "tunnels"), [(199, False), (200, True), (204, True), (299, True), (300, False)]
+)
+async def test_any_success_of_a_proxy_is_a_tunnel(
+    authority: Authority, status: int, tunnels: bool
+) -> None:
+    proxy = TunnelProxy(free_port(), answer=f"HTTP/1.1 {status} Said\r\n\r\n".encode())
+    async with (
+        proxying(proxy) as address,
+        transport_to("https://server.invalid", f"http://{address}", trusting(authority)) as sender,
+    ):
+        with pytest.raises(NoAnswerError) as raised:
+            await sender.send(GET)
+    # Nothing is behind the tunnel, so that TLS fails.
+    assert ("the proxy" in str(raised.value)) is not tunnels
+
+
+async def test_a_server_with_an_address_of_the_newer_sort_stands_in_brackets(
+    authority: Authority,
+) -> None:
+    proxy = TunnelProxy(free_port(), answer=b"HTTP/1.1 403 No\r\n\r\n")
+    async with (
+        proxying(proxy) as address,
+        transport_to("https://[fd00::1]", f"http://{address}", trusting(authority)) as sender,
+    ):
+        with pytest.raises(NoAnswerError, match="the proxy answered 403 Forbidden"):
+            await sender.send(GET)
+    assert proxy.heads == [[b"CONNECT [fd00::1]:443 HTTP/1.1", b"Host: [fd00::1]:443"]]
+
+
+async def test_a_proxy_whose_name_nobody_knows(authority: Authority) -> None:
+    proxy = "http://proxy.invalid:3128"
+    async with transport_to("https://server.invalid", proxy, trusting(authority)) as sender:
+        with pytest.raises(NoAnswerError) as raised:
+            await sender.send(GET)
+    assert str(raised.value).endswith("cannot connect to the proxy: no such host")

@@ -189,6 +189,23 @@ def test_headers_that_two_readers_could_read_in_two_ways_are_refused(head: bytes
         ResponseReader().feed(OK + head + b"\r\n")
 
 
+@pytest.mark.parametrize("status", [100, 103, 199])
+def test_an_interim_response_is_passed_over(status: int) -> None:
+    response = read(b"HTTP/1.1 %d Wait\r\nA: b\r\n\r\n" % status + LENGTH)
+    assert response is not None and (response.status, response.body) == (201, b"hello")
+    assert "A" not in response.headers
+
+
+def test_repeated_headers_leave_the_others_as_they_are() -> None:
+    response = read(CHUNKED.replace(b"Retry", b"Vary: a\r\nVary: b\r\nRetry"))
+    assert response is not None and response.body == b"hello"
+    assert dict(response.headers) == {
+        "vary": "a, b",
+        "retry-after": "7",
+        "transfer-encoding": "chunked",
+    }
+
+
 def test_interim_responses_are_limited() -> None:
     interim = b"HTTP/1.1 100 Continue\r\n\r\n"
     response = read(interim * 5 + LENGTH)
@@ -250,3 +267,122 @@ def test_nothing_of_one_response_is_left_for_the_next() -> None:
         assert response.body == (b"ok" if data is trailed else b"hello")
         assert "Warning" not in response.headers and "Vary" not in response.headers
         assert ("Content-Length" in response.headers) is (data in (LENGTH, GZIP))
+
+
+CHUNKS = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "longest", "words"),
+    [
+        pytest.param(b"", OK + b"A: ", "262144 bytes of the head", id="a head"),
+        pytest.param(CHUNKS, b"2;", "262144 bytes between two pieces", id="the size of a chunk"),
+        pytest.param(CHUNKS + b"1\r\na\r\n", b"0\r\nA: ", "between two pieces", id="trailers"),
+    ],
+)
+def test_what_is_not_body_may_be_as_long_as_the_limit(
+    before: bytes, longest: bytes, words: str
+) -> None:
+    reader = ResponseReader()
+    if before:
+        assert not reader.feed(before)
+    assert not reader.feed(longest.ljust(2**18, b"x"))
+    with pytest.raises(ProtocolError, match=words):
+        reader.feed(b"x")
+
+
+def test_what_precedes_the_body_does_not_count_as_a_part_of_it() -> None:
+    reader = ResponseReader()
+    head = OK + b"A: " + b"x" * 200_000 + b"\r\nTransfer-Encoding: chunked\r\n"
+    assert not reader.feed(head)
+    assert not reader.feed(b"\r\n")
+    assert not reader.feed(b"2;" + b"x" * 200_000)
+    assert reader.feed(b"\r\nok\r\n0\r\n\r\n")
+    assert reader.response().body == b"ok"
+
+
+def test_as_many_headers_as_the_limit_are_read() -> None:
+    lines = b"".join(b"A%d: b\r\n" % number for number in range(999))
+    response = read(OK + lines + b"Content-Length: 0\r\n\r\n")
+    assert response is not None and len(response.headers) == 1000
+    assert response.headers["a998"] == "b"
+
+
+def test_headers_are_a_mapping() -> None:
+    response = read(OK + b"Content-Length: 0\r\nX-Name: \xe4\r\n\r\n")
+    assert response is not None
+    assert dict(response.headers) == {"content-length": "0", "x-name": "\xe4"}
+    assert len(response.headers) == 2
+    assert response.headers.get("X-NAME", "none") == "\xe4"
+    assert response.headers.get("Other", "none") == "none"
+    assert response.headers.get("\u20ac") is None
+    with pytest.raises(KeyError):
+        response.headers["Other"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        OK + b"Content-Length: 10\r\n\r\n" + b"x" * 10,
+        CHUNKS + b"a\r\n" + b"x" * 10 + b"\r\n0\r\n\r\n",
+        OK
+        + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s"
+        % (len(gzip.compress(b"x" * 10)), gzip.compress(b"x" * 10)),
+    ],
+    ids=["announced", "in chunks", "compressed"],
+)
+def test_a_body_may_be_as_large_as_the_limit(data: bytes) -> None:
+    # What was compressed may be longer on the wire.
+    limit = 10 if b"gzip" not in data else 40
+    reader = ResponseReader(limit)
+    assert reader.feed(data)
+    assert reader.response().body == b"x" * 10
+
+
+@pytest.mark.parametrize("status", [b"204 No Content", b"304 Not Modified"])
+def test_the_length_of_a_body_that_does_not_come_is_not_limited(status: bytes) -> None:
+    reader = ResponseReader(5)
+    assert reader.feed(b"HTTP/1.1 " + status + b"\r\nContent-Length: 9\r\n\r\n")
+    assert reader.response().body == b""
+    assert reader.keep_alive
+
+
+def test_a_body_that_is_taken_in_pieces_is_not_inflated() -> None:
+    reader = ResponseReader(None)
+    assert reader.feed(GZIP)
+    assert reader.take() == PACKED
+    assert reader.take() == b""
+
+
+def test_each_response_of_a_connection_starts_from_nothing() -> None:
+    interim = b"HTTP/1.1 100 Continue\r\n\r\n" * 4
+    reader = ResponseReader(5)
+    for _ in range(3):
+        reader.reset(5)
+        assert (reader.status, reader.complete, reader.keep_alive) == (0, False, False)
+        assert dict(reader.headers) == {}
+        with pytest.raises(ProtocolError, match="closed"):
+            reader.end()
+        assert not reader.feed(interim + OK + b"A: " + b"x" * 200_000)
+        assert not reader.feed(b"\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n")
+        assert reader.feed(b"B: " + b"x" * 200_000 + b"\r\n\r\n")
+        assert (reader.status, reader.complete, reader.keep_alive) == (200, True, True)
+        reader.end()
+        assert reader.response().body == b"hello"
+    reader.reset(3)
+    with pytest.raises(TooLargeError, match="larger than 3 bytes"):
+        reader.feed(LENGTH)
+
+
+def test_a_coding_that_is_not_known_is_named_in_short() -> None:
+    coding = b"y" * 50
+    with pytest.raises(ProtocolError, match=r"Transfer-Encoding b'y{40}'$"):
+        ResponseReader().feed(OK + b"Transfer-Encoding: " + coding + b"\r\n\r\n")
+
+
+def test_only_a_request_that_may_have_a_body_says_how_long_it_is() -> None:
+    for method in ("GET", "DELETE"):
+        assert request_bytes(method, "/a", b"", b"") == f"{method} /a HTTP/1.1\r\n\r\n".encode()
+        assert b"Content-Length: 2\r\n\r\n{}" in request_bytes(method, "/a", b"", b"{}")
+    for method in ("POST", "PUT", "PATCH"):
+        assert b"Content-Length: 0\r\n\r\n" in request_bytes(method, "/a", b"", b"")

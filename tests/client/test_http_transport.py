@@ -467,7 +467,14 @@ async def test_an_expired_client_certificate_is_named(
     async with transport_to("https://server", tls=TlsSettings(key_pair=pair)) as transport:
         hint = transport.refusal_hint()
     assert hint == f"the client certificate {made.certificate} expired at 2020-01-02T03:04:05Z"
+
+    class Bringing(Static):
+        key_pair = pair
+
+    # That which the credentials bring goes before that of the settings.
     good = TlsSettings(key_pair=client_pair(authority, "ada"))
+    async with transport_to("https://server", tls=good, credentials=lambda _: Bringing()) as it:
+        assert it.refusal_hint() == hint
     async with transport_to("https://server", tls=good) as transport:
         assert transport.refusal_hint() == ""
 

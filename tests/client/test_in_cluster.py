@@ -50,6 +50,19 @@ def test_without_an_authority_the_systems_is_trusted(folder: Path) -> None:
     assert not in_cluster_connection(ENVIRONMENT, folder).tls.authority
 
 
+@pytest.mark.parametrize("content", [b"", b"\xff"], ids=["empty", "no text"])
+def test_a_namespace_that_cannot_be_read_is_the_default(folder: Path, content: bytes) -> None:
+    (folder / "namespace").write_bytes(content)
+    assert in_cluster_connection(ENVIRONMENT, folder).namespace == "default"
+
+
+@pytest.mark.parametrize("missing", ENVIRONMENT)
+def test_host_and_port_must_both_be_known(folder: Path, missing: str) -> None:
+    environment = {name: value for name, value in ENVIRONMENT.items() if name != missing}
+    with pytest.raises(ConfigError, match="unable to load in-cluster configuration"):
+        in_cluster_connection(environment, folder)
+
+
 def test_outside_a_cluster_that_is_said(folder: Path) -> None:
     with pytest.raises(ConfigError, match="unable to load in-cluster configuration"):
         in_cluster_connection({}, folder)

@@ -57,11 +57,66 @@ def test_a_list_may_grow_a_hundredfold() -> None:
     [
         (gzip.compress(b"x" * 100)[:-3], "cut"),
         (b"hello, world", "not valid gzip"),
+        (zlib.compress(b"hello"), "not valid gzip"),
         (gzip.compress(b"x") + b"more", "after the end"),
     ],
-    ids=["cut", "no gzip", "more"],
+    ids=["cut", "no gzip", "another format of zlib", "more"],
 )
 def test_what_is_not_one_gzip_stream_is_refused(data: bytes, words: str) -> None:
     for step in (1, 1000):
         with pytest.raises(ProtocolError, match=words):
             inflate(Inflater(MAX_OBJECT), data, step)
+
+
+def test_what_is_inflated_at_once_is_bounded() -> None:
+    parts = Inflater(MAX_OBJECT).feed(zeros(2**20))
+    assert max(map(len, parts)) == 2**18 and sum(map(len, parts)) == 2**20
+
+
+def test_a_body_may_inflate_to_exactly_the_limit() -> None:
+    packed = gzip.compress(b"x" * 1000)
+    assert len(inflate(Inflater(1000), packed, 10)) == 1000
+    with pytest.raises(TooLargeError, match="larger than 999 bytes"):
+        inflate(Inflater(999), packed, 10)
+
+
+def test_the_ratio_counts_all_that_was_fed() -> None:
+    """A part may inflate a thousandfold if the whole does not."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    noise = random.Random(1).randbytes(2**20)
+    data = packer.compress(noise)
+    data += b"".join(packer.compress(bytes(2**20)) for _ in range(60)) + packer.flush()
+    assert len(inflate(Inflater(MAX_LIST), data, 2**14)) == 61 * 2**20
+
+
+@pytest.mark.parametrize("step", [1, 1000])
+def test_an_empty_body_is_no_stream(step: int) -> None:
+    assert inflate(Inflater(MAX_OBJECT), b"", step) == b""
+    inflater = Inflater(MAX_OBJECT)
+    inflate(inflater, gzip.compress(b"x"), step)
+    with pytest.raises(ProtocolError, match="after the end"):
+        inflater.feed(b"more")
+
+
+def test_the_ratio_is_a_hundred() -> None:
+    """Beyond 16 MiB, what comes out is compared with a hundred times what was fed."""
+    inflater = Inflater(MAX_LIST)
+    inflater._fed, inflater._size = 2**20, 100 * 2**20
+    inflater._check()
+    inflater._size += 1
+    with pytest.raises(TooLargeError, match="more than 100 times"):
+        inflater._check()
+
+
+def test_nothing_is_held_back_when_a_piece_is_full() -> None:
+    """Wherever the data is cut, all that it says so far comes out."""
+    packed = zeros(2**20)
+    full = 0
+    for end in range(200, 320):
+        whole = zlib.decompressobj(31).decompress(packed[:end])
+        assert b"".join(Inflater(MAX_OBJECT).feed(packed[:end])) == whole
+        limited = zlib.decompressobj(31)
+        limited.decompress(packed[:end], 2**18)
+        full += not limited.unconsumed_tail and len(whole) > 2**18
+    # Among the cuts are some after which zlib holds output back without any input left.
+    assert full

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mooring.client import kubeconfig
 from mooring.client.connection import Connection
 from mooring.client.exec_plugin import V1, V1BETA1, ExecPlugin
 from mooring.client.kubeconfig import connection_from_flags, load_kubeconfig
@@ -333,3 +334,61 @@ def test_flags_name_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "\n" not in str(raised.value)
     monkeypatch.setenv("KUBECONFIG", str(file))
     assert connection_from_flags().server == SERVER
+
+
+def test_without_a_name_the_file_in_the_home_folder_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / ".kube" / "config", document())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert load_kubeconfig(environment={}).server == SERVER
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"kind": "Pod"}, {"apiVersion": "v2"}, {"kind": "Pod", "apiVersion": "v2"}],
+    ids=["another kind", "another version", "both"],
+)
+def test_what_is_no_kubeconfig_is_refused(tmp_path: Path, change: dict[str, str]) -> None:
+    body = {**document(), **change}
+    found = f"{body['apiVersion']} {body['kind']}"
+    with pytest.raises(ConfigError, match=f"expected v1 Config, got {found}"):
+        load_kubeconfig(write(tmp_path / "config", body))
+
+
+def test_kind_and_version_may_be_left_out(tmp_path: Path) -> None:
+    body = {name: value for name, value in document().items() if name[0] != "a" and name != "kind"}
+    connection = load_kubeconfig(write(tmp_path / "config", body))
+    assert connection.server == SERVER
+    assert not connection.tls.insecure and connection.compression
+
+
+def test_in_a_cluster_its_own_server_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Connection(server="https://10.0.0.1:443")
+    monkeypatch.setattr(kubeconfig, "in_cluster_connection", lambda: own)
+    assert connection_from_flags() is own
+
+
+@pytest.mark.parametrize("basic", [{"username": "ada"}, {"password": "pw"}], ids=["name", "word"])
+async def test_a_name_or_a_password_alone_is_a_method_too(load: Any, basic: Any) -> None:
+    shown = f"{basic.get('username', '')}:{basic.get('password', '')}"
+    assert await header(load(basic)) == "Basic " + base64.b64encode(shown.encode()).decode()
+    with pytest.raises(ConfigError, match="more than one authentication method"):
+        load({**basic, "token": "t"})
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"as-uid": "1"}, {"as-groups": ["a"]}, {"as-user-extra": {"a": ["b"]}}],
+    ids=["a uid", "groups", "more"],
+)
+def test_someone_must_be_named_to_be_impersonated(load: Any, asked: Any) -> None:
+    with pytest.raises(ConfigError, match="without impersonating a user"):
+        load(asked)
+
+
+@pytest.mark.parametrize("part", ["clusters", "users", "contexts"])
+def test_a_file_with_one_part_is_a_configuration(tmp_path: Path, part: str) -> None:
+    body = {"current-context": "none", part: document()[part]}
+    with pytest.raises(ConfigError, match='context "none" does not exist'):
+        load_kubeconfig(write(tmp_path / "config", body))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mooring.client import protobuf
 from mooring.client.protobuf import with_finalizer
 
 
@@ -57,3 +58,29 @@ def test_lengths_of_more_than_a_byte_are_read_and_written() -> None:
 def test_what_is_no_object_is_refused(body: bytes, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         with_finalizer(body, "x/y", uid="", resource_version="")
+
+
+@pytest.mark.parametrize(
+    ("length", "written"),
+    [
+        pytest.param(127, b"\x7f", id="the longest of one byte"),
+        pytest.param(128, b"\x80\x01", id="the shortest of two bytes"),
+        pytest.param(16383, b"\xff\x7f", id="the longest of two bytes"),
+        pytest.param(16384, b"\x80\x80\x01", id="the shortest of three bytes"),
+    ],
+)
+def test_lengths_are_written_and_read_in_as_few_bytes_as_possible(
+    length: int, written: bytes
+) -> None:
+    payload = b"p" * length
+    # Number 100 takes a key of two bytes.
+    other = b"\xa2\x06" + written + payload
+    assert protobuf.field(100, payload) == other
+    body = b"k8s\x00" + other + field(2, OBJECT)
+    made = with_finalizer(body, "x/y", uid="", resource_version="")
+    assert made == b"k8s\x00" + other + field(2, OBJECT + field(1, field(14, b"x/y")))
+
+
+def test_an_object_may_be_empty() -> None:
+    made = with_finalizer(b"k8s\x00\x12\x00", "x/y", uid="", resource_version="")
+    assert made == b"k8s\x00" + field(2, field(1, field(14, b"x/y")))

@@ -64,3 +64,23 @@ def test_a_query_holds_what_was_asked_for() -> None:
         "&resourceVersionMatch=NotOlderThan&limit=500&continue=a%3Db&timeoutSeconds=300"
         "&allowWatchBookmarks=true&sendInitialEvents=true&watch=true"
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "query"),
+    [
+        (ListOptions(limit=1), "?limit=1"),
+        (ListOptions(timeout_seconds=1), "?timeoutSeconds=1"),
+        (ListOptions(allow_watch_bookmarks=True), "?allowWatchBookmarks=true"),
+        (ListOptions(send_initial_events=True), "?sendInitialEvents=true"),
+        (ListOptions(watch=True), "?watch=true"),
+        (ListOptions(label_selector="a=b"), "?labelSelector=a%3Db"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_one_option_alone_is_in_the_query(options: ListOptions, query: str) -> None:
+    assert options.query() == query
+
+
+def test_a_resource_has_a_name() -> None:
+    assert find_resource(StorageClass).name == "storageclasses.v1.storage.k8s.io"

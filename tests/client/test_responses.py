@@ -153,3 +153,34 @@ def test_an_error_within_a_watch(
     assert (error.status, error.retry_after) == (status, retry_after)
     assert error.reason == said.get("reason", "")
     assert "no" in str(error)
+
+
+def test_what_a_proxy_says_is_shown_in_short() -> None:
+    error = api_error(502, {}, b"x" * 300, "GET", URL)
+    assert str(error) == f"GET {URL}: 502 BadGateway: " + "x" * 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds", "retry_after"),
+    [
+        pytest.param({}, 61, 60.0, id="no more than a minute"),
+        pytest.param({}, 59, 59.0, id="as long as it says"),
+        pytest.param({"Date": "today"}, 3, None, id="only the header counts if there are headers"),
+        pytest.param({"Retry-After": "61"}, 3, 60.0, id="no more than a minute by the header"),
+        pytest.param({"Retry-After": "0"}, 3, 0.0, id="at once"),
+    ],
+)
+def test_how_long_to_wait(headers: dict[str, str], seconds: int, retry_after: float | None) -> None:
+    body = msgspec.json.encode(failure(429, "No", details={"retryAfterSeconds": seconds}))
+    assert api_error(429, headers, body, "GET", URL).retry_after == retry_after
+
+
+@pytest.mark.parametrize(("broken", "lines"), [(9, 9), (10, 10), (11, 11), (30, 11)])
+def test_ten_objects_that_cannot_be_read_are_logged(
+    broken: int, lines: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR):
+        decode_list(pod_list(*[b'{"metadata":{"name":5}}'] * broken), Pod)
+    assert len(caplog.records) == lines
+    if broken > 10:
+        assert caplog.records[-1].__dict__["kv"] == {"count": broken - 10}

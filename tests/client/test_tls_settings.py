@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import logging
 import ssl
 from pathlib import Path
 
 import pytest
 
-from mooring.client.tls_settings import KeyPair, Pem, TlsContexts, TlsSettings
+from mooring.client.tls_settings import KeyPair, Pem, TlsContexts, TlsSettings, expiry
 from mooring.errors import ConfigError
 from mooring.observe.clock import VirtualClock
 from tests.support.certificates import Authority
@@ -166,3 +167,89 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     settings = TlsSettings(authority=Pem(file=str(tmp_path / "nothing")))
     with pytest.raises(ConfigError, match=r"cannot read .*nothing: No such file"):
         TlsContexts(settings, VirtualClock()).context()
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[Pem]:
+    """Return what was read."""
+    found: list[Pem] = []
+    read = Pem.read
+
+    def recording(self: Pem) -> bytes:
+        found.append(self)
+        return read(self)
+
+    monkeypatch.setattr(Pem, "read", recording)
+    return found
+
+
+def test_an_equal_pair_is_not_looked_at_again(authority: Authority, looked: list[Pem]) -> None:
+    contexts = TlsContexts(TlsSettings(), VirtualClock(1000.0))
+    pair = pair_of(authority, "ada")
+    first = contexts.context(pair)
+    count = len(looked)
+    assert contexts.context(KeyPair(pair.certificate, pair.key)) is first
+    assert len(looked) == count
+
+
+def test_broken_files_are_looked_at_once_a_minute(authority: Authority, looked: list[Pem]) -> None:
+    clock = VirtualClock(1000.0)
+    contexts = TlsContexts(TlsSettings(authority=authority_of(authority)), clock)
+    first = contexts.context()
+    authority.certificate.write_text("half of")
+    counts = []
+    for _ in range(4):
+        clock.advance(30.0)
+        assert contexts.context() is first
+        counts.append(len(looked))
+    assert counts == [1, 2, 2, 3]
+
+
+def test_a_clock_set_back_has_the_files_looked_at(authority: Authority, looked: list[Pem]) -> None:
+    clock = VirtualClock(1000.0)
+    contexts = TlsContexts(TlsSettings(authority=authority_of(authority)), clock)
+    contexts.context()
+    clock._now = 940.0
+    contexts.context()
+    assert len(looked) == 2
+
+
+def test_another_pair_is_looked_at_for_a_minute_from_then_on(
+    authority: Authority, looked: list[Pem]
+) -> None:
+    clock = VirtualClock(1000.0)
+    contexts = TlsContexts(TlsSettings(), clock)
+    contexts.context()
+    clock.advance(50.0)
+    pair = pair_of(authority, "ada")
+    contexts.context(pair)
+    count = len(looked)
+    clock.advance(59.0)
+    contexts.context(pair)
+    assert len(looked) == count
+    clock.advance(1.0)
+    contexts.context(pair)
+    assert len(looked) == count + 2
+
+
+def test_a_pem_is_there_if_it_has_a_file_or_data() -> None:
+    assert not Pem() and Pem(file="x") and Pem(data=b"x")
+    assert Pem(file="x").where == "x" and Pem(data=b"x").where == "the embedded data"
+    assert Pem(file="x", data=b"y").read() == b"y"
+
+
+def test_http_alone_is_offered(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
+    offered: list[list[str]] = []
+    monkeypatch.setattr(
+        ssl.SSLContext, "set_alpn_protocols", lambda self, names: offered.append(names)
+    )
+    TlsContexts(TlsSettings(), VirtualClock()).context()
+    assert offered == [["http/1.1"]]
+
+
+def test_when_a_certificate_ends(authority: Authority, tmp_path: Path) -> None:
+    ended = datetime.datetime(2020, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
+    made = authority.client("late", expires=ended)
+    assert expiry(Pem(file=str(made.certificate))) == ended
+    assert expiry(Pem(data=b"no PEM")) is None
+    assert expiry(Pem(file=str(tmp_path / "nothing"))) is None

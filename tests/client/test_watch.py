@@ -136,3 +136,21 @@ async def test_an_event_has_a_largest_size() -> None:
     # Together, many events may be larger than that.
     many = line("ADDED", "b", note="x" * 2**18)
     assert len(await read(*[many] * 100)) == 100
+
+
+@pytest.mark.parametrize("tail", [0, 10], ids=["on its own", "after a part in another chunk"])
+async def test_an_event_may_be_as_large_as_the_limit(tail: int) -> None:
+    rest = line("ADDED", "b")
+    largest = rest[:-1].ljust(MAX_OBJECT)
+    first = line("ADDED", "a") + largest[:tail]
+    assert await read(first, largest[tail:], b"\n") == [[("ADDED", "a")], [("ADDED", "b")]]
+    with pytest.raises(ApiError, match="an event is larger"):
+        await read(first, largest[tail:], b" ", b"\n")
+
+
+async def test_small_chunks_add_up_to_what_is_too_large() -> None:
+    with pytest.raises(ApiError, match="an event is larger"):
+        await read(*[b"x" * 2**20] * 17)
+    # Each event starts from nothing.
+    half = line("ADDED", "a")[:-1].ljust(2**23)
+    assert await read(half, b"\n", half, b"\n", half, b"\n") == [[("ADDED", "a")]] * 3

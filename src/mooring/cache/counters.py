@@ -8,6 +8,7 @@ the longest time are dropped.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import cast
 
@@ -35,6 +36,9 @@ class _Counter:
 
     __slots__ = ("asked", "counts", "namespaces", "selector", "terminating", "terminating_total")
 
+    #: Number of the question that asked last.
+    asked: int
+
     def __init__(
         self, namespaces: frozenset[str] | None, selector: Selector, capacity: int
     ) -> None:
@@ -44,8 +48,6 @@ class _Counter:
         #: How many of them are terminating; created when the first terminating pod is counted.
         self.terminating: Counts | None = None
         self.terminating_total = 0
-        #: The number of the last query for this counter.
-        self.asked = 0
 
     def matches(self, pod: Pod) -> bool:
         return (
@@ -80,7 +82,8 @@ class Counters:
         self._pods = pods
         self._size = 0
         self._capacity = 64
-        self._questions = 0
+        #: Numbers of the questions to come.
+        self._questions = itertools.count()
         self._counters: dict[tuple[frozenset[str] | None, Selector], _Counter] = {}
         self._counter_index: SelectorIndex[_Counter] = SelectorIndex()
         self._terms: dict[TermKind, dict[AffinityTerm, _Term]] = {kind: {} for kind in _KINDS}
@@ -97,10 +100,9 @@ class Counters:
         counter = self._counters.get((namespaces, selector))
         if counter is None:
             counter = self._make_counter(namespaces, selector)
-        self._questions += 1
-        counter.asked = self._questions
+        counter.asked = next(self._questions)
         counts = counter.counts[: self._size]
-        if not terminating and counter.terminating is not None and counter.terminating_total:
+        if not terminating and counter.terminating is not None and counter.terminating_total > 0:
             counts = counts - counter.terminating[: self._size]
         counts.flags.writeable = False
         return counts

@@ -72,15 +72,15 @@ class SelectorIndex(Generic[E]):
         spaces: tuple[str | None, ...] = (None,) if namespaces is None else tuple(namespaces)
         # Many namespaces times many values make too many keys; the label pair narrows enough.
         narrow: tuple[str | None, ...] = spaces if len(spaces) <= _MANY else (None,)
-        best: tuple[_Key, ...] | None = None
-        fewest = 0
-        for requirement in selector.requirements:
-            if requirement.operator != IN:
-                continue
-            keys = tuple(
-                (space, requirement.key, value) for space in narrow for value in requirement.values
-            )
-            filed = sum(len(self._buckets.get(key, ())) for key in keys)
-            if best is None or filed < fewest:
-                best, fewest = keys, filed
-        return tuple((space, "", "") for space in spaces) if best is None else best
+        choices = [
+            tuple((space, demand.key, value) for space in narrow for value in demand.values)
+            for demand in selector.requirements
+            if demand.operator == IN
+        ]
+        if not choices:
+            return tuple((space, "", "") for space in spaces)
+        return min(choices, key=self._filed)
+
+    def _filed(self, keys: tuple[_Key, ...]) -> int:
+        """Return how many entries are filed under some keys."""
+        return sum(len(self._buckets.get(key, ())) for key in keys)

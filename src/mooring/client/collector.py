@@ -16,9 +16,11 @@ class CollectorPause:
     When the last block ends, the collector is on again if it was on when the first began.
     """
 
+    #: Whether the collector was on when the first block began.
+    _was_on: bool
+
     def __init__(self) -> None:
         self._depth = 0
-        self._was_on = False
 
     def __enter__(self) -> None:
         if self._depth == 0:

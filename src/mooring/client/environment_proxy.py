@@ -26,7 +26,8 @@ def _is_excepted(host: str) -> bool:
             if ipaddress.ip_address(host) in ipaddress.ip_network(entry.strip(), strict=False):
                 return True
         except ValueError:
-            continue
+            # The host or the entry is a name.
+            pass
     return False
 
 

@@ -28,6 +28,8 @@ INTERACTIVE_SECONDS = 600.0
 MAX_OUTPUT = 2**20
 #: How long a failure, or credentials that were expired already, are kept before the next run.
 RETRY_SECONDS = 1.0
+#: A moment that is not recent.
+_NEVER = math.inf
 _INFO = "KUBERNETES_EXEC_INFO"
 #: How many characters of the program's output an error shows.
 _SHOWN = 100
@@ -91,10 +93,10 @@ class ExecPlugin:
         #: The run in progress.
         self._running: asyncio.Task[None] | None = None
         #: When the program last finished, and what was wrong with its credentials, if anything.
-        self._ran_at = -math.inf
+        self._ran_at = _NEVER
         self._failure: ConfigError | None = None
         #: When it last ran because credentials were refused.
-        self._renewed_at = -math.inf
+        self._renewed_at = _NEVER
 
     def known(self) -> str | None:
         """Return the token's header if it is still valid; None if the program must run."""

@@ -179,19 +179,15 @@ class ResponseReader:
 
     def take(self) -> bytes:
         """Return the part of the body that has arrived since the last call."""
-        parts = self._parts
-        if len(parts) == 1:
-            return parts.pop()
-        self._parts = []
-        return b"".join(parts)
+        taken = b"".join(self._parts)
+        self._parts.clear()
+        return taken
 
     def response(self) -> Response:
         """Return the complete response, its body inflated."""
         if self._inflater is not None:
             self._inflater.finish()
-        parts = self._parts
-        body = parts.pop() if len(parts) == 1 else self.take()
-        return Response(self.status, self.headers, body)
+        return Response(self.status, self.headers, self.take())
 
     # Called by httptools.
 

@@ -32,6 +32,12 @@ class BodyTimeoutError(TimeoutError):
 class HttpConnection:
     """One connection. It carries one request at a time."""
 
+    #: When the exchange under way has taken too long, and when the last one ended.
+    deadline: float
+    idle_since: float
+    #: What is left to send of the request under way.
+    _unsent: memoryview
+
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
@@ -41,16 +47,12 @@ class HttpConnection:
     ) -> None:
         #: The TLS context it was made with; a connection with an older context is not reused.
         self.context = context
-        self.idle_since = 0.0
-        #: The deadline of the exchange in progress.
-        self.deadline = math.inf
         self.closed = False
         self._loop = loop
         self._sock = sock
         self._on_idle_end = on_idle_end
         self._reader = ResponseReader()
         self._answer: asyncio.Future[Response] | None = None
-        self._unsent = memoryview(b"")
         #: Called before the first bytes are sent; None once some were sent.
         self._check: Callable[[], None] | None = None
         self._recv = sock.recv
@@ -151,9 +153,6 @@ class HttpConnection:
                 answer.set_result(reader.response())
         except ProtocolError as error:
             self.fail(error)
-            return
-        if not data:
-            self.close()
 
     def close(self) -> None:
         """Close the connection."""
@@ -237,8 +236,7 @@ class HttpPool:
     ) -> Response:
         self._busy.add(connection)
         connection.deadline = deadline
-        if self._timer is None or deadline < self._timer.when():
-            self._keep_deadline(loop, deadline)
+        self._keep_deadline(loop, deadline)
         try:
             return await connection.exchange(data, check, max_bytes)
         finally:

@@ -128,7 +128,7 @@ class HttpStream:
             parts.append(data)
             size += len(data)
         self._last = self._loop.time()
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return b"".join(parts)
 
     async def _wait(self, add: Callable[..., Any], remove: Callable[[int], Any]) -> None:
         if self._closed:

@@ -24,10 +24,7 @@ def parse_warnings(header: str) -> Iterator[tuple[int, str]]:
     except UnicodeError:
         return
     at = 0
-    while at < len(header):
-        found = _WARNING.match(header, at)
-        if found is None:
-            return
+    while (found := _WARNING.match(header, at)) is not None:
         text = _ESCAPED.sub(r"\1", found[3])
         if not text.isprintable():
             return
