@@ -137,19 +137,12 @@ def test_plugins_that_precompute_are_told_of_pods_that_come_and_go() -> None:
 
 
 def test_the_handle_hands_out_what_it_was_made_with() -> None:
-    _, handle, _ = dry_run(NodeForm)
-    around = handle._around
-    for name in (
-        "features",
-        "clock",
-        "random",
-        "client",
-        "events",
-        "nominator",
-        "extenders",
-        "metrics",
-    ):
-        assert getattr(handle, name) is getattr(around, name), name
+    _, made, _ = dry_run(NodeForm)
+    shared, events = made._shared, made.events
+    handle = ProfileHandle("another", shared, events)
+    assert (handle.profile_name, handle.events) == ("another", events)
+    for name in ("features", "clock", "random", "client", "nominator", "extenders", "metrics"):
+        assert getattr(handle, name) is getattr(shared, name), name
 
 
 def test_plugins_that_stepped_aside_are_not_told() -> None:

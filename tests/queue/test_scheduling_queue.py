@@ -268,6 +268,42 @@ def test_an_event_asks_only_about_pods_whose_plugins_wait_for_it() -> None:
     assert sorted(asked) == ["a", "c"]
 
 
+class Unread:
+    """An event that must not be looked at."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"{name} was read")
+
+
+def test_an_event_while_no_pod_waits_costs_nothing() -> None:
+    queue = a_queue()
+    queue.add(pod("a"))
+    unread: Any = Unread()
+    queue.move_all(unread, None, node())
+    assert queue.popped() == "a"
+    with pytest.raises(AssertionError, match="was read"):
+        queue.move_all(unread, None, node())
+
+
+@pytest.mark.parametrize(
+    ("event", "refused_by", "told"),
+    [
+        pytest.param(NODE_LABEL, "Fit", True, id="no plugin waits for it"),
+        pytest.param(NODE_ADD, "Affinity", False, id="a plugin waits for it, though no pod does"),
+        pytest.param(NODE_LABEL, "Extender", False, id="a pod waits for every event"),
+    ],
+)
+def test_an_event_that_nobody_waits_for_is_told_in_the_log(
+    event: ClusterEvent, refused_by: str, told: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue = a_queue()
+    queue.refuse(pod("a"), [refused_by])
+    with caplog.at_level(logging.INFO - 6):
+        queue.move_all(event, None, node())
+    message = "receive an event that isn't interested by any enabled plugins"
+    assert (message in caplog.messages) is told
+
+
 def test_an_event_may_be_for_some_pods_only() -> None:
     queue = a_queue()
     for name, priority in (("a", 1), ("b", 5)):

@@ -76,7 +76,7 @@ class PreEnqueue:
         """
         steps = self._steps.get(info.profile, ())
         metrics = self._metrics
-        start = self._now() if metrics is not None else 0.0
+        start = self._now()
         if steps:
             self._runs += 1
             if info.gating_plugin:
@@ -105,10 +105,11 @@ class PreEnqueue:
 
     def _passes(self, info: QueuedPodInfo, step: PreEnqueueStep) -> bool:
         name, metrics = step.name, self._metrics
-        sampled = metrics is not None and self._runs % _SAMPLE_EVERY == 0
-        start = self._now() if sampled else 0.0
-        status = self._call(info, step)
-        if metrics is not None and sampled:
+        if metrics is None or self._runs % _SAMPLE_EVERY:
+            status = self._call(info, step)
+        else:
+            start = self._now()
+            status = self._call(info, step)
             code = Code.SUCCESS if status is None else status.code
             duration = metrics.plugin_duration[name, _POINT, code.label]
             duration.observe(self._now() - start)

@@ -87,8 +87,8 @@ class QueuedPodInfo:
         self.was_flushed = False
         self.flush_timestamp: float = NEVER
         self.place: Place | None = None
-        #: Its valid entry in a heap; 0 where it is in none.
-        self.ticket = 0
+        #: Its valid entry in a heap; None if it is in none.
+        self.ticket: int | None = None
         #: How the unschedulable pods have filed it; None where it is not among them.
         self.filed: Filed | None = None
 
