@@ -158,7 +158,7 @@ def test_a_failure_ends_a_point_and_names_it(point: str, answer: Any, text: str)
     found = run_point(point, made)
     label = LABELS[point]
     assert found.is_error and found.plugin == "B"
-    said = text.format(label, "<lambda>")
+    said = text.format(label, point)
     assert found.message.startswith(f'running {label} plugin "B": {said}')
     assert bool(found.traceback) == isinstance(answer, Exception)
     assert "C" not in ran

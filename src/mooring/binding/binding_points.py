@@ -36,8 +36,8 @@ def _answer(step: Step, point: Point, answer: Any, node: str | None) -> Status |
         return None
     if isinstance(answer, Status):
         return answer
-    method = getattr(step.call, "__name__", point.label)
-    return wrong_type(step.name, point, method, _STATUS, answer, node)
+    method, *_ = point.value.methods
+    return wrong_type(step.name, point, method.name, _STATUS, answer, node)
 
 
 def _failed(text: str, step: Step, status: Status) -> Status:
