@@ -9,6 +9,7 @@ preemption's dry run) are asked in node form.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -189,14 +190,10 @@ def _ask(
 
 def _distinct(hits: Hits) -> tuple[Mask, list[tuple[Status, Rows]]]:
     """Return who is refused, and each distinct status with its nodes; a node's reasons append."""
-    refused = hits[0][1]
-    if len(hits) == 1:
-        return refused, [(hits[0][0], np.flatnonzero(refused))]
-    overlap = False
-    for _, mask in hits[1:]:
-        overlap = overlap or bool(np.count_nonzero(refused & mask))
-        refused = refused | mask
-    if not overlap:
+    count_nonzero = np.count_nonzero
+    refused = functools.reduce(np.logical_or, [mask for _, mask in hits])
+    if sum(count_nonzero(mask) for _, mask in hits) == count_nonzero(refused):
+        # No node is refused twice.
         return refused, [(status, np.flatnonzero(mask)) for status, mask in hits]
     codes = np.full(len(refused), -1, dtype=np.int64)
     #: By code: the status that was added last, and the code of those before it.
@@ -313,9 +310,7 @@ def _nominated_nodes(nominator: Nominator, nodes: Nodes) -> Iterator[tuple[int, 
             row = nodes.row(name)
             if row >= 0:
                 yield row, name
-        return
-    taken = set(nominator.nodes())
-    if taken:
+    elif taken := set(nominator.nodes()):
         for position, name in enumerate(nodes.names):
             if name in taken:
                 yield position, name
