@@ -404,3 +404,18 @@ def test_an_exception_for_nominated_pods_names_what_was_asked(count: int, place:
     scheduler = make_scheduler([plugin("A", filter_nodes=fails)], [*NODES, *others])
     decision = scheduler.cycle.run_sync(make_pod(priority=10))
     assert decision.message == f'running "A" filter plugin: plugin A, {place}: ValueError: boom'
+
+
+@pytest.mark.parametrize(
+    ("left", "asked"),
+    [
+        pytest.param(10, 40, id="a quarter of the nodes is left: all are shown"),
+        pytest.param(9, 9, id="fewer: only those are shown"),
+    ],
+)
+def test_when_plugins_are_asked_about_the_nodes_left_alone(left: int, asked: int) -> None:
+    names = [f"n{i:02}" for i in range(40)]
+    shown: list[int] = []
+    counts = plugin("Counts", filter_nodes=lambda state, pod, nodes: shown.append(len(nodes)))
+    decide([refuse(*names[left:]), counts], make_nodes(*names), examine=True)
+    assert shown == [asked]
