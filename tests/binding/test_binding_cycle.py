@@ -278,3 +278,17 @@ async def test_a_cycle_that_is_cancelled_while_an_extender_binds_ends(ignorable:
     with pytest.raises(asyncio.CancelledError):
         await running
     assert "bind" not in one.journal.lines
+
+
+async def test_with_the_gate_off_a_pod_can_be_called_off_in_pre_bind() -> None:
+    one = Setting(nominates=False)
+    running = asyncio.create_task(one.run())
+    while "pre-bind" not in one.journal.lines:
+        assert not running.done()
+        await asyncio.sleep(0)
+    under_way = one.on_the_way.pre_binding(one.pod.metadata.uid)
+    assert under_way is not None
+    assert under_way.cancel("preempted")
+    found = await running
+    assert found is not None
+    assert found.message == 'running PreBind plugin "Binds": preempted'

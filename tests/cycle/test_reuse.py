@@ -616,3 +616,28 @@ def test_sixteen_signatures_are_remembered(asked: Any) -> None:
     assert place(scheduler, asked, labels={"team": "16"}) == afresh
     assert place(scheduler, asked, labels={"team": "2"}) != afresh
     assert place(scheduler, asked, labels={"team": "1"}) == afresh
+
+
+@pytest.mark.parametrize("again", ["the same reason", "another reason"])
+def test_scores_are_normalised_once_while_the_same_nodes_pass(asked: Any, again: str) -> None:
+    normalised: list[int] = []
+
+    class Full(Plugin):
+        def filter(self, state: Any, pod: Any, node: Any) -> Any:
+            count = len(node.pods)
+            return Status.unschedulable(f"{count} pods") if node.name == "n7" else None
+
+        def sign_pod(self, pod: Any) -> Any:
+            return ()
+
+    def normalize_score(self: Any, state: Any, pod: Any, scores: Any) -> Any:
+        normalised.append(len(scores))
+        return scores
+
+    scores = recording(asked, reads_pods=False, normalize_score=normalize_score)
+    scheduler = make_scheduler([Full, scores], [make_node(name) for name in EVERY])
+    place(scheduler, asked)
+    if again == "another reason":
+        scheduler.cluster.add(make_pod("there", node="n7"))
+    place(scheduler, asked)
+    assert normalised == [7]

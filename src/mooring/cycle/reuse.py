@@ -289,9 +289,9 @@ def _changed(nodes: Nodes, generation: int) -> list[int] | None:
 
 
 def _same(rows: Rows | None, others: Rows | None) -> bool:
-    if rows is others:
-        return True
-    return rows is not None and others is not None and np.array_equal(rows, others)
+    if rows is None or others is None:
+        return rows is others
+    return np.array_equal(rows, others)
 
 
 def _places(nodes: Nodes, rows: Sequence[int]) -> list[int]:
