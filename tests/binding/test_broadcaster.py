@@ -612,3 +612,16 @@ def test_ten_thousand_events_are_known() -> None:
         ]
 
     scene(story)
+
+
+def test_two_writes_are_under_way_at_a_time_and_none_is_kept_after_its_end() -> None:
+    async def story(it: Scene) -> None:
+        it.client.before = lambda: asyncio.sleep(1)
+        for number in range(5):
+            it.fail(make_pod(f"pod-{number}"))
+        await asyncio.sleep(0.5)
+        assert (it.client.under_way, len(it.broadcaster._senders)) == (2, 2)
+        await asyncio.sleep(5)
+        assert (it.client.most_under_way, it.broadcaster._senders) == (2, set())
+
+    scene(story)

@@ -112,7 +112,7 @@ def test_a_node_whose_nominations_ended_is_looked_at_no_more_when_node_objects_c
     scheduler.cluster.delete(kept)
     scheduler.cluster.add(make_node("n3", cpu=1))
     looked.clear()
-    place(scheduler, make_mean("b"))
+    assert place(scheduler, make_mean("b")) == "n1"
     assert looked == ["n0", "n2"]
     scheduler.cluster.add(make_pod("more", node="n1"))
     looked.clear()
@@ -181,3 +181,19 @@ def test_four_kinds_of_pods_are_remembered(scheduler: MemoryScheduler, asked: li
     assert asked == [3] * 5
     place(scheduler, make_mean("d", 6))
     assert asked == [3] * 6
+
+
+def test_more_changes_of_nominations_than_are_remembered_are_seen(
+    scheduler: MemoryScheduler,
+) -> None:
+    assert place(scheduler, make_mean("a")) == ""
+    kept = scheduler.cluster.pods.get("kept-1", "default")
+    assert kept is not None
+    scheduler.cluster.delete(kept)
+    nominator = scheduler.cluster.nominator
+    other = make_mean("other")
+    scheduler.cluster.add(other)
+    for _ in range(2050):
+        nominator.add(other, "n0")
+        nominator.delete(other.metadata.uid)
+    assert place(scheduler, make_mean("b")) == "n1"

@@ -145,3 +145,8 @@ def test_methods_that_a_point_can_do_without(key: str, methods: list[str]) -> No
     optional = ("pre_filter", "add_pod", "remove_pod", "reserve", "unreserve", "pre_bind")
     assert [method for method in optional if getattr(made, method)] == methods
     assert made.pre_bind_pre_flight == ()
+
+
+def test_what_reserve_did_is_taken_back_in_reverse_order() -> None:
+    made = profile(Both, NodeForm, reserve=[("Both", 1), ("NodeForm", 1)])
+    assert [step.name for step in made.unreserve] == ["NodeForm", "Both"]

@@ -618,14 +618,23 @@ def test_sixteen_signatures_are_remembered(asked: Any) -> None:
     assert place(scheduler, asked, labels={"team": "1"}) == afresh
 
 
-@pytest.mark.parametrize("again", ["the same reason", "another reason"])
-def test_scores_are_normalised_once_while_the_same_nodes_pass(asked: Any, again: str) -> None:
+@pytest.mark.parametrize(
+    ("passing", "again"),
+    [
+        pytest.param(8, False, id="all"),
+        pytest.param(7, False, id="all but one"),
+        pytest.param(7, True, id="all but one, for another reason"),
+    ],
+)
+def test_scores_are_normalised_once_while_the_same_nodes_pass(
+    asked: Any, passing: int, again: bool
+) -> None:
     normalised: list[int] = []
 
     class Full(Plugin):
         def filter(self, state: Any, pod: Any, node: Any) -> Any:
             count = len(node.pods)
-            return Status.unschedulable(f"{count} pods") if node.name == "n7" else None
+            return None if node.name in EVERY[:passing] else Status.unschedulable(f"{count} pods")
 
         def sign_pod(self, pod: Any) -> Any:
             return ()
@@ -637,7 +646,27 @@ def test_scores_are_normalised_once_while_the_same_nodes_pass(asked: Any, again:
     scores = recording(asked, reads_pods=False, normalize_score=normalize_score)
     scheduler = make_scheduler([Full, scores], [make_node(name) for name in EVERY])
     place(scheduler, asked)
-    if again == "another reason":
+    if again:
         scheduler.cluster.add(make_pod("there", node="n7"))
     place(scheduler, asked)
-    assert normalised == [7]
+    assert normalised == [passing]
+
+
+@pytest.mark.parametrize(
+    ("more", "afresh"),
+    [
+        pytest.param([], False, id="one row of three: it alone is asked"),
+        pytest.param(["n1"], True, id="two rows of three: all are asked"),
+    ],
+)
+def test_a_small_cluster_is_asked_about_one_changed_row(
+    asked: Any, more: list[str], afresh: bool
+) -> None:
+    names = EVERY[:3]
+    scheduler = make_scheduler([recording(asked)], [make_node(name) for name in names])
+    place(scheduler, asked)
+    for name in more:
+        scheduler.cluster.add(make_pod(f"on-{name}", node=name))
+    row = [("filter", ["n0"]), ("score", ["n0"])]
+    every = [("filter_nodes", names), ("score_nodes", names)]
+    assert place(scheduler, asked) == (every if afresh else row)

@@ -705,6 +705,26 @@ def test_the_log_tells_a_pods_way_in_kube_schedulers_words(
     assert told[2][2]["event"] == "NodeAdd"
 
 
+@pytest.mark.parametrize(
+    ("event", "pending", "hint"),
+    [
+        pytest.param(NODE_LABEL, [], 0, id="skipped"),
+        pytest.param(NODE_ADD, [], 1, id="after its backoff"),
+        pytest.param(NODE_ADD, ["Fit"], 2, id="immediately"),
+    ],
+)
+def test_the_log_tells_what_becomes_of_a_pod_by_kube_schedulers_numbers(
+    event: ClusterEvent, pending: list[str], hint: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue = a_queue()
+    queue.add(pod("a"))
+    info = queue.take()
+    queue.move_all(event, None, node())
+    with caplog.at_level(logging.INFO - 3):
+        queue.add_unschedulable(info, info.pod, ["Fit"], pending)
+    assert [record.kv["hint"] for record in caplog.records] == [hint]  # type: ignore[attr-defined]
+
+
 def test_summary_counts_the_places() -> None:
     queue = a_queue()
     queue.refuse(pod("a"), ["Fit"])

@@ -125,9 +125,8 @@ def _run_permit(
             return {}, status.by(step.name)
         if not status.is_wait:
             return {}, _failed("running Permit plugin", step, status)
-        # NaN is less than nothing, and would never come.
-        within = status.timeout < MAX_PERMIT_TIMEOUT
-        waits[step.name] = status.timeout if within else MAX_PERMIT_TIMEOUT
+        # In this order NaN, which would never come, is the maximum.
+        waits[step.name] = min(MAX_PERMIT_TIMEOUT, status.timeout)
         waiting = status
     if waiting is None:
         return {}, None

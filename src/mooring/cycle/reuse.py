@@ -122,16 +122,16 @@ class Remembered:
     #: What Filter said of that pod, and the nodes that pass.
     statuses: NodeStatuses
     feasible: Nodes
-    #: Generations that the statuses and the scores are of; -1 where there are none.
-    _filtered_at: int
-    _scored_at: int
+    #: Generations that the statuses and the scores are of; None if there are none.
+    _filtered_at: int | None
+    _scored_at: int | None
     _known: dict[str, _Known]
     #: Totals of the known scores.
     _totals: Ints
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
-        self._node_generation = -1
+        self._node_generation: int | None = None
         #: Rows that the scores are of; None for all.
         self._scored: Rows | None = None
         #: How often rows were taken over.
@@ -141,7 +141,7 @@ class Remembered:
         """Ask Filter about the rows that changed, or about all; False where a plugin failed."""
         if self._node_generation != nodes.node_generation:
             self._node_generation = nodes.node_generation
-            self._filtered_at = self._scored_at = -1
+            self._filtered_at = self._scored_at = None
         rows = _changed(nodes, self._filtered_at)
         if rows is None:
             passed = self._filter_all(state, pod, nodes)
@@ -277,8 +277,10 @@ class Remembered:
         return Ranking(scores, totals)
 
 
-def _changed(nodes: Nodes, generation: int) -> list[int] | None:
-    """Return the rows that changed after a generation; None where all are to be asked."""
+def _changed(nodes: Nodes, generation: int | None) -> list[int] | None:
+    """Return the rows that changed after a generation; None if all are to be asked."""
+    if generation is None:
+        return None
     if generation == nodes.generation:
         return []
     touched = nodes.changed_since(generation)
@@ -289,9 +291,9 @@ def _changed(nodes: Nodes, generation: int) -> list[int] | None:
 
 
 def _same(rows: Rows | None, others: Rows | None) -> bool:
-    if rows is None or others is None:
-        return rows is others
-    return np.array_equal(rows, others)
+    if rows is None:
+        return others is None
+    return others is not None and np.array_equal(rows, others)
 
 
 def _places(nodes: Nodes, rows: Sequence[int]) -> list[int]:
