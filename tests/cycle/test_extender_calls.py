@@ -267,3 +267,10 @@ def test_a_node_that_an_extender_leaves_out_without_a_reason_counts_as_not_asked
     assert [decision.statuses.get(name) for name in left_out] == (
         [decision.statuses.absent] * len(left_out)
     )
+
+
+def test_an_extender_is_not_asked_about_no_nodes() -> None:
+    first = FakeExtender(dict.fromkeys(("n1", "n2", "n3"), "full"))
+    decision = extended(make_scheduler([refuse()], NODES), first, FakeExtender(error="was asked"))
+    assert decision.outcome is Outcome.UNSCHEDULABLE
+    assert decision.message == "0/3 nodes are available: 3 full."

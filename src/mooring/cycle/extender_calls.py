@@ -43,7 +43,7 @@ async def filter_by_extenders(
     """Ask the extenders in turn, each about what the one before left; a failure raises."""
     for extender in extenders:
         if not len(nodes):
-            break
+            return nodes
         if not extender.is_filter or not extender.is_interested(pod):
             continue
         try:

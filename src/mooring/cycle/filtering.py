@@ -33,6 +33,7 @@ _REFUSALS = "(Status, mask) with a bool per node"
 _BOOL = np.dtype(np.bool_)
 #: Once fewer than one node in this many is left, the rest are asked about those alone.
 _NARROW = 4
+_NO_NODES: Rows = np.empty(0, dtype=np.intp)
 
 Hits = list[tuple[Status, Mask]]
 
@@ -85,7 +86,7 @@ def filter_nodes(
     view = nodes
     left = len(nodes) if alive is None else count_nonzero(alive)
     if not left:
-        return Verdicts([], np.empty(0, dtype=np.intp))
+        return Verdicts([], _NO_NODES)
     narrows = not isinstance(nodes, WhatIf)
     name = ""
     try:
@@ -122,7 +123,7 @@ def filter_nodes(
     except BaseException as error:
         verdicts.fault = _failed(name, fault(name, Point.FILTER, error))
     if verdicts.fault is not None:
-        verdicts.passed = np.empty(0, dtype=np.intp)
+        verdicts.passed = _NO_NODES
     elif alive is None:
         verdicts.passed = origin
     else:
@@ -375,7 +376,7 @@ def filter_nodes_but(
     groups: dict[Status, list[int]] = {}
     for position, status in refused:
         if not status.is_rejected:
-            return Verdicts([], np.empty(0, dtype=np.intp), status)
+            return Verdicts([], _NO_NODES, status)
         alive[position] = False
         groups.setdefault(status, []).append(position)
     verdicts = filter_nodes(profile, state, pod.pod, nodes, alive)
