@@ -94,3 +94,10 @@ def test_a_pod_is_preempted_only_while_it_waits() -> None:
     assert waiting.outcome == Status(Code.ERROR, ("preempted",), plugin="DefaultPreemption")
     assert waiting.preempt("DefaultPreemption", "again") is False
     assert waiting.outcome.message == "preempted"
+
+
+def test_a_pod_that_waits_is_found_by_its_uid() -> None:
+    pods = BindingPods()
+    waiting = wait(A=5)
+    pods.add_waiting(waiting)
+    assert (pods.get("web"), pods.get("stranger")) == (waiting, None)
