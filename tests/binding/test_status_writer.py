@@ -329,3 +329,17 @@ def test_of_equal_versions_the_informer_counts() -> None:
         writer.write(shown, StatusChange(nominated_node_name="a"))
 
     assert play(story) == ["a", "a"]
+
+
+def test_a_write_that_succeeds_lets_the_one_who_waits_for_it_go_on() -> None:
+    moments: list[float] = []
+
+    async def story(writer: StatusWriter) -> None:
+        now = asyncio.get_running_loop().time
+        begin = now()
+        async with asyncio.timeout(50):
+            await writer.write_first(make_pod("p", uid="1"), StatusChange(nominated_node_name="a"))
+        moments.append(now() - begin)
+
+    assert play(story) == ["a"]
+    assert moments == [0]
