@@ -245,3 +245,54 @@ async def test_extenders_bind_before_plugins(
     assert (None if found is None else found.message) == error
     binders = [line for line in one.journal.lines if line in ("bind", "bound by extender")]
     assert binders == ([] if bound_by is None else [bound_by])
+
+
+async def test_a_plugin_that_cancels_its_own_task_fails_the_cycle() -> None:
+    async def cancels(self: Any, state: Any, pod: Pod, node_name: str) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(0)
+
+    one = Setting(pre_bind=cancels)
+    found = await one.run()
+    assert found is not None
+    assert (found.code, found.message) == (
+        Code.ERROR,
+        "a PreBind plugin cancelled the task that it runs in",
+    )
+    assert one.on_the_way.pre_binding(one.pod.metadata.uid) is None
+    assert "bind" not in one.journal.lines
+
+
+@pytest.mark.parametrize("ignorable", [False, True], ids=["counts", "is ignored"])
+async def test_a_cycle_that_is_cancelled_while_an_extender_binds_ends(ignorable: bool) -> None:
+    one = Setting()
+    started = asyncio.Event()
+
+    class Slow(Binder):
+        async def bind(self, pod: Pod, node_name: str) -> None:
+            started.set()
+            await asyncio.Event().wait()
+
+    one.extenders = [Slow(one.journal, ignorable=ignorable)]
+    running = asyncio.create_task(one.run())
+    await started.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert "bind" not in one.journal.lines
+
+
+async def test_with_the_gate_off_a_pod_can_be_called_off_in_pre_bind() -> None:
+    one = Setting(nominates=False)
+    running = asyncio.create_task(one.run())
+    while "pre-bind" not in one.journal.lines:
+        assert not running.done()
+        await asyncio.sleep(0)
+    under_way = one.on_the_way.pre_binding(one.pod.metadata.uid)
+    assert under_way is not None
+    assert under_way.cancel("preempted")
+    found = await running
+    assert found is not None
+    assert found.message == 'running PreBind plugin "Binds": preempted'

@@ -86,3 +86,18 @@ def test_pre_bind_can_be_called_off_until_it_is_over() -> None:
     assert not other.cancel("too late")
     pods.remove_pre_binding("b")
     assert pods.pre_binding("b") is None
+
+
+def test_a_pod_is_preempted_only_while_it_waits() -> None:
+    waiting = wait(A=5)
+    assert waiting.preempt("DefaultPreemption", "preempted") is True
+    assert waiting.outcome == Status(Code.ERROR, ("preempted",), plugin="DefaultPreemption")
+    assert waiting.preempt("DefaultPreemption", "again") is False
+    assert waiting.outcome.message == "preempted"
+
+
+def test_a_pod_that_waits_is_found_by_its_uid() -> None:
+    pods = BindingPods()
+    waiting = wait(A=5)
+    pods.add_waiting(waiting)
+    assert (pods.get("web"), pods.get("stranger")) == (waiting, None)

@@ -6,6 +6,7 @@ What their failures do to a pod is tested in offline/test_memory_scheduler.
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
@@ -354,3 +355,64 @@ def test_a_plugin_between_two_groups_waits_for_the_first_and_holds_the_second() 
 def test_a_pod_that_nobody_binds_is_skipped() -> None:
     made = profile(plugin("A", bind=lambda *_: Status.skip()), binder=False)
     assert drive(run_bind(made, CycleState(), POD, "n1")) == Status.skip()
+
+
+async def test_a_plugin_that_hides_why_it_was_cancelled_does_not_hide_it_for_others() -> None:
+    started = asyncio.Event()
+
+    async def hides(*_: Any) -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise asyncio.CancelledError from None
+
+    async def waits(*_: Any) -> None:
+        started.set()
+        await asyncio.Event().wait()
+
+    made = profile(parallel("A", hides), parallel("B", waits))
+    state = CycleState()
+    run_pre_bind_pre_flights(made, state, POD, "n1")
+    running = asyncio.create_task(run_pre_bind(made, state, POD, "n1"))
+    await started.wait()
+    running.cancel("preempted")
+    found = await running
+    assert found is not None
+    assert found.message == 'running PreBind plugin "B": preempted'
+
+
+REFUSED = Status.unschedulable("no")
+TIMED = {
+    "Reserve": ("reserve", lambda *asked: run_reserve(*asked)),
+    "Unreserve": ("unreserve", lambda *asked: run_unreserve(*asked)),
+    "Permit": ("permit", lambda *asked: run_permit(*asked)),
+    "PreBindPreFlight": (
+        "pre_bind_pre_flight",
+        lambda *asked: run_pre_bind_pre_flights(*asked),
+    ),
+    "PreBind": ("pre_bind", lambda *asked: drive(run_pre_bind(*asked))),
+    "Bind": ("bind", lambda *asked: drive(run_bind(*asked))),
+    "PostBind": ("post_bind", lambda *asked: drive(run_post_bind(*asked))),
+}
+
+
+@pytest.mark.parametrize(
+    ("label", "answer", "code"),
+    [
+        *(pytest.param(label, None, "Success", id=f"{label} that agrees") for label in TIMED),
+        *(
+            pytest.param(label, REFUSED, "Unschedulable", id=f"{label} that refuses")
+            for label in ("Reserve", "Permit", "PreBind", "Bind")
+        ),
+        pytest.param("PreBindPreFlight", REFUSED, "Error", id="PreBindPreFlight that refuses"),
+    ],
+)
+def test_the_time_of_a_point_is_taken(label: str, answer: Any, code: str) -> None:
+    """The clock goes on by one at each look."""
+    method, run = TIMED[label]
+    methods = {"pre_bind": answering(None)} if method == "pre_bind_pre_flight" else {}
+    made = profile(plugin("A", **methods, **{method: answering(answer)}), binder=method != "bind")
+    made.recorder.now = itertools.count(1_000_000.0).__next__
+    run(made, CycleState(), POD, "n1")
+    ((key, taken),) = made.handle.metrics.extension_point_duration.items()
+    assert (key, taken.sum) == ((label, code, "default-scheduler"), 1)

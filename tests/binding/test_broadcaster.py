@@ -524,3 +524,104 @@ def test_closing_does_not_wait_for_a_server_that_does_not_answer() -> None:
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
     assert scene(story).written == []
+
+
+def test_closing_tries_nothing_again() -> None:
+    """The next try would come 10 to 12.5 seconds after the first, while the other is written."""
+
+    async def story(it: Scene) -> None:
+        it.client.failures = [NO_ANSWER]
+        it.fail(make_pod())
+        await asyncio.sleep(9)
+        it.client.before = lambda: asyncio.sleep(4)
+        it.fail(make_pod("api"))
+        await it.broadcaster.close()
+        assert it.written == [("create 0", "web", None), ("create", "api", None)]
+
+    scene(story)
+
+
+def test_closing_ends_what_watches_over_series() -> None:
+    async def story(it: Scene) -> None:
+        it.broadcaster.start()
+        await settle()
+        await it.broadcaster.close()
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    scene(story)
+
+
+def test_an_event_that_repeats_before_it_is_tried_again_is_created_first() -> None:
+    async def story(it: Scene) -> None:
+        it.client.failures = [NO_ANSWER]
+        it.fail(make_pod())
+        await settle()
+        it.fail(make_pod())
+        await settle()
+        assert it.written == [("create 0", "web", None)]
+        await asyncio.sleep(13)
+        assert it.written[1:] == [("create", "web", None), ("patch", "web", 2)]
+
+    scene(story)
+
+
+@pytest.mark.parametrize("is_series", [False, True], ids=["an Event", "a series"])
+def test_an_event_that_is_there_already_is_told_at_verbosity_5(
+    is_series: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A series is patched later instead."""
+
+    async def story(it: Scene) -> None:
+        if is_series:
+            it.fail(make_pod())
+            await settle()
+            it.client.failures = [NOT_FOUND]
+        it.client.failures.append(EXISTS)
+        it.fail(make_pod())
+        with caplog.at_level(logging.INFO - 5):
+            await asyncio.sleep(13)
+
+    scene(story)
+    assert caplog.messages == [REJECTED] * (not is_series)
+
+
+def test_twenty_thousand_events_may_be_pending() -> None:
+    async def story(it: Scene) -> None:
+        for number in range(20_001):
+            it.fail(make_pod(f"pod-{number}"))
+        await it.broadcaster.close()
+        assert [name for _, name, _ in it.written] == [f"pod-{number}" for number in range(20_000)]
+
+    scene(story)
+
+
+def test_ten_thousand_events_are_known() -> None:
+    async def story(it: Scene) -> None:
+        for _ in range(3):
+            it.fail(make_pod())
+            await settle()
+        for number in range(9_999):
+            it.fail(make_pod(f"pod-{number}"))
+        await settle()
+        assert len(it.written) == 2 + 9_999
+        it.fail(make_pod("one-more"))
+        await settle()
+        assert sorted(it.written[2 + 9_999 :]) == [
+            ("create", "one-more", None),
+            ("patch", "web", 3),
+        ]
+
+    scene(story)
+
+
+def test_two_writes_are_under_way_at_a_time_and_none_is_kept_after_its_end() -> None:
+    async def story(it: Scene) -> None:
+        it.client.before = lambda: asyncio.sleep(1)
+        for number in range(5):
+            it.fail(make_pod(f"pod-{number}"))
+        await asyncio.sleep(0.5)
+        assert (it.client.under_way, len(it.broadcaster._senders)) == (2, 2)
+        await asyncio.sleep(5)
+        assert (it.client.most_under_way, it.broadcaster._senders) == (2, set())
+
+    scene(story)

@@ -154,3 +154,19 @@ def test_notes_are_cut_to_what_the_server_takes(note: str, cut: str) -> None:
 )
 def test_times_carry_microseconds(seconds: float, text: str) -> None:
     assert micro_time(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("related", "told"),
+    [
+        pytest.param(None, False, id="no related object"),
+        pytest.param(NODE, False, id="a related object"),
+        pytest.param("text", True, id="something that is no object"),
+    ],
+)
+def test_a_related_object_that_is_none_is_told_at_the_highest_verbosity(
+    related: Any, told: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO - 9):
+        record(POD, related=related)
+    assert caplog.messages == ["Could not construct reference"] * told

@@ -294,3 +294,52 @@ def test_a_condition_keeps_the_time_of_its_last_change_of_status() -> None:
     asyncio.run(work[1])
     (condition,) = client.patches[1]["status"]["conditions"]
     assert condition["lastTransitionTime"] == "2023-11-14T22:13:20Z"
+
+
+def test_a_pod_that_is_being_bound_waits_for_the_second_attempt_of_a_write() -> None:
+    class Slow(PatchingClient):
+        async def patch(self, *args: Any, **options: Any) -> Pod:
+            await asyncio.sleep(4)
+            return await super().patch(*args, **options)
+
+    async def story() -> float:
+        now = asyncio.get_running_loop().time
+        client: Any = Slow(FAULT)
+        writer = StatusWriter(client, LoopClock(), asyncio.get_running_loop().create_task)
+        begin = now()
+        writer.write(make_pod("p", uid="1"), StatusChange(nominated_node_name="a"))
+        # The first attempt takes four seconds, the pause one.
+        await asyncio.sleep(6)
+        await writer.settle("1")
+        return now() - begin
+
+    assert run_virtually(story(), Random(0)) == 9
+
+
+def test_of_equal_versions_the_informer_counts() -> None:
+    async def story(writer: StatusWriter) -> None:
+        behind = make_pod("p", uid="1")
+        writer.write(behind, StatusChange(nominated_node_name="a"))
+        await asyncio.sleep(1)
+        shown = replace(
+            behind,
+            metadata=replace(behind.metadata, resource_version="9"),
+            status=replace(behind.status, nominated_node_name="b"),
+        )
+        writer.write(shown, StatusChange(nominated_node_name="a"))
+
+    assert play(story) == ["a", "a"]
+
+
+def test_a_write_that_succeeds_lets_the_one_who_waits_for_it_go_on() -> None:
+    moments: list[float] = []
+
+    async def story(writer: StatusWriter) -> None:
+        now = asyncio.get_running_loop().time
+        begin = now()
+        async with asyncio.timeout(50):
+            await writer.write_first(make_pod("p", uid="1"), StatusChange(nominated_node_name="a"))
+        moments.append(now() - begin)
+
+    assert play(story) == ["a"]
+    assert moments == [0]

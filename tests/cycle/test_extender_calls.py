@@ -245,3 +245,32 @@ def test_a_score_that_is_no_int64_counts_as_a_failure() -> None:
     scheduler = make_scheduler([plugin("A", score=lambda state, pod, node: 50)], NODES)
     decision = extended(scheduler, FakeExtender(scores={"n1": 2**64}))
     assert decision.totals.tolist() == [50, 50, 50]
+
+
+@pytest.mark.parametrize(
+    ("refused", "kept", "left_out"),
+    [
+        pytest.param([], {"n2"}, ["n1", "n3"], id="all nodes passed the plugins"),
+        pytest.param(["n1"], {"n3"}, ["n2"], id="a plugin refused one"),
+    ],
+)
+def test_a_node_that_an_extender_leaves_out_without_a_reason_counts_as_not_asked(
+    refused: list[str], kept: set[str], left_out: list[str]
+) -> None:
+    class Terse(FakeExtender):
+        async def filter(self, pod: Any, nodes: Sequence[Any]) -> ExtenderFilterResult:
+            return ExtenderFilterResult(tuple(kept), {}, {})
+
+    decision = extended(make_scheduler([refuse(*refused)], NODES), Terse())
+    names = [node.name for node in NODES]
+    assert {names[row] for row in decision.statuses.passing} == kept
+    assert [decision.statuses.get(name) for name in left_out] == (
+        [decision.statuses.absent] * len(left_out)
+    )
+
+
+def test_an_extender_is_not_asked_about_no_nodes() -> None:
+    first = FakeExtender(dict.fromkeys(("n1", "n2", "n3"), "full"))
+    decision = extended(make_scheduler([refuse()], NODES), first, FakeExtender(error="was asked"))
+    assert decision.outcome is Outcome.UNSCHEDULABLE
+    assert decision.message == "0/3 nodes are available: 3 full."

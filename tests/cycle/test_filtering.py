@@ -377,3 +377,45 @@ def test_a_nominated_node_that_is_refused_leaves_the_others() -> None:
     decision = decide([refuse("n3")], NODES, make_pod(nominated="n3"))
     assert decision.node_name == "n1"
     assert verdicts(decision)["n3"] == Status.unschedulable("Refuse said no").by("Refuse")
+
+
+@pytest.mark.parametrize("form", [refuse, refuse_each], ids=["vector form", "node form"])
+def test_plugins_behind_the_one_that_refuses_the_last_node_are_not_asked(form: Any) -> None:
+    asked: list[str] = []
+    behind = plugin("Behind", filter_nodes=lambda *_: asked.append("Behind"))
+    decision = decide([form("n1", called="A"), form("n2", "n3", called="B"), behind], NODES)
+    assert decision.outcome is Outcome.UNSCHEDULABLE
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("count", "place"),
+    [
+        pytest.param(1, "point Filter, node n1", id="one node is asked alone"),
+        pytest.param(2, "point Filter", id="several are asked at once"),
+    ],
+)
+def test_an_exception_for_nominated_pods_names_what_was_asked(count: int, place: str) -> None:
+    def fails(state: Any, pod: Any, nodes: Any) -> Any:
+        if nodes.pod_count.any():
+            raise ValueError("boom")
+
+    others = [make_pod(f"o{i}", priority=10, nominated=f"n{i}") for i in range(1, 1 + count)]
+    scheduler = make_scheduler([plugin("A", filter_nodes=fails)], [*NODES, *others])
+    decision = scheduler.cycle.run_sync(make_pod(priority=10))
+    assert decision.message == f'running "A" filter plugin: plugin A, {place}: ValueError: boom'
+
+
+@pytest.mark.parametrize(
+    ("left", "asked"),
+    [
+        pytest.param(10, 40, id="a quarter of the nodes is left: all are shown"),
+        pytest.param(9, 9, id="fewer: only those are shown"),
+    ],
+)
+def test_when_plugins_are_asked_about_the_nodes_left_alone(left: int, asked: int) -> None:
+    names = [f"n{i:02}" for i in range(40)]
+    shown: list[int] = []
+    counts = plugin("Counts", filter_nodes=lambda state, pod, nodes: shown.append(len(nodes)))
+    decide([refuse(*names[left:]), counts], make_nodes(*names), examine=True)
+    assert shown == [asked]

@@ -145,3 +145,30 @@ def test_an_error_beyond_the_last_node_taken_does_not_count() -> None:
     assert [searched(scheduler, make_pod())[1].node_name for _ in range(2)] == ["n1", "n2"]
     decision = scheduler.cycle.run_sync(make_pod())
     assert decision.message == 'running "A" filter plugin: lost'
+
+
+def test_a_search_for_one_node_asks_sixteen_at_a_time() -> None:
+    shown: list[int] = []
+
+    def filter_nodes(state: Any, pod: Any, nodes: Any) -> Any:
+        shown.append(len(nodes))
+        refused = [int(name[1:]) < 40 for name in nodes.names]
+        yield Status.unschedulable("low"), np.array(refused, dtype=np.bool_)
+
+    names = [f"n{number:02}" for number in range(60)]
+    scheduler = make_scheduler([plugin("High", filter_nodes=filter_nodes)], make_nodes(*names))
+    found, decision = searched(scheduler, make_pod())
+    assert (found, shown, decision.evaluated_nodes) == (["n40"], [16, 16, 16], 41)
+
+
+def test_a_search_for_many_nodes_asks_as_many_as_are_missing() -> None:
+    shown: list[int] = []
+
+    class Counts(Even):
+        def filter_nodes(self, state: Any, pod: Any, nodes: Any) -> Any:
+            shown.append(len(nodes))
+            return super().filter_nodes(state, pod, nodes)
+
+    scheduler = make_scheduler([Counts], NODES, percentage=34)
+    names, _ = searched(scheduler, make_pod())
+    assert (len(names), shown[:2]) == (102, [102, 51])

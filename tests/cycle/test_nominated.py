@@ -90,16 +90,39 @@ def test_its_own_nomination_does_not_count_for_a_pod(
     assert place(scheduler, make_mean("b", priority=9)) == ""
 
 
-def test_a_node_without_nominated_pods_is_looked_at_no_more(
-    scheduler: MemoryScheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked: list[str] = []
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Collect the nodes whose nominated pods were looked at."""
+    names: list[str] = []
 
     def noting(nominator: object, pod: object, name: str) -> object:
-        looked.append(name)
+        names.append(name)
         return filtering.nominated_before(nominator, pod, name)  # type: ignore[arg-type]
 
     monkeypatch.setattr(nominated, "nominated_before", noting)
+    return names
+
+
+def test_a_node_whose_nominations_ended_is_looked_at_no_more_when_node_objects_change(
+    scheduler: MemoryScheduler, looked: list[str]
+) -> None:
+    place(scheduler, make_mean("a"))
+    kept = scheduler.cluster.pods.get("kept-1", "default")
+    assert kept is not None
+    scheduler.cluster.delete(kept)
+    scheduler.cluster.add(make_node("n3", cpu=1))
+    looked.clear()
+    assert place(scheduler, make_mean("b")) == "n1"
+    assert looked == ["n0", "n2"]
+    scheduler.cluster.add(make_pod("more", node="n1"))
+    looked.clear()
+    place(scheduler, make_mean("c"))
+    assert looked == []
+
+
+def test_a_node_without_nominated_pods_is_looked_at_no_more(
+    scheduler: MemoryScheduler, looked: list[str]
+) -> None:
     place(scheduler, make_mean("a"))
     kept = scheduler.cluster.pods.get("kept-1", "default")
     assert kept is not None
@@ -114,17 +137,18 @@ def test_a_node_without_nominated_pods_is_looked_at_no_more(
     assert looked == ["n2"]
 
 
+@pytest.mark.parametrize("row", [0, 1, 2])
 def test_the_pods_own_nomination_does_not_count_and_those_of_others_do(
-    scheduler: MemoryScheduler,
+    scheduler: MemoryScheduler, row: int
 ) -> None:
-    kept = scheduler.cluster.pods.get("kept-1", "default")
+    kept = scheduler.cluster.pods.get(f"kept-{row}", "default")
     assert kept is not None
     like_it = make_pod("like", cpu=2, priority=9)
     assert place(scheduler, like_it) == ""
-    assert place(scheduler, kept) == "n1"
+    assert place(scheduler, kept) == f"n{row}"
     # The result for that pod, whose own nomination was ignored, is not reused for others.
     assert place(scheduler, like_it) == ""
-    assert place(scheduler, kept) == "n1"
+    assert place(scheduler, kept) == f"n{row}"
 
 
 def test_a_node_that_comes_back_is_asked_again(scheduler: MemoryScheduler) -> None:
@@ -146,3 +170,30 @@ def test_only_so_many_kinds_of_pods_are_remembered(
     assert asked == [3, 3, 3]
     place(scheduler, make_mean("c", 6))
     assert asked == [3, 3, 3, 3]
+
+
+def test_four_kinds_of_pods_are_remembered(scheduler: MemoryScheduler, asked: list[int]) -> None:
+    for priority in (5, 6, 7, 8, 5):
+        place(scheduler, make_mean("a", priority))
+    assert asked == [3] * 4
+    place(scheduler, make_mean("b", 9))
+    place(scheduler, make_mean("c", 5))
+    assert asked == [3] * 5
+    place(scheduler, make_mean("d", 6))
+    assert asked == [3] * 6
+
+
+def test_more_changes_of_nominations_than_are_remembered_are_seen(
+    scheduler: MemoryScheduler,
+) -> None:
+    assert place(scheduler, make_mean("a")) == ""
+    kept = scheduler.cluster.pods.get("kept-1", "default")
+    assert kept is not None
+    scheduler.cluster.delete(kept)
+    nominator = scheduler.cluster.nominator
+    other = make_mean("other")
+    scheduler.cluster.add(other)
+    for _ in range(2050):
+        nominator.add(other, "n0")
+        nominator.delete(other.metadata.uid)
+    assert place(scheduler, make_mean("b")) == "n1"

@@ -125,3 +125,28 @@ def test_plugins_run_in_the_order_of_the_configuration() -> None:
     assert [step.name for step in made.filter] == order
     assert made.resolved.names(Point.FILTER) == tuple(order)
     assert made.queue_sort() is made.plugins["PrioritySort"]
+
+
+@pytest.mark.parametrize(
+    ("key", "methods"),
+    [
+        pytest.param("preFilter", ["pre_filter"], id="PreFilter that counts no pods"),
+        pytest.param("preFilter", ["pre_filter", "add_pod"], id="PreFilter that only adds pods"),
+        pytest.param("preFilter", ["pre_filter", "remove_pod"], id="or only removes them"),
+        pytest.param("reserve", ["reserve"], id="Reserve that takes nothing back"),
+        pytest.param("reserve", ["unreserve"], id="Reserve that only takes back"),
+        pytest.param("preBind", ["pre_bind"], id="PreBind that always has work"),
+    ],
+)
+def test_methods_that_a_point_can_do_without(key: str, methods: list[str]) -> None:
+    made = profile(
+        plugin("A", **{method: lambda *_: None for method in methods}), **{key: [("A", 1)]}
+    )
+    optional = ("pre_filter", "add_pod", "remove_pod", "reserve", "unreserve", "pre_bind")
+    assert [method for method in optional if getattr(made, method)] == methods
+    assert made.pre_bind_pre_flight == ()
+
+
+def test_what_reserve_did_is_taken_back_in_reverse_order() -> None:
+    made = profile(Both, NodeForm, reserve=[("Both", 1), ("NodeForm", 1)])
+    assert [step.name for step in made.unreserve] == ["NodeForm", "Both"]

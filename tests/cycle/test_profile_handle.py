@@ -214,3 +214,16 @@ def test_profiles_share_one_state_and_have_events_of_their_own() -> None:
         assert getattr(red, part) is getattr(blue, part), part
     assert red.snapshot is blue.snapshot
     assert red.lister(Pod) is blue.lister(Pod)
+
+
+@pytest.mark.parametrize("count", [1, 2], ids=["one node", "two nodes"])
+def test_dry_runs_ask_plugins_that_read_no_pods_too(count: int) -> None:
+    class Closed(Plugin):
+        reads_pods = False
+
+        def filter(self, state: Any, pod: Any, node: Any) -> Status | None:
+            return CROWDED
+
+    _, handle, _ = dry_run(Closed)
+    nodes = WhatIf(handle.snapshot, np.arange(count))
+    assert handle.run_filters(CycleState(), make_pod(), nodes) == [CROWDED.by("Closed")] * count

@@ -580,3 +580,93 @@ def test_a_fault_is_told_as_without_reuse(
     decision = drive(scheduler.decide(make_pod("next"))).decision
     assert decision.outcome is Outcome.ERROR
     assert decision.message.endswith("all")
+
+
+@pytest.mark.parametrize(
+    ("changed", "form"),
+    [
+        pytest.param(6, "one by one", id="six rows are asked one by one"),
+        pytest.param(7, "at once", id="seven are asked at once"),
+        pytest.param(8, "afresh", id="more than a quarter of all: all are asked"),
+    ],
+)
+def test_how_changed_rows_are_asked(asked: Any, changed: int, form: str) -> None:
+    names = [f"n{i:02}" for i in range(28)]
+    scheduler = make_scheduler([recording(asked)], [make_node(name) for name in names])
+    # The first pod goes to the first node, which is one of the changed.
+    place(scheduler, asked)
+    rows = names[:changed]
+    for name in rows[1:]:
+        scheduler.cluster.add(make_pod(f"on-{name}", node=name))
+    expected = {
+        "one by one": [(point, [name]) for point in ("filter", "score") for name in rows],
+        "at once": [("filter_nodes", rows), ("score_nodes", rows)],
+        "afresh": [("filter_nodes", names), ("score_nodes", names)],
+    }
+    assert place(scheduler, asked) == expected[form]
+
+
+def test_sixteen_signatures_are_remembered(asked: Any) -> None:
+    names = [f"n{i:03}" for i in range(200)]
+    scheduler = make_scheduler([recording(asked)], [make_node(name) for name in names])
+    afresh = [("filter_nodes", names), ("score_nodes", names)]
+    for team in range(16):
+        assert place(scheduler, asked, labels={"team": str(team)}) == afresh
+    assert place(scheduler, asked, labels={"team": "0"}) != afresh
+    assert place(scheduler, asked, labels={"team": "16"}) == afresh
+    assert place(scheduler, asked, labels={"team": "2"}) != afresh
+    assert place(scheduler, asked, labels={"team": "1"}) == afresh
+
+
+@pytest.mark.parametrize(
+    ("passing", "again"),
+    [
+        pytest.param(8, False, id="all"),
+        pytest.param(7, False, id="all but one"),
+        pytest.param(7, True, id="all but one, for another reason"),
+    ],
+)
+def test_scores_are_normalised_once_while_the_same_nodes_pass(
+    asked: Any, passing: int, again: bool
+) -> None:
+    normalised: list[int] = []
+
+    class Full(Plugin):
+        def filter(self, state: Any, pod: Any, node: Any) -> Any:
+            count = len(node.pods)
+            return None if node.name in EVERY[:passing] else Status.unschedulable(f"{count} pods")
+
+        def sign_pod(self, pod: Any) -> Any:
+            return ()
+
+    def normalize_score(self: Any, state: Any, pod: Any, scores: Any) -> Any:
+        normalised.append(len(scores))
+        return scores
+
+    scores = recording(asked, reads_pods=False, normalize_score=normalize_score)
+    scheduler = make_scheduler([Full, scores], [make_node(name) for name in EVERY])
+    place(scheduler, asked)
+    if again:
+        scheduler.cluster.add(make_pod("there", node="n7"))
+    place(scheduler, asked)
+    assert normalised == [passing]
+
+
+@pytest.mark.parametrize(
+    ("more", "afresh"),
+    [
+        pytest.param([], False, id="one row of three: it alone is asked"),
+        pytest.param(["n1"], True, id="two rows of three: all are asked"),
+    ],
+)
+def test_a_small_cluster_is_asked_about_one_changed_row(
+    asked: Any, more: list[str], afresh: bool
+) -> None:
+    names = EVERY[:3]
+    scheduler = make_scheduler([recording(asked)], [make_node(name) for name in names])
+    place(scheduler, asked)
+    for name in more:
+        scheduler.cluster.add(make_pod(f"on-{name}", node=name))
+    row = [("filter", ["n0"]), ("score", ["n0"])]
+    every = [("filter_nodes", names), ("score_nodes", names)]
+    assert place(scheduler, asked) == (every if afresh else row)

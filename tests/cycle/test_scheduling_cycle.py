@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mooring.cycle.scheduling_cycle import by_seed
 from mooring.framework.decision import Outcome
 from mooring.framework.status import Status
 from tests.cycle.scheduling import decide, make_nodes, make_pod, make_scheduler, plugin, refuse
@@ -73,3 +74,18 @@ def test_a_cycle_that_waits_cannot_run_in_sync() -> None:
     with pytest.raises(RuntimeError, match="pod default/web waits for an extender") as raised:
         decide([refuse("n1", "n2", "n3"), plugin("A", post_filter=post_filter)], NODES)
     assert ended == [True], raised.value
+
+
+def test_the_seed_of_a_choice_has_32_bits() -> None:
+    scheduler = make_scheduler([], make_nodes("n1", "n2"), choose=by_seed)
+    generator = scheduler.random.__class__()
+    generator.setstate(scheduler.random.getstate())
+    seeds = [scheduler.cycle.run_sync(make_pod(), examine=True).seed for _ in range(20)]
+    assert seeds == [generator.getrandbits(32) for _ in range(20)]
+
+
+@pytest.mark.parametrize("nominated", ["n1", "n2"])
+def test_a_nominated_node_is_taken_whatever_its_row(nominated: str) -> None:
+    scheduler = make_scheduler([], make_nodes("n1", "n2", "n3"))
+    pod = make_pod(nominated=nominated)
+    assert scheduler.cycle.run_sync(pod).node_name == nominated

@@ -260,3 +260,27 @@ def test_a_fault_ends_the_cycle(broken: Any, message: str) -> None:
     assert decision.message.startswith(message)
     assert decision.errors[0].plugin == "A"
     assert decision.node_name == ""
+
+
+def test_a_node_form_may_score_beyond_the_range_before_it_is_normalised() -> None:
+    highest, lowest = 2**63 - 1, -(2**63)
+    wide = scores_each(
+        "A",
+        {"n1": lowest, "n2": highest, "n3": 0},
+        normalize_score=lambda state, pod, raw: (raw > 0) * np.int64(100),
+    )
+    decision = decide([wide], NODES)
+    assert decision.scores["A"].raw.tolist() == [lowest, highest, 0]
+    assert (decision.outcome, decision.node_name) == (Outcome.SCHEDULED, "n2")
+
+
+def test_the_only_node_that_passes_is_not_scored() -> None:
+    asked: list[int] = []
+
+    def score_nodes(state: Any, pod: Any, nodes: Any) -> Any:
+        asked.append(len(nodes))
+        return nodes.pod_count
+
+    scheduler = make_scheduler([refuse("n1", "n3"), plugin("A", score_nodes=score_nodes)], NODES)
+    decision = scheduler.cycle.run_sync(make_pod())
+    assert (decision.node_name, decision.scores, asked) == ("n2", {}, [])

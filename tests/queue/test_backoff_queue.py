@@ -34,7 +34,9 @@ def failed(
         pytest.param(2, 1, 10, 2, id="the second twice as long"),
         pytest.param(4, 1, 10, 8, id="the fourth eight times"),
         pytest.param(5, 1, 10, 10, id="never longer than the maximum"),
+        pytest.param(64, 1, 2.0**63, 2.0**63, id="which it reaches exactly"),
         pytest.param(6400, 1, 10, 10, id="however often it failed"),
+        pytest.param(6400, 0, 10, 0, id="an initial time of zero stays zero"),
         pytest.param(1, 20, 10, 10, id="an initial time above the maximum is cut"),
     ],
 )

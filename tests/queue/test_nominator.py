@@ -95,27 +95,24 @@ def test_it_tells_on_which_nodes_nominations_have_changed(
     assert nominator.changed_since(seen) == []
     nominator.add(make_pod("a"), "n2")
     nominator.delete("b")
-    assert nominator.changed_since(seen) == ["n1", "n2"]
+    assert nominator.changed_since(seen) == ["n2", "n1"]
     for name in ("c", "d"):
         nominator.add(make_pod(name), "n3")
     assert nominator.changed_since(seen) is None
     assert nominator.changed_since(nominator.version - 1) == ["n3"]
 
 
-def test_at_least_so_many_changes_are_known_and_at_most_twice_as_many(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("mooring.queue.nominator.MAX_CHANGES", 3)
+def test_the_latest_4096_changes_are_remembered() -> None:
     nominator = PodNominator(PodInfos(FeatureGates()))
-    for number in range(20):
-        known = [back for back in range(20) if nominator.changed_since(number - back) is not None]
-        assert known == list(range(len(known)))
-        assert min(number, 3) <= known[-1] <= 6
-        assert nominator.changed_since(number - known[-1]) == [
-            f"n{one}" for one in range(number - known[-1], number)
-        ]
-        nominator.add(make_pod(f"p{number}"), f"n{number}")
-    assert max(len(nominator._changed), 4) <= 6
+    pod = make_pod("a")
+    nominator.add(pod, "n0")
+    for number in range(1, 2100):
+        # The nomination to the old node ends, that to the new node begins.
+        nominator.add(pod, f"n{number}")
+    latest = nominator.changed_since(nominator.version - 4096)
+    assert latest is not None
+    assert (len(latest), latest[0], latest[-1]) == (4096, "n2099", "n51")
+    assert nominator.changed_since(nominator.version - 4097) is None
 
 
 def test_every_change_is_known_while_they_are_few() -> None:
@@ -123,7 +120,7 @@ def test_every_change_is_known_while_they_are_few() -> None:
     start = nominator.version
     for name in ("n1", "n2"):
         nominator.add(make_pod(name), name)
-    assert nominator.changed_since(start) == ["n1", "n2"]
+    assert nominator.changed_since(start) == ["n2", "n1"]
     assert nominator.changed_since(start - 1) is None
 
 

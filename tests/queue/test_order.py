@@ -35,6 +35,14 @@ def test_pods_are_sorted(sort: Any, expected: list[str]) -> None:
     assert [queued.pod.name for queued in ordered] == expected
 
 
+def test_a_comparison_tells_before_after_and_equal() -> None:
+    key = queue_order(plugin("Less", less=less)())
+    low, late, _ = (key(queued) for queued in QUEUED)
+    assert (late < low, late == low, late > low) == (True, False, False)
+    assert (low < late, low == late, low > late) == (False, False, True)
+    assert (low < low, low == low, low > low) == (False, True, False)
+
+
 def test_a_comparison_that_calls_pods_equal_keeps_their_order() -> None:
     key = queue_order(plugin("Never", less=lambda a, b: False)())
     assert sorted(QUEUED, key=key) == QUEUED

@@ -64,9 +64,14 @@ def test_entries_left_behind_are_tidied_away() -> None:
 
 def test_a_few_entries_left_behind_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Removing stale entries takes time proportional to the heap's size, so it must be rare."""
-    tidied = []
+    tidied: list[int] = []
     heapify = heapq.heapify
-    monkeypatch.setattr(heapq, "heapify", lambda entries: tidied.append(1) or heapify(entries))
+
+    def counting(entries: list[Any]) -> None:
+        tidied.append(len(entries))
+        heapify(entries)
+
+    monkeypatch.setattr(heapq, "heapify", counting)
     heap = a_heap()
     infos = [an_info(f"p{n}", n) for n in range(1000)]
     for info in infos:
@@ -76,7 +81,7 @@ def test_a_few_entries_left_behind_stay(monkeypatch: pytest.MonkeyPatch) -> None
     assert tidied == []
     for info in infos[499:990]:
         heap.remove(info)
-    assert 1 <= len(tidied) <= 5
+    assert tidied == [499, 249, 124, 61, 30, 14]
 
 
 def test_a_pod_outside_a_heap_has_no_ticket() -> None:
@@ -84,10 +89,30 @@ def test_a_pod_outside_a_heap_has_no_ticket() -> None:
     infos = [an_info(f"p{n}", n) for n in range(3)]
     for info in infos:
         heap.push(info)
-        assert info.ticket
+        assert info.ticket is not None
     heap.remove(infos[0])
     heap.pop()
-    assert [bool(info.ticket) for info in infos] == [False, True, False]
+    assert [info.ticket is None for info in infos] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("removed", "entries"),
+    [
+        pytest.param(5, 10, id="half of the entries are left behind: all stay"),
+        pytest.param(6, 4, id="more than half: only the pods stay"),
+        pytest.param(9, 1, id="and so again and again"),
+        pytest.param(10, 0, id="an empty heap keeps nothing"),
+    ],
+)
+def test_entries_left_behind_are_at_most_half_of_the_heap(removed: int, entries: int) -> None:
+    heap = a_heap()
+    infos = [an_info(f"p{n}", n) for n in range(10)]
+    for info in infos:
+        heap.push(info)
+    for info in infos[:removed]:
+        heap.remove(info)
+    assert len(heap._entries) == entries
+    heap.validate()
 
 
 def test_a_key_that_fails_while_the_heap_is_tidied_costs_no_pod() -> None:

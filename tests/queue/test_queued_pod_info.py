@@ -14,7 +14,7 @@ def test_a_new_pod_has_no_history() -> None:
     assert (info.backoff_expiration, info.initial_attempt_timestamp) == (NEVER, None)
     assert (info.unschedulable_count, info.consecutive_errors) == (0, 0)
     assert (info.was_flushed, info.flush_timestamp) == (False, NEVER)
-    assert (info.place, info.ticket, info.filed) == (None, 0, None)
+    assert (info.place, info.ticket, info.filed) == (None, None, None)
 
 
 def test_who_refused_and_who_waits_count_together() -> None:

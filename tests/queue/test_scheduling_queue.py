@@ -268,6 +268,42 @@ def test_an_event_asks_only_about_pods_whose_plugins_wait_for_it() -> None:
     assert sorted(asked) == ["a", "c"]
 
 
+class Unread:
+    """An event that must not be looked at."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"{name} was read")
+
+
+def test_an_event_while_no_pod_waits_costs_nothing() -> None:
+    queue = a_queue()
+    queue.add(pod("a"))
+    unread: Any = Unread()
+    queue.move_all(unread, None, node())
+    assert queue.popped() == "a"
+    with pytest.raises(AssertionError, match="was read"):
+        queue.move_all(unread, None, node())
+
+
+@pytest.mark.parametrize(
+    ("event", "refused_by", "told"),
+    [
+        pytest.param(NODE_LABEL, "Fit", True, id="no plugin waits for it"),
+        pytest.param(NODE_ADD, "Affinity", False, id="a plugin waits for it, though no pod does"),
+        pytest.param(NODE_LABEL, "Extender", False, id="a pod waits for every event"),
+    ],
+)
+def test_an_event_that_nobody_waits_for_is_told_in_the_log(
+    event: ClusterEvent, refused_by: str, told: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue = a_queue()
+    queue.refuse(pod("a"), [refused_by])
+    with caplog.at_level(logging.INFO - 6):
+        queue.move_all(event, None, node())
+    message = "receive an event that isn't interested by any enabled plugins"
+    assert (message in caplog.messages) is told
+
+
 def test_an_event_may_be_for_some_pods_only() -> None:
     queue = a_queue()
     for name, priority in (("a", 1), ("b", 5)):
@@ -667,6 +703,26 @@ def test_the_log_tells_a_pods_way_in_kube_schedulers_words(
     assert told[1][2]["event"] == "ScheduleAttemptFailure"
     assert told[1][2]["unschedulable plugins"] == {"Fit"}
     assert told[2][2]["event"] == "NodeAdd"
+
+
+@pytest.mark.parametrize(
+    ("event", "pending", "hint"),
+    [
+        pytest.param(NODE_LABEL, [], 0, id="skipped"),
+        pytest.param(NODE_ADD, [], 1, id="after its backoff"),
+        pytest.param(NODE_ADD, ["Fit"], 2, id="immediately"),
+    ],
+)
+def test_the_log_tells_what_becomes_of_a_pod_by_kube_schedulers_numbers(
+    event: ClusterEvent, pending: list[str], hint: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue = a_queue()
+    queue.add(pod("a"))
+    info = queue.take()
+    queue.move_all(event, None, node())
+    with caplog.at_level(logging.INFO - 3):
+        queue.add_unschedulable(info, info.pod, ["Fit"], pending)
+    assert [record.kv["hint"] for record in caplog.records] == [hint]  # type: ignore[attr-defined]
 
 
 def test_summary_counts_the_places() -> None:

@@ -74,3 +74,5 @@ def test_the_oldest_is_known_without_a_search() -> None:
     old.flush_timestamp = 300.0
     assert pods.older_than(150.0) == []
     assert pods.oldest == 200.0
+    assert pods.older_than(200.0) == []
+    assert pods.older_than(math.nextafter(200.0, math.inf)) == [young]

@@ -36,8 +36,8 @@ def _answer(step: Step, point: Point, answer: Any, node: str | None) -> Status |
         return None
     if isinstance(answer, Status):
         return answer
-    method = getattr(step.call, "__name__", point.label)
-    return wrong_type(step.name, point, method, _STATUS, answer, node)
+    method, *_ = point.value.methods
+    return wrong_type(step.name, point, method.name, _STATUS, answer, node)
 
 
 def _failed(text: str, step: Step, status: Status) -> Status:
@@ -113,9 +113,8 @@ def _run_permit(
             return {}, status.by(step.name)
         if not status.is_wait:
             return {}, _failed("running Permit plugin", step, status)
-        # NaN is less than nothing, and would never come.
-        within = status.timeout < MAX_PERMIT_TIMEOUT
-        waits[step.name] = status.timeout if within else MAX_PERMIT_TIMEOUT
+        # In this order NaN, which would never come, is the maximum.
+        waits[step.name] = min(MAX_PERMIT_TIMEOUT, status.timeout)
         waiting = status
     if waiting is None:
         return {}, None

@@ -119,10 +119,9 @@ class EventBroadcaster:
             task.cancel()
         if self._senders:
             await asyncio.wait(self._senders, timeout=CLOSE_SECONDS)
-        tasks = [*self._senders, *self._sleepers]
-        for task in tasks:
+        for task in self._senders:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*self._senders, *self._sleepers, return_exceptions=True)
 
     # Series.
 

@@ -48,7 +48,7 @@ async def filter_by_extenders(
     """
     for extender in extenders:
         if not len(nodes):
-            break
+            return nodes
         if not extender.is_filter or not extender.is_interested(pod):
             continue
         try:

@@ -9,6 +9,7 @@ nodes (nominated pods, a preemption's dry run) are filtered in node form.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ _REFUSALS = "(Status, mask) with a bool per node"
 _BOOL = np.dtype(np.bool_)
 #: Once fewer than one node in this many is left, the remaining plugins see only those nodes.
 _NARROW = 4
+_NO_NODES: Rows = np.empty(0, dtype=np.intp)
 
 Hits = list[tuple[Status, Mask]]
 
@@ -84,7 +86,7 @@ def filter_nodes(
     view = nodes
     left = len(nodes) if alive is None else count_nonzero(alive)
     if not left:
-        return Verdicts([], np.empty(0, dtype=np.intp))
+        return Verdicts([], _NO_NODES)
     narrows = not isinstance(nodes, WhatIf)
     name = ""
     try:
@@ -121,7 +123,7 @@ def filter_nodes(
     except BaseException as error:
         verdicts.fault = _failed(name, fault(name, Point.FILTER, error))
     if verdicts.fault is not None:
-        verdicts.passed = np.empty(0, dtype=np.intp)
+        verdicts.passed = _NO_NODES
     elif alive is None:
         verdicts.passed = origin
     else:
@@ -192,14 +194,13 @@ def _distinct(hits: Hits) -> tuple[Mask, list[tuple[Status, Rows]]]:
 
     The reasons of a node that was refused several times are joined in order.
     """
-    refused = hits[0][1]
     if len(hits) == 1:
-        return refused, [(hits[0][0], np.flatnonzero(refused))]
-    overlap = False
-    for _, mask in hits[1:]:
-        overlap = overlap or bool(np.count_nonzero(refused & mask))
-        refused = refused | mask
-    if not overlap:
+        status, refused = hits[0]
+        return refused, [(status, np.flatnonzero(refused))]
+    count_nonzero = np.count_nonzero
+    refused = functools.reduce(np.logical_or, [mask for _, mask in hits])
+    if sum(count_nonzero(mask) for _, mask in hits) == count_nonzero(refused):
+        # No node is refused twice.
         return refused, [(status, np.flatnonzero(mask)) for status, mask in hits]
     codes = np.full(len(refused), -1, dtype=np.int64)
     #: By code: the last status of the chain, and the code of the chain before it (-1 for none).
@@ -316,9 +317,7 @@ def _nominated_nodes(nominator: Nominator, nodes: Nodes) -> Iterator[tuple[int, 
             row = nodes.row(name)
             if row >= 0:
                 yield row, name
-        return
-    taken = set(nominator.nodes())
-    if taken:
+    elif taken := set(nominator.nodes()):
         for position, name in enumerate(nodes.names):
             if name in taken:
                 yield position, name
@@ -384,7 +383,7 @@ def filter_nodes_but(
     groups: dict[Status, list[int]] = {}
     for position, status in refused:
         if not status.is_rejected:
-            return Verdicts([], np.empty(0, dtype=np.intp), status)
+            return Verdicts([], _NO_NODES, status)
         alive[position] = False
         groups.setdefault(status, []).append(position)
     verdicts = filter_nodes(profile, state, pod.pod, nodes, alive)

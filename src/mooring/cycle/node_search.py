@@ -29,11 +29,9 @@ _BATCH = 16
 
 def num_feasible_nodes_to_find(percentage: int, num_nodes: int) -> int:
     """Return how many feasible nodes are enough; 0 percent means the adaptive share."""
-    if num_nodes < MIN_FEASIBLE_NODES_TO_FIND:
-        return num_nodes
     if percentage == 0:
         percentage = max(50 - num_nodes // 125, MIN_FEASIBLE_NODES_PERCENTAGE_TO_FIND)
-    return max(num_nodes * percentage // 100, MIN_FEASIBLE_NODES_TO_FIND)
+    return min(num_nodes, max(num_nodes * percentage // 100, MIN_FEASIBLE_NODES_TO_FIND))
 
 
 class NodeSearch:
@@ -43,7 +41,7 @@ class NodeSearch:
         self,
         nominator: Nominator,
         node_order: Callable[[], Rows],
-        percentage_of_nodes_to_score: int = 0,
+        percentage_of_nodes_to_score: int,
     ) -> None:
         self._nominator = nominator
         self._nominations = NominationMemory(nominator)
@@ -132,9 +130,9 @@ class NodeSearch:
             assert kept.rows is not None
             found.append(kept.rows)
             if verdicts.error is not None:
-                return nodes.select(_joined(found)), verdicts.error
+                return nodes.select(np.concatenate(found)), verdicts.error
             missing -= len(kept)
-        return nodes.select(_joined(found)), None
+        return nodes.select(np.concatenate(found)), None
 
     def _ordered(self, nodes: Nodes) -> Rows:
         """Return the rows of `nodes` in node-tree order, from where the last search stopped."""
@@ -168,7 +166,3 @@ def _at(nodes: Nodes, positions: Rows) -> Rows:
 
 def _rows(nodes: Nodes) -> Rows | slice:
     return slice(None) if nodes.rows is None else nodes.rows
-
-
-def _joined(found: list[Rows]) -> Rows:
-    return np.concatenate(found) if found else np.empty(0, dtype=np.intp)

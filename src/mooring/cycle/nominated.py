@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
+import msgspec
 import numpy as np
 
 from mooring.cycle.filtering import nominated_before, refused_by_nominations, refused_with
@@ -57,12 +58,19 @@ class NominationMemory:
         return refused
 
 
+class _Seen(msgspec.Struct, frozen=True, gc=False):
+    """The state of nodes and nominations at one moment."""
+
+    node_generation: int
+    generation: int
+    version: int
+
+
 class _Remembered:
     def __init__(self, nominator: Nominator) -> None:
         self._nominator = nominator
-        self._node_generation = -1
-        self._generation = -1
-        self._version = -1
+        #: The generations and the version that the refusals are of; None if there are none.
+        self._seen: _Seen | None = None
         #: Rows with nominated pods of the same or higher priority, and the refusals among them.
         self._rows: set[int] = set()
         self._refusals: dict[int, Status] = {}
@@ -77,16 +85,18 @@ class _Remembered:
             changed.add(own)
         self._ask(profile, state, pod, nodes, changed)
         refused = list(self._refusals.items())
-        self._node_generation = nodes.node_generation
-        self._generation = -1 if own >= 0 else nodes.generation
-        self._version = nominator.version
+        seen = _Seen(nodes.node_generation, nodes.generation, nominator.version)
+        self._seen = None if own >= 0 else seen
         return refused
 
     def _changed(self, nodes: Nodes) -> set[int]:
         """Return the rows to filter again; if they are not known, drop the cache and return all."""
-        names = self._nominator.changed_since(self._version)
-        touched = nodes.changed_since(self._generation) if self._generation >= 0 else None
-        if names is None or touched is None or self._node_generation != nodes.node_generation:
+        names = touched = None
+        seen = self._seen
+        if seen is not None and seen.node_generation == nodes.node_generation:
+            names = self._nominator.changed_since(seen.version)
+            touched = nodes.changed_since(seen.generation)
+        if names is None or touched is None:
             self._rows.clear()
             self._refusals.clear()
             names, touched = tuple(self._nominator.nodes()), []

@@ -123,16 +123,16 @@ class Remembered:
     #: The result of Filter for that pod, and the nodes that pass.
     statuses: NodeStatuses
     feasible: Nodes
-    #: Snapshot generations of the statuses and of the scores; -1 if there are none.
-    _filtered_at: int
-    _scored_at: int
+    #: Snapshot generations of the statuses and of the scores; None if there are none.
+    _filtered_at: int | None
+    _scored_at: int | None
     _known: dict[str, _Known]
     #: Weighted totals of the scores in `_known`.
     _totals: Ints
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
-        self._node_generation = -1
+        self._node_generation: int | None = None
         #: Rows that have been scored; None for all.
         self._scored: Rows | None = None
         #: How often cached rows were reused.
@@ -142,7 +142,7 @@ class Remembered:
         """Run Filter on the rows that changed, or on all; return False if a plugin failed."""
         if self._node_generation != nodes.node_generation:
             self._node_generation = nodes.node_generation
-            self._filtered_at = self._scored_at = -1
+            self._filtered_at = self._scored_at = None
         rows = _changed(nodes, self._filtered_at)
         if rows is None:
             passed = self._filter_all(state, pod, nodes)
@@ -279,8 +279,10 @@ class Remembered:
         return Ranking(scores, totals)
 
 
-def _changed(nodes: Nodes, generation: int) -> list[int] | None:
+def _changed(nodes: Nodes, generation: int | None) -> list[int] | None:
     """Return the rows that changed after a generation; None if all must be evaluated."""
+    if generation is None:
+        return None
     if generation == nodes.generation:
         return []
     touched = nodes.changed_since(generation)
@@ -291,9 +293,9 @@ def _changed(nodes: Nodes, generation: int) -> list[int] | None:
 
 
 def _same(rows: Rows | None, others: Rows | None) -> bool:
-    if rows is others:
-        return True
-    return rows is not None and others is not None and np.array_equal(rows, others)
+    if rows is None:
+        return others is None
+    return others is not None and np.array_equal(rows, others)
 
 
 def _places(nodes: Nodes, rows: Sequence[int]) -> list[int]:

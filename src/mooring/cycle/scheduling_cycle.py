@@ -252,7 +252,7 @@ class Cycle:
             return None
         one = nodes.select(np.array([row], dtype=np.intp))
         info = profile.handle.pod_info(pod)
-        found, status = self.search.find(profile, state, info, one, statuses, 1)
+        found, status = self.search.find(profile, state, info, one, statuses, len(one))
         if status is not None:
             return None
         if self._extenders_filter:

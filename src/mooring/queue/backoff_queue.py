@@ -74,9 +74,10 @@ class BackoffQueue:
 
     def duration(self, failures: int) -> float:
         """Return the backoff in seconds after this many failures."""
-        if failures > 63 or self._initial > self._maximum / (1 << (failures - 1)):
+        try:
+            return min(math.ldexp(self._initial, failures - 1), self._maximum)
+        except OverflowError:
             return self._maximum
-        return self._initial * (1 << (failures - 1))
 
     def is_waiting(self, info: QueuedPodInfo, now: float) -> bool:
         """Return whether a pod must still wait.

@@ -8,13 +8,15 @@ nominated to the node, and pods of the same or lower priority may not use that r
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from mooring.api import Pod
 from mooring.framework.listers import Lister
 from mooring.framework.pod_info import PodInfo, PodInfos
 
-#: At least this many of the latest changes are kept.
+#: The number of changes that are remembered.
 MAX_CHANGES = 4096
 
 
@@ -30,7 +32,7 @@ class PodNominator:
         #: Incremented with every change.
         self.version = 0
         #: The nodes of the latest changes, oldest first.
-        self._changed: list[str] = []
+        self._changed: deque[str] = deque(maxlen=MAX_CHANGES)
 
     def nominated_on(self, node_name: str) -> Sequence[PodInfo]:
         """Return the pods nominated to a node, in the order of their nomination."""
@@ -45,14 +47,14 @@ class PodNominator:
         return self._node_of.get(uid, "")
 
     def changed_since(self, version: int) -> Sequence[str] | None:
-        """Return the nodes whose nominations changed after a version; a node may appear twice.
+        """Return the nodes whose nominations changed after a version, the latest change first.
 
-        None if changes that old are no longer kept.
+        A node may be there twice. Return None if the changes are not remembered any more.
         """
         changes = self.version - version
         if changes > len(self._changed):
             return None
-        return self._changed[len(self._changed) - changes :]
+        return list(islice(reversed(self._changed), changes))
 
     def add(self, pod: Pod, node_name: str = "") -> None:
         """Nominate a pod to a node, by default the one in its status.
@@ -98,5 +100,3 @@ class PodNominator:
     def _note(self, node_name: str) -> None:
         self.version += 1
         self._changed.append(node_name)
-        if len(self._changed) > 2 * MAX_CHANGES:
-            del self._changed[:MAX_CHANGES]

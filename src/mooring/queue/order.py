@@ -25,6 +25,6 @@ def queue_order(plugin: Plugin | None) -> Callable[[QueuedPod], Any]:
     def compare(a: QueuedPod, b: QueuedPod) -> int:
         if less(a, b):
             return -1
-        return 1 if less(b, a) else 0
+        return bool(less(b, a))
 
     return functools.cmp_to_key(compare)

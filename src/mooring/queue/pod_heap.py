@@ -1,7 +1,7 @@
 """A heap of queued pods from which any pod can be removed.
 
-Removing a pod from the middle leaves its entry behind. The ticket of such an entry no longer equals
-the pod's; the entry is dropped when it becomes the first, or when half of the entries are stale.
+A pod that is taken out of the middle leaves its entry behind; the entry is recognised by its ticket
+and dropped when it comes up, or when such entries are more than half of the heap.
 
 The key may come from a plugin. If it raises, or returns keys that cannot be compared, it is not
 called again: the heap continues with a fallback order, and no pod is lost.
@@ -24,9 +24,6 @@ log = logging.getLogger(__name__)
 
 _Key = Callable[[QueuedPodInfo], Any]
 _Entry = tuple[Any, int, int, QueuedPodInfo]
-
-#: Up to this many entries, stale entries are not removed from the middle of a heap.
-_SMALL = 64
 
 
 class PodHeap:
@@ -70,16 +67,16 @@ class PodHeap:
         """Remove and return the first pod, or return None."""
         info = self.peek()
         if info is not None:
-            info.ticket = 0
+            info.ticket = None
             self._size -= 1
             self._drop_first()
         return info
 
     def remove(self, info: QueuedPodInfo) -> None:
         """Remove a pod that is in this heap."""
-        info.ticket = 0
+        info.ticket = None
         self._size -= 1
-        if len(self._entries) > _SMALL and len(self._entries) > 2 * self._size:
+        if len(self._entries) > 2 * self._size:
             self._entries = [entry for entry in self._entries if entry[3].ticket == entry[2]]
             try:
                 heapq.heapify(self._entries)

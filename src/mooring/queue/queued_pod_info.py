@@ -87,8 +87,8 @@ class QueuedPodInfo:
         self.was_flushed = False
         self.flush_timestamp: float = NEVER
         self.place: Place | None = None
-        #: The ticket of its valid heap entry; 0 if it is in no heap.
-        self.ticket = 0
+        #: The ticket of its valid heap entry; None if it is in no heap.
+        self.ticket: int | None = None
         #: How UnschedulablePods has indexed it; None if it is not unschedulable.
         self.filed: Filed | None = None
 

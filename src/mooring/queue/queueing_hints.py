@@ -147,21 +147,29 @@ class Hints:
         old: Any,
         new: Any,
     ) -> bool:
-        start = self._now() if self._now is not None else 0.0
-        try:
-            answer = QueueingHint.QUEUE if hint is None else hint(pod, old, new)
-            result = answer.value if isinstance(answer, QueueingHint) else _HINT_ERROR
-        except BaseException as error:
-            raise_if_external(error)
-            log.exception(
-                "QueueingHintFn returns error",
-                extra=kv(event=happened.label, plugin=name, pod=pod, oldObj=old, newObj=new),
-            )
-            result = _HINT_ERROR
-        if self._metrics is not None and self._now is not None:
-            duration = self._metrics.queueing_hint_duration[name, happened.label, result]
-            duration.observe(self._now() - start)
+        if self._metrics is None or self._now is None:
+            return _answer(name, hint, pod, happened, old, new) != QueueingHint.SKIP.value
+        start = self._now()
+        result = _answer(name, hint, pod, happened, old, new)
+        duration = self._metrics.queueing_hint_duration[name, happened.label, result]
+        duration.observe(self._now() - start)
         return result != QueueingHint.SKIP.value
+
+
+def _answer(
+    name: str, hint: QueueingHintFn | None, pod: Pod, happened: ClusterEvent, old: Any, new: Any
+) -> str:
+    """Return what a hint says, as metrics label it."""
+    try:
+        answer = QueueingHint.QUEUE if hint is None else hint(pod, old, new)
+        return answer.value if isinstance(answer, QueueingHint) else _HINT_ERROR
+    except BaseException as error:
+        raise_if_external(error)
+        log.exception(
+            "QueueingHintFn returns error",
+            extra=kv(event=happened.label, plugin=name, pod=pod, oldObj=old, newObj=new),
+        )
+        return _HINT_ERROR
 
 
 def _events_of(plugin: Plugin) -> tuple[ClusterEvent, ...]:

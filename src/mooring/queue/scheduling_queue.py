@@ -87,7 +87,7 @@ class SchedulingQueue:
         }
         self._no_hints = Hints({})
         self._pre_enqueue = PreEnqueue(profiles, now, metrics)
-        self._sequence = count(1)
+        self._sequence = count()
         self._places = SubQueues(
             order,
             metrics,
@@ -127,13 +127,13 @@ class SchedulingQueue:
         if info.place is Place.UNSCHEDULABLE:
             self._replace(info, old, new)
             self._requeue_updated(info, changes, old, new)
-            return
-        # Its position in the order may have changed, so remove it and add it again.
-        place = info.place
-        assert place is not None
-        self._places.take_out(info)
-        self._replace(info, old, new)
-        self._places.settle(info, place)
+        else:
+            # Its position in the order may have changed, so remove it and add it again.
+            place = info.place
+            assert place is not None
+            self._places.take_out(info)
+            self._replace(info, old, new)
+            self._places.settle(info, place)
 
     def delete(self, pod: Pod) -> None:
         """Remove a pod that was deleted or bound. A pod in flight still needs a call of `done`."""

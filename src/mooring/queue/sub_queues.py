@@ -47,7 +47,7 @@ class SubQueues:
         def sort_key(info: QueuedPodInfo) -> Any:
             return order(info.as_queued_pod())
 
-        tickets = count(1)
+        tickets = count()
         self._pods: dict[str, QueuedPodInfo] = {}
         self.active = PodHeap(sort_key, tickets)
         self.backoff = BackoffQueue(
