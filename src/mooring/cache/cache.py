@@ -212,9 +212,10 @@ class Cache:
         self._counters.remove_pod(info, row)
 
     def _renew(self, info: PodInfo, pod: Pod) -> None:
-        """Replace a pod by one with the same requests; recount it only if its labels differ."""
+        """Replace a pod by one with the same requests; recount it if selectors see a difference."""
         row = self._columns.rows.get(pod.spec.node_name)
-        if row is None or info.pod.metadata.labels == pod.metadata.labels:
+        old, new = info.pod.metadata, pod.metadata
+        if row is None or (old.labels == new.labels and old.namespace == new.namespace):
             info.pod = pod
             return
         self._index.remove(info)
