@@ -335,3 +335,15 @@ async def test_what_a_warm_connection_lost(
         await task
     # Only what a warm connection lost is sent again.
     assert len(bench.dialer.near) == 2
+
+
+async def test_closing_ends_connections_that_idle(make_bench: Callable[..., Bench]) -> None:
+    bench = make_bench()
+    for _ in range(2):
+        await bench.send()
+    for number in range(2):
+        await bench.answer(number)
+    assert (bench.pool._open, len(bench.pool._idle)) == (2, 2)
+    bench.pool.close()
+    assert [sock.fileno() for sock in bench.dialer.near] == [-1, -1]
+    assert (bench.pool._open, bench.pool._idle) == (0, [])

@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 import logging
 import ssl
+import types
 from pathlib import Path
 
 import pytest
 
+from mooring.client import tls_settings
 from mooring.client.tls_settings import KeyPair, Pem, TlsContexts, TlsSettings, expiry
 from mooring.errors import ConfigError
 from mooring.observe.clock import VirtualClock
@@ -253,3 +255,19 @@ def test_when_a_certificate_ends(authority: Authority, tmp_path: Path) -> None:
     assert expiry(Pem(file=str(made.certificate))) == ended
     assert expiry(Pem(data=b"no PEM")) is None
     assert expiry(Pem(file=str(tmp_path / "nothing"))) is None
+
+
+def test_old_versions_of_tls_are_refused_even_if_the_system_allows_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Lax(ssl.SSLContext):
+        """A context as some builds of Python make it."""
+
+        def __init__(self, protocol: int) -> None:
+            self.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
+
+    replaced = types.SimpleNamespace(**{**vars(ssl), "SSLContext": Lax})
+    monkeypatch.setattr(tls_settings, "ssl", replaced)
+    context = TlsContexts(TlsSettings(), VirtualClock()).context()
+    assert isinstance(context, Lax)
+    assert context.minimum_version is ssl.TLSVersion.TLSv1_2
