@@ -218,10 +218,10 @@ async def test_a_cycle_that_awaits_forever_is_a_problem_and_is_named() -> None:
     watching = watch(watchdog, over)
     try:
         assert await asyncio.to_thread(heard.event.wait, 30)
-        problem = watchdog.problem()
     finally:
         over.set()
         await asyncio.to_thread(watching.join)
+        problem = watchdog.problem()
         log.removeHandler(heard)
         running.cancel()
         await asyncio.wait((running,))
