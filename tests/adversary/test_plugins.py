@@ -34,7 +34,7 @@ import time
 
 from mooring import Plugin, Status
 from mooring.api import Pod
-from mooring.informers.store import Handler
+from mooring.informers.store import EventHandler
 
 MARKS = pathlib.Path(__file__).parent
 
@@ -55,7 +55,7 @@ class Hostile(Plugin):
         self.tried = set()
 
     def start(self):
-        self.handle.lister(Pod).add_handler(Handler(on_add=self.on_add))
+        self.handle.lister(Pod).add_handler(EventHandler(on_add=self.on_add))
 
     def on_add(self, pod):
         if pod.metadata.name == "handler":
