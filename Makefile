@@ -18,7 +18,7 @@ API       ?= real
 API_local := export KUBE_APISERVER=$(abspath tests/support)/local-kube-apiserver ETCD=$(abspath tests/support)/local-etcd;
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up test soak frozen-leader mutants testenv helm older-kubectl testenv-env behave kubectl-judge lint format bench bench-live bench-local clean
+.PHONY: help venv up test soak frozen-leader mutants testenv helm older-kubectl testenv-env behave kubectl-judge lint format bench bench-live bench-local image clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -113,6 +113,11 @@ bench-live: venv ## run Mooring and kube-scheduler in turn on one API server
 bench-local: venv ## measure the local cluster beside a real API server, and under load
 	@$(TESTENV)
 	$(BIN)/python -m benchmarks.local $(ARGS)
+
+# Docker builds the same file; BASE=debian makes the base image from Debian's packages.
+BASE ?= pull
+image: venv ## build the container image with buildah; BASE=debian needs no container registry
+	@$(BIN)/python -m tools.image --base $(BASE) $(ARGS)
 
 clean: ## remove .venv and every cache
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
