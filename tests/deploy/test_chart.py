@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -164,13 +163,6 @@ def test_what_people_add_is_there() -> None:
 def test_the_rules_of_the_chart_are_those_of_the_command() -> None:
     text = (CHART / "files" / "cluster-role-rules.yaml").read_text()
     assert yaml.safe_load(text) == cluster_rules()
-
-
-def test_the_versions_agree() -> None:
-    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert chart["appVersion"] == project["version"]
-    assert f"mooring:{project['version']}" in (ROOT / "deploy" / "Dockerfile").read_text()
 
 
 def test_the_values_that_are_documented_are_those_that_are_used() -> None:
