@@ -18,7 +18,7 @@ API       ?= real
 API_local := export KUBE_APISERVER=$(abspath tests/support)/local-kube-apiserver ETCD=$(abspath tests/support)/local-etcd;
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up test soak frozen-leader mutants testenv helm older-kubectl testenv-env behave kubectl-judge lint format bench bench-live bench-local image clean
+.PHONY: help venv up test soak frozen-leader mutants testenv helm older-kubectl testenv-env behave kubectl-judge lint format bench bench-live bench-local image docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -118,6 +118,10 @@ bench-local: venv ## measure the local cluster beside a real API server, and und
 BASE ?= pull
 image: venv ## build the container image with buildah; BASE=debian needs no container registry
 	@$(BIN)/python -m tools.image --base $(BASE) $(ARGS)
+
+docs: venv ## build the documentation site into build/site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo 'build/site/index.html is the first page.'
 
 clean: ## remove .venv and every cache
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -47,7 +47,8 @@ def main(argv: Sequence[str] | None = None, *, plugins: Iterable[type[Plugin]] =
     return status
 
 
-def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line, with every subcommand."""
     parser = argparse.ArgumentParser(
         prog="mooring", description="The Kubernetes scheduling framework in Python."
     )
@@ -55,7 +56,11 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in _commands():
         command.add_parser(subparsers)
-    args = parser.parse_args(argv)
+    return parser
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    args = make_parser().parse_args(argv)
     args.command_line = sys.orig_argv[1:] if argv is None else ["-c", _AGAIN, *argv]
     return args
 

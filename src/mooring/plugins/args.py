@@ -52,7 +52,9 @@ class InTreeArgs(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class DefaultPreemptionArgs(InTreeArgs, frozen=True, kw_only=True):
     """The limits of the search for nodes on which preemption helps."""
 
+    #: The smallest share of nodes to shortlist as candidates, in percent.
     min_candidate_nodes_percentage: Int32 = 10
+    #: The smallest number of nodes to shortlist as candidates.
     min_candidate_nodes_absolute: Int32 = 100
 
     def validate(self, path: str, gates: FeatureGates) -> list[FieldError]:
@@ -78,7 +80,9 @@ class DefaultPreemptionArgs(InTreeArgs, frozen=True, kw_only=True):
 class InterPodAffinityArgs(InTreeArgs, frozen=True, kw_only=True):
     """The weight of existing pods' affinity."""
 
+    #: The score of required affinity terms of existing pods, from 0 to 100.
     hard_pod_affinity_weight: Int32 = 1
+    #: Whether preferred terms of existing pods are ignored unless the new pod has affinity.
     ignore_preferred_terms_of_existing_pods: bool = False
 
     def validate(self, path: str, gates: FeatureGates) -> list[FieldError]:
@@ -94,6 +98,7 @@ class InterPodAffinityArgs(InTreeArgs, frozen=True, kw_only=True):
 class NodeAffinityArgs(InTreeArgs, frozen=True, kw_only=True):
     """A node affinity that is added to that of every pod of the profile."""
 
+    #: A node affinity that applies to every pod, in addition to the pod's own.
     added_affinity: NodeAffinity | None = None
 
     def validate(self, path: str, gates: FeatureGates) -> list[FieldError]:
@@ -115,20 +120,25 @@ class NodeAffinityArgs(InTreeArgs, frozen=True, kw_only=True):
 class ResourceSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A resource and its weight; a weight of 0 counts as 1."""
 
+    #: The name of the resource.
     name: str = ""
+    #: The weight of the resource; 0 means 1.
     weight: Int64 = 0
 
 
 class UtilizationShapePoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The score (0 to 10) at a utilization (0 to 100)."""
 
+    #: The utilization in percent, from 0 to 100.
     utilization: Int32 = 0
+    #: The score at that utilization, from 0 to 10.
     score: Int32 = 0
 
 
 class RequestedToCapacityRatioParam(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A scoring function, given by points."""
 
+    #: The points of the function from utilization to score.
     shape: tuple[UtilizationShapePoint, ...] = ()
 
 
@@ -142,16 +152,22 @@ SCORING_STRATEGIES = (LEAST_ALLOCATED, MOST_ALLOCATED, REQUESTED_TO_CAPACITY_RAT
 class ScoringStrategy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The way in which NodeResourcesFit scores."""
 
+    #: `LeastAllocated`, `MostAllocated` or `RequestedToCapacityRatio`.
     type: str = ""
+    #: The resources that count, with their weights; cpu and memory by default.
     resources: tuple[ResourceSpec, ...] = ()
+    #: The settings of RequestedToCapacityRatio.
     requested_to_capacity_ratio: RequestedToCapacityRatioParam | None = None
 
 
 class NodeResourcesFitArgs(InTreeArgs, frozen=True, kw_only=True):
     """The resources that the filter ignores, and the scoring strategy."""
 
+    #: Extended resources that are not checked.
     ignored_resources: tuple[str, ...] = ()
+    #: Groups of extended resources, such as `example.com`, that are not checked.
     ignored_resource_groups: tuple[str, ...] = ()
+    #: How nodes are scored.
     scoring_strategy: ScoringStrategy = ScoringStrategy(
         type=LEAST_ALLOCATED, resources=DEFAULT_RESOURCES
     )
@@ -180,6 +196,7 @@ class NodeResourcesFitArgs(InTreeArgs, frozen=True, kw_only=True):
 class NodeResourcesBalancedAllocationArgs(InTreeArgs, frozen=True, kw_only=True):
     """The resources whose use is balanced."""
 
+    #: The resources to balance, with their weights.
     resources: tuple[ResourceSpec, ...] = DEFAULT_RESOURCES
 
     def with_defaults(self, gates: FeatureGates) -> Self:
@@ -208,7 +225,9 @@ _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 class PodTopologySpreadArgs(InTreeArgs, frozen=True, kw_only=True):
     """The spread constraints of pods that have none of their own."""
 
+    #: The constraints of pods without their own; only with `defaultingType: List`.
     default_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    #: `System` for the built-in constraints, or `List`.
     defaulting_type: str = SYSTEM_DEFAULTING
 
     def with_defaults(self, gates: FeatureGates) -> Self:
@@ -239,7 +258,9 @@ class PodTopologySpreadArgs(InTreeArgs, frozen=True, kw_only=True):
 class VolumeBindingArgs(InTreeArgs, frozen=True, kw_only=True):
     """The timeout for binding volumes, and how storage capacity is scored."""
 
+    #: The longest time to wait for volumes to be bound.
     bind_timeout_seconds: Int64 = 600
+    #: The points of the scoring function; only with the gate StorageCapacityScoring.
     shape: tuple[UtilizationShapePoint, ...] = ()
 
     def with_defaults(self, gates: FeatureGates) -> Self:
@@ -275,7 +296,9 @@ class VolumeBindingArgs(InTreeArgs, frozen=True, kw_only=True):
 class DynamicResourcesArgs(InTreeArgs, frozen=True, kw_only=True):
     """The timeouts for allocating and preparing devices."""
 
+    #: The longest time to look for devices on one node; `10s` by default, 0 means no limit.
     filter_timeout: Duration | None = None
+    #: The longest time to wait for the binding conditions of devices; `600s` by default.
     binding_timeout: Duration | None = None
 
     def with_defaults(self, gates: FeatureGates) -> Self:

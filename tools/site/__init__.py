@@ -1,0 +1,1 @@
+"""The documentation site: what mkdocs builds beside the pages of docs/."""

@@ -1,0 +1,26 @@
+"""The page of every metric of the scheduler."""
+
+from __future__ import annotations
+
+import re
+
+from mooring.observe.metrics import Metrics
+
+_STABILITY = re.compile(r"\[(ALPHA|BETA|STABLE)\] ")
+_INTRODUCTION = (
+    "The metrics of `/metrics`, with kube-scheduler's names, labels and buckets. Metrics of a "
+    "feature that is off are not exposed."
+)
+
+
+def page() -> str:
+    """Return the page as Markdown."""
+    metrics = Metrics(enabled=lambda gate: True)
+    rows = ["| Metric | Type | Labels | Stability | Meaning |", "|---|---|---|---|---|"]
+    for family in sorted(metrics.maker.families, key=lambda one: one.name):
+        found = _STABILITY.match(family.help)
+        stability = found[1] if found else ""
+        text = _STABILITY.sub("", family.help).replace("|", "\\|").replace("<", "&lt;")
+        labels = ", ".join(f"`{label}`" for label in family.labels)
+        rows.append(f"| `{family.name}` | {family.kind} | {labels} | {stability} | {text} |")
+    return "\n\n".join(["# Metrics", _INTRODUCTION, "\n".join(rows)]) + "\n"
