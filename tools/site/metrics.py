@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from mooring.observe.metrics import Metrics
+from mooring.observe.process_metrics import ProcessMetrics
 
 _STABILITY = re.compile(r"\[(ALPHA|BETA|STABLE)\] ")
 _INTRODUCTION = (
@@ -16,8 +17,10 @@ _INTRODUCTION = (
 def page() -> str:
     """Return the page as Markdown."""
     metrics = Metrics(enabled=lambda gate: True)
+    process = ProcessMetrics(metrics.registry, "v0.0.0")
+    families = [*metrics.maker.families, *process.maker.families]
     rows = ["| Metric | Type | Labels | Stability | Meaning |", "|---|---|---|---|---|"]
-    for family in sorted(metrics.maker.families, key=lambda one: one.name):
+    for family in sorted(families, key=lambda one: one.name):
         found = _STABILITY.match(family.help)
         stability = found[1] if found else ""
         text = _STABILITY.sub("", family.help).replace("|", "\\|").replace("<", "&lt;")

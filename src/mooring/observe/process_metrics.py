@@ -27,7 +27,8 @@ class ProcessMetrics:
     """Client and lease metrics; implements `client.RequestMetrics` and `LeaderMetrics`."""
 
     def __init__(self, registry: MetricsRegistry, version: str) -> None:
-        make = ComponentMetrics(registry, lambda gate: True)
+        #: Makes the metrics, and knows them.
+        self.maker = make = ComponentMetrics(registry, lambda gate: True)
         registry.register(ProcessCollector(registry=None))
         registry.register(_ProcessLimits())
         self._requests = make.counters(
