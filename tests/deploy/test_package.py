@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -129,6 +130,17 @@ def test_the_steps_that_new_plugin_prints_work(environment: Environment) -> None
     assert "pytest" in printed
     environment.install_extra("test")
     assert "5 passed" in environment.run("pytest", "-q", "made")
+
+
+def test_a_plugin_that_is_a_package_is_found(environment: Environment, tmp_path: Path) -> None:
+    template = tmp_path / "package"
+    shutil.copytree(ROOT / "examples" / "package", template)
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "out", cwd=template)
+    (wheel,) = (template / "out").iterdir()
+    environment.install(str(wheel), "--no-deps")
+    environment.install_extra("test")
+    assert "2 passed" in environment.run("pytest", "-q", str(template / "tests"))
+    environment.run("mooring", "config", "validate", str(template / "scheduler-config.yaml"))
 
 
 def test_a_local_cluster_and_a_second_scheduler_run(

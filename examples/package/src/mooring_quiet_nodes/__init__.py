@@ -1,0 +1,1 @@
+"""A scheduling plugin that prefers nodes with few pods."""
