@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
 import re
 from typing import Any
 
 import msgspec
 
+from mooring.api.timestamps import format_time, parse_time
 from mooring.apiserver import bodies, reading, refusals, strategies
 from mooring.apiserver.http import ApiRequest, ApiResponse, answer
 from mooring.apiserver.patch.patch_options import dry_run_problems
@@ -170,8 +170,7 @@ def delete(
         return (live.object if dry else remove(cluster, served, live)), True
     obj = copy_of(live.object)
     changed = obj["metadata"]
-    when = cluster.now() + datetime.timedelta(seconds=grace)
-    changed["deletionTimestamp"] = when.strftime("%Y-%m-%dT%H:%M:%SZ")
+    changed["deletionTimestamp"] = format_time(cluster.now().timestamp() + grace)
     changed["deletionGracePeriodSeconds"] = grace
     if changed.get("generation"):
         changed["generation"] += 1
@@ -205,12 +204,12 @@ def _again(
     before = metadata.get("deletionGracePeriodSeconds") or 0
     if before and grace is not None and grace < before:
         obj = copy_of(live.object)
-        started = datetime.datetime.fromisoformat(metadata["deletionTimestamp"])
-        when = started - datetime.timedelta(seconds=before - grace)
-        if when < cluster.now():
+        now = cluster.now().timestamp()
+        when = parse_time(metadata["deletionTimestamp"]) - (before - grace)
+        if when < now:
             # The shorter period is already over, so at most one second is left.
-            when, grace = cluster.now(), min(grace, 1)
-        obj["metadata"]["deletionTimestamp"] = when.strftime("%Y-%m-%dT%H:%M:%SZ")
+            when, grace = now, min(grace, 1)
+        obj["metadata"]["deletionTimestamp"] = format_time(when)
         obj["metadata"]["deletionGracePeriodSeconds"] = grace
         at_once = not grace and not finalizers
         if dry:

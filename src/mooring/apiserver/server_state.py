@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from mooring.api.timestamps import format_time
 from mooring.apiserver import refusals
 from mooring.apiserver.resource_store import ResourceStore, Stored, key_of
 from mooring.apiserver.resource_table import Catalogue, Served
@@ -36,8 +37,7 @@ class ServerState:
 
     def timestamp(self) -> str:
         """Return the current time in the format of API objects."""
-        # Every write calls this, and strftime would take several times as long.
-        return f"{self.now().isoformat()[:19]}Z"
+        return format_time(self.now().timestamp())
 
     def uid(self) -> str:
         """Return a new unique identifier."""

@@ -9,10 +9,10 @@ from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from mooring.api.timestamps import format_time
 from mooring.client.client import Client
 from mooring.client.resources import KindLike
 from mooring.controllers.component_events import ComponentEvents
-from mooring.controllers.times import timestamp
 from mooring.controllers.work_queue import Key, WorkQueue
 from mooring.controllers.writer import Writer
 from mooring.informers.factory import InformerFactory
@@ -47,7 +47,7 @@ class ControllerContext:
 
     def timestamp(self) -> str:
         """Return the current time in the form of metav1.Time."""
-        return timestamp(self.clock.now())
+        return format_time(self.clock.now())
 
 
 class Controller(ABC):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mooring.api import Container, Pod
-from mooring.controllers.times import timestamp
+from mooring.api.timestamps import format_time
 from mooring.kubelet.container_log import ContainerLog
 from mooring.kubelet.container_process import ContainerProcess
 from mooring.kubelet.image_contents import Image
@@ -56,7 +56,7 @@ class RealContainer:
             if known.name == self.spec.name and known.container_id:
                 self.restarts = known.restart_count
                 running = known.state.get("running") or {}
-                self._started = running.get("startedAt") or timestamp(now)
+                self._started = running.get("startedAt") or format_time(now)
                 self._finished = now
                 found = known.state.get("terminated") or known.last_state.get("terminated")
                 self.ended = (None if running else found) or self._terminated(
@@ -103,7 +103,7 @@ class RealContainer:
             "exitCode": code,
             "reason": reason,
             "startedAt": self._started,
-            "finishedAt": timestamp(self._finished),
+            "finishedAt": format_time(self._finished),
             "containerID": container_id(pod, self.spec, self.restarts),
         }
 

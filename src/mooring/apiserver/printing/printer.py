@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mooring.api.timestamps import parse_time
+
 Object = dict[str, Any]
 Row = Callable[[Object, datetime.datetime], list[Any]]
 
 NONE = "<none>"
 UNKNOWN = "<unknown>"
+INVALID = "<invalid>"
 UNSET = "<unset>"
 
 
@@ -72,7 +75,7 @@ def human_duration(seconds: float) -> str:
     # apimachinery: pkg/util/duration/duration.go
     s = int(seconds)
     if s < -1:
-        return "<invalid>"
+        return INVALID
     if s < 0:
         return "0s"
     if s < 120:
@@ -98,16 +101,11 @@ def human_duration(seconds: float) -> str:
     return f"{days // 365}y"
 
 
-def parse_time(text: str) -> datetime.datetime:
-    """Return a timestamp of an API object as a datetime."""
-    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
-
-
 def since(text: Any, now: datetime.datetime) -> str:
     """Return how long ago a timestamp is, in kubectl's format."""
     if not text:
         return UNKNOWN
-    return human_duration((now - parse_time(text)).total_seconds())
+    return human_duration(now.timestamp() - parse_time(text))
 
 
 def age(obj: Object, now: datetime.datetime) -> str:

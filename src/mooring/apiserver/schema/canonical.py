@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mooring.api.timestamps import canonical_micro_time, canonical_time
 from mooring.apiserver.schema import scalars
 from mooring.apiserver.schema.table import (
     ANY,
@@ -320,8 +321,8 @@ def _go_kind(value: Any) -> str:
 
 
 _TEXTS = {
-    "time": scalars.time_text,
-    "microTime": scalars.micro_time_text,
+    "time": canonical_time,
+    "microTime": canonical_micro_time,
     "duration": scalars.duration_text,
     "bytes": scalars.bytes_text,
 }

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
+from mooring.api.timestamps import format_time
 from mooring.apiserver import bodies, refusals
 from mooring.apiserver.auth.tokens import ISSUER, TokenSigner
 from mooring.apiserver.http import ApiRequest, ApiResponse, answer
@@ -43,14 +43,14 @@ def create(
     audiences = tuple(spec.get("audiences") or (ISSUER,))
     bound = _bound(cluster, info, spec.get("boundObjectRef"))
     token = signer.issue(cluster, account, audiences, seconds, bound)
-    ends = cluster.now() + datetime.timedelta(seconds=seconds)
+    ends = cluster.now().timestamp() + seconds
     spec["audiences"], spec["expirationSeconds"] = list(audiences), seconds
     asked["metadata"] = {
         "name": info.name,
         "namespace": info.namespace,
         "creationTimestamp": cluster.timestamp(),
     }
-    asked["status"] = {"token": token, "expirationTimestamp": ends.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    asked["status"] = {"token": token, "expirationTimestamp": format_time(ends)}
     return answer(asked, 201)
 
 

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from mooring.api.timestamps import canonical_time
 from mooring.apiserver.schema.custom_schema import CustomKind
-from mooring.apiserver.schema.scalars import duration_text, time_text
+from mooring.apiserver.schema.scalars import duration_text
 from mooring.apiserver.validation.field_problems import (
     Object,
     Problem,
@@ -227,7 +228,7 @@ def _check_text(schema: Schema, value: str, path: str) -> list[Problem]:
 def _has_format(form: str, value: str) -> bool:
     try:
         if form == "date-time":
-            time_text(value)
+            canonical_time(value)
         elif form == "duration":
             duration_text(value)
         elif form == "byte":
