@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from mooring.api.durations import Duration
 from mooring.framework import fields
-from mooring.framework.duration import Duration
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
+from mooring.api.durations import Duration
 from mooring.api.quantity import Quantity
 from mooring.errors import ObjectError
-from mooring.framework.duration import Duration
 from mooring.serve.serving_options import CertKey
 
 #: Go's strconv.ParseBool accepts exactly these.

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from mooring.api.durations import Duration
 from mooring.app.flag_table import ALL, WITHOUT_EFFECT
 from mooring.app.flag_values import go_quote
 from mooring.app.flags import FlagValues, parse_flags
 from mooring.app.removed_flags import removed_warnings
 from mooring.errors import ConfigError
-from mooring.framework.duration import Duration
 from mooring.framework.features import FeatureGates
 from mooring.observe.logs import JSON, TEXT
 from mooring.serve.serving_options import (

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from mooring.api.durations import Duration
 from mooring.config.positions import field_path
-from mooring.framework.duration import Duration
 from mooring.framework.fields import FieldError, show, struct_fields
 
 S = TypeVar("S", bound=msgspec.Struct)

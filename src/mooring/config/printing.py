@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from mooring.api.durations import Duration
 from mooring.config.defaults import API_VERSION, KIND
 from mooring.config.plugin_sets import enabled_names
 from mooring.config.positions import resolve_plain
@@ -26,7 +27,6 @@ from mooring.config.types import (
     PluginSet,
     ProfileConfig,
 )
-from mooring.framework.duration import Duration
 from mooring.framework.fields import struct_fields
 from mooring.plugins.args import DynamicResourcesArgs, InTreeArgs
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
+from mooring.api.durations import Duration
 from mooring.config import defaults
 from mooring.config.decode import INT32, INT64
-from mooring.framework.duration import Duration
 from mooring.framework.fields import struct_fields
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.framework.duration import Duration
+from mooring.api.durations import Duration
 
 _LABEL_KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_KEY_RULE = (

@@ -13,8 +13,8 @@ from typing import Annotated, Self
 
 import msgspec
 
+from mooring.api.durations import Duration
 from mooring.api.scheduling import NodeAffinity, TopologySpreadConstraint
-from mooring.framework.duration import Duration
 from mooring.framework.features import FeatureGates
 from mooring.framework.fields import (
     FieldError,

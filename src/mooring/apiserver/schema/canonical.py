@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mooring.api.durations import Duration
 from mooring.api.timestamps import canonical_micro_time, canonical_time
 from mooring.apiserver.schema import scalars
 from mooring.apiserver.schema.table import (
@@ -320,10 +321,14 @@ def _go_kind(value: Any) -> str:
     return names.get(value.__class__, "int64")
 
 
+def _duration_text(text: str) -> str:
+    return str(Duration.parse(text))
+
+
 _TEXTS = {
     "time": canonical_time,
     "microTime": canonical_micro_time,
-    "duration": scalars.duration_text,
+    "duration": _duration_text,
     "bytes": scalars.bytes_text,
 }
 

@@ -14,6 +14,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
+from mooring.api.durations import Duration
 from mooring.api.timestamps import format_micro_time_ns, format_time_ns
 from mooring.apiserver.schema.table import (
     FLOATS,
@@ -171,7 +172,7 @@ def _special(form: str, data: bytes, depth: int) -> Any:
     if form == "quantity":
         return _text(parts.get(1, b"")) or "0"
     if form == "duration":
-        return f"{_integer('int64', parts.get(1, 0))}ns"
+        return str(Duration(_integer("int64", parts.get(1, 0))))
     if form == "intOrString":
         if parts.get(1, 0):
             return _text(parts.get(3, b""))

@@ -1,4 +1,4 @@
-"""Scalars with a special format: quantities, bytes and durations.
+"""Scalars with a special format: quantities and bytes.
 
 Each function takes a JSON value and returns it as kube-apiserver would encode it, or raises
 ValueError with the message of Go's decoder.
@@ -24,17 +24,6 @@ QUANTITY_NUMBER = "unable to parse numeric part of quantity"
 _QUANTITY = re.compile(r"[+-]?[0-9]*(\.[0-9]*)?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
 _NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/]")
 _NEWLINES = re.compile(r"[\r\n]")
-_DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
-_NANOS = {
-    "ns": 1,
-    "us": 10**3,
-    "µs": 10**3,
-    "μs": 10**3,
-    "ms": 10**6,
-    "s": 10**9,
-    "m": 60 * 10**9,
-    "h": 3600 * 10**9,
-}
 
 
 @lru_cache(maxsize=16384)
@@ -71,41 +60,3 @@ def bytes_text(text: str) -> str:
         wrong = _NOT_BASE64.search(bare.rstrip("="))
         at = wrong.start() if wrong else len(bare) // 4 * 4
         raise ValueError(f"illegal base64 data at input byte {at}") from None
-
-
-def duration_text(text: str) -> str:
-    """Return a duration as Go prints it: `90s` becomes `1m30s`."""
-    sign = "-" if text.startswith("-") else ""
-    bare = text.lstrip("+-")
-    total, end = 0, 0
-    for match in _DURATION.finditer(bare):
-        if match.start() != end:
-            break
-        total += round(float(match[1]) * _NANOS[match[2]])
-        end = match.end()
-    if bare == "0":
-        return "0s"
-    if end != len(bare) or not bare:
-        raise ValueError(f'time: invalid duration "{text}"')
-    return sign + nanos_text(total) if total else "0s"
-
-
-def nanos_text(nanos: int) -> str:
-    """Return nanoseconds as Go prints a duration."""
-    if nanos < 10**9:
-        for unit in ("ms", "µs"):
-            if nanos >= _NANOS[unit]:
-                return _decimal(nanos, _NANOS[unit]) + unit
-        return f"{nanos}ns" if nanos else "0s"
-    minutes, rest = divmod(nanos, _NANOS["m"])
-    hours, minutes = divmod(minutes, 60)
-    text = _decimal(rest, 10**9) + "s"
-    if hours or minutes:
-        text = f"{minutes}m{text}"
-    return f"{hours}h{text}" if hours else text
-
-
-def _decimal(amount: int, unit: int) -> str:
-    whole, rest = divmod(amount, unit)
-    digits = str(rest).rjust(len(str(unit)) - 1, "0").rstrip("0")
-    return f"{whole}.{digits}" if digits else str(whole)

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from mooring.api.durations import Duration
 from mooring.api.timestamps import canonical_time
 from mooring.apiserver.schema.custom_schema import CustomKind
-from mooring.apiserver.schema.scalars import duration_text
 from mooring.apiserver.validation.field_problems import (
     Object,
     Problem,
@@ -230,7 +230,7 @@ def _has_format(form: str, value: str) -> bool:
         if form == "date-time":
             canonical_time(value)
         elif form == "duration":
-            duration_text(value)
+            Duration.parse(value)
         elif form == "byte":
             return bool(value) and bool(base64.b64decode(value, validate=True))
         elif form == "ipv4":

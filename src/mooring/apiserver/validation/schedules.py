@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from mooring.apiserver.schema.scalars import duration_text
+from mooring.api.durations import Duration
 
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
@@ -42,9 +42,8 @@ def _check_descriptor(schedule: str) -> None:
         raise ValueError(f"unrecognized descriptor: {schedule}")
     given = schedule[len(_EVERY) :]
     try:
-        duration_text(given)
-    except ValueError:
-        why = f'time: invalid duration "{given}"'
+        Duration.parse(given)
+    except ValueError as why:
         raise ValueError(f"failed to parse duration {schedule}: {why}") from None
 
 
