@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from mooring.api.durations import Duration
+from mooring.api.go_format import go_quote
 from mooring.app.flag_table import ALL, WITHOUT_EFFECT
-from mooring.app.flag_values import go_quote
 from mooring.app.flags import FlagValues, parse_flags
 from mooring.app.removed_flags import removed_warnings
 from mooring.errors import ConfigError

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from mooring.api.go_format import go_text
 from mooring.errors import ConfigError
 from mooring.framework.feature_table import ROWS
 
@@ -148,8 +149,7 @@ def _apply(settings: Mapping[str, bool]) -> tuple[dict[str, bool], tuple[str, ..
         disabled = [one for one in FEATURES[name].depends_on if not enabled[one]]
         if enabled[name] and disabled:
             errors.append(
-                f"{name} is enabled, but depends on features that are disabled: "
-                f"[{' '.join(disabled)}]"
+                f"{name} is enabled, but depends on features that are disabled: {go_text(disabled)}"
             )
     if errors:
         raise ConfigError(_aggregate(errors))

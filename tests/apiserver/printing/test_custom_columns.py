@@ -45,3 +45,17 @@ def boats(*columns: dict[str, str]) -> Served:
 def test_a_date_column_shows_the_age(value: object, shown: str | None) -> None:
     printer = custom_printer(boats({"name": "Built", "type": "date", "jsonPath": ".spec.built"}))
     assert printer.cells({"metadata": {"name": "a"}, "spec": {"built": value}}, NOW) == ["a", shown]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        pytest.param("oak", "oak", id="a text"),
+        pytest.param(True, "true", id="a boolean"),
+        pytest.param(2.0, "2", id="a number"),
+        pytest.param({"a": [1]}, '{"a":[1]}', id="a map"),
+    ],
+)
+def test_a_string_column_shows_any_value(value: object, shown: str) -> None:
+    printer = custom_printer(boats({"name": "Hull", "type": "string", "jsonPath": ".spec.hull"}))
+    assert printer.cells({"metadata": {"name": "a"}, "spec": {"hull": value}}, NOW) == ["a", shown]

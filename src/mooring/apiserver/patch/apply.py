@@ -8,7 +8,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from mooring.apiserver.patch.field_set import FieldSet, compact, path_text
+from mooring.api.go_format import go_json
+from mooring.apiserver.patch.field_set import FieldSet, path_text
 from mooring.apiserver.patch.managed import (
     APPLY,
     UPDATE,
@@ -240,7 +241,7 @@ def _renew_last_applied(merged: Any, patch: Object) -> None:
     inner = applied.get("metadata", {}).get("annotations")
     if isinstance(inner, dict):
         inner.pop(LAST_APPLIED, None)
-    text = compact(_sorted(applied)) + "\n"
+    text = go_json(_sorted(applied)) + "\n"
     merged["metadata"] = {**metadata, "annotations": {**annotations, LAST_APPLIED: text}}
 
 
@@ -254,9 +255,9 @@ def _sorted(value: Any) -> Any:
 
 def _manager_text(identity: Manager) -> str:
     name, operation, version, subresource = identity
-    text = compact(name)
+    text = go_json(name)
     if subresource:
-        text += f" with subresource {compact(subresource)}"
+        text += f" with subresource {go_json(subresource)}"
     return f"{text} using {version}" if operation == UPDATE else text
 
 
@@ -268,7 +269,7 @@ def _identity_text(identity: Manager) -> str:
         entry["apiVersion"] = version
     if subresource:
         entry["subresource"] = subresource
-    return compact(entry)
+    return go_json(entry)
 
 
 def _conflict(conflicts: dict[Manager, FieldSet]) -> Refusal:

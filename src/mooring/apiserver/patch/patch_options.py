@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mooring.apiserver.patch.field_set import compact
+from mooring.api.go_format import go_json
 from mooring.apiserver.refusals import invalid
 
 _GROUP = "meta.k8s.io"
@@ -47,7 +47,7 @@ def dry_run_problems(dry_run: Sequence[str]) -> list[Problem]:
     """Return the problems of the dryRun values."""
     if all(one == "All" for one in dry_run):
         return []
-    text = f'Unsupported value: {compact(list(dry_run))}: supported values: "All"'
+    text = f'Unsupported value: {go_json(list(dry_run))}: supported values: "All"'
     return [("FieldValueNotSupported", "dryRun", text)]
 
 

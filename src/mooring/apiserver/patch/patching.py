@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, Final
 
-from mooring.apiserver.go_text import go_text
-from mooring.apiserver.patch.field_set import compact
+from mooring.api.go_format import go_json, go_text
 from mooring.apiserver.patch.json_patch import apply_json_patch, read_json_patch
 from mooring.apiserver.patch.merge_patch import apply_merge_patch, read_merge_patch
 from mooring.apiserver.patch.strategic import apply_strategic_patch
@@ -160,6 +159,6 @@ def _around(decoder: Decoder, value: Object, live: Object, kept: Collection[str]
 
 
 def _refuse(shown: Any, why: str) -> Refusal:
-    text = shown if isinstance(shown, str) else compact(shown)
-    message = f"Invalid value: {compact(text)}: {why}"
+    text = shown if isinstance(shown, str) else go_json(shown)
+    message = f"Invalid value: {go_json(text)}: {why}"
     return invalid("", "", "", [("FieldValueInvalid", "patch", message)])

@@ -8,6 +8,7 @@ import datetime
 import re
 from typing import Any
 
+from mooring.api.go_format import go_json, go_text
 from mooring.apiserver.printing.printer import INVALID, NAME, Printer, TableColumn, age, name, since
 from mooring.apiserver.resource_table import Served
 from mooring.errors import ObjectError
@@ -61,11 +62,7 @@ def _cell(obj: Object, column: Object, now: datetime.datetime) -> Any:
     if kind in ("integer", "number", "boolean"):
         expected: Any = bool if kind == "boolean" else int | float
         return value if isinstance(value, expected) else None
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
+    return go_json(value) if isinstance(value, dict | list) else go_text(value)
 
 
 def follow(value: Any, path: str) -> list[Any]:

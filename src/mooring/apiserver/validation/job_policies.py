@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mooring.api.go_format import go_quote_all
 from mooring.apiserver.validation.field_problems import (
     Object,
     Problem,
@@ -37,7 +38,7 @@ NO_CRITERION = "at least one of succeededCount or succeededIndexes must be speci
 
 
 def _listed(values: Sequence[str]) -> str:
-    return "valid values: [" + " ".join(f'"{value}"' for value in values) + "]"
+    return f"valid values: {go_quote_all(values)}"
 
 
 def _choice(given: str, known: Sequence[str], path: str) -> list[Problem]:

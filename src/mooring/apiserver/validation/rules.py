@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from mooring.api.go_format import go_quote
 from mooring.apiserver.validation.field_problems import (
     Object,
     Problem,
@@ -171,7 +172,7 @@ class _Check:
             if error.cost > self._budget:
                 return _MESSAGE_OUT_OF_BUDGET, True
             if isinstance(error, CostExceeded):
-                source = json.dumps(rule.given["messageExpression"], ensure_ascii=False)
+                source = go_quote(rule.given["messageExpression"])
                 return f"{_MESSAGE_TOO_EXPENSIVE}{source}", True
             self._budget -= error.cost
             return "", False

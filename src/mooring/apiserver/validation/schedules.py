@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from mooring.api.durations import Duration
+from mooring.api.go_format import go_text
 
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
@@ -49,8 +50,7 @@ def _check_descriptor(schedule: str) -> None:
 
 def _check_fields(fields: list[str]) -> None:
     if len(fields) != len(_FIELDS):
-        shown = " ".join(fields)
-        raise ValueError(f"expected exactly 5 fields, found {len(fields)}: [{shown}]")
+        raise ValueError(f"expected exactly 5 fields, found {len(fields)}: {go_text(fields)}")
     for field, bounds in zip(fields, _FIELDS, strict=True):
         for expression in filter(None, field.split(",")):
             _check_range(expression, *bounds)

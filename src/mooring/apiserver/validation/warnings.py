@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from mooring.api.go_format import go_struct, go_text
 from mooring.api.quantity import milli_value
 from mooring.apiserver.validation.field_problems import Object, shown
 from mooring.apiserver.validation.formats import label_problems, label_value_problems
@@ -159,7 +160,7 @@ def _template(kind: str, obj: Object, old: Object | None) -> list[str]:
 def _name(kind: str, name: str) -> Iterator[str]:
     use = _POD_NAME if kind == "Pod" else _WORKLOAD_NAME if kind in _WORKLOADS else ""
     if use and (whys := label_problems(name)):
-        yield f"metadata.name: {use}, {_SURPRISE}: [{' '.join(whys)}]"
+        yield f"metadata.name: {use}, {_SURPRISE}: {go_text(whys)}"
 
 
 def _pod(pod: Object, path: str) -> Iterator[str]:
@@ -300,8 +301,7 @@ def _port_shown(port: Object) -> str:
     """Return a port as Go prints the struct."""
     names = ("name", "hostPort", "containerPort", "protocol", "hostIP")
     empty = {"hostPort": 0, "containerPort": 0}
-    cells = (f"{n[0].upper()}{n[1:]}:{port.get(n, empty.get(n, ''))}" for n in names)
-    return "{" + " ".join(cells) + "}"
+    return go_struct({f"{n[0].upper()}{n[1:]}": port.get(n, empty.get(n, "")) for n in names})
 
 
 def _overlaps(spec: Object) -> Iterator[str]:
