@@ -154,8 +154,9 @@ def _escape(char: str) -> str:
 
 
 def _shortest_32(number: float) -> str:
+    rounded = _float_32(number)
     texts = (f"{number:.{digits}g}" for digits in range(1, 10))
-    return next(text for text in texts if _float_32(float(text)) == number)
+    return next(text for text in texts if _float_32(float(text)) == rounded)
 
 
 def _float_32(number: float) -> float:

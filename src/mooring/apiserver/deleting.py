@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.api.field_errors import invalid, not_supported
 from mooring.api.timestamps import format_time, parse_time
 from mooring.apiserver import bodies, reading, refusals, strategies
 from mooring.apiserver.http import ApiRequest, ApiResponse, answer
@@ -108,14 +109,11 @@ def _checked(options: Object) -> Object:
     problems = []
     policy, orphan = options.get("propagationPolicy"), options.get("orphanDependents")
     if orphan is not None and policy is not None:
-        text = (
-            "Invalid value: {}: orphanDependents and deletionPropagation cannot be both set"
-        ).format(f'"{policy}"')
-        problems.append(("FieldValueInvalid", "propagationPolicy", text))
+        why = "orphanDependents and deletionPropagation cannot be both set"
+        problems.append(invalid("propagationPolicy", policy, why))
     if policy is not None and policy not in POLICIES:
-        listed = ", ".join(f'"{one}"' for one in ("Foreground", "Background", "Orphan", "nil"))
-        text = f'Unsupported value: "{policy}": supported values: {listed}'
-        problems.append(("FieldValueNotSupported", "propagationPolicy", text))
+        supported = ("Foreground", "Background", "Orphan", "nil")
+        problems.append(not_supported("propagationPolicy", policy, supported))
     problems += dry_run_problems(options.get("dryRun") or ())
     if problems:
         raise refusals.invalid("DeleteOptions", "meta.k8s.io", "", problems)

@@ -17,6 +17,7 @@ from mooring.api.go_format import go_float
 from mooring.config.defaults import API_VERSION, KIND
 from mooring.config.plugin_sets import enabled_names
 from mooring.config.positions import resolve_plain
+from mooring.config.struct_fields import struct_fields
 from mooring.config.types import (
     Extender,
     KubeSchedulerConfiguration,
@@ -26,7 +27,6 @@ from mooring.config.types import (
     PluginSet,
     ProfileConfig,
 )
-from mooring.framework.fields import struct_fields
 from mooring.plugins.args import DynamicResourcesArgs, InTreeArgs
 
 _TEXT = "tag:yaml.org,2002:str"

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mooring.api.field_errors import invalid
 from mooring.api.timestamps import format_time
 from mooring.apiserver import bodies, refusals
 from mooring.apiserver.auth.tokens import ISSUER, TokenSigner
@@ -62,8 +63,7 @@ def _check(seconds: int) -> None:
     elif seconds > _MOST:
         why = "may not specify a duration larger than 2^32 seconds"
     if why:
-        text = f"Invalid value: {seconds}: {why}"
-        problem = ("FieldValueInvalid", path, text)
+        problem = invalid(path, seconds, why)
         raise refusals.invalid("TokenRequest", "authentication.k8s.io", "", [problem])
 
 
