@@ -6,8 +6,9 @@ import datetime
 import random
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from mooring.api.timestamps import format_time
 from mooring.apiserver import refusals
@@ -24,14 +25,13 @@ def _now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC)
 
 
-@dataclass(slots=True)
-class ServerState:
+class ServerState(msgspec.Struct):
     """The state of one local cluster."""
 
     store: ResourceStore
     catalogue: Catalogue
     now: Callable[[], datetime.datetime] = _now
-    random: random.Random = field(default_factory=random.Random)
+    random: random.Random = msgspec.field(default_factory=random.Random)
     #: The disabled admission plugins, by kube-apiserver's names.
     disabled: frozenset[str] = frozenset()
 

@@ -6,8 +6,9 @@ import asyncio
 import random as random_module
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from mooring.api.timestamps import format_time
 from mooring.client.client import Client
@@ -27,14 +28,13 @@ SECONDS_EACH = 0.0005
 LONGEST_WAIT = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class ControllerContext:
+class ControllerContext(msgspec.Struct, frozen=True):
     """The client, informers, clock and random source that every controller is given."""
 
     client: Client
     informers: InformerFactory
     clock: Clock
-    random: random_module.Random = field(default_factory=random_module.Random)
+    random: random_module.Random = msgspec.field(default_factory=random_module.Random)
 
     @property
     def writer(self) -> Writer:

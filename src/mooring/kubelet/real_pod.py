@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from mooring.api import Pod
 from mooring.api.timestamps import format_time
@@ -36,8 +37,7 @@ REFRESH_SECONDS = 60.0
 _FIRST_RETRY, _LAST_RETRY = 0.5, 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class PodRuntime:
+class PodRuntime(msgspec.Struct, frozen=True):
     """What all real pods share."""
 
     client: Client

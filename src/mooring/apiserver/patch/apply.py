@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from mooring.api.go_format import go_json
 from mooring.apiserver.patch.field_set import FieldSet, path_text
@@ -43,15 +44,12 @@ BEFORE_FIRST_APPLY = "before-first-apply"
 _KUBECTL = "kubectl"
 
 
-@dataclass(slots=True)
-class Applied:
-    """The result of an apply.
+class Applied(msgspec.Struct):
+    """The result of an apply."""
 
-    `object` is the merged object, which still has to be decoded, defaulted and validated.
-    `managers` are written into it after that by `finish_apply`: defaulted fields have no owner.
-    """
-
+    #: The merged object, which still has to be decoded, defaulted and validated.
     object: Object
+    #: Written into the object after that by `finish_apply`: defaulted fields have no owner.
     managers: Managers
 
 
@@ -149,8 +147,9 @@ def _group_version(patch: Object) -> str:
     return version if "/" in version else f"/{version}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+class _Request(msgspec.Struct, frozen=True):
+    """The kind and version that an apply is in, its time, and the fields that it does not own."""
+
     kind: TypeKind
     version: str
     now: str

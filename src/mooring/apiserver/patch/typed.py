@@ -9,8 +9,9 @@ value that has one owner as a whole), a map, or a list whose items have keys.
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from mooring.api.go_format import go_json, go_quote_all, go_syntax, go_text, go_type
 from mooring.apiserver.patch.field_set import FieldSet, Path, element_text
@@ -226,8 +227,7 @@ def _collect_list(kind: TypeKind, value: list[Any], path: Path, result: FieldSet
 # -- comparison ---------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Comparison:
+class Comparison(msgspec.Struct):
     """The differences between an old and a new value."""
 
     added: FieldSet

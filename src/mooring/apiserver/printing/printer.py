@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from mooring.api.timestamps import parse_time
 
@@ -20,12 +21,12 @@ INVALID = "<invalid>"
 UNSET = "<unset>"
 
 
-@dataclass(frozen=True, slots=True)
-class TableColumn:
-    """One column of a table; columns with a priority are shown only by `-o wide`."""
+class TableColumn(msgspec.Struct, frozen=True):
+    """One column of a table."""
 
     name: str
     type: str = "string"
+    #: Columns with a priority are shown only by `-o wide`.
     priority: int = 0
     format: str = ""
     description: str = ""
@@ -45,12 +46,13 @@ def _no_conditions(obj: Object) -> list[Object]:
     return []
 
 
-@dataclass(frozen=True, slots=True)
-class Printer:
-    """The columns of a kind, and functions for the cells and conditions of a row."""
+class Printer(msgspec.Struct, frozen=True):
+    """The table form of a kind."""
 
     columns: tuple[TableColumn, ...]
+    #: Returns the cells of an object's row.
     cells: Row
+    #: Returns the conditions of an object's row.
     conditions: Callable[[Object], list[Object]] = _no_conditions
 
 

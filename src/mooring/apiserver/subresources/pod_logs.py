@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from mooring.api import parse_time
 from mooring.api.go_format import go_text
@@ -17,8 +18,7 @@ from mooring.errors import ObjectError
 SIMULATED = "This container is simulated: it runs nothing and writes no log.\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodLogOptions:
+class PodLogOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The part of a log that a request selects."""
 
     follow: bool = False
