@@ -52,6 +52,16 @@ def test_every_pin_of_the_lock_has_a_hash_and_no_place_to_come_from() -> None:
     assert [name for name, hashed in pins if not hashed] == []
 
 
+def test_values_are_structs() -> None:
+    """Check that the package has one way to declare a value: msgspec.Struct."""
+    wanted = re.compile(
+        r"^\s*(?:import dataclasses|from dataclasses import|@dataclass)", re.MULTILINE
+    )
+    assert [
+        str(path.relative_to(ROOT)) for path in SOURCES if wanted.search(path.read_text())
+    ] == []
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_a_file_is_read_in_one_sitting(path: Path) -> None:
     text = path.read_text()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from benchmarks.local import objects
 from benchmarks.local.load import RUNNING, wait_for
@@ -27,13 +28,12 @@ _RATIO = 1.2
 _NOW = b'{"gracePeriodSeconds":0}'
 
 
-@dataclass
-class Churn:
+class Churn(msgspec.Struct):
     """The cluster's memory after each number of pods."""
 
     pods: int
     seconds: float = 0.0
-    megabytes: list[tuple[int, float]] = field(default_factory=list)
+    megabytes: list[tuple[int, float]] = msgspec.field(default_factory=list)
 
     @property
     def ratio(self) -> float:

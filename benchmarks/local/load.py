@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from benchmarks.local import objects
 from benchmarks.local.objects import DEPLOYMENTS, PODS, create
@@ -24,8 +25,7 @@ _LISTS = {
 }
 
 
-@dataclass
-class Load:
+class Load(msgspec.Struct):
     """The results of a load."""
 
     nodes: int
@@ -41,9 +41,9 @@ class Load:
     megabytes: float = 0.0
     #: Share of a CPU that is used when nothing happens.
     idle: float = 0.0
-    lists: dict[str, tuple[float, int]] = field(default_factory=dict)
+    lists: dict[str, tuple[float, int]] = msgspec.field(default_factory=dict)
     #: How long small requests took under the load, in seconds.
-    waits: list[float] = field(default_factory=list)
+    waits: list[float] = msgspec.field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the report."""

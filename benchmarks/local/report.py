@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True)
-class Figure:
-    """One measured figure. `cpu` is the server's CPU time per operation, in milliseconds."""
+class Figure(msgspec.Struct, frozen=True):
+    """One measured figure."""
 
     name: str
     unit: str
     value: float
+    #: The server's CPU time per operation, in milliseconds.
     cpu: float = 0.0
     #: Whether less is better.
     lower: bool = False

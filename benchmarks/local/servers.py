@@ -8,8 +8,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from tests.support.control_plane import ControlPlane
 from tests.support.real_parts import locate
@@ -21,13 +22,12 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _MOORING = Path(sys.executable).with_name("mooring")
 
 
-@dataclass
-class Server:
+class Server(msgspec.Struct):
     """A running server."""
 
     name: str
     kubeconfig: Path
-    processes: list[int] = field(default_factory=list)
+    processes: list[int] = msgspec.field(default_factory=list)
     seconds_to_start: float = 0.0
 
     def cpu_seconds(self) -> float:

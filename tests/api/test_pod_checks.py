@@ -12,7 +12,7 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def problems(**spec):
-    return pod_problems(decode_as({"metadata": {"name": "a"}, "spec": spec}, Pod))
+    return list(map(str, pod_problems(decode_as({"metadata": {"name": "a"}, "spec": spec}, Pod))))
 
 
 def node_term(**expression):

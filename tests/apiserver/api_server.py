@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import json
 import random
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -22,14 +21,12 @@ from mooring.apiserver.server_state import ServerState
 ADMIN = RequestUser("admin", ("system:masters",))
 
 
-@dataclass
 class ApiServer:
     """An API server without a socket; requests are the administrator's unless a user is given."""
 
-    store: ResourceStore = field(default_factory=ResourceStore)
-    now: datetime.datetime = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
-
-    def __post_init__(self) -> None:
+    def __init__(self, store: ResourceStore | None = None) -> None:
+        self.store = ResourceStore() if store is None else store
+        self.now = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
         self.cluster = ServerState(
             self.store, Catalogue(types()), lambda: self.now, random.Random(1)
         )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import requests
 import urllib3
 
@@ -18,8 +18,7 @@ Object = dict[str, Any]
 GO_VALUE = re.compile(r"(Invalid|Duplicate) value: [{\[].*?[}\]](?=: |$)", re.DOTALL)
 
 
-@dataclass
-class Answer:
+class Answer(msgspec.Struct):
     """A response of the server."""
 
     code: int

@@ -78,7 +78,7 @@ def test_the_same_is_refused_in_the_same_words(real: RealServer, at: int) -> Non
     answer = real.ask("POST", path, manifest, dryRun="All")
     obj = ours(manifest, namespaced)
     found = problems(manifest, obj)
-    assert {problem(*one) for one in found} == answer.problems
+    assert {problem(one.reason, one.path, one.message) for one in found} == answer.problems
     assert bool(found) == (answer.code == 422)
 
 

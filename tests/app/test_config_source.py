@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from mooring import Plugin
+from mooring.api.durations import Duration
 from mooring.app.config_source import effective_config, write_config
 from mooring.app.options import make_options, read_feature_gates, read_flags
 from mooring.config import LoadResult, default_config, load_config, to_v1
 from mooring.errors import ConfigError
-from mooring.framework.duration import Duration
 from mooring.registry import default_registry
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"

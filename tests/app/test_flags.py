@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from mooring.api.durations import Duration
 from mooring.app.flag_table import ALL, KUBE_SCHEDULER
 from mooring.app.flags import FlagValues, parse_flags, usage
 from mooring.errors import ConfigError
-from mooring.framework.duration import Duration
 from mooring.serve.serving_options import CertKey
 
 # Name, type and default of every flag, as `kube-scheduler --help` of 1.36.4 prints them.

@@ -10,13 +10,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from mooring.api.durations import Duration
 from mooring.api.events import Lease, LeaseSpec
-from mooring.api.meta import parse_time
+from mooring.api.timestamps import parse_time
 from mooring.app.leader import LeaderElector, check_timing, make_fence
 from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
 from mooring.config.types import LeaderElection
 from mooring.errors import ApiError, ConfigError, NoAnswerError
-from mooring.framework.duration import Duration
 from tests.support.virtual_loop import LoopClock, run_virtually
 
 FORBIDDEN = (

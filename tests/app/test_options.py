@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from mooring.api.durations import Duration
 from mooring.app.options import (
     LoggingOptions,
     Options,
@@ -11,7 +12,6 @@ from mooring.app.options import (
     read_log_options,
 )
 from mooring.errors import ConfigError
-from mooring.framework.duration import Duration
 from mooring.serve.serving_options import (
     Authentication,
     Authorization,

@@ -14,7 +14,6 @@ from mooring.binding.event_recorder import (
     EventRecorder,
     cut_note,
     event_name,
-    micro_time,
 )
 from mooring.observe.clock import VirtualClock
 
@@ -142,18 +141,6 @@ def test_a_name_that_would_be_none_is_replaced() -> None:
 def test_notes_are_cut_to_what_the_server_takes(note: str, cut: str) -> None:
     assert cut_note(note) == cut
     assert len(cut.encode()) <= NOTE_LIMIT
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.0, "1970-01-01T00:00:00.000000Z"),
-        (1_700_000_000.9999999, "2023-11-14T22:13:21.000000Z"),
-        (951_782_400.000001, "2000-02-29T00:00:00.000001Z"),
-    ],
-)
-def test_times_carry_microseconds(seconds: float, text: str) -> None:
-    assert micro_time(seconds) == text
 
 
 @pytest.mark.parametrize(

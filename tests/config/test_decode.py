@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 
+from mooring.api.durations import Duration
 from mooring.config.decode import Decoder, UnknownField, suggest
-from mooring.framework.duration import Duration
 
 
 class Inner(msgspec.Struct, kw_only=True):

@@ -20,12 +20,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
+import msgspec
 import pytest
 
 from tests.support.api import Api
@@ -226,8 +226,7 @@ class Stage:
         )
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """A write that was applied or refused, with times from the audit log."""
 
     user: str

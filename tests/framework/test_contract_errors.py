@@ -36,8 +36,8 @@ def test_an_exception(error: Exception, node: str | None, text: str) -> None:
     [
         (True, "bool True"),
         ("x" * 58, f"str '{'x' * 58}'"),
-        ("x" * 59, f"str '{'x' * 56}..."),
-        ([1] * 50, f"list {str([1] * 50)[:57]}..."),
+        ("x" * 59, f"str '{'x' * 55} ..."),
+        ([1] * 50, f"list {str([1] * 50)[:56]} ..."),
     ],
     ids=["short", "as long as may be", "a character too long", "cut where it is long"],
 )

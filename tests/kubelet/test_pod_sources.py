@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mooring.controllers.times import timestamp
+from mooring.api.timestamps import format_time
 from mooring.errors import ApiError
 from mooring.kubelet.pod_sources import PodSources, SourceError
 from tests.kubelet.sources import pod_with
@@ -35,7 +35,7 @@ class Server:
             assert method == "POST"
             spec = json.loads(body)["spec"]
             self.asked.append(spec)
-            ends = timestamp(self.clock.now() + spec["expirationSeconds"])
+            ends = format_time(self.clock.now() + spec["expirationSeconds"])
             status = {"token": f"t{len(self.asked)}", "expirationTimestamp": ends}
             return json.dumps({"status": status}).encode()
         if path not in PATHS:

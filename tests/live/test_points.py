@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.live.recording import LEAVING
@@ -165,8 +165,7 @@ def test_all_points_are_called_in_order(arena: Arena) -> None:
     assert "nominatedNodeName" not in arena.bound(name)["status"]
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(msgspec.Struct, frozen=True):
     """Second's answer at a point on the first attempt, and the expected message."""
 
     point: str
@@ -289,7 +288,9 @@ CASES = [
     *faults("bind", "Bind", unreserved=True),
 ]
 CASES += [
-    replace(case, how=f"leave {kind}", message=case.message.replace("ValueError", kind))
+    msgspec.structs.replace(
+        case, how=f"leave {kind}", message=case.message.replace("ValueError", kind)
+    )
     for case in CASES
     if case.how == "raise"
     for kind in LEAVING

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from tests.reference.sides import Running, Side
 from tests.support.api import Object
@@ -26,8 +27,7 @@ LATE = (
 )
 
 
-@dataclass(frozen=True)
-class Observed:
+class Observed(msgspec.Struct, frozen=True):
     """What can be observed of a scheduler after the scenario."""
 
     metrics: str

@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import requests
 
 from tests.support.control_plane import ADMIN_TOKEN, ControlPlane, GivenCluster
@@ -16,8 +16,7 @@ from tests.support.processes import LOOPBACK, Process, free_port
 _MOORING = "import sys; from mooring.cli.run import main; sys.exit(main())"
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(msgspec.Struct, frozen=True):
     """One scheduler program."""
 
     name: str

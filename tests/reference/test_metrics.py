@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
+import msgspec
 import pytest
 
 from tests.reference.differences import idle, unexpected
@@ -15,14 +15,13 @@ LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 FEATURE = "kubernetes_feature_enabled"
 
 
-@dataclass
-class Shown:
+class Shown(msgspec.Struct):
     """A metric family as in /metrics, without its values."""
 
     help: str
     type: str = ""
-    labels: set[str] = field(default_factory=set)
-    buckets: list[str] = field(default_factory=list)
+    labels: set[str] = msgspec.field(default_factory=set)
+    buckets: list[str] = msgspec.field(default_factory=list)
 
 
 def families(text: str) -> dict[str, Shown]:

@@ -6,9 +6,9 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Self
 
+import msgspec
 import requests
 
 from tests.support.kubeconfigs import Access
@@ -28,8 +28,7 @@ class ApiFailure(Exception):
         self.status = status
 
 
-@dataclass(frozen=True)
-class Resource:
+class Resource(msgspec.Struct, frozen=True):
     """A kind of object, and its path."""
 
     api_version: str

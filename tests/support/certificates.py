@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime
 import ipaddress
 import itertools
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -21,8 +21,7 @@ SERVER_NAMES = (
 )
 
 
-@dataclass(frozen=True)
-class KeyPair:
+class KeyPair(msgspec.Struct, frozen=True):
     """A certificate and its key, as PEM files."""
 
     certificate: Path

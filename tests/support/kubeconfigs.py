@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import yaml
 
 SCHEDULER_USER = "system:kube-scheduler"
 
 
-@dataclass(frozen=True)
-class Access:
+class Access(msgspec.Struct, frozen=True):
     """The address of an API server, and the credentials to use."""
 
     server: str

@@ -22,8 +22,9 @@ import ast
 import copy
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
 
 #: Calls that only write to the log.
 LOGGERS = {"log", "logger", "logging", "vlog", "verbose", "log_error"}
@@ -65,8 +66,7 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
 }
 
 
-@dataclass(frozen=True)
-class Mutant:
+class Mutant(msgspec.Struct, frozen=True):
     """One change to one file."""
 
     path: Path
@@ -110,8 +110,7 @@ class Mutant:
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True)
-class _Around:
+class _Around(msgspec.Struct, frozen=True):
     """The surroundings of a node."""
 
     #: Names of the functions and classes.
@@ -144,8 +143,7 @@ def _lines(statement: ast.stmt) -> range:
     return range(statement.lineno, end + 1)
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(msgspec.Struct, frozen=True):
     """A node of a tree that may be changed, and its position."""
 
     node: ast.AST
@@ -212,7 +210,9 @@ def _below(parent: ast.AST, around: _Around) -> Iterator[_Found]:
             if isinstance(node, ast.AST) and not _skipped(node):
                 inside = around.within(node)
                 place = index if several else None
-                yield _Found(node, parent, field, place, replace(around, lines=inside.lines))
+                yield _Found(
+                    node, parent, field, place, msgspec.structs.replace(around, lines=inside.lines)
+                )
                 yield from _below(node, inside)
 
 

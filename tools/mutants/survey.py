@@ -5,22 +5,22 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
+
+import msgspec
 
 #: Stands for code that ran outside any test: imports, and values that tests are made from.
 NO_TEST = ""
 
 
-@dataclass
-class Survey:
+class Survey(msgspec.Struct):
     """The result of one run of a room's tests."""
 
     #: Seconds that each test took, under the tracer.
-    seconds: dict[str, float] = field(default_factory=dict)
+    seconds: dict[str, float] = msgspec.field(default_factory=dict)
     #: The tests that ran each line of a file.
-    tests: dict[tuple[str, int], set[str]] = field(default_factory=dict)
+    tests: dict[tuple[str, int], set[str]] = msgspec.field(default_factory=dict)
     #: How many tests failed.
     failed: int = 0
 

@@ -29,7 +29,6 @@ from mooring.api.meta import (
     ObjectReference,
     OwnerReference,
     TypedObject,
-    parse_time,
 )
 from mooring.api.names import is_extended_resource, is_scalar_resource
 from mooring.api.node import (
@@ -111,6 +110,7 @@ from mooring.api.storage import (
     VolumeNodeResources,
 )
 from mooring.api.taints import find_untolerated, tolerates
+from mooring.api.timestamps import format_micro_time, format_time, parse_time
 from mooring.api.volumes import (
     AWSElasticBlockStoreVolumeSource,
     AzureDiskVolumeSource,
@@ -303,6 +303,8 @@ __all__ = [
     "encode_json",
     "find_kind",
     "find_untolerated",
+    "format_micro_time",
+    "format_time",
     "host_ports",
     "is_extended_resource",
     "is_scalar_resource",

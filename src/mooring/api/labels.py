@@ -11,13 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from mooring.api.field_errors import FieldError, aggregate, invalid, not_supported
 from mooring.api.meta import LabelSelector
 from mooring.api.names import (
-    aggregate,
-    invalid,
     label_key_problems,
     label_value_problems,
-    not_supported,
 )
 from mooring.errors import ObjectError
 
@@ -45,8 +43,8 @@ def parse_int64(text: str) -> int | None:
 
 def requirement_problems(
     key: str, operator: str, values: Sequence[str], path: str = ""
-) -> list[str]:
-    """Return why these make no valid requirement, in Kubernetes' words; empty if they do."""
+) -> list[FieldError]:
+    """Return why these are not a valid requirement; empty if they are."""
     prefix = f"{path}." if path else ""
     problems = []
     if why := label_key_problems(key):
@@ -55,15 +53,15 @@ def requirement_problems(
     if operator in (IN, NOT_IN):
         if not values:
             why_not = "for 'in', 'notin' operators, values set can't be empty"
-            problems.append(invalid(place, values, why_not))
+            problems.append(invalid(place, values or None, why_not))
     elif operator in (EXISTS, DOES_NOT_EXIST):
         if values:
             why_not = "values set must be empty for exists and does not exist"
-            problems.append(invalid(place, values, why_not))
+            problems.append(invalid(place, values or None, why_not))
     elif operator in (GT, LT):
         if len(values) != 1:
             why_not = "for 'Gt', 'Lt' operators, exactly one value is required"
-            problems.append(invalid(place, values, why_not))
+            problems.append(invalid(place, values or None, why_not))
         for i, text in enumerate(values):
             if parse_int64(text) is None:
                 why_not = "for 'Gt', 'Lt' operators, the value must be an integer"

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from mooring.api.field_errors import invalid
 from mooring.api.kinds import BY_STRUCT, decode, describe
 from mooring.api.meta import KubeObject
-from mooring.api.names import invalid
 from mooring.api.pod import Pod
 from mooring.api.pod_checks import pod_problems
 from mooring.api.quantity import parse_nanos
@@ -180,8 +180,7 @@ def _check(obj: KubeObject, raw: dict[str, Any]) -> None:
     if row is not None and row.group != "resource.k8s.io":
         _check_quantities(raw, "")
     if isinstance(obj, Pod) and (problems := pod_problems(obj)):
-        path, _, message = problems[0].partition(": ")
-        raise ObjectError(message, path=path)
+        raise ObjectError(problems[0].message, path=problems[0].path)
 
 
 def _check_quantities(value: Any, path: str) -> None:
@@ -206,5 +205,5 @@ def _check_quantity(quantity: Any, path: str) -> None:
     except ObjectError as error:
         raise error.at(path=path) from None
     if nanos < 0:
-        message = invalid(path, str(quantity), "must be greater than or equal to 0")
-        raise ObjectError(message.removeprefix(f"{path}: "), path=path)
+        problem = invalid(path, str(quantity), "must be greater than or equal to 0")
+        raise ObjectError(problem.message, path=path)

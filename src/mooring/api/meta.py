@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from calendar import timegm
-from functools import lru_cache
 from typing import ClassVar
 
 from mooring.api.wire import Wire
-from mooring.errors import ObjectError
 
 
 class OwnerReference(Wire, frozen=True, kw_only=True):
@@ -23,7 +19,7 @@ class OwnerReference(Wire, frozen=True, kw_only=True):
 
 
 class ObjectMeta(Wire, frozen=True, kw_only=True):
-    """The metadata of an object. Times are RFC 3339 text; see `parse_time`."""
+    """The metadata of an object. Times are RFC 3339 text; see `mooring.api.timestamps`."""
 
     name: str = ""
     generate_name: str = ""
@@ -128,36 +124,3 @@ class TypedObject(KubeObject, frozen=True, kw_only=True):
 
     api_version: ClassVar[str]
     kind: ClassVar[str]
-
-
-_TIME = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))"
-)
-
-
-@lru_cache(maxsize=65536)
-def parse_time_ns(text: str) -> int:
-    """Parse an RFC 3339 time into whole nanoseconds since the epoch."""
-    match = _TIME.fullmatch(text)
-    if match is None:
-        raise ObjectError(f'time must look like "2006-01-02T15:04:05Z", got {text!r}')
-    year, month, day, hour, minute, second, fraction, sign, off_hour, off_minute = match.groups()
-    if not (
-        1 <= int(month) <= 12
-        and 1 <= int(day) <= 31
-        and int(hour) < 24
-        and int(minute) < 60
-        and int(second) < 60
-    ):
-        raise ObjectError(f"time is out of range: {text!r}")
-    seconds = timegm((int(year), int(month), int(day), int(hour), int(minute), int(second)))
-    if sign:
-        offset = int(off_hour) * 3600 + int(off_minute) * 60
-        seconds -= offset if sign == "+" else -offset
-    return seconds * 1_000_000_000 + int(((fraction or "") + "000000000")[:9])
-
-
-@lru_cache(maxsize=65536)
-def parse_time(text: str) -> float:
-    """Parse an RFC 3339 time into seconds since the epoch."""
-    return parse_time_ns(text) / 1e9

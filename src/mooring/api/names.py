@@ -1,12 +1,10 @@
-"""What Kubernetes accepts as a name, and how it words validation errors."""
+"""What Kubernetes accepts as a name, and why it refuses a text."""
 
-# apimachinery: pkg/api/validate/content, pkg/util/validation/field/errors.go
+# apimachinery: pkg/api/validate/content
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
@@ -87,37 +85,6 @@ def label_value_problems(value: str) -> tuple[str, ...]:
     if value and _NAME.fullmatch(value) is None:
         problems.append(_VALUE_PROBLEM)
     return tuple(problems)
-
-
-def quote(value: object) -> str:
-    """Return a value as Kubernetes prints it in an error: text quoted, lists as JSON."""
-    if isinstance(value, tuple | list):
-        return (
-            json.dumps(list(value), separators=(",", ":"), ensure_ascii=False) if value else "null"
-        )
-    return json.dumps(value, ensure_ascii=False)
-
-
-def invalid(path: str, value: object, why: str) -> str:
-    """Return an "Invalid value" error."""
-    return f"{path}: Invalid value: {quote(value)}: {why}"
-
-
-def required(path: str, why: str) -> str:
-    """Return a "Required value" error."""
-    return f"{path}: Required value: {why}"
-
-
-def not_supported(path: str, value: str, supported: Iterable[str]) -> str:
-    """Return an "Unsupported value" error."""
-    listed = ", ".join(map(quote, supported))
-    return f"{path}: Unsupported value: {quote(value)}: supported values: {listed}"
-
-
-def aggregate(problems: Sequence[str]) -> str:
-    """Join several errors as Kubernetes prints an aggregate: `[a, b]`."""
-    distinct = list(dict.fromkeys(problems))
-    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
 
 
 _NATIVE = "kubernetes.io/"

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
+from mooring.api.field_errors import FieldError, aggregate, invalid, not_supported
 from mooring.api.labels import (
     IN,
     NOT_IN,
@@ -20,7 +21,6 @@ from mooring.api.labels import (
     requirement_problems,
 )
 from mooring.api.meta import KubeObject
-from mooring.api.names import aggregate, invalid, not_supported
 from mooring.api.pod import Pod
 from mooring.api.scheduling import (
     NodeSelector,
@@ -43,13 +43,13 @@ class Term:
 
     labels: tuple[Requirement, ...]
     fields: tuple[Requirement, ...]
-    errors: tuple[str, ...]
+    errors: tuple[FieldError, ...]
 
     def __init__(
         self,
         labels: Iterable[Requirement] = (),
         fields: Iterable[Requirement] = (),
-        errors: Iterable[str] = (),
+        errors: Iterable[FieldError] = (),
     ) -> None:
         self.labels = tuple(sorted(set(labels), key=_order))
         self.fields = tuple(sorted(set(fields), key=_order))
@@ -61,7 +61,7 @@ class Term:
         """Parse a term; `path` is the prefix of the errors."""
         labels: list[Requirement] = []
         fields: list[Requirement] = []
-        errors: list[str] = []
+        errors: list[FieldError] = []
         for i, expression in enumerate(term.match_expressions):
             _parse_expression(expression, f"{path}matchExpressions[{i}]", labels, errors)
         for i, expression in enumerate(term.match_fields):
@@ -104,7 +104,10 @@ def _order(requirement: Requirement) -> tuple[str, str, tuple[str, ...]]:
 
 
 def _parse_expression(
-    expression: NodeSelectorRequirement, path: str, into: list[Requirement], errors: list[str]
+    expression: NodeSelectorRequirement,
+    path: str,
+    into: list[Requirement],
+    errors: list[FieldError],
 ) -> None:
     if expression.operator not in OPERATORS:
         errors.append(not_supported(f"{path}.operator", expression.operator, OPERATORS))
@@ -117,12 +120,15 @@ def _parse_expression(
 
 
 def _parse_field(
-    expression: NodeSelectorRequirement, path: str, into: list[Requirement], errors: list[str]
+    expression: NodeSelectorRequirement,
+    path: str,
+    into: list[Requirement],
+    errors: list[FieldError],
 ) -> None:
     if expression.operator not in (IN, NOT_IN):
         errors.append(not_supported(f"{path}.operator", expression.operator, (IN, NOT_IN)))
     elif len(expression.values) != 1:
-        errors.append(invalid(f"{path}.values", expression.values, "must have one element"))
+        errors.append(invalid(f"{path}.values", expression.values or None, "must have one element"))
     else:
         into.append(Requirement.trusted(expression.key, expression.operator, expression.values))
 
@@ -158,7 +164,7 @@ class NodeTerms:
         return parsed
 
     @property
-    def errors(self) -> tuple[str, ...]:
+    def errors(self) -> tuple[FieldError, ...]:
         """Return the errors of all terms."""
         return tuple(error for term in self.terms for error in term.errors)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from mooring.api.field_errors import FieldError, each, forbidden, invalid, not_supported, required
 from mooring.api.labels import (
     DOES_NOT_EXIST,
     EXISTS,
@@ -21,7 +22,7 @@ from mooring.api.labels import (
     Selector,
 )
 from mooring.api.meta import LabelSelector
-from mooring.api.names import invalid, label_key_problems, not_supported, required
+from mooring.api.names import label_key_problems
 from mooring.api.pod import Pod
 from mooring.api.scheduling import (
     NodeAffinity,
@@ -45,8 +46,8 @@ _NOT_POSITIVE = "must be greater than zero"
 _WEIGHT_RANGE = "must be in the range 1-100"
 
 
-def pod_problems(pod: Pod) -> list[str]:
-    """Return what is wrong with a pod's requirements; each text begins with a field path."""
+def pod_problems(pod: Pod) -> list[FieldError]:
+    """Return what is wrong with a pod's requirements."""
     spec = pod.spec
     problems = [
         problem
@@ -66,7 +67,7 @@ def pod_problems(pod: Pod) -> list[str]:
     return problems
 
 
-def _toleration(toleration: Toleration, path: str) -> Iterator[str]:
+def _toleration(toleration: Toleration, path: str) -> Iterator[FieldError]:
     operator = toleration.operator
     if not toleration.key and operator != "Exists":
         why = 'operator must be Exists when `key` is empty, which means "match all values and '
@@ -80,7 +81,7 @@ def _toleration(toleration: Toleration, path: str) -> Iterator[str]:
         yield not_supported(f"{path}.effect", toleration.effect, _EFFECTS)
 
 
-def _constraint(constraint: TopologySpreadConstraint, path: str) -> Iterator[str]:
+def _constraint(constraint: TopologySpreadConstraint, path: str) -> Iterator[FieldError]:
     if constraint.max_skew <= 0:
         yield invalid(f"{path}.maxSkew", constraint.max_skew, _NOT_POSITIVE)
     if not constraint.topology_key:
@@ -103,14 +104,14 @@ def _constraint(constraint: TopologySpreadConstraint, path: str) -> Iterator[str
     yield from _selector(constraint.label_selector, f"{path}.labelSelector")
 
 
-def _selector(selector: LabelSelector | None, path: str) -> Iterator[str]:
+def _selector(selector: LabelSelector | None, path: str) -> Iterator[FieldError]:
     try:
         Selector.from_label_selector(selector)
     except ObjectError as error:
-        yield f"{path}: {error.message}"
+        yield FieldError(path, error.message)
 
 
-def _node_affinity(affinity: NodeAffinity, path: str) -> Iterator[str]:
+def _node_affinity(affinity: NodeAffinity, path: str) -> Iterator[FieldError]:
     selector = affinity.required_during_scheduling_ignored_during_execution
     if selector is not None:
         place = f"{path}.{_REQUIRED}.nodeSelectorTerms"
@@ -125,7 +126,7 @@ def _node_affinity(affinity: NodeAffinity, path: str) -> Iterator[str]:
         yield from _node_term(preferred.preference, f"{place}.preference")
 
 
-def _node_term(term: NodeSelectorTerm, path: str) -> Iterator[str]:
+def _node_term(term: NodeSelectorTerm, path: str) -> Iterator[FieldError]:
     for i, expression in enumerate(term.match_expressions):
         place = f"{path}.matchExpressions[{i}]"
         operator, values = expression.operator, expression.values
@@ -134,17 +135,15 @@ def _node_term(term: NodeSelectorTerm, path: str) -> Iterator[str]:
                 f"{place}.values", "must be specified when `operator` is 'In' or 'NotIn'"
             )
         elif operator in (EXISTS, DOES_NOT_EXIST) and values:
-            yield (
-                f"{place}.values: Forbidden: may not be specified when `operator` is 'Exists' "
-                "or 'DoesNotExist'"
-            )
+            why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            yield forbidden(f"{place}.values", why)
         elif operator in (GT, LT) and len(values) != 1:
             yield required(
                 f"{place}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'"
             )
         elif operator not in OPERATORS:
             yield invalid(f"{place}.operator", operator, "not a valid selector operator")
-        yield from _label_key(expression.key, f"{place}.key")
+        yield from each(f"{place}.key", expression.key, label_key_problems(expression.key))
     for i, expression in enumerate(term.match_fields):
         place = f"{path}.matchFields[{i}]"
         if expression.operator not in (IN, NOT_IN):
@@ -158,12 +157,7 @@ def _node_term(term: NodeSelectorTerm, path: str) -> Iterator[str]:
             yield invalid(f"{place}.key", expression.key, "not a valid field selector key")
 
 
-def _label_key(key: str, path: str) -> Iterator[str]:
-    for why in label_key_problems(key):
-        yield invalid(path, key, why)
-
-
-def _pod_affinity(affinity: PodAffinity | PodAntiAffinity, path: str) -> Iterator[str]:
+def _pod_affinity(affinity: PodAffinity | PodAntiAffinity, path: str) -> Iterator[FieldError]:
     required_terms = affinity.required_during_scheduling_ignored_during_execution
     for i, term in enumerate(required_terms):
         yield from _pod_term(term, f"{path}.{_REQUIRED}[{i}]")
@@ -174,7 +168,7 @@ def _pod_affinity(affinity: PodAffinity | PodAntiAffinity, path: str) -> Iterato
         yield from _pod_term(weighted.pod_affinity_term, f"{place}.podAffinityTerm")
 
 
-def _pod_term(term: PodAffinityTerm, path: str) -> Iterator[str]:
+def _pod_term(term: PodAffinityTerm, path: str) -> Iterator[FieldError]:
     if not term.topology_key:
         yield required(f"{path}.topologyKey", "can not be empty")
     yield from _selector(term.label_selector, f"{path}.labelSelector")
@@ -183,6 +177,6 @@ def _pod_term(term: PodAffinityTerm, path: str) -> Iterator[str]:
     yield from _keys(term.mismatch_label_keys, f"{path}.mismatchLabelKeys")
 
 
-def _keys(keys: Iterable[str], path: str) -> Iterator[str]:
+def _keys(keys: Iterable[str], path: str) -> Iterator[FieldError]:
     for i, key in enumerate(keys):
-        yield from _label_key(key, f"{path}[{i}]")
+        yield from each(f"{path}[{i}]", key, label_key_problems(key))

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 from mooring.api.meta import Condition
 from mooring.api.pod import Pod
+from mooring.api.timestamps import format_time
 
 
 def condition_patch(
@@ -20,7 +20,7 @@ def condition_patch(
     last transition time is kept if the condition's status does not change; a new condition is put
     after the others.
     """
-    changed_at = datetime.fromtimestamp(int(now), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    changed_at = format_time(now)
     types = [condition.type for condition in pod.status.conditions]
     if wanted.type not in types:
         types.append(wanted.type)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from mooring.apiserver import bootstrap, custom_resource_definitions
 from mooring.apiserver import kubeconfig_writer as kubeconfig
@@ -22,8 +23,7 @@ from mooring.apiserver.server_state import ServerState
 from mooring.errors import ConfigError
 
 
-@dataclass(frozen=True, slots=True)
-class ServerSettings:
+class ServerSettings(msgspec.Struct, frozen=True):
     """The settings of an API server."""
 
     host: str = "127.0.0.1"

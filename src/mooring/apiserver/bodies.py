@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from mooring.apiserver import refusals, version_conversion
 from mooring.apiserver.http import JSON, ApiRequest
@@ -24,15 +25,15 @@ BODIES = (JSON, YAML, PROTOBUF)
 _KINDS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
 
 
-@dataclass(slots=True)
-class WriteOptions:
-    """The query parameters of a write request, and the warnings collected for its response."""
+class WriteOptions(msgspec.Struct):
+    """The query parameters of a write request."""
 
     dry_run: bool = False
     manager: str = ""
     validation: str = WARN
     force: bool = False
-    warnings: list[str] = field(default_factory=list)
+    #: The warnings collected for the response.
+    warnings: list[str] = msgspec.field(default_factory=list)
 
 
 def options(request: ApiRequest) -> WriteOptions:

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from mooring.api.field_errors import FieldError, invalid
 from mooring.apiserver.resource_table import custom_resource, version_rank
 from mooring.apiserver.schema.custom_schema import CustomKind, custom_kinds
 from mooring.apiserver.server_state import ServerState
-from mooring.apiserver.validation.field_problems import Problem, invalid
 
 Object = dict[str, Any]
 
@@ -119,7 +119,7 @@ def _is_established(definition: Object) -> bool:
     return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
 
 
-def check_scale(custom: CustomKind, obj: Object) -> Iterator[Problem]:
+def check_scale(custom: CustomKind, obj: Object) -> Iterator[FieldError]:
     """Yield the problems of the replica counts that a custom resource's scale subresource reads."""
     # apiextensions-apiserver: pkg/registry/customresource/validator.go, ValidateScaleSpec
     scale = custom.subresources.get("scale") or {}

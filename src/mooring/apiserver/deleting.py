@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
 import re
 from typing import Any
 
 import msgspec
 
+from mooring.api.field_errors import invalid, not_supported
+from mooring.api.timestamps import format_time, parse_time
 from mooring.apiserver import bodies, reading, refusals, strategies
 from mooring.apiserver.http import ApiRequest, ApiResponse, answer
 from mooring.apiserver.patch.patch_options import dry_run_problems
@@ -108,14 +109,11 @@ def _checked(options: Object) -> Object:
     problems = []
     policy, orphan = options.get("propagationPolicy"), options.get("orphanDependents")
     if orphan is not None and policy is not None:
-        text = (
-            "Invalid value: {}: orphanDependents and deletionPropagation cannot be both set"
-        ).format(f'"{policy}"')
-        problems.append(("FieldValueInvalid", "propagationPolicy", text))
+        why = "orphanDependents and deletionPropagation cannot be both set"
+        problems.append(invalid("propagationPolicy", policy, why))
     if policy is not None and policy not in POLICIES:
-        listed = ", ".join(f'"{one}"' for one in ("Foreground", "Background", "Orphan", "nil"))
-        text = f'Unsupported value: "{policy}": supported values: {listed}'
-        problems.append(("FieldValueNotSupported", "propagationPolicy", text))
+        supported = ("Foreground", "Background", "Orphan", "nil")
+        problems.append(not_supported("propagationPolicy", policy, supported))
     problems += dry_run_problems(options.get("dryRun") or ())
     if problems:
         raise refusals.invalid("DeleteOptions", "meta.k8s.io", "", problems)
@@ -170,8 +168,7 @@ def delete(
         return (live.object if dry else remove(cluster, served, live)), True
     obj = copy_of(live.object)
     changed = obj["metadata"]
-    when = cluster.now() + datetime.timedelta(seconds=grace)
-    changed["deletionTimestamp"] = when.strftime("%Y-%m-%dT%H:%M:%SZ")
+    changed["deletionTimestamp"] = format_time(cluster.now().timestamp() + grace)
     changed["deletionGracePeriodSeconds"] = grace
     if changed.get("generation"):
         changed["generation"] += 1
@@ -205,12 +202,12 @@ def _again(
     before = metadata.get("deletionGracePeriodSeconds") or 0
     if before and grace is not None and grace < before:
         obj = copy_of(live.object)
-        started = datetime.datetime.fromisoformat(metadata["deletionTimestamp"])
-        when = started - datetime.timedelta(seconds=before - grace)
-        if when < cluster.now():
+        now = cluster.now().timestamp()
+        when = parse_time(metadata["deletionTimestamp"]) - (before - grace)
+        if when < now:
             # The shorter period is already over, so at most one second is left.
-            when, grace = cluster.now(), min(grace, 1)
-        obj["metadata"]["deletionTimestamp"] = when.strftime("%Y-%m-%dT%H:%M:%SZ")
+            when, grace = now, min(grace, 1)
+        obj["metadata"]["deletionTimestamp"] = format_time(when)
         obj["metadata"]["deletionGracePeriodSeconds"] = grace
         at_once = not grace and not finalizers
         if dry:

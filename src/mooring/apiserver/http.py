@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+import msgspec
 
 from mooring.apiserver.refusals import Refusal
 from mooring.apiserver.resource_store import encode
@@ -14,14 +15,13 @@ JSON = "application/json"
 BODY_LIMIT = 3 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class RequestUser:
+class RequestUser(msgspec.Struct, frozen=True):
     """The authenticated user of a request."""
 
     name: str
     groups: tuple[str, ...] = ()
     uid: str = ""
-    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    extra: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
 ANONYMOUS = RequestUser("system:anonymous", ("system:unauthenticated",))
@@ -30,15 +30,17 @@ ANONYMOUS = RequestUser("system:anonymous", ("system:unauthenticated",))
 BodyReader = Callable[[], Awaitable[bytes]]
 
 
-@dataclass(slots=True)
-class ApiRequest:
-    """One request; header names are in lower case, `query` has all values of a parameter."""
+class ApiRequest(msgspec.Struct):
+    """One request."""
 
     method: str
     path: str
+    #: All values of each parameter.
     query: Mapping[str, list[str]]
+    #: The headers, by names in lower case.
     headers: Mapping[str, str]
     body: bytes = b""
+    #: The user of a client certificate, if the connection has one.
     certificate: RequestUser | None = None
     user: RequestUser = ANONYMOUS
 
@@ -73,19 +75,16 @@ class ByteStream(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class ApiResponse:
-    """One response: a body, a stream of chunks, or `later`.
-
-    `later` is awaited for the actual response; it yields to other requests meanwhile.
-    """
+class ApiResponse(msgspec.Struct):
+    """One response: a body, a stream of chunks, or `later`."""
 
     code: int
     body: bytes = b""
     content_type: str = JSON
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = msgspec.field(default_factory=dict)
     stream: ByteStream | None = None
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = msgspec.field(default_factory=list)
+    #: Awaited for the actual response; it yields to other requests meanwhile.
     later: Awaitable[ApiResponse] | None = None
 
 
@@ -118,8 +117,7 @@ def _quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
 
 
-@dataclass(frozen=True, slots=True)
-class MediaType:
+class MediaType(msgspec.Struct, frozen=True):
     """One clause of an Accept header."""
 
     type: str

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from mooring.api.field_errors import aggregate
 from mooring.api.quantity import Quantity
 from mooring.apiserver import refusals
 from mooring.apiserver.server_state import ServerState
@@ -194,5 +195,5 @@ def _ratio(kind: str, name: str, bound: Quantity, requests: Amounts, limits: Amo
 
 def _refuse(resource: str, obj: Object, problems: list[str]) -> None:
     if problems:
-        text = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+        text = aggregate(problems)
         raise refusals.forbidden(resource, "", obj["metadata"].get("name") or "", text)

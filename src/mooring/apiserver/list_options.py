@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from mooring.api.field_errors import FieldError, forbidden, invalid, not_supported
+from mooring.api.go_format import go_quote
 from mooring.apiserver import refusals
 from mooring.apiserver.http import ApiRequest
 
@@ -12,60 +14,49 @@ _INITIAL = "sendInitialEvents"
 _NOT_OLDER = "NotOlderThan"
 _MAX_UINT64 = 2**64 - 1
 
-Problem = tuple[str, str, str]
 
-
-def _forbidden(field: str, why: str) -> Problem:
-    return ("FieldValueForbidden", field, f"Forbidden: {why}")
-
-
-def _refuse(problems: list[Problem]) -> None:
+def _refuse(problems: list[FieldError]) -> None:
     if problems:
         raise refusals.invalid("ListOptions", "meta.k8s.io", "", problems)
 
 
 def check_list(request: ApiRequest) -> None:
     """Refuse invalid list options and combinations of them."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     match, version = request.parameter(_MATCH), request.parameter("resourceVersion")
     if match:
         if not version:
             why = f"{_MATCH} is forbidden unless resourceVersion is provided"
-            problems.append(_forbidden(_MATCH, why))
+            problems.append(forbidden(_MATCH, why))
         if request.parameter("continue"):
-            problems.append(_forbidden(_MATCH, f"{_MATCH} is forbidden when continue is provided"))
+            problems.append(forbidden(_MATCH, f"{_MATCH} is forbidden when continue is provided"))
         if match not in ("Exact", _NOT_OLDER):
-            problems.append(_unsupported(match, f'"Exact", "{_NOT_OLDER}", ""'))
+            problems.append(not_supported(_MATCH, match, ("Exact", _NOT_OLDER, "")))
         if match == "Exact" and version == "0":
             why = f'{_MATCH} "exact" is forbidden for resourceVersion "0"'
-            problems.append(_forbidden(_MATCH, why))
+            problems.append(forbidden(_MATCH, why))
     if request.parameter(_INITIAL):
-        problems.append(_forbidden(_INITIAL, f"{_INITIAL} is forbidden for list"))
+        problems.append(forbidden(_INITIAL, f"{_INITIAL} is forbidden for list"))
     _refuse(problems)
 
 
 def check_watch(request: ApiRequest) -> bool | None:
     """Return whether a watch wants initial events, None if unspecified; refuse invalid options."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     match, initial = request.parameter(_MATCH), request.parameter(_INITIAL)
     if initial and match != _NOT_OLDER:
         why = f"{_INITIAL} requires setting {_MATCH} to {_NOT_OLDER}"
-        problems.append(_forbidden(_MATCH, why))
+        problems.append(forbidden(_MATCH, why))
     if match:
         if not initial:
             why = f"{_MATCH} is forbidden for watch unless {_INITIAL} is provided"
-            problems.append(_forbidden(_MATCH, why))
+            problems.append(forbidden(_MATCH, why))
         if match != _NOT_OLDER:
-            problems.append(_unsupported(match, f'"{_NOT_OLDER}"'))
+            problems.append(not_supported(_MATCH, match, (_NOT_OLDER,)))
         if request.parameter("continue"):
-            problems.append(_forbidden(_MATCH, f"{_MATCH} is forbidden when continue is provided"))
+            problems.append(forbidden(_MATCH, f"{_MATCH} is forbidden when continue is provided"))
     _refuse(problems)
     return request.flag(_INITIAL) if initial else None
-
-
-def _unsupported(match: str, supported: str) -> Problem:
-    text = f'Unsupported value: "{match}": supported values: {supported}'
-    return ("FieldValueNotSupported", _MATCH, text)
 
 
 def version_of(text: str) -> int:
@@ -81,8 +72,8 @@ def version_of(text: str) -> int:
     elif int(text[:30]) > _MAX_UINT64:
         why = "value out of range"
     if why:
-        parsed = f'strconv.ParseUint: parsing "{text}": {why}'
-        raise ValueError(f'resourceVersion: Invalid value: "{text}": {parsed}')
+        parsed = f"strconv.ParseUint: parsing {go_quote(text)}: {why}"
+        raise ValueError(str(invalid("resourceVersion", text, parsed)))
     return int(text)
 
 
@@ -98,5 +89,5 @@ def whole(request: ApiRequest, name: str) -> int:
     elif not -(2**63) <= int(text[:30]) < 2**63:
         why = "value out of range"
     if why:
-        raise refusals.bad_request(f'strconv.ParseInt: parsing "{text}": {why}')
+        raise refusals.bad_request(f"strconv.ParseInt: parsing {go_quote(text)}: {why}")
     return int(text)

@@ -10,8 +10,9 @@ controller has written `status.hard` and `status.used`; admission adds to `statu
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+import msgspec
 
 from mooring.api.quantity import Quantity
 from mooring.apiserver import refusals
@@ -46,8 +47,7 @@ class Counted(Protocol):
     def store(self) -> str: ...  # noqa: D102
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(msgspec.Struct, frozen=True):
     """The new usage of a quota that admits an object."""
 
     quota: Stored

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from mooring.api.field_errors import FieldError, aggregate
 from mooring.errors import MooringError
 
 Object = dict[str, Any]
@@ -114,13 +115,12 @@ def forbidden(resource: str, group: str, name: str, why: str) -> Refusal:
     return Refusal(403, "Forbidden", text, _details(name, group, resource))
 
 
-def invalid(kind: str, group: str, name: str, problems: Sequence[tuple[str, str, str]]) -> Refusal:
-    """Return the refusal (422) of an invalid object; a problem is (reason, field, message)."""
-    unique = list(dict.fromkeys(f"{field}: {message}" for _, field, message in problems))
-    text = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
+def invalid(kind: str, group: str, name: str, problems: Sequence[FieldError]) -> Refusal:
+    """Return the refusal (422) of an invalid object."""
+    text = aggregate(f"{problem.path}: {problem.message}" for problem in problems)
     causes = [
-        {"reason": reason, "message": message, "field": field}
-        for reason, field, message in problems
+        {"reason": problem.reason, "message": problem.message, "field": problem.path}
+        for problem in problems
     ]
     message = f'{qualified(kind, group)} "{name}" is invalid' + (f": {text}" if problems else "")
     return Refusal(422, "Invalid", message, _details(name, group, kind, causes=causes))

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import unquote
+
+import msgspec
 
 from mooring.apiserver.http import ApiRequest
 
@@ -13,12 +14,12 @@ _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH
 _NAMESPACE_PARTS = frozenset({"status", "finalize"})
 
 
-@dataclass(slots=True)
-class RequestInfo:
-    """The verb and the target of a request. If it names no resource, only `path` is set."""
+class RequestInfo(msgspec.Struct):
+    """The verb and the target of a request."""
 
     verb: str
     path: str
+    #: This and what follows is set only if the request names a resource.
     group: str = ""
     version: str = ""
     resource: str = ""

@@ -13,7 +13,6 @@ import bisect
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
@@ -110,13 +109,13 @@ class Stored:
         self.views = None
 
 
-@dataclass(frozen=True, slots=True)
-class StoreEvent:
-    """One change in the store. `old` is the previous version, None if the object is new."""
+class StoreEvent(msgspec.Struct, frozen=True):
+    """One change in the store."""
 
     type: str
     resource: str
     stored: Stored
+    #: The previous version, None if the object is new.
     old: Stored | None
 
     @property

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from mooring.apiserver.schema.custom_schema import CustomKind
 from mooring.apiserver.schema.table import ServedResource, StructType, Table
@@ -28,12 +29,8 @@ DISABLED = frozenset(
 )
 
 
-@dataclass(slots=True, eq=False)
-class Served:
-    """One resource in one version.
-
-    `store` is the resource's key in the store, which all its versions share.
-    """
+class Served(msgspec.Struct, eq=False):
+    """One resource in one version."""
 
     group: str
     version: str
@@ -46,7 +43,7 @@ class Served:
     categories: tuple[str, ...]
     hash: str
     type: StructType | None
-    subresources: dict[str, ServedResource] = field(default_factory=dict)
+    subresources: dict[str, ServedResource] = msgspec.field(default_factory=dict)
     #: Its custom resource definition, None for a built-in kind.
     custom: CustomKind | None = None
     list_kind: str = ""
@@ -60,7 +57,7 @@ class Served:
 
     @property
     def store(self) -> str:
-        """Return the resource's key in the store."""
+        """Return the resource's key in the store, which all its versions share."""
         # The core group and events.k8s.io serve the same Events.
         if self.name == "events" and self.group == "events.k8s.io":
             return "/events"

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from mooring.api.field_selectors import FieldRequirement, FieldSelector
+from mooring.api.go_format import go_text
 from mooring.api.labels import (
     DOES_NOT_EXIST,
     EXISTS,
@@ -139,9 +140,7 @@ def _field(obj: Object, path: str) -> str:
 def _shown(found: Any, path: str) -> str:
     if found is None:
         return _ABSENT.get(path, "")
-    if isinstance(found, bool):
-        return "true" if found else "false"
-    return str(found)
+    return go_text(found)
 
 
 def _source(obj: Object) -> str:

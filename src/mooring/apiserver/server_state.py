@@ -6,9 +6,11 @@ import datetime
 import random
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
+from mooring.api.timestamps import format_time
 from mooring.apiserver import refusals
 from mooring.apiserver.resource_store import ResourceStore, Stored, key_of
 from mooring.apiserver.resource_table import Catalogue, Served
@@ -23,21 +25,19 @@ def _now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC)
 
 
-@dataclass(slots=True)
-class ServerState:
+class ServerState(msgspec.Struct):
     """The state of one local cluster."""
 
     store: ResourceStore
     catalogue: Catalogue
     now: Callable[[], datetime.datetime] = _now
-    random: random.Random = field(default_factory=random.Random)
+    random: random.Random = msgspec.field(default_factory=random.Random)
     #: The disabled admission plugins, by kube-apiserver's names.
     disabled: frozenset[str] = frozenset()
 
     def timestamp(self) -> str:
         """Return the current time in the format of API objects."""
-        # Every write calls this, and strftime would take several times as long.
-        return f"{self.now().isoformat()[:19]}Z"
+        return format_time(self.now().timestamp())
 
     def uid(self) -> str:
         """Return a new unique identifier."""

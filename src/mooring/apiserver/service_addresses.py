@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 from collections.abc import Sequence, Set
 from typing import Any, TypeVar
 
+from mooring.api.field_errors import FieldError, duplicate, invalid, not_supported
 from mooring.apiserver import refusals
 from mooring.apiserver.server_state import ServerState
 from mooring.apiserver.validation.field_problems import repeated
@@ -29,8 +29,6 @@ _FAMILIES = ("IPv4", "IPv6")
 _POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
 #: The first port in the response to a dry run; kube-apiserver: portallocator/operation.go
 _DRY_RUN_PORT = 32769
-
-Problem = tuple[str, str, str]
 
 
 def prepare(
@@ -63,24 +61,24 @@ def prepare(
         _health_port(cluster, service, before)
 
 
-def _address_problems(spec: Object) -> list[Problem]:
+def _address_problems(spec: Object) -> list[FieldError]:
     """Return the problems if `clusterIP` and `clusterIPs` do not agree."""
     # kube-apiserver: pkg/apis/core/validation/validation.go, ValidateServiceClusterIPsRelatedFields
     first, listed = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
     path = "spec.clusterIPs"
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if listed and not first:
-        problems.append(_invalid(path, listed, "must be empty when `clusterIP` is not specified"))
+        problems.append(invalid(path, listed, "must be empty when `clusterIP` is not specified"))
         problems += [
-            _invalid(f"{path}[{i}]", one, VALID_IP)
+            invalid(f"{path}[{i}]", one, VALID_IP)
             for i, one in enumerate(listed)
             if ip_problems(one)
         ]
     elif listed and listed[0] != first:
-        problems.append(_invalid(path, listed, "first value must match `clusterIP`"))
+        problems.append(invalid(path, listed, "first value must match `clusterIP`"))
     elif len(listed) == 2 and (":" in listed[0]) == (":" in listed[1]):
         why = "may specify no more than one IP for each IP family"
-        problems.append(_invalid(path, listed, why))
+        problems.append(invalid(path, listed, why))
     return problems
 
 
@@ -129,12 +127,12 @@ def _families(service: Object, before: Object) -> None:
             families = [*families, "IPv6" if families == ["IPv4"] else "IPv4"]
         spec["ipFamilies"] = families
         return
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if policy == "RequireDualStack":
         why = "this cluster is not configured for dual-stack services"
-        problems.append(_invalid("spec.ipFamilyPolicy", policy, why))
+        problems.append(invalid("spec.ipFamilyPolicy", policy, why))
     problems += [
-        _invalid(f"spec.ipFamilies[{i}]", family, "not configured on this cluster")
+        invalid(f"spec.ipFamilies[{i}]", family, "not configured on this cluster")
         for i, family in enumerate(families)
         if family != "IPv4"
     ]
@@ -142,40 +140,32 @@ def _families(service: Object, before: Object) -> None:
     spec["ipFamilies"] = families or ["IPv4"]
 
 
-def _family_problems(spec: Object, families: list[str], policy: str) -> list[Problem]:
+def _family_problems(spec: Object, families: list[str], policy: str) -> list[FieldError]:
     # kube-apiserver: pkg/apis/core/validation/validation.go, ValidateServiceClusterIPsRelatedFields
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     again = set(repeated(families))
     for i, family in enumerate(families):
         where = f"spec.ipFamilies[{i}]"
         if family not in _FAMILIES:
-            text = f'Unsupported value: "{family}": supported values: "IPv4", "IPv6"'
-            problems.append(("FieldValueNotSupported", where, text))
+            problems.append(not_supported(where, family, _FAMILIES))
         if i in again:
-            problems.append(("FieldValueDuplicate", where, f'Duplicate value: "{family}"'))
+            problems.append(duplicate(where, family))
     if policy not in _POLICIES:
-        listed = ", ".join(f'"{one}"' for one in _POLICIES)
-        text = f'Unsupported value: "{policy}": supported values: {listed}'
-        problems.append(("FieldValueNotSupported", "spec.ipFamilyPolicy", text))
+        problems.append(not_supported("spec.ipFamilyPolicy", policy, _POLICIES))
     address = spec.get("clusterIP") or _NONE
     if address != _NONE and families and (families[0] == "IPv6") != (":" in address):
         why = f"expected an {families[0]} value as indicated by `ipFamilies[0]`"
-        problems.append(_invalid("spec.clusterIPs[0]", address, why))
+        problems.append(invalid("spec.clusterIPs[0]", address, why))
     if policy == "SingleStack" and len(set(families)) == 2:
         why = (
             "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are "
             "specified"
         )
-        problems.append(_invalid("spec.ipFamilyPolicy", policy, why))
+        problems.append(invalid("spec.ipFamilyPolicy", policy, why))
     return problems
 
 
-def _invalid(field: str, value: Any, why: str) -> Problem:
-    shown = json.dumps(value, separators=(",", ":"))
-    return ("FieldValueInvalid", field, f"Invalid value: {shown}: {why}")
-
-
-def _refuse_all(service: Object, problems: list[Problem]) -> None:
+def _refuse_all(service: Object, problems: list[FieldError]) -> None:
     if problems:
         raise refusals.invalid("Service", "", service["metadata"].get("name") or "", problems)
 
@@ -241,7 +231,7 @@ def _draw(cluster: ServerState, there: Sequence[T], used: Set[T], low: int) -> T
 
 def _refuse(service: Object, field: str, value: Any, why: str) -> refusals.Refusal:
     return refusals.invalid(
-        "Service", "", service["metadata"].get("name") or "", [_invalid(field, value, why)]
+        "Service", "", service["metadata"].get("name") or "", [invalid(field, value, why)]
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
+from mooring.api.field_errors import FieldError, forbidden
 from mooring.apiserver import (
     admission,
     custom_resource_definitions,
@@ -180,7 +181,7 @@ def _slice(cluster: ServerState, obj: Object) -> None:
             taint.setdefault("timeAdded", cluster.timestamp())
 
 
-def _admin_problems(cluster: ServerState, served: Served, obj: Object) -> list[validation.Problem]:
+def _admin_problems(cluster: ServerState, served: Served, obj: Object) -> list[FieldError]:
     """Return a problem for each admin access request in a namespace not labelled for it."""
     # kube-apiserver: pkg/registry/resource/utils.go, AuthorizedForAdmin
     if served.store not in _CLAIMS:
@@ -196,7 +197,7 @@ def _admin_problems(cluster: ServerState, served: Served, obj: Object) -> list[v
         "namespace"
     )
     return [
-        ("FieldValueForbidden", f"spec.devices.requests[{i}].adminAccess", f"Forbidden: {why}")
+        forbidden(f"spec.devices.requests[{i}].adminAccess", why)
         for i, request in enumerate(requests)
         if (request.get("exactly") or {}).get("adminAccess")
     ]
@@ -239,7 +240,7 @@ def _asked(served: Served, obj: Object) -> str:
     return version
 
 
-def _refuse(served: Served, obj: Object, problems: list[validation.Problem]) -> None:
+def _refuse(served: Served, obj: Object, problems: list[FieldError]) -> None:
     if problems:
         name = obj["metadata"].get("name") or ""
         group = "" if served.store == "/events" else served.group

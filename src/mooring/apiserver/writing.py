@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from mooring.api.field_errors import invalid
 from mooring.apiserver import (
     admission,
     bodies,
@@ -193,11 +194,7 @@ _CONDITIONAL = frozenset(
         "admissionregistration.k8s.io/mutatingwebhookconfigurations",
     }
 )
-_NO_VERSION = (
-    "FieldValueInvalid",
-    "metadata.resourceVersion",
-    "Invalid value: 0: must be specified for an update",
-)
+_NO_VERSION = invalid("metadata.resourceVersion", 0, "must be specified for an update")
 
 
 def _preconditions(write: Write, live: Object, obj: Object) -> None:

@@ -13,10 +13,10 @@ from importlib.metadata import version
 
 import msgspec
 
+from mooring.api.go_format import go_quote
 from mooring.app.config_maps import config_map_reader
 from mooring.app.config_source import V1_FORM, effective_config, write_config
 from mooring.app.flag_table import ALL
-from mooring.app.flag_values import go_quote
 from mooring.app.flags import FlagValues, usage
 from mooring.app.options import (
     KUBERNETES_VERSION,

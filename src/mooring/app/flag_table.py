@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from mooring.api.durations import Duration
 from mooring.api.quantity import Quantity
 from mooring.app.flag_values import (
     BOOL,
@@ -26,7 +27,6 @@ from mooring.app.flag_values import (
 )
 from mooring.app.flags import Flag, FlagGroup
 from mooring.config import defaults
-from mooring.framework.duration import Duration
 from mooring.framework.features import describe_features
 
 _IGNORED = "Ignored with --config."

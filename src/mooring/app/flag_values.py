@@ -13,9 +13,10 @@ from typing import Any
 
 import msgspec
 
+from mooring.api.durations import Duration
+from mooring.api.go_format import go_float, go_quote, go_text
 from mooring.api.quantity import Quantity
 from mooring.errors import ObjectError
-from mooring.framework.duration import Duration
 from mooring.serve.serving_options import CertKey
 
 #: Go's strconv.ParseBool accepts exactly these.
@@ -41,11 +42,6 @@ class ValueKind(msgspec.Struct, frozen=True, kw_only=True):
     grows: bool = False
 
 
-def go_quote(text: str) -> str:
-    """Quote a text as Go's %q does, as far as flags need it."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
 def parse_bool(text: str) -> bool:
     """Parse a boolean as Go does."""
     if text in TRUE_WORDS:
@@ -53,10 +49,6 @@ def parse_bool(text: str) -> bool:
     if text in FALSE_WORDS:
         return False
     raise ValueError(f"strconv.ParseBool: parsing {go_quote(text)}: invalid syntax")
-
-
-def _show_bool(value: bool) -> str:
-    return "true" if value else "false"
 
 
 def _integer(function: str, low: int, high: int) -> Callable[[str], int]:
@@ -85,10 +77,6 @@ def _parse_float32(text: str) -> float:
     except OverflowError:
         raise ValueError(f"{problem}: value out of range") from None
     return packed
-
-
-def _show_float(value: float) -> str:
-    return str(int(value)) if value.is_integer() else repr(value)
 
 
 def _parse_ip(text: str) -> str:
@@ -176,10 +164,10 @@ def _parse_version(text: str) -> str:
         return text
     if text.startswith("v"):
         return text
-    return _show_bool(parse_bool(text))
+    return go_text(parse_bool(text))
 
 
-BOOL = ValueKind(word="", parse=parse_bool, show=_show_bool, bare="true")
+BOOL = ValueKind(word="", parse=parse_bool, show=go_text, bare="true")
 STRING = ValueKind(word="string", parse=str)
 STRINGS = ValueKind(word="strings", parse=_parse_strings, show=_show_strings, grows=True)
 INT = ValueKind(word="int", parse=_integer("ParseInt", -(2**63), 2**63 - 1))
@@ -190,7 +178,9 @@ INT32S = ValueKind(
     show=_show_strings,
     grows=True,
 )
-FLOAT32 = ValueKind(word="float32", parse=_parse_float32, show=_show_float)
+FLOAT32 = ValueKind(
+    word="float32", parse=_parse_float32, show=lambda value: go_float(value, bits=32)
+)
 DURATION = ValueKind(word="duration", parse=Duration.parse)
 IP = ValueKind(word="ip", parse=_parse_ip)
 STRING_MAP = ValueKind(word="stringToString", parse=_parse_map, show=_show_map, grows=True)

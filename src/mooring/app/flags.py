@@ -14,7 +14,8 @@ from typing import Any
 
 import msgspec
 
-from mooring.app.flag_values import ValueKind, go_quote
+from mooring.api.go_format import go_quote, go_quote_all
+from mooring.app.flag_values import ValueKind
 from mooring.errors import ConfigError
 
 _HELP_COLUMN = 6
@@ -93,8 +94,8 @@ def parse_flags(groups: Sequence[FlagGroup], argv: Iterable[str], *, program: st
         else:
             rest.append(word)
     if any(rest):
-        listed = " ".join(go_quote(word) for word in rest)
-        raise ConfigError(f"{go_quote(program)} does not take any arguments, got [{listed}]")
+        listed = go_quote_all(rest)
+        raise ConfigError(f"{go_quote(program)} does not take any arguments, got {listed}")
     return FlagValues(groups, given)
 
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
 import logging
 import uuid
 from collections.abc import Awaitable
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 
 from mooring.api import ObjectMeta
 from mooring.api.events import Lease, LeaseSpec
+from mooring.api.timestamps import format_micro_time, format_time
 from mooring.errors import ApiError, ConfigError, NoAnswerError
 from mooring.observe.clock import Clock
 from mooring.observe.host import hostname
@@ -110,7 +110,7 @@ class LeaseLock:
 
     def now(self) -> str:
         """Return the current time in the format of Leases."""
-        return _time(self._clock.now(), "microseconds")
+        return format_micro_time(self._clock.now())
 
     async def get(self) -> Record:
         """Read the record; if there is none yet, the ApiError has `is_not_found`."""
@@ -167,8 +167,8 @@ class LeaseLock:
             "message": f"{self.identity} {what}",
             "source": {"component": self._component},
             "reportingComponent": self._component,
-            "firstTimestamp": _time(seconds, "seconds"),
-            "lastTimestamp": _time(seconds, "seconds"),
+            "firstTimestamp": format_time(seconds),
+            "lastTimestamp": format_time(seconds),
             "count": 1,
         }
         target = f"/api/v1/namespaces/{self._namespace}/events"
@@ -193,8 +193,3 @@ def _spec(record: Record) -> LeaseSpec:
         renew_time=record.renew_time or None,
         lease_transitions=record.transitions,
     )
-
-
-def _time(seconds: float, precision: str) -> str:
-    moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
-    return moment.isoformat(timespec=precision).replace("+00:00", "Z")

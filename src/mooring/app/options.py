@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from mooring.api.durations import Duration
+from mooring.api.field_errors import aggregate, forbidden, invalid
+from mooring.api.go_format import go_quote
 from mooring.app.flag_table import ALL, WITHOUT_EFFECT
-from mooring.app.flag_values import go_quote
 from mooring.app.flags import FlagValues, parse_flags
 from mooring.app.removed_flags import removed_warnings
 from mooring.errors import ConfigError
-from mooring.framework.duration import Duration
 from mooring.framework.features import FeatureGates
 from mooring.observe.logs import JSON, TEXT
 from mooring.serve.serving_options import (
@@ -87,7 +88,7 @@ def read_log_options(flags: FlagValues, gates: FeatureGates) -> LoggingOptions:
     """Return how to log. Checked before everything else, whose errors are logged."""
     errors = list(_log_mistakes(flags, gates))
     if errors:
-        raise ConfigError(_aggregate(errors))
+        raise ConfigError(aggregate(errors))
     return LoggingOptions(
         format=flags["logging-format"], v=flags["v"], vmodule=",".join(flags["vmodule"])
     )
@@ -112,7 +113,7 @@ def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
         *_extender_mistakes(flags),
     ]
     if errors:
-        raise ConfigError(_aggregate(errors))
+        raise ConfigError(aggregate(errors))
     if flags["config"] and flags.given("port"):
         insecure = InsecureServing()
     return Options(
@@ -269,31 +270,32 @@ def _metric_mistakes(flags: FlagValues) -> Iterator[str]:
     previous = f"1.{_MINOR - 1}"
     version = flags["show-hidden-metrics-for-version"]
     if version not in ("", previous):
-        yield (
-            f"metrics.showHiddenMetricsForVersion: Invalid value: {go_quote(version)}: must be "
-            f"omitted or have the value '{previous}'; only the previous minor version is allowed"
+        why = (
+            f"must be omitted or have the value '{previous}'; only the previous minor version is "
+            "allowed"
         )
+        yield str(invalid("metrics.showHiddenMetricsForVersion", version, why))
     labels = flags["allow-metric-labels"]
     if any(not _METRIC_LABEL.fullmatch(key) for key in labels):
-        shown = msgspec.json.encode(labels).decode()
-        yield (
-            f"metrics.allowListMapping: Invalid value: {shown}: must have keys with format "
-            "`metricName,labelName` where metricName matches "
+        why = (
+            "must have keys with format `metricName,labelName` where metricName matches "
             '"[a-zA-Z_:][a-zA-Z0-9_:]*" and labelName matches "[a-zA-Z_][a-zA-Z0-9_]*"'
         )
+        yield str(invalid("metrics.allowListMapping", labels, why))
 
 
 def _log_mistakes(flags: FlagValues, gates: FeatureGates) -> Iterator[str]:
     # component-base: logs/api/v1/options.go
     frequency, format = flags["log-flush-frequency"], flags["logging-format"]
     if frequency <= 0:
-        yield f'flushFrequency: Invalid value: "{frequency}": Must be greater than zero'
+        yield str(invalid("flushFrequency", frequency, "Must be greater than zero"))
     if format not in (TEXT, JSON):
-        yield f"format: Invalid value: {go_quote(format)}: Unsupported log format"
+        yield str(invalid("format", format, "Unsupported log format"))
     elif format == JSON and not gates.enabled("LoggingBetaOptions"):
-        yield "format: Forbidden: Log format json is disabled, see LoggingBetaOptions feature"
+        why = "Log format json is disabled, see LoggingBetaOptions feature"
+        yield str(forbidden("format", why))
     if flags["vmodule"] and format != TEXT:
-        yield "vmodule: Forbidden: Only supported for text log format"
+        yield str(forbidden("vmodule", "Only supported for text log format"))
     if gates.enabled("LoggingAlphaOptions"):
         return
     for kind in (TEXT, JSON):
@@ -302,9 +304,8 @@ def _log_mistakes(flags: FlagValues, gates: FeatureGates) -> Iterator[str]:
             ("info-buffer-size", "infoBufferSize"),
         ):
             if flags[f"log-{kind}-{flag}"]:
-                yield (
-                    f"options.{kind}.{field}: Forbidden: Feature LoggingAlphaOptions is disabled"
-                )
+                why = "Feature LoggingAlphaOptions is disabled"
+                yield str(forbidden(f"options.{kind}.{field}", why))
 
 
 def _version_warnings(flags: FlagValues) -> Iterator[str]:
@@ -324,7 +325,7 @@ def _version_warnings(flags: FlagValues) -> Iterator[str]:
             f"[1.{_OLDEST_MINOR}, 1.{top}]"
         )
     if errors:
-        raise ConfigError(_aggregate(errors))
+        raise ConfigError(aggregate(errors))
     if emulated is not None and emulated != _MINOR:
         yield (
             f"--emulated-version=1.{emulated} is not supported: features and their defaults are "
@@ -351,8 +352,3 @@ def _version(values: tuple[str, ...]) -> int | None:
     if found is None:
         raise ConfigError(f"could not parse {go_quote(seen['kube'])} as version")
     return int(found[1])
-
-
-def _aggregate(errors: Sequence[str]) -> str:
-    # apimachinery util/errors: a single error is printed as it is, several as a bracketed list.
-    return errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"

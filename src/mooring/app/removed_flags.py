@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from mooring.api.field_errors import required
 from mooring.app.flags import FlagValues
 from mooring.config import defaults
 from mooring.errors import ConfigError
@@ -84,9 +85,8 @@ def old_document(flags: FlagValues) -> dict[str, Any] | None:
 def _algorithm_source(flags: FlagValues) -> dict[str, Any] | None:
     file, name = flags["policy-config-file"], flags["policy-configmap"]
     if flags["use-legacy-policy-config"] and not file:
-        raise ConfigError(
-            "policyConfigFile: Required value: required when --use-legacy-policy-config is true"
-        )
+        why = "required when --use-legacy-policy-config is true"
+        raise ConfigError(str(required("policyConfigFile", why)))
     if file and (flags["use-legacy-policy-config"] or not name):
         return {"policy": {"file": {"path": file}}}
     if name:

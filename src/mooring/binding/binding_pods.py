@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from mooring.api import Pod
-from mooring.framework.duration import Duration
+from mooring.api.durations import Duration
 from mooring.framework.handle import PreBindingPod, WaitingPod
 from mooring.framework.status import Code, Status
 

@@ -28,7 +28,8 @@ from typing import Any
 import msgspec
 
 from mooring.api import Event, EventSeries
-from mooring.binding.event_recorder import EventRecorder, micro_time
+from mooring.api.timestamps import format_micro_time
+from mooring.binding.event_recorder import EventRecorder
 from mooring.errors import ApiError, LeaseExpiredError, NoAnswerError
 from mooring.framework.handle import ApiClient
 from mooring.observe.clock import Clock
@@ -74,7 +75,9 @@ class _Known:
         self.again = False
 
     def series(self) -> EventSeries:
-        return EventSeries(count=self.repeats, last_observed_time=micro_time(self.last_observed))
+        return EventSeries(
+            count=self.repeats, last_observed_time=format_micro_time(self.last_observed)
+        )
 
 
 class EventBroadcaster:

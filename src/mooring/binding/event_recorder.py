@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import logging
-import time
 import uuid
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 from mooring.api import CustomResource, Event, ObjectMeta, ObjectReference, TypedObject
 from mooring.api.names import subdomain_problems
+from mooring.api.timestamps import format_micro_time
 from mooring.errors import cut_text
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, vlog
@@ -68,7 +67,7 @@ class EventRecorder:
         self._send(
             Event(
                 metadata=metadata,
-                event_time=micro_time(now),
+                event_time=format_micro_time(now),
                 reporting_controller=self._controller,
                 reporting_instance=self._instance,
                 action=action,
@@ -113,18 +112,3 @@ def cut_note(note: str) -> str:
     """Shorten a note to the length that the API server accepts."""
     # kube-scheduler: schedule_one.go (truncateMessage)
     return cut_text(note, NOTE_LIMIT)
-
-
-def micro_time(seconds: float) -> str:
-    """Return a time formatted as metav1.MicroTime.
-
-    >>> micro_time(1700000000.25)
-    '2023-11-14T22:13:20.250000Z'
-    """
-    micros = round(seconds * 1e6)
-    return f"{_second(micros // 1_000_000)}.{micros % 1_000_000:06}Z"
-
-
-@lru_cache(maxsize=16)
-def _second(seconds: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import total_ordering
 from typing import Any
 
+from mooring.api.go_format import go_text
 from mooring.api.quantity import Quantity
 
 
@@ -260,10 +261,4 @@ def contains(holder: Any, value: Any, labour: Labour = _free, *, keys: bool = Fa
 
 def text_of(value: Any) -> str:
     """Return a value as text, as CEL's string() does."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Semver):
-        return value.text
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+    return value.text if isinstance(value, Semver) else go_text(value)

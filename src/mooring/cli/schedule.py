@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from mooring.api import KubeObject, Pod
-from mooring.api.meta import parse_time
+from mooring.api.timestamps import parse_time
 from mooring.app.signals import ended_by_interrupt, run_until_done
 from mooring.cli.manifest_files import read_files
 from mooring.config import LoadResult, default_config, load_config

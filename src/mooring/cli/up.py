@@ -224,7 +224,7 @@ def _settings(args: argparse.Namespace) -> LocalClusterSettings:
 
 def _event_ttl(text: str) -> float:
     """Return the seconds of `--event-ttl`."""
-    from mooring.framework.duration import Duration
+    from mooring.api.durations import Duration
 
     try:
         seconds = Duration.parse(text).seconds

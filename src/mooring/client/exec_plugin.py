@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.api.meta import parse_time
+from mooring.api.timestamps import parse_time
 from mooring.client.program import ProgramError, run_program
 from mooring.client.tls_settings import KeyPair, Pem, check_key_pair
 from mooring.errors import ConfigError, ObjectError

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from mooring.api.field_errors import FieldError
 from mooring.config.decode import UnknownField
 from mooring.config.positions import Mark, Positions
 from mooring.errors import ConfigError, ConfigErrors
-from mooring.framework.fields import FieldError
 
 
 class Problems:

@@ -17,9 +17,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from mooring.api.durations import Duration
+from mooring.api.field_errors import FieldError, required, show
 from mooring.config.positions import field_path
-from mooring.framework.duration import Duration
-from mooring.framework.fields import FieldError, show, struct_fields
+from mooring.config.struct_fields import struct_fields
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -110,7 +111,7 @@ class Decoder:
         for field in missing:
             if data.get(field.encode_name) is None:
                 where = field_path(path, field.encode_name)
-                self.errors.append(FieldError(where, "Required value"))
+                self.errors.append(required(where))
         if missing:
             return _FAILED
         try:

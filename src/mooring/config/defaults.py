@@ -7,7 +7,7 @@ The defaults of a plugin's arguments are in its `Args`.
 
 from __future__ import annotations
 
-from mooring.framework.duration import Duration
+from mooring.api.durations import Duration
 from mooring.framework.features import FeatureGates
 
 API_VERSION = "kubescheduler.config.k8s.io/v1"

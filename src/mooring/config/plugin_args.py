@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 
+from mooring.api.field_errors import FieldError
 from mooring.config.decode import Decoder, describe
 from mooring.config.defaults import API_VERSION
+from mooring.config.struct_fields import struct_fields
 from mooring.config.types import KubeSchedulerConfiguration, PluginConfig
-from mooring.framework.fields import FieldError, struct_fields
 from mooring.framework.plugin_errors import error_message, raise_if_external
 from mooring.plugins.args import ARGS_OF_PLUGIN, InTreeArgs
 from mooring.registry import Registry

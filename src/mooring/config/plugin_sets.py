@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from mooring.api.field_errors import FieldError
 from mooring.config.defaults import default_plugins
 from mooring.config.types import PluginRef, Plugins, PluginSet, ProfileConfig
 from mooring.framework.features import FeatureGates
-from mooring.framework.fields import FieldError
 from mooring.framework.plugin import MAX_NODE_SCORE
 from mooring.framework.points import CONFIGURABLE_POINTS, Point
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from mooring.framework.fields import FieldError
+from mooring.api.field_errors import FieldError
 
 #: The most values a document may hold after aliases are expanded; a guard, not a format rule.
 MAX_VALUES = 100_000

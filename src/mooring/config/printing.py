@@ -6,17 +6,18 @@
 from __future__ import annotations
 
 import base64
-import math
 import re
-from decimal import Decimal
 from typing import Any
 
 import msgspec
 import yaml
 
+from mooring.api.durations import Duration
+from mooring.api.go_format import go_float
 from mooring.config.defaults import API_VERSION, KIND
 from mooring.config.plugin_sets import enabled_names
 from mooring.config.positions import resolve_plain
+from mooring.config.struct_fields import struct_fields
 from mooring.config.types import (
     Extender,
     KubeSchedulerConfiguration,
@@ -26,8 +27,6 @@ from mooring.config.types import (
     PluginSet,
     ProfileConfig,
 )
-from mooring.framework.duration import Duration
-from mooring.framework.fields import struct_fields
 from mooring.plugins.args import DynamicResourcesArgs, InTreeArgs
 
 _TEXT = "tag:yaml.org,2002:str"
@@ -186,26 +185,14 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 def _represent_number(dumper: yaml.SafeDumper, number: float) -> yaml.ScalarNode:
     if isinstance(number, int) and -(2**63) <= number < 2**64:
         return dumper.represent_scalar(_TEXT, str(int(number)))
-    return dumper.represent_scalar(_TEXT, _float_text(float(number)))
+    number = float(number)
+    # sigs.k8s.io/yaml: whole numbers become integers.
+    whole = number.is_integer() and abs(number) < 2**53
+    return dumper.represent_scalar(_TEXT, str(int(number)) if whole else go_float(number))
 
 
 def _represent_other(dumper: yaml.SafeDumper, value: bool | None) -> yaml.ScalarNode:
     return dumper.represent_scalar(_TEXT, "null" if value is None else str(value).lower())
-
-
-def _float_text(number: float) -> str:
-    """Print a float as Go's strconv does with format 'g' and the shortest precision.
-
-    >>> _float_text(1.5), _float_text(1e-7), _float_text(123456789.125)
-    ('1.5', '1e-07', '1.23456789125e+08')
-    """
-    if math.isfinite(number) and number.is_integer() and abs(number) < 2**53:
-        return str(int(number))
-    digits, exponent = f"{Decimal(repr(number)).normalize():e}".split("e")
-    power = int(exponent)
-    if -4 <= power < 6:
-        return f"{Decimal(repr(number)):f}"
-    return f"{digits}e{'-' if power < 0 else '+'}{abs(power):02d}"
 
 
 _Dumper.add_representer(str, _represent_text)

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.api.field_errors import FieldError
 from mooring.config.config_problems import Problems
 from mooring.config.decode import Decoder, suggest
 from mooring.config.plugin_args import args_type, build_args
@@ -21,7 +22,6 @@ from mooring.config.plugin_sets import (
 )
 from mooring.config.types import KubeSchedulerConfiguration, Plugins, ProfileConfig
 from mooring.config.validate import REMOVED_PLUGINS
-from mooring.framework.fields import FieldError
 from mooring.framework.points import CONFIGURABLE_POINTS, Point
 from mooring.registry import Registry
 

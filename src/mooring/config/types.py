@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
+from mooring.api.durations import Duration
 from mooring.config import defaults
 from mooring.config.decode import INT32, INT64
-from mooring.framework.duration import Duration
-from mooring.framework.fields import struct_fields
+from mooring.config.struct_fields import struct_fields
 
 
 class _Type(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -6,6 +6,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from mooring.api.field_errors import (
+    FieldError,
+    child,
+    duplicate,
+    each,
+    invalid,
+    required,
+)
+from mooring.api.names import is_extended_resource, label_key_problems
 from mooring.config.defaults import API_VERSION
 from mooring.config.types import (
     ClientConnection,
@@ -16,23 +25,12 @@ from mooring.config.types import (
     ProfileConfig,
 )
 from mooring.framework.features import FeatureGates
-from mooring.framework.fields import (
-    FieldError,
-    check_label_name,
-    child,
-    duplicate,
-    invalid,
-    label_name_errors,
-    required,
-)
 from mooring.plugins.args import InTreeArgs
 
 #: Plugins that kube-scheduler removed; naming one at a point is a separate error.
 REMOVED_PLUGINS = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
 
 _REMOVED = f'was invalid in version "v1" (KubeSchedulerConfiguration is version "{API_VERSION}")'
-_NATIVE_DOMAIN = "kubernetes.io/"
-_QUOTA_PREFIX = "requests."
 
 
 def validate(config: KubeSchedulerConfiguration, gates: FeatureGates) -> list[FieldError]:
@@ -185,10 +183,9 @@ def _extenders(extenders: tuple[Extender, ...]) -> list[FieldError]:
 
 
 def _extended_resource(path: str, name: str) -> list[FieldError]:
-    errors = check_label_name(path, name)
+    errors = each(path, name, label_key_problems(name))
     if errors:
         return errors
-    native = "/" not in name or _NATIVE_DOMAIN in name
-    if native or name.startswith(_QUOTA_PREFIX) or label_name_errors(_QUOTA_PREFIX + name):
+    if not is_extended_resource(name):
         return [invalid(path, name, "is an invalid extended resource name")]
     return []

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mooring.api.field_errors import FieldError, required
 from mooring.config.config_problems import Problems
 from mooring.config.decode import describe, suggest
 from mooring.config.defaults import API_VERSION, KIND
-from mooring.framework.fields import FieldError
 from mooring.observe.files import locate
 
 #: Returns the data of a ConfigMap by namespace and name; raises OSError or MooringError.
@@ -63,7 +63,7 @@ def to_current(
 def _wrong(field: str, found: object, expected: list[str]) -> FieldError:
     values = " or ".join(f'"{one}"' for one in expected)
     if found is None:
-        return FieldError(field, f"Required value: must be {values}")
+        return required(field, f"must be {values}")
     hint = suggest(found, expected) if isinstance(found, str) else ""
     return FieldError(field, f"must be {values}, got {describe(found)}{hint}")
 

@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from mooring.api import CustomResource, TypedObject
+from mooring.api.timestamps import format_time
 from mooring.binding.event_recorder import cut_note, event_name
 from mooring.client.resources import raw_resource
 from mooring.controllers.correlation import Correlation, Group, keep
-from mooring.controllers.times import timestamp
 from mooring.controllers.writer import Object, Writer
 from mooring.errors import ApiError
 from mooring.observe.clock import Clock
@@ -59,7 +59,7 @@ class ComponentEvents:
         metadata = about.metadata
         namespace = metadata.namespace or "default"
         now = self._clock.now()
-        when = timestamp(now)
+        when = format_time(now)
         same, message = self._correlation.combine(metadata.uid, type, reason, message, now)
         allowed = self._correlation.allows(metadata.uid, type, now)
         known = self._known.pop(same, None)

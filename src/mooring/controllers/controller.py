@@ -6,13 +6,14 @@ import asyncio
 import random as random_module
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
+from mooring.api.timestamps import format_time
 from mooring.client.client import Client
 from mooring.client.resources import KindLike
 from mooring.controllers.component_events import ComponentEvents
-from mooring.controllers.times import timestamp
 from mooring.controllers.work_queue import Key, WorkQueue
 from mooring.controllers.writer import Writer
 from mooring.informers.factory import InformerFactory
@@ -27,14 +28,13 @@ SECONDS_EACH = 0.0005
 LONGEST_WAIT = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class ControllerContext:
+class ControllerContext(msgspec.Struct, frozen=True):
     """The client, informers, clock and random source that every controller is given."""
 
     client: Client
     informers: InformerFactory
     clock: Clock
-    random: random_module.Random = field(default_factory=random_module.Random)
+    random: random_module.Random = msgspec.field(default_factory=random_module.Random)
 
     @property
     def writer(self) -> Writer:
@@ -47,7 +47,7 @@ class ControllerContext:
 
     def timestamp(self) -> str:
         """Return the current time in the form of metav1.Time."""
-        return timestamp(self.clock.now())
+        return format_time(self.clock.now())
 
 
 class Controller(ABC):

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TypeVar
+
+import msgspec
 
 #: Once similar Events have this many different messages within the interval, they are combined.
 DIFFERENT_MESSAGES = 10
@@ -21,15 +22,19 @@ Group = tuple[str, ...]
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
-class _Similar:
-    messages: set[str] = field(default_factory=set)
+class _Similar(msgspec.Struct):
+    """The messages of Events that differ in nothing else."""
+
+    messages: set[str] = msgspec.field(default_factory=set)
+    #: When the last one was seen.
     last: float = 0.0
 
 
-@dataclass(slots=True)
-class _Allowance:
+class _Allowance(msgspec.Struct):
+    """How many Events about one object may still be sent."""
+
     left: float = BURST
+    #: When it was last filled.
     last: float = 0.0
 
 

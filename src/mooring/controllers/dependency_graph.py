@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from mooring.api import KubeObject, ObjectMeta
 from mooring.client.resources import Resource
@@ -13,8 +13,7 @@ FOREGROUND_FINALIZER = "foregroundDeletion"
 ORPHAN_FINALIZER = "orphan"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(msgspec.Struct, frozen=True):
     """An object as the collector knows it: its resource and metadata."""
 
     resource: Resource

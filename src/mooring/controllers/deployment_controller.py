@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from mooring.api import CustomResource, Pod
 from mooring.api.kinds import decode_raw
@@ -21,8 +22,7 @@ from mooring.controllers.writer import BACKGROUND, Object
 from mooring.errors import ApiError
 
 
-@dataclass(slots=True)
-class _Rollout:
+class _Rollout(msgspec.Struct):
     """The state of one reconciliation of a Deployment."""
 
     deployment: CustomResource
@@ -30,7 +30,7 @@ class _Rollout:
     old: list[CustomResource]
     status: Object
     revision: str = ""
-    scaled: bool = field(default=False)
+    scaled: bool = False
 
     @property
     def all(self) -> list[CustomResource]:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -26,8 +25,7 @@ _WATCHED = frozenset({"pods", "services", "persistentvolumeclaims"})
 _COUNT = "count/"
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
+class _Counted(msgspec.Struct, frozen=True):
     """A resource whose objects quotas count."""
 
     name: str

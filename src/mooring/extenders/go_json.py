@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from mooring.api.go_format import json_type
 from mooring.errors import ExtenderError
 
 _INT64 = range(-(2**63), 2**63)
@@ -95,7 +96,7 @@ class GoValue:
         return value
 
     def _mismatch(self, go_type: str, *, literal: bool = False) -> NoReturn:
-        found = _word(self._value)
+        found = json_type(self._value)
         if literal and found == "number":
             found = f"number {self._value}"
         into = f"Go struct field {self._struct}.{self._path}" if self._path else "Go value"
@@ -149,13 +150,3 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> str:
         return "unexpected EOF"
     where = _WHERE.get(error.msg, "in the answer")
     return f"invalid character {text[place]!r} {where}"
-
-
-def _word(value: Any) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    return "array" if isinstance(value, list) else "object"

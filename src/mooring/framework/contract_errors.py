@@ -5,11 +5,14 @@ from __future__ import annotations
 import traceback
 from typing import Any
 
-from mooring.errors import PluginError
+from mooring.errors import PluginError, cut_text
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.points import Point
 from mooring.framework.state import StateNotFoundError
 from mooring.framework.status import Code, Status
+
+#: The most bytes of a wrong value that an error shows.
+_MAX_VALUE = 60
 
 
 def fault(plugin: str, point: Point, error: BaseException, node: str | None = None) -> Status:
@@ -37,7 +40,4 @@ def wrong_type(
 
 
 def _describe(found: Any) -> str:
-    text = repr(found)
-    if len(text) > 60:
-        text = f"{text[:57]}..."
-    return f"{type(found).__name__} {text}"
+    return f"{type(found).__name__} {cut_text(repr(found), _MAX_VALUE)}"

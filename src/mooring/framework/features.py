@@ -12,6 +12,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from mooring.api.field_errors import aggregate
+from mooring.api.go_format import go_text
 from mooring.errors import ConfigError
 from mooring.framework.feature_table import ROWS
 
@@ -136,7 +138,7 @@ def _apply(settings: Mapping[str, bool]) -> tuple[dict[str, bool], tuple[str, ..
                 f"{name}={_go(value)}"
             )
     if errors:
-        raise ConfigError(_aggregate(errors))
+        raise ConfigError(aggregate(errors))
     enabled = {feature.name: feature.default for feature in FEATURES.values()}
     for group, stage in ((ALL_ALPHA, "ALPHA"), (ALL_BETA, "BETA")):
         if group in settings:
@@ -148,18 +150,12 @@ def _apply(settings: Mapping[str, bool]) -> tuple[dict[str, bool], tuple[str, ..
         disabled = [one for one in FEATURES[name].depends_on if not enabled[one]]
         if enabled[name] and disabled:
             errors.append(
-                f"{name} is enabled, but depends on features that are disabled: "
-                f"[{' '.join(disabled)}]"
+                f"{name} is enabled, but depends on features that are disabled: {go_text(disabled)}"
             )
     if errors:
-        raise ConfigError(_aggregate(errors))
+        raise ConfigError(aggregate(errors))
     return enabled, tuple(warnings)
 
 
 def _go(value: bool) -> str:
     return "true" if value else "false"
-
-
-def _aggregate(errors: list[str]) -> str:
-    # apimachinery util/errors: a single error is printed as it is, several as a bracketed list.
-    return errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"

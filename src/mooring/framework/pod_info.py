@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from mooring.api import Pod, PodAffinityTerm, PodStatus
 from mooring.api.labels import Selector
-from mooring.api.meta import parse_time
 from mooring.api.pod_requests import (
     RequestOptions,
     is_resize_infeasible,
@@ -23,6 +22,7 @@ from mooring.api.pod_requests import (
 )
 from mooring.api.ports import host_ports
 from mooring.api.scheduling import PodAffinity, PodAntiAffinity
+from mooring.api.timestamps import parse_time
 from mooring.framework.features import FeatureGates
 
 #: (address, protocol, port)

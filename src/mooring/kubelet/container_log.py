@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from pathlib import Path
 
 from mooring.api import parse_time
+from mooring.api.timestamps import format_micro_time
 from mooring.apiserver.subresources.pod_logs import PodLogOptions
-from mooring.binding.event_recorder import micro_time
 from mooring.observe.clock import Clock
 
 #: Above this size a log is rotated, and one older file is kept (kubelet: containerLogMaxSize).
@@ -67,7 +67,7 @@ class ContainerLog:
         self._older.unlink(missing_ok=True)
 
     def _write(self, lines: list[bytes]) -> None:
-        when = micro_time(self._clock.now()).encode()
+        when = format_micro_time(self._clock.now()).encode()
         data = b"".join(b"%s %s\n" % (when, line) for line in lines)
         if self._size and self._size + len(data) > self._most:
             self._turn()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from mooring.errors import ConfigError
 
@@ -13,8 +14,7 @@ OWN = "mooring"
 _HUB = "docker.io"
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(msgspec.Struct, frozen=True):
     """The contents of an image: Mooring, and the plugins built into it."""
 
     plugins: tuple[str, ...] = ()

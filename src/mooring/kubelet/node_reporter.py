@@ -9,7 +9,7 @@ from ipaddress import IPv4Address
 from typing import Any
 
 from mooring.api import Node, parse_time
-from mooring.binding.event_recorder import micro_time
+from mooring.api.timestamps import format_micro_time
 from mooring.client.client import STRATEGIC
 from mooring.controllers.controlled_kinds import LEASES, NODES
 from mooring.controllers.controller import Controller, ControllerContext
@@ -100,7 +100,7 @@ class NodeReporter(Controller):
         spec = {
             "holderIdentity": name,
             "leaseDurationSeconds": LEASE_SECONDS,
-            "renewTime": micro_time(self.context.clock.now()),
+            "renewTime": format_micro_time(self.context.clock.now()),
         }
         owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node.metadata.uid}
         metadata = {"ownerReferences": [owner]}

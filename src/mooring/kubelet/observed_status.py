@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from mooring.api import Pod
+from mooring.api.go_format import go_text
 from mooring.kubelet.pod_status import closed_gates, condition, initial
 
 Object = dict[str, Any]
@@ -71,7 +72,7 @@ def _conditions(
     if done is not None:
         reason, message = done, ""
     elif unready:
-        reason, message = _NOT_READY, f"containers with unready status: [{' '.join(unready)}]"
+        reason, message = _NOT_READY, f"containers with unready status: {go_text(unready)}"
     else:
         reason, message = "", ""
     ready_reason, ready_message = reason, message

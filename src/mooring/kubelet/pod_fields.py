@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from typing import Any
 
 from mooring.api import milli_value
+from mooring.api.go_format import go_quote
 
 Object = dict[str, Any]
 
@@ -58,4 +58,4 @@ def resource_value(pod: Object, reference: Object, container: str) -> str:
 
 
 def _lines(values: dict[str, str] | None) -> str:
-    return "\n".join(f"{key}={json.dumps(value)}" for key, value in sorted((values or {}).items()))
+    return "\n".join(f"{key}={go_quote(value)}" for key, value in sorted((values or {}).items()))

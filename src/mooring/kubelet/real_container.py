@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mooring.api import Container, Pod
-from mooring.controllers.times import timestamp
+from mooring.api.durations import Duration
+from mooring.api.timestamps import format_time
 from mooring.kubelet.container_log import ContainerLog
 from mooring.kubelet.container_process import ContainerProcess
 from mooring.kubelet.image_contents import Image
@@ -56,7 +57,7 @@ class RealContainer:
             if known.name == self.spec.name and known.container_id:
                 self.restarts = known.restart_count
                 running = known.state.get("running") or {}
-                self._started = running.get("startedAt") or timestamp(now)
+                self._started = running.get("startedAt") or format_time(now)
                 self._finished = now
                 found = known.state.get("terminated") or known.last_state.get("terminated")
                 self.ended = (None if running else found) or self._terminated(
@@ -103,7 +104,7 @@ class RealContainer:
             "exitCode": code,
             "reason": reason,
             "startedAt": self._started,
-            "finishedAt": timestamp(self._finished),
+            "finishedAt": format_time(self._finished),
             "containerID": container_id(pod, self.spec, self.restarts),
         }
 
@@ -121,7 +122,7 @@ class RealContainer:
         expired = self._finished - self._backed_off > 2 * LAST_BACKOFF
         due = self._finished + self._backoff
         if self._backoff and not expired and now < due:
-            text = f"back-off {_duration(self._backoff)} restarting failed container="
+            text = f"back-off {Duration.from_seconds(self._backoff)} restarting failed container="
             self.waiting = (CRASH_LOOP, f"{text}{self.spec.name} pod={pod_text(pod)}")
             return due
         longer = min(2 * self._backoff, LAST_BACKOFF)
@@ -161,13 +162,3 @@ def pod_text(pod: Pod) -> str:
     # kubernetes: pkg/kubelet/util/format/pod.go
     metadata = pod.metadata
     return f"{metadata.name}_{metadata.namespace}({metadata.uid})"
-
-
-def _duration(seconds: int) -> str:
-    """Format seconds as Go does.
-
-    >>> _duration(40), _duration(80), _duration(300)
-    ('40s', '1m20s', '5m0s')
-    """
-    minutes, rest = divmod(seconds, 60)
-    return f"{minutes}m{rest}s" if minutes else f"{rest}s"

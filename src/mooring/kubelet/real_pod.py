@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from mooring.api import Pod
+from mooring.api.timestamps import format_time
 from mooring.client.client import Client
 from mooring.controllers.component_events import NORMAL, WARNING
-from mooring.controllers.times import timestamp
 from mooring.kubelet.command_lines import NoSuchProgramError, command_line
 from mooring.kubelet.container_log import ContainerLog
 from mooring.kubelet.container_ports import Ports
@@ -36,8 +37,7 @@ REFRESH_SECONDS = 60.0
 _FIRST_RETRY, _LAST_RETRY = 0.5, 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class PodRuntime:
+class PodRuntime(msgspec.Struct, frozen=True):
     """What all real pods share."""
 
     client: Client
@@ -199,7 +199,7 @@ class RealPod:
         process = ContainerProcess(log, partial(self._ended, owner))
         where = self._volumes.working_folder(root, spec.working_dir or "/")
         await process.start(around.ports.adapt(words, owner), variables, root, where)
-        container.begin(process, log, timestamp(around.clock.now()))
+        container.begin(process, log, format_time(around.clock.now()))
 
     def _ended(self, owner: str) -> None:
         self._around.ports.release(owner)

@@ -6,11 +6,12 @@ import asyncio
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+import msgspec
 
 from mooring.api import Pod
 from mooring.apiserver import refusals
@@ -32,13 +33,12 @@ Object = dict[str, Any]
 _GRACE = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerSettings:
+class ContainerSettings(msgspec.Struct, frozen=True):
     """Which containers really run, and where they find the API server."""
 
     #: The API server's URL.
     server: str
-    images: ImageContents = field(default_factory=ImageContents)
+    images: ImageContents = msgspec.field(default_factory=ImageContents)
 
 
 class RealPods:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from mooring.api.manifests import Where
 from mooring.apiserver.api_server import ApiServer, ServerSettings
@@ -24,8 +25,7 @@ from mooring.observe.clock import Clock, SystemClock
 _ADMIN = RequestUser("kubernetes-admin", (MASTERS,))
 
 
-@dataclass(frozen=True, slots=True)
-class LocalClusterSettings:
+class LocalClusterSettings(msgspec.Struct, frozen=True):
     """What a local cluster consists of."""
 
     server: ServerSettings
@@ -36,7 +36,7 @@ class LocalClusterSettings:
     #: A cluster whose objects are copied first.
     source: Connection | None = None
     #: Which container images really run.
-    images: ImageContents = field(default_factory=ImageContents)
+    images: ImageContents = msgspec.field(default_factory=ImageContents)
 
 
 class LocalCluster:

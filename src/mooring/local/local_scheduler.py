@@ -6,8 +6,8 @@ import asyncio
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from mooring.apiserver.api import Api
@@ -39,8 +39,7 @@ _AGENT = "kube-scheduler"
 USER = RequestUser("system:kube-scheduler", (MASTERS,))
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """Which profiles run which plugins."""
 
     config: LoadResult

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
@@ -53,12 +52,13 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 _DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 
-@dataclass(slots=True)
-class Copied:
-    """How many objects of each resource were copied; `left_out` says what was refused and why."""
+class Copied(msgspec.Struct):
+    """What was copied from another cluster."""
 
-    counts: Counter[str] = field(default_factory=Counter)
-    left_out: list[str] = field(default_factory=list)
+    #: How many objects of each resource.
+    counts: Counter[str] = msgspec.field(default_factory=Counter)
+    #: What was refused, and why.
+    left_out: list[str] = msgspec.field(default_factory=list)
 
 
 class SourceCluster:

@@ -19,12 +19,13 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from logging import INFO, Logger, LogRecord
 from typing import Any, TextIO
 
 import msgspec
 
+from mooring.api.go_format import go_quote
 from mooring.errors import ConfigError
 
 #: --logging-format
@@ -83,7 +84,7 @@ class KlogFormatter(logging.Formatter):
         """Return the line of a record; a traceback follows on separate lines."""
         text, pairs = record.getMessage(), _pairs(record)
         if not record.args or pairs or not text.isprintable():
-            text = _quote(text)
+            text = go_quote(text)
         at = time.localtime(record.created)
         micros = int(record.created % 1 * 1e6)
         parts = [
@@ -227,42 +228,9 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         return "=" + _ENCODER.encode(value).decode()
     if "\n" not in value:
-        return "=" + _quote(value)
+        return "=" + go_quote(value)
     lines = value.removesuffix("\n").split("\n")
     return "".join(("=<\n", *(f"\t{line}\n" for line in lines), " >"))
 
-
-def _quote(text: str) -> str:
-    """Quote a text as Go's strconv.Quote does."""
-    if text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    return f'"{"".join(_quoted(text))}"'
-
-
-def _quoted(text: str) -> Iterable[str]:
-    for char in text:
-        if char in _ESCAPES:
-            yield _ESCAPES[char]
-        elif char.isprintable():
-            yield char
-        elif char < "\x80":
-            yield f"\\x{ord(char):02x}"
-        elif char <= "\uffff":
-            yield f"\\u{ord(char):04x}"
-        else:
-            yield f"\\U{ord(char):08x}"
-
-
-_ESCAPES = {
-    "\\": "\\\\",
-    '"': '\\"',
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\v": "\\v",
-}
 
 _ENCODER = msgspec.json.Encoder(enc_hook=str)

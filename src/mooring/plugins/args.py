@@ -13,20 +13,21 @@ from typing import Annotated, Self
 
 import msgspec
 
-from mooring.api.scheduling import NodeAffinity, TopologySpreadConstraint
-from mooring.framework.duration import Duration
-from mooring.framework.features import FeatureGates
-from mooring.framework.fields import (
+from mooring.api.durations import Duration
+from mooring.api.field_errors import (
     FieldError,
-    check_label_name,
     child,
     duplicate,
+    each,
     forbidden,
     invalid,
     not_supported,
     required,
 )
-from mooring.plugins.node_selector_errors import node_selector_errors, preferred_term_errors
+from mooring.api.names import label_key_problems
+from mooring.api.node_selectors import NodeTerms, Term
+from mooring.api.scheduling import NodeAffinity, TopologySpreadConstraint
+from mooring.framework.features import FeatureGates
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
@@ -106,15 +107,18 @@ class NodeAffinityArgs(InTreeArgs, frozen=True, kw_only=True):
         affinity = self.added_affinity
         if affinity is None:
             return []
-        errors = []
+        errors: list[FieldError] = []
         path = child(path, "addedAffinity")
         needed = affinity.required_during_scheduling_ignored_during_execution
         if needed is not None:
             where = child(path, "requiredDuringSchedulingIgnoredDuringExecution")
-            errors += node_selector_errors(where, needed)
+            errors += NodeTerms.parse(needed, f"{where}.").errors
         preferred = affinity.preferred_during_scheduling_ignored_during_execution
         where = child(path, "preferredDuringSchedulingIgnoredDuringExecution")
-        return errors + preferred_term_errors(where, preferred)
+        for index, term in enumerate(preferred):
+            if term.weight:
+                errors += Term.parse(term.preference, f"{where}[{index}].").errors
+        return errors
 
 
 class ResourceSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -184,12 +188,13 @@ class NodeResourcesFitArgs(InTreeArgs, frozen=True, kw_only=True):
         """Return the validation errors."""
         errors = []
         for index, name in enumerate(self.ignored_resources):
-            errors += check_label_name(f"{child(path, 'ignoredResources')}[{index}]", name)
+            where = f"{child(path, 'ignoredResources')}[{index}]"
+            errors += each(where, name, label_key_problems(name))
         for index, group in enumerate(self.ignored_resource_groups):
             where = f"{child(path, 'ignoredResourceGroups')}[{index}]"
             if "/" in group:
                 errors.append(invalid(where, group, "resource group name can't contain '/'"))
-            errors += check_label_name(where, group)
+            errors += each(where, group, label_key_problems(group))
         return errors + _strategy_errors(child(path, "scoringStrategy"), self.scoring_strategy)
 
 
@@ -415,7 +420,7 @@ def _constraint_errors(path: str, constraint: TopologySpreadConstraint) -> list[
     if not constraint.topology_key:
         errors.append(required(where, "can not be empty"))
     else:
-        errors += check_label_name(where, constraint.topology_key)
+        errors += each(where, constraint.topology_key, label_key_problems(constraint.topology_key))
     where = child(path, "whenUnsatisfiable")
     if not constraint.when_unsatisfiable:
         errors.append(required(where, "can not be empty"))

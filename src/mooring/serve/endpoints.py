@@ -14,6 +14,7 @@ import msgspec
 from aiohttp import web
 
 from mooring.api import Pod
+from mooring.api.go_format import go_json, go_quote
 from mooring.config.printing import to_yaml
 from mooring.observe.clock import Clock
 from mooring.observe.exposition import CONTENT_TYPE
@@ -155,7 +156,7 @@ class Endpoints:
         return response
 
     async def _configz(self, request: web.BaseRequest) -> web.StreamResponse:
-        body = _compact({CONFIGZ_KEY: self._sources.config})
+        body = go_json({CONFIGZ_KEY: self._sources.config})
         headers = {"Content-Type": "application/json", **_NOSNIFF}
         return web.Response(body=body.encode(), headers=headers)
 
@@ -196,7 +197,7 @@ class Endpoints:
         elif len(value.lstrip("0")) > len(str(MAX_VERBOSITY)) or int(value) > MAX_VERBOSITY:
             problem = "value out of range"
         if problem:
-            return text(f"strconv.ParseUint: parsing {json.dumps(value)}: {problem}\n", 400)
+            return text(f"strconv.ParseUint: parsing {go_quote(value)}: {problem}\n", 400)
         self._sources.set_verbosity(int(value))
         return text(f"successfully set klog.logging.verbosity to {value}\n")
 
@@ -208,10 +209,6 @@ def text(body: str, status: int = 200) -> web.Response:
 
 def _health(answer: Answer) -> web.Response:
     return text(answer.text, answer.status)
-
-
-def _compact(data: object) -> str:
-    return json.dumps(data, separators=(",", ":"))
 
 
 def _zpage(
@@ -233,7 +230,7 @@ def _zpage(
     if form.version == "v1alpha1":
         headers["Warning"] = f'299 - "{DEPRECATED.format(page=kind.lower())}"'
     found = data(form.version)
-    body = to_yaml(found) if form.media == YAML else _compact(found) + "\n"
+    body = to_yaml(found) if form.media == YAML else go_json(found) + "\n"
     return web.Response(body=body.encode(), headers=headers)
 
 
@@ -252,6 +249,6 @@ def status_answer(
     if code == 403:
         status["details"] = {}
     status["code"] = code
-    body = json.dumps(status, indent=2) if pretty else _compact(status) + "\n"
+    body = json.dumps(status, indent=2) if pretty else go_json(status) + "\n"
     headers = {"Content-Type": "application/json", **({} if sniff else _NOSNIFF)}
     return web.Response(body=body.encode(), status=code, headers=headers)

@@ -17,8 +17,8 @@ from aiohttp import web
 from cryptography import x509
 from multidict import CIMultiDict, CIMultiDictProxy
 
+from mooring.api.durations import Duration
 from mooring.errors import ApiError, ConfigError
-from mooring.framework.duration import Duration
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, verbose, vlog
 from mooring.serve.acceptor import BACKLOG

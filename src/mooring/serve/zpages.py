@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from mooring.api.timestamps import format_time
+
 COMPONENT = "kube-scheduler"
 TEXT, JSON, YAML = "text/plain", "application/json", "application/yaml"
 NOT_ACCEPTABLE = (
@@ -63,7 +65,7 @@ def statusz_data(
     """Return the start time and versions of the process, as an object for programs."""
     return {
         **_object("Statusz", api_version),
-        "startTime": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+        "startTime": format_time(started),
         "uptimeSeconds": max(0, int(now - started)),
         "goVersion": "",
         "binaryVersion": version,

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mooring.api.field_errors import FieldError
 from mooring.apiserver.schema.custom_schema import CustomKind, custom_kinds
 from mooring.apiserver.validation.custom_objects import NOT_CHECKED, check_custom
 from tests.apiserver.schema.test_custom_schema import DEFINITION
@@ -32,7 +33,7 @@ def problems(schema: dict[str, Any], value: Any) -> list[str]:
         "metadata": {"name": "x", "namespace": "n"},
         "spec": {"a": value},
     }
-    return [f"{field}: {message}" for _, field, message in check_custom(kind(a=schema), obj)]
+    return [str(error) for error in check_custom(kind(a=schema), obj)]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_rules_that_could_not_be_checked_are_mentioned() -> None:
 def test_another_kind_is_refused() -> None:
     obj = {"kind": "Other", "apiVersion": "example.com/v1", "metadata": {"name": "x"}}
     assert check_custom(kind(), obj) == [
-        ("FieldValueInvalid", "kind", 'Invalid value: "Other": must be Thing')
+        FieldError("kind", 'Invalid value: "Other": must be Thing', "FieldValueInvalid")
     ]
 
 

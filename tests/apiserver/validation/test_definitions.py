@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mooring.api.field_errors import FieldError
 from mooring.apiserver.validation.definitions import check_definition
 
 
@@ -40,4 +41,4 @@ def test_a_pattern_is_checked_when_it_is_defined(pattern: str, why: str) -> None
         f"error parsing regexp: {why}"
     )
     path = "spec.validation.openAPIV3Schema.properties[spec].pattern"
-    assert found == ([("FieldValueInvalid", path, text)] if why else [])
+    assert found == ([FieldError(path, text, "FieldValueInvalid")] if why else [])

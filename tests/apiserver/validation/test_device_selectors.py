@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mooring.api.field_errors import FieldError
 from mooring.apiserver.validation.device_claims import check_claim, check_device_class
 from mooring.apiserver.validation.device_selectors import check_selector
 
@@ -45,7 +46,7 @@ def _loops(depth: int) -> str:
     ],
 )
 def test_a_selector(expression: str, text: str) -> None:
-    assert [found[2] for found in check_selector(expression, "p")] == ([text] if text else [])
+    assert [found.message for found in check_selector(expression, "p")] == ([text] if text else [])
 
 
 def test_selectors_are_checked_wherever_they_are() -> None:
@@ -56,14 +57,14 @@ def test_selectors_are_checked_wherever_they_are() -> None:
         {"name": "b", "firstAvailable": [{"name": "s", **exactly}]},
     ]
     claim = {"spec": {"devices": {"requests": requests}}}
-    assert [path for _, path, _ in check_claim(claim)] == [
+    assert [error.path for error in check_claim(claim)] == [
         "spec.devices.requests[0].exactly.selectors[0].cel.expression",
         "spec.devices.requests[0].exactly.selectors[1].cel",
         "spec.devices.requests[1].firstAvailable[0].selectors[0].cel.expression",
         "spec.devices.requests[1].firstAvailable[0].selectors[1].cel",
     ]
     found = check_device_class({"spec": {"selectors": selectors}})
-    assert [path for _, path, _ in found] == [
+    assert [error.path for error in found] == [
         "spec.selectors[0].cel.expression",
         "spec.selectors[1].cel",
     ]
@@ -72,5 +73,7 @@ def test_selectors_are_checked_wherever_they_are() -> None:
 def test_no_more_than_32_selectors_are_looked_at() -> None:
     many = [{"cel": {"expression": "1"}}] * 33
     assert check_device_class({"spec": {"selectors": many}}) == [
-        ("FieldValueTooMany", "spec.selectors", "Too many: 33: must have at most 32 items")
+        FieldError(
+            "spec.selectors", "Too many: 33: must have at most 32 items", "FieldValueTooMany"
+        )
     ]

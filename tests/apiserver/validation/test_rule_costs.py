@@ -20,7 +20,7 @@ SQUARE = "self.all(a, self.all(b, a == b || true))"
 def _of(spec: Schema, **options: bool) -> list[tuple[str, str]]:
     schema = {"type": "object", "properties": {"spec": spec}}
     found = check_rule_costs(schema, "p", **options)
-    return [(path.removeprefix("p.properties[spec]."), text) for _, path, text in found]
+    return [(one.path.removeprefix("p.properties[spec]."), one.message) for one in found]
 
 
 def _with(schema: Schema, *rules: str) -> Schema:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mooring.api.field_errors import FieldError
 from mooring.apiserver.defaults import set_defaults
 from mooring.apiserver.schema.decoding import decode_object
 from mooring.apiserver.schema.table import types
@@ -28,8 +29,8 @@ def pod(**spec: Any) -> dict[str, Any]:
     return made("v1", "Pod", spec={"containers": [{"name": "c", "image": "i"}], **spec})
 
 
-def texts(problems: list[tuple[str, str, str]]) -> list[str]:
-    return [f"{field}: {message}" for _, field, message in problems]
+def texts(problems: list[FieldError]) -> list[str]:
+    return [f"{problem.path}: {problem.message}" for problem in problems]
 
 
 @pytest.mark.parametrize(

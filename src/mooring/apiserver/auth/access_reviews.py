@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mooring.api.field_errors import FieldError, invalid
 from mooring.apiserver import bodies, refusals
 from mooring.apiserver.auth.authentication import AUTHENTICATED, Authenticator, with_group
 from mooring.apiserver.auth.authorization import Attributes, Authorizer
@@ -80,8 +81,9 @@ class Reviews:
         )
         problems = []
         if not user.name and not user.groups:
-            text = 'Invalid value: "": at least one of user or group must be specified'
-            problems.append(("FieldValueInvalid", "spec.user", text))
+            problems.append(
+                invalid("spec.user", "", "at least one of user or group must be specified")
+            )
         return self._decide(review, served, user, problems)
 
     def _own_access(self, request: ApiRequest, review: Object, served: Served) -> Object:
@@ -92,26 +94,22 @@ class Reviews:
         review: Object,
         served: Served,
         user: RequestUser,
-        problems: list[tuple[str, str, str]],
+        problems: list[FieldError],
     ) -> Object:
         spec = review.get("spec") or {}
         resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
         if resource is not None and path is not None:
-            text = "Invalid value: {}: cannot be specified in combination with resourceAttributes"
-            problems.append(("FieldValueInvalid", "spec.nonResourceAttributes", text))
+            why = "cannot be specified in combination with resourceAttributes"
+            problems.append(invalid("spec.nonResourceAttributes", {}, why))
         elif resource is None and path is None:
-            text = (
-                "Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes "
-                "must be specified"
-            )
-            problems.append(("FieldValueInvalid", "spec.resourceAttributes", text))
+            why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+            problems.append(invalid("spec.resourceAttributes", None, why))
         namespace = review["metadata"].get("namespace")
         if served.name == "localsubjectaccessreviews" and resource is not None:
             given = resource.get("namespace", "")
             if given != namespace:
-                text = f'Invalid value: "{given}": must match metadata.namespace'
                 where = "spec.resourceAttributes.namespace"
-                problems.append(("FieldValueInvalid", where, text))
+                problems.append(invalid(where, given, "must match metadata.namespace"))
         if problems:
             raise refusals.invalid("", served.group, "", problems)
         if resource is not None:

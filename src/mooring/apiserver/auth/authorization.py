@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from mooring.apiserver import refusals
 from mooring.apiserver.http import RequestUser
@@ -22,9 +23,8 @@ CLUSTER_ROLES, ROLES = f"{_GROUP}/clusterroles", f"{_GROUP}/roles"
 CLUSTER_BINDINGS, BINDINGS = f"{_GROUP}/clusterrolebindings", f"{_GROUP}/rolebindings"
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
-    """A user and what the user wants to do. Without a resource, `path` is the target."""
+class Attributes(msgspec.Struct, frozen=True):
+    """A user and what the user wants to do."""
 
     user: RequestUser
     verb: str
@@ -34,14 +34,15 @@ class Attributes:
     subresource: str = ""
     namespace: str = ""
     name: str = ""
+    #: The target of a request without a resource.
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AuthorizationDecision:
-    """The decision on a request, and the binding that allows it."""
+class AuthorizationDecision(msgspec.Struct, frozen=True):
+    """The decision on a request."""
 
     allowed: bool
+    #: The binding that allows it, as messages name it.
     reason: str = ""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from mooring.api.go_format import go_quote, go_quote_all
 from mooring.apiserver import refusals
 from mooring.apiserver.auth.authorization import (
     CLUSTER_ROLES,
@@ -75,10 +76,9 @@ def _refuse(
     if not missing:
         return
     listed = "\n".join(sorted(_text(one) for one in _compact(missing)))
-    groups = " ".join(f'"{one}"' for one in user.groups)
     why = (
-        f'user "{user.name}" (groups=[{groups}]) is attempting to grant RBAC permissions not '
-        f"currently held:\n{listed}"
+        f"user {go_quote(user.name)} (groups={go_quote_all(user.groups)}) is attempting to grant "
+        f"RBAC permissions not currently held:\n{listed}"
     )
     raise refusals.forbidden(served.name, served.group, name, why)
 
@@ -148,6 +148,5 @@ def _text(rule: Object) -> str:
         ("Verbs", "verbs"),
     ):
         if rule.get(field):
-            listed = " ".join(f'"{one}"' for one in rule[field])
-            parts.append(f"{title}:[{listed}]")
+            parts.append(f"{title}:{go_quote_all(rule[field])}")
     return "{" + ", ".join(parts) + "}"

@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
-from mooring.apiserver.patch.field_set import FieldSet, compact, path_text
+import msgspec
+
+from mooring.api.go_format import go_json
+from mooring.apiserver.patch.field_set import FieldSet, path_text
 from mooring.apiserver.patch.managed import (
     APPLY,
     UPDATE,
@@ -42,15 +44,12 @@ BEFORE_FIRST_APPLY = "before-first-apply"
 _KUBECTL = "kubectl"
 
 
-@dataclass(slots=True)
-class Applied:
-    """The result of an apply.
+class Applied(msgspec.Struct):
+    """The result of an apply."""
 
-    `object` is the merged object, which still has to be decoded, defaulted and validated.
-    `managers` are written into it after that by `finish_apply`: defaulted fields have no owner.
-    """
-
+    #: The merged object, which still has to be decoded, defaulted and validated.
     object: Object
+    #: Written into the object after that by `finish_apply`: defaulted fields have no owner.
     managers: Managers
 
 
@@ -148,8 +147,9 @@ def _group_version(patch: Object) -> str:
     return version if "/" in version else f"/{version}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+class _Request(msgspec.Struct, frozen=True):
+    """The kind and version that an apply is in, its time, and the fields that it does not own."""
+
     kind: TypeKind
     version: str
     now: str
@@ -240,7 +240,7 @@ def _renew_last_applied(merged: Any, patch: Object) -> None:
     inner = applied.get("metadata", {}).get("annotations")
     if isinstance(inner, dict):
         inner.pop(LAST_APPLIED, None)
-    text = compact(_sorted(applied)) + "\n"
+    text = go_json(_sorted(applied)) + "\n"
     merged["metadata"] = {**metadata, "annotations": {**annotations, LAST_APPLIED: text}}
 
 
@@ -254,9 +254,9 @@ def _sorted(value: Any) -> Any:
 
 def _manager_text(identity: Manager) -> str:
     name, operation, version, subresource = identity
-    text = compact(name)
+    text = go_json(name)
     if subresource:
-        text += f" with subresource {compact(subresource)}"
+        text += f" with subresource {go_json(subresource)}"
     return f"{text} using {version}" if operation == UPDATE else text
 
 
@@ -268,7 +268,7 @@ def _identity_text(identity: Manager) -> str:
         entry["apiVersion"] = version
     if subresource:
         entry["subresource"] = subresource
-    return compact(entry)
+    return go_json(entry)
 
 
 def _conflict(conflicts: dict[Manager, FieldSet]) -> Refusal:

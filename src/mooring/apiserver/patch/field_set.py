@@ -13,6 +13,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from mooring.api.go_format import go_json
+
 _SELF = "."
 Path = tuple[str, ...]
 
@@ -162,11 +164,6 @@ class FieldSet:
                 yield (element, *path)
 
 
-def compact(value: Any) -> str:
-    """Return compact JSON."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-
-
 def path_text(path: Path) -> str:
     """Return a path as conflict messages show it: `.spec.containers[name="c"].image`."""
     return "".join(map(element_text, path))
@@ -179,7 +176,7 @@ def element_text(element: str) -> str:
         return f".{rest}"
     if kind == "k":
         keys = json.loads(rest)
-        return f"[{','.join(f'{name}={compact(keys[name])}' for name in sorted(keys))}]"
+        return f"[{','.join(f'{name}={go_json(keys[name])}' for name in sorted(keys))}]"
     if kind == "v":
         return f"[={rest}]"
     return f"[{rest}]"

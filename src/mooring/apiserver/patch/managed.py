@@ -8,9 +8,10 @@ and, for Update, the API version that it uses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 from mooring.apiserver.patch.field_set import FieldSet
 from mooring.apiserver.patch.typed import Comparison, TypedError, compare
@@ -58,16 +59,15 @@ _STATUS_RESETS = {
 Manager = tuple[str, str, str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Owned:
-    """The fields that one manager owns, with its API version and the time of its last change.
-
-    `written` is the FieldsV1 to write back as it is, None if it has to be computed from `fields`.
-    """
+class Owned(msgspec.Struct, frozen=True):
+    """The fields that one manager owns."""
 
     fields: FieldSet
+    #: The manager's API version.
     version: str
+    #: When it last changed them.
     time: str | None
+    #: The FieldsV1 to write back as it is, None if it has to be computed from `fields`.
     written: Object | None = None
 
 
@@ -181,7 +181,7 @@ def strip(managers: Managers, identity: Manager) -> None:
         if fields.empty():
             del managers[identity]
         else:
-            managers[identity] = replace(owned, fields=fields, written=None)
+            managers[identity] = msgspec.structs.replace(owned, fields=fields, written=None)
 
 
 def take_over(
@@ -203,7 +203,7 @@ def take_over(
             conflicts[other] = taken
         fields = owned.fields.difference(taken).difference(comparison.removed)
         if not fields.empty():
-            result[other] = replace(owned, fields=fields, written=None)
+            result[other] = msgspec.structs.replace(owned, fields=fields, written=None)
     return result, conflicts
 
 

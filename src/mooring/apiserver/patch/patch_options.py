@@ -6,14 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mooring.apiserver.patch.field_set import compact
-from mooring.apiserver.refusals import invalid
+from mooring.api.field_errors import (
+    FieldError,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+)
+from mooring.apiserver import refusals
 
 _GROUP = "meta.k8s.io"
 _MANAGER_MAX = 128
 _DIRECTIVES = ("", "Ignore", "Strict", "Warn")
-
-Problem = tuple[str, str, str]
 
 
 def check_options(
@@ -26,43 +31,32 @@ def check_options(
     applying: bool = False,
 ) -> None:
     """Refuse invalid options; `kind` is CreateOptions, UpdateOptions or PatchOptions."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if kind == "PatchOptions":
         if applying and not field_manager:
-            why = "Required value: is required for apply patch"
-            problems.append(("FieldValueRequired", "fieldManager", why))
+            problems.append(required("fieldManager", "is required for apply patch"))
         elif not applying and force is not None:
-            why = "Forbidden: may not be specified for non-apply patch"
-            problems.append(("FieldValueForbidden", "force", why))
+            problems.append(forbidden("force", "may not be specified for non-apply patch"))
     problems += _field_manager(field_manager)
     problems += dry_run_problems(dry_run)
     if field_validation not in _DIRECTIVES:
-        listed = ", ".join(f'"{one}"' for one in _DIRECTIVES)
-        problems.append(_unsupported("fieldValidation", field_validation, listed))
+        problems.append(not_supported("fieldValidation", field_validation, _DIRECTIVES))
     if problems:
-        raise invalid(kind, _GROUP, "", problems)
+        raise refusals.invalid(kind, _GROUP, "", problems)
 
 
-def dry_run_problems(dry_run: Sequence[str]) -> list[Problem]:
+def dry_run_problems(dry_run: Sequence[str]) -> list[FieldError]:
     """Return the problems of the dryRun values."""
     if all(one == "All" for one in dry_run):
         return []
-    text = f'Unsupported value: {compact(list(dry_run))}: supported values: "All"'
-    return [("FieldValueNotSupported", "dryRun", text)]
+    return [not_supported("dryRun", list(dry_run), ("All",))]
 
 
-def _unsupported(field: str, value: str, listed: str) -> Problem:
-    text = f'Unsupported value: "{value}": supported values: {listed}'
-    return ("FieldValueNotSupported", field, text)
-
-
-def _field_manager(name: str) -> list[Problem]:
+def _field_manager(name: str) -> list[FieldError]:
     if len(name.encode()) > _MANAGER_MAX:
-        why = f"Too long: may not be more than {_MANAGER_MAX} bytes"
-        return [("FieldValueTooLong", "fieldManager", why)]
+        return [too_long("fieldManager", _MANAGER_MAX)]
     for i, character in enumerate(name):
         if not character.isprintable():
-            shown = name.replace("\n", "\\n").replace("\t", "\\t")
-            why = f'Invalid value: "{shown}": invalid character U+{ord(character):04X} '
-            return [("FieldValueInvalid", "fieldManager", f"{why}(at position {i})")]
+            why = f"invalid character U+{ord(character):04X} (at position {i})"
+            return [invalid("fieldManager", name, why)]
     return []

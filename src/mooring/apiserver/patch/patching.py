@@ -7,12 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, Final
 
-from mooring.apiserver.go_text import go_text
-from mooring.apiserver.patch.field_set import compact
+from mooring.api.field_errors import invalid
+from mooring.api.go_format import go_json, go_text
+from mooring.apiserver import refusals
 from mooring.apiserver.patch.json_patch import apply_json_patch, read_json_patch
 from mooring.apiserver.patch.merge_patch import apply_merge_patch, read_merge_patch
 from mooring.apiserver.patch.strategic import apply_strategic_patch
-from mooring.apiserver.refusals import Refusal, invalid
+from mooring.apiserver.refusals import Refusal
 from mooring.apiserver.schema.canonical import DecodeError, Object, convert, decode
 from mooring.apiserver.schema.decoding import strict_error
 from mooring.apiserver.schema.table import STRUCT, StructType, TypeKind
@@ -160,6 +161,5 @@ def _around(decoder: Decoder, value: Object, live: Object, kept: Collection[str]
 
 
 def _refuse(shown: Any, why: str) -> Refusal:
-    text = shown if isinstance(shown, str) else compact(shown)
-    message = f"Invalid value: {compact(text)}: {why}"
-    return invalid("", "", "", [("FieldValueInvalid", "patch", message)])
+    text = shown if isinstance(shown, str) else go_json(shown)
+    return refusals.invalid("", "", "", [invalid("patch", text, why)])

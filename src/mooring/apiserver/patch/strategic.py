@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from mooring.apiserver.go_text import go_text
+from mooring.api.go_format import go_text, go_type
 from mooring.apiserver.refusals import Refusal, bad_request, failure, unprocessable
 from mooring.apiserver.schema.canonical import plain
 from mooring.apiserver.schema.table import Field, StructType
@@ -45,8 +45,9 @@ def _bad_directive(directive: Any, patch: Object) -> Refusal:
 
 
 def _wrong_argument(expected: str, value: Any) -> Refusal:
-    names = {dict: "map[string]interface {}", list: "[]interface {}", str: "string", bool: "bool"}
-    return failure(f"expected a {expected}, but received a {names.get(value.__class__, 'float64')}")
+    # The patch is decoded by encoding/json, which makes every number a float64.
+    received = "float64" if value.__class__ is int else go_type(value)
+    return failure(f"expected a {expected}, but received a {received}")
 
 
 def _field(type: StructType | None, name: str) -> Field | None:

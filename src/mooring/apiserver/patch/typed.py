@@ -9,11 +9,12 @@ value that has one owner as a whole), a map, or a list whose items have keys.
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass
 from typing import Any, Final
 
-from mooring.apiserver.go_text import go_text
-from mooring.apiserver.patch.field_set import FieldSet, Path, compact, element_text
+import msgspec
+
+from mooring.api.go_format import go_json, go_quote_all, go_syntax, go_text, go_type
+from mooring.apiserver.patch.field_set import FieldSet, Path, element_text
 from mooring.apiserver.schema.table import ANY, FLOATS, INTEGERS, LIST, MAP, STRUCT, Field, TypeKind
 
 #: An absent value, as opposed to null.
@@ -93,7 +94,7 @@ def element_of(kind: TypeKind, item: Any) -> str:
             raise TypedError("not supported: associative list with lists as elements")
         if item is None:
             raise TypedError("associative list without keys has an element that's an explicit null")
-        return f"v:{compact(item)}"
+        return f"v:{go_json(item)}"
     if item is None:
         raise TypedError("associative list with keys may not have a null element")
     if not isinstance(item, dict):
@@ -104,12 +105,12 @@ def element_of(kind: TypeKind, item: Any) -> str:
         if value is not MISSING:
             found[name] = value
     if not found:
-        names = " ".join(f'"{name}"' for name in kind.keys)
         raise TypedError(
-            f"associative list with keys has an element that omits all key fields [{names}] "
+            f"associative list with keys has an element that omits all key fields "
+            f"{go_quote_all(kind.keys)} "
             "(and doesn't have default values for any key fields)"
         )
-    return f"k:{compact(found)}"
+    return f"k:{go_json(found)}"
 
 
 # -- validation ---------------------------------------------------------------------------
@@ -171,30 +172,16 @@ def _scalar_problem(kind: TypeKind, value: Any) -> str | None:
         return None
     if form in _NUMBERS:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            return f"expected numeric (int or float), got {_go_type(value)}"
+            return f"expected numeric (int or float), got {go_type(value)}"
     elif form in _TEXTS:
         if not isinstance(value, str):
-            return f"expected string, got &value.valueUnstructured{{Value:{_go_syntax(value)}}}"
+            return f"expected string, got &value.valueUnstructured{{Value:{go_syntax(value)}}}"
     elif form == "bool":
         if not isinstance(value, bool):
             return f"expected boolean, got &{{{go_text(value)}}}"
     elif isinstance(value, dict | list):
         return f"expected any scalar, got &{{{go_text(value)}}}"
     return None
-
-
-def _go_type(value: Any) -> str:
-    names = {str: "string", bool: "bool", dict: "map[string]interface {}", list: "[]interface {}"}
-    return names.get(value.__class__, "int64")
-
-
-def _go_syntax(value: Any) -> str:
-    if isinstance(value, dict):
-        inner = ", ".join(f"{compact(key)}:{_go_syntax(value[key])}" for key in sorted(value))
-        return f"map[string]interface {{}}{{{inner}}}"
-    if isinstance(value, list):
-        return f"[]interface {{}}{{{', '.join(map(_go_syntax, value))}}}"
-    return compact(value) if not isinstance(value, bool) else str(value).lower()
 
 
 # -- the fields of a value ----------------------------------------------------------------
@@ -240,8 +227,7 @@ def _collect_list(kind: TypeKind, value: list[Any], path: Path, result: FieldSet
 # -- comparison ---------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Comparison:
+class Comparison(msgspec.Struct):
     """The differences between an old and a new value."""
 
     added: FieldSet

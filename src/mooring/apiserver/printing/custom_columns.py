@@ -8,8 +8,10 @@ import datetime
 import re
 from typing import Any
 
-from mooring.apiserver.printing.printer import NAME, Printer, TableColumn, age, name, since
+from mooring.api.go_format import go_json, go_text
+from mooring.apiserver.printing.printer import INVALID, NAME, Printer, TableColumn, age, name, since
 from mooring.apiserver.resource_table import Served
+from mooring.errors import ObjectError
 
 Object = dict[str, Any]
 
@@ -40,6 +42,13 @@ def custom_printer(served: Served) -> Printer:
     return Printer((NAME, *columns), cells)
 
 
+def _since(text: str, now: datetime.datetime) -> str:
+    try:
+        return since(text, now)
+    except ObjectError:
+        return INVALID
+
+
 def _cell(obj: Object, column: Object, now: datetime.datetime) -> Any:
     if column["jsonPath"] == ".metadata.creationTimestamp":
         return age(obj, now)
@@ -49,15 +58,11 @@ def _cell(obj: Object, column: Object, now: datetime.datetime) -> Any:
     value = found[0]
     kind = column["type"]
     if kind == "date":
-        return since(value, now) if isinstance(value, str) else "<unknown>"
+        return _since(value, now) if isinstance(value, str) else None
     if kind in ("integer", "number", "boolean"):
         expected: Any = bool if kind == "boolean" else int | float
         return value if isinstance(value, expected) else None
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
+    return go_json(value) if isinstance(value, dict | list) else go_text(value)
 
 
 def follow(value: Any, path: str) -> list[Any]:

@@ -6,23 +6,27 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
+
+from mooring.api.timestamps import parse_time
 
 Object = dict[str, Any]
 Row = Callable[[Object, datetime.datetime], list[Any]]
 
 NONE = "<none>"
 UNKNOWN = "<unknown>"
+INVALID = "<invalid>"
 UNSET = "<unset>"
 
 
-@dataclass(frozen=True, slots=True)
-class TableColumn:
-    """One column of a table; columns with a priority are shown only by `-o wide`."""
+class TableColumn(msgspec.Struct, frozen=True):
+    """One column of a table."""
 
     name: str
     type: str = "string"
+    #: Columns with a priority are shown only by `-o wide`.
     priority: int = 0
     format: str = ""
     description: str = ""
@@ -42,12 +46,13 @@ def _no_conditions(obj: Object) -> list[Object]:
     return []
 
 
-@dataclass(frozen=True, slots=True)
-class Printer:
-    """The columns of a kind, and functions for the cells and conditions of a row."""
+class Printer(msgspec.Struct, frozen=True):
+    """The table form of a kind."""
 
     columns: tuple[TableColumn, ...]
+    #: Returns the cells of an object's row.
     cells: Row
+    #: Returns the conditions of an object's row.
     conditions: Callable[[Object], list[Object]] = _no_conditions
 
 
@@ -72,7 +77,7 @@ def human_duration(seconds: float) -> str:
     # apimachinery: pkg/util/duration/duration.go
     s = int(seconds)
     if s < -1:
-        return "<invalid>"
+        return INVALID
     if s < 0:
         return "0s"
     if s < 120:
@@ -98,16 +103,11 @@ def human_duration(seconds: float) -> str:
     return f"{days // 365}y"
 
 
-def parse_time(text: str) -> datetime.datetime:
-    """Return a timestamp of an API object as a datetime."""
-    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
-
-
 def since(text: Any, now: datetime.datetime) -> str:
     """Return how long ago a timestamp is, in kubectl's format."""
     if not text:
         return UNKNOWN
-    return human_duration((now - parse_time(text)).total_seconds())
+    return human_duration(now.timestamp() - parse_time(text))
 
 
 def age(obj: Object, now: datetime.datetime) -> str:

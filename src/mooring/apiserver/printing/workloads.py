@@ -7,6 +7,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
+from mooring.api.timestamps import parse_time
 from mooring.apiserver.printing.printer import (
     NONE,
     UNSET,
@@ -18,7 +19,6 @@ from mooring.apiserver.printing.printer import (
     human_duration,
     map_text,
     name,
-    parse_time,
     selector_text,
     since,
 )
@@ -113,8 +113,8 @@ def _job(obj: Object, now: datetime.datetime) -> list[Any]:
     started, ended = at(obj, "status.startTime"), at(obj, "status.completionTime")
     duration = ""
     if started:
-        end = parse_time(ended) if ended else now
-        duration = human_duration((end - parse_time(started)).total_seconds())
+        end = parse_time(ended) if ended else now.timestamp()
+        duration = human_duration(end - parse_time(started))
     return [
         name(obj),
         _job_state(obj),

@@ -13,6 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mooring.api.durations import Duration
+from mooring.api.go_format import json_type
+from mooring.api.timestamps import canonical_micro_time, canonical_time
 from mooring.apiserver.schema import scalars
 from mooring.apiserver.schema.table import (
     ANY,
@@ -69,7 +72,7 @@ def decode(type: StructType, value: Any) -> tuple[Object, list[str]]:
     decoder = _Decoder()
     decoder.root = type.name
     if not isinstance(value, dict):
-        what = _json_name(value)
+        what = json_type(value)
         raise DecodeError(f"json: cannot unmarshal {what} into Go value of type {_go_struct(type)}")
     try:
         decoded = decoder.struct(type, value)
@@ -199,7 +202,7 @@ class _Decoder:
     def _integer(self, kind: TypeKind, value: Any, form: str) -> Any:
         if value.__class__ is not int:
             if value.__class__ is float:
-                self._refuse(kind, value, f"number {number_text(value)}")
+                self._refuse(kind, value, f"number {value!r}")
             return self._refuse(kind, value)
         low, high = _RANGES[form]
         if not low <= value <= high:
@@ -272,7 +275,7 @@ class _Decoder:
         for part in self._path:
             if isinstance(part, Field):
                 names += [*part.via, part.name]
-        what = what or _json_name(value)
+        what = what or json_type(value)
         raise DecodeError(
             f"json: cannot unmarshal {what} into Go struct field {self._struct_name()}"
             f"{'.'.join(names)} of type {_go_type(kind)}"
@@ -319,10 +322,14 @@ def _go_kind(value: Any) -> str:
     return names.get(value.__class__, "int64")
 
 
+def _duration_text(text: str) -> str:
+    return str(Duration.parse(text))
+
+
 _TEXTS = {
-    "time": scalars.time_text,
-    "microTime": scalars.micro_time_text,
-    "duration": scalars.duration_text,
+    "time": canonical_time,
+    "microTime": canonical_micro_time,
+    "duration": _duration_text,
     "bytes": scalars.bytes_text,
 }
 
@@ -334,11 +341,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, list):
         return [plain(item) for item in value]
     return value
-
-
-def number_text(value: float) -> str:
-    """Return a JSON number as it was most likely written."""
-    return repr(value).replace("e+", "e").replace("e", "e+") if "e" in repr(value) else repr(value)
 
 
 def _is_empty(kind: TypeKind, value: Any) -> bool:
@@ -353,18 +355,6 @@ def _is_empty(kind: TypeKind, value: Any) -> bool:
     if form == STRUCT or form in _RAW:
         return bool(value == zero(kind))
     return bool(value == _ZEROS.get(form))
-
-
-def _json_name(value: Any) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    if value is None:
-        return "null"
-    return "object" if isinstance(value, dict) else "array"
 
 
 def _go_struct(type: StructType) -> str:

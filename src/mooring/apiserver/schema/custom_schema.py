@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+import msgspec
 
 from mooring.apiserver.schema.table import (
     ANY,
@@ -27,8 +28,7 @@ Object = dict[str, Any]
 _SCALARS = {"string": "string", "boolean": "bool", "integer": "int64", "number": "float64"}
 
 
-@dataclass
-class CustomKind:
+class CustomKind(msgspec.Struct, dict=True):
     """One served version of a custom resource definition."""
 
     group: str
@@ -44,7 +44,7 @@ class CustomKind:
     preserve: bool
     subresources: Object
     selectable: tuple[str, ...] = ()
-    columns: list[Object] = field(default_factory=list)
+    columns: list[Object] = msgspec.field(default_factory=list)
 
     @property
     def group_version(self) -> str:

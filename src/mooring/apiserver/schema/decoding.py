@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from mooring.api.yaml_documents import load_documents
 from mooring.apiserver.schema import protobuf_decoding
@@ -27,14 +28,11 @@ _META = (
 )
 
 
-@dataclass(slots=True)
-class Body:
-    """A decoded body.
-
-    `errors` are its strict errors: unknown and duplicate fields, in order.
-    """
+class Body(msgspec.Struct):
+    """A decoded body."""
 
     object: Object
+    #: Its strict errors: unknown and duplicate fields, in order.
     errors: list[str]
 
 

@@ -9,12 +9,13 @@ There is no generated code: a message is walked field by field with the numbers 
 from __future__ import annotations
 
 import base64
-import datetime
 import json
 import struct
 from collections.abc import Iterator
 from typing import Any
 
+from mooring.api.durations import Duration
+from mooring.api.timestamps import format_micro_time_ns, format_time_ns
 from mooring.apiserver.schema.table import (
     FLOATS,
     INTEGERS,
@@ -30,7 +31,6 @@ from mooring.apiserver.schema.table import (
 MAGIC = b"k8s\x00"
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_EPOCH = datetime.datetime(1970, 1, 1)
 _DEEPEST = 100
 
 
@@ -172,7 +172,7 @@ def _special(form: str, data: bytes, depth: int) -> Any:
     if form == "quantity":
         return _text(parts.get(1, b"")) or "0"
     if form == "duration":
-        return f"{_integer('int64', parts.get(1, 0))}ns"
+        return str(Duration(_integer("int64", parts.get(1, 0))))
     if form == "intOrString":
         if parts.get(1, 0):
             return _text(parts.get(3, b""))
@@ -184,14 +184,12 @@ def _time(parts: dict[int, int | bytes], form: str) -> str | None:
     if not parts:
         return None
     seconds = _integer("int64", parts.get(1, 0))
-    micros = _integer("int64", parts.get(2, 0)) // 1000
+    nanoseconds = seconds * 10**9 + _integer("int64", parts.get(2, 0))
+    write = format_time_ns if form == "time" else format_micro_time_ns
     try:
-        when = _EPOCH + datetime.timedelta(seconds=seconds, microseconds=micros)
+        return write(nanoseconds)
     except OverflowError:
         raise ProtobufError("proto: time is out of range") from None
-    pattern = "%Y-%m-%dT%H:%M:%SZ" if form == "time" else "%Y-%m-%dT%H:%M:%S.%fZ"
-    # strftime does not pad years before 1000.
-    return when.strftime(pattern).rjust(20, "0")
 
 
 def _json(data: bytes) -> Any:

@@ -1,4 +1,4 @@
-"""Scalars with a special format: quantities, times, bytes and durations.
+"""Scalars with a special format: quantities and bytes.
 
 Each function takes a JSON value and returns it as kube-apiserver would encode it, or raises
 ValueError with the message of Go's decoder.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import datetime
 import re
 from functools import lru_cache
 from typing import Any
@@ -21,28 +20,10 @@ QUANTITY_FORMAT = (
 )
 QUANTITY_SUFFIX = "unable to parse quantity's suffix"
 QUANTITY_NUMBER = "unable to parse numeric part of quantity"
-TIME_LAYOUT = "2006-01-02T15:04:05Z07:00"
-MICRO_TIME_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
 
 _QUANTITY = re.compile(r"[+-]?[0-9]*(\.[0-9]*)?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
-_TIME = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)([.,]\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII
-)
-_MICROS = len(".000000")
-_PARTS = ("2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05", "Z07:00")
 _NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/]")
 _NEWLINES = re.compile(r"[\r\n]")
-_DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
-_NANOS = {
-    "ns": 1,
-    "us": 10**3,
-    "µs": 10**3,
-    "μs": 10**3,
-    "ms": 10**6,
-    "s": 10**9,
-    "m": 60 * 10**9,
-    "h": 3600 * 10**9,
-}
 
 
 @lru_cache(maxsize=16384)
@@ -70,59 +51,6 @@ def quantity(value: Any) -> str:
     return quantity_text(repr(value))
 
 
-def _parse_time(text: str, layout: str) -> datetime.datetime:
-    match = _TIME.fullmatch(text)
-    if match is None or (layout == MICRO_TIME_LAYOUT and len(match[7] or "") != _MICROS):
-        raise ValueError(_time_problem(text, layout))
-    year, month, day, hour, minute, second = (int(match[i]) for i in range(1, 7))
-    zone = match[8]
-    offset = datetime.timedelta()
-    if zone != "Z":
-        offset = datetime.timedelta(hours=int(zone[1:3]), minutes=int(zone[4:6]))
-        offset = -offset if zone[0] == "-" else offset
-    micros = int(((match[7] or ".0")[1:] + "000000")[:6])
-    try:
-        naive = datetime.datetime(year, month, day, hour, minute, second, micros)
-        return naive - offset
-    except (ValueError, OverflowError):
-        what = "day" if month in range(1, 13) and hour < 24 else "month"
-        what = "hour" if hour > 23 else "minute" if minute > 59 else what
-        what = "second" if second > 59 else what
-        raise ValueError(f'parsing time "{text}": {what} out of range') from None
-
-
-def _time_problem(text: str, layout: str) -> str:
-    """Return the message of Go's time parser for a malformed time."""
-    rest = text
-    for part in _PARTS:
-        if part == "Z07:00" and layout == MICRO_TIME_LAYOUT:
-            if re.match(r"\.\d{6}(?!\d)", rest) is None:
-                return f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as ".000000"'
-            rest = rest[_MICROS:]
-        elif part == "Z07:00":
-            rest = re.sub(r"^[.,]\d+", "", rest)
-        pattern = r"(Z|[+-]\d\d:\d\d)" if part == "Z07:00" else re.escape(part)
-        if part.isdigit():
-            pattern = rf"\d{{{len(part)}}}"
-        match = re.match(pattern, rest, re.ASCII)
-        if match is None:
-            return f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{part}"'
-        rest = rest[match.end() :]
-    return f'parsing time "{text}": extra text: "{rest}"'
-
-
-@lru_cache(maxsize=4096)
-def time_text(text: str) -> str:
-    """Return a time in UTC, to the second."""
-    return _parse_time(text, TIME_LAYOUT).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
-
-
-@lru_cache(maxsize=4096)
-def micro_time_text(text: str) -> str:
-    """Return a time in UTC, to the microsecond."""
-    return _parse_time(text, MICRO_TIME_LAYOUT).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
-
-
 def bytes_text(text: str) -> str:
     """Return base64 text as Go encodes it."""
     bare = _NEWLINES.sub("", text)
@@ -132,41 +60,3 @@ def bytes_text(text: str) -> str:
         wrong = _NOT_BASE64.search(bare.rstrip("="))
         at = wrong.start() if wrong else len(bare) // 4 * 4
         raise ValueError(f"illegal base64 data at input byte {at}") from None
-
-
-def duration_text(text: str) -> str:
-    """Return a duration as Go prints it: `90s` becomes `1m30s`."""
-    sign = "-" if text.startswith("-") else ""
-    bare = text.lstrip("+-")
-    total, end = 0, 0
-    for match in _DURATION.finditer(bare):
-        if match.start() != end:
-            break
-        total += round(float(match[1]) * _NANOS[match[2]])
-        end = match.end()
-    if bare == "0":
-        return "0s"
-    if end != len(bare) or not bare:
-        raise ValueError(f'time: invalid duration "{text}"')
-    return sign + nanos_text(total) if total else "0s"
-
-
-def nanos_text(nanos: int) -> str:
-    """Return nanoseconds as Go prints a duration."""
-    if nanos < 10**9:
-        for unit in ("ms", "µs"):
-            if nanos >= _NANOS[unit]:
-                return _decimal(nanos, _NANOS[unit]) + unit
-        return f"{nanos}ns" if nanos else "0s"
-    minutes, rest = divmod(nanos, _NANOS["m"])
-    hours, minutes = divmod(minutes, 60)
-    text = _decimal(rest, 10**9) + "s"
-    if hours or minutes:
-        text = f"{minutes}m{text}"
-    return f"{hours}h{text}" if hours else text
-
-
-def _decimal(amount: int, unit: int) -> str:
-    whole, rest = divmod(amount, unit)
-    digits = str(rest).rjust(len(str(unit)) - 1, "0").rstrip("0")
-    return f"{whole}.{digits}" if digits else str(whole)

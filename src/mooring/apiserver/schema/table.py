@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import resources
 from typing import Any, Final
+
+import msgspec
 
 STRUCT: Final = "struct"
 LIST: Final = "list"
@@ -56,8 +57,7 @@ class TypeKind:
         return f"Kind({self.form!r}, type={self.type!r}, item={self.item!r})"
 
 
-@dataclass(slots=True)
-class Field:
+class Field(msgspec.Struct):
     """One field of a struct."""
 
     name: str
@@ -123,7 +123,7 @@ class StructType:
             if field.inline and field.kind.type is not None:
                 inner = field.kind.type
                 for one in inner.fields.values():
-                    yield replace(one, via=(inner.name, *one.via))
+                    yield msgspec.structs.replace(one, via=(inner.name, *one.via))
             else:
                 yield field
 
@@ -138,8 +138,7 @@ class StructType:
         return tuple(field for field in self.fields.values() if field.always)
 
 
-@dataclass(frozen=True, slots=True)
-class ServedResource:
+class ServedResource(msgspec.Struct, frozen=True):
     """The discovery entry of a resource or, with a slash in its name, of a subresource."""
 
     group_version: str
@@ -154,8 +153,7 @@ class ServedResource:
     storage_version_hash: str
 
 
-@dataclass(slots=True)
-class Package:
+class Package(msgspec.Struct):
     """The types of one group version, or of a package that others refer to."""
 
     alias: str

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
+from mooring.api.field_errors import invalid
+from mooring.api.timestamps import format_time
 from mooring.apiserver import bodies, refusals
 from mooring.apiserver.auth.tokens import ISSUER, TokenSigner
 from mooring.apiserver.http import ApiRequest, ApiResponse, answer
@@ -43,14 +44,14 @@ def create(
     audiences = tuple(spec.get("audiences") or (ISSUER,))
     bound = _bound(cluster, info, spec.get("boundObjectRef"))
     token = signer.issue(cluster, account, audiences, seconds, bound)
-    ends = cluster.now() + datetime.timedelta(seconds=seconds)
+    ends = cluster.now().timestamp() + seconds
     spec["audiences"], spec["expirationSeconds"] = list(audiences), seconds
     asked["metadata"] = {
         "name": info.name,
         "namespace": info.namespace,
         "creationTimestamp": cluster.timestamp(),
     }
-    asked["status"] = {"token": token, "expirationTimestamp": ends.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    asked["status"] = {"token": token, "expirationTimestamp": format_time(ends)}
     return answer(asked, 201)
 
 
@@ -62,8 +63,7 @@ def _check(seconds: int) -> None:
     elif seconds > _MOST:
         why = "may not specify a duration larger than 2^32 seconds"
     if why:
-        text = f"Invalid value: {seconds}: {why}"
-        problem = ("FieldValueInvalid", path, text)
+        problem = invalid(path, seconds, why)
         raise refusals.invalid("TokenRequest", "authentication.k8s.io", "", [problem])
 
 

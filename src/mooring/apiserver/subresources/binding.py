@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mooring.api.field_errors import aggregate, not_supported, required
 from mooring.apiserver import bodies, refusals
 from mooring.apiserver.deleting import copy_of
 from mooring.apiserver.http import ApiRequest, ApiResponse, answer
@@ -56,15 +57,11 @@ def _target(binding: Object) -> str:
     target = binding.get("target") or {}
     problems = []
     if target.get("kind") not in (None, "", "Node"):
-        problems.append(
-            f'target.kind: Unsupported value: "{target["kind"]}": '
-            'supported values: "Node", "<empty>"'
-        )
+        problems.append(not_supported("target.kind", target["kind"], ("Node", "<empty>")))
     if not target.get("name"):
-        problems.append("target.name: Required value")
+        problems.append(required("target.name"))
     if problems:
-        text = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
-        raise refusals.failure(text)
+        raise refusals.failure(aggregate(problems))
     return str(target["name"])
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
+
 from mooring.api import parse_time
+from mooring.api.go_format import go_text
 from mooring.apiserver import refusals
 from mooring.apiserver.http import ApiRequest, ApiResponse, ByteStream, text
 from mooring.apiserver.request_paths import RequestInfo
@@ -16,8 +18,7 @@ from mooring.errors import ObjectError
 SIMULATED = "This container is simulated: it runs nothing and writes no log.\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodLogOptions:
+class PodLogOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The part of a log that a request selects."""
 
     follow: bool = False
@@ -104,7 +105,7 @@ def _container(pod: Object, name: str) -> str:
     if not name:
         if len(names) == 1:
             return str(names[0])
-        listed = f"[{' '.join([*first, *names])}]"
+        listed = go_text([*first, *names])
         raise refusals.bad_request(
             f"a container name must be specified for pod {pod_name}, choose one of: {listed}"
         )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mooring.api.field_errors import invalid
 from mooring.apiserver import bodies, refusals, writing
 from mooring.apiserver.deleting import copy_of
 from mooring.apiserver.http import ApiRequest, ApiResponse
@@ -80,8 +81,7 @@ def _store(
         raise refusals.conflict(served.name, served.group, info.name, refusals.MODIFIED)
     replicas = (scale.get("spec") or {}).get("replicas") or 0
     if replicas < 0:
-        text = f"Invalid value: {replicas}: must be greater than or equal to 0"
-        problem = ("FieldValueInvalid", "spec.replicas", text)
+        problem = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise refusals.invalid("Scale", "autoscaling", info.name, [problem])
     obj = copy_of(live.object)
     _put(obj, _paths(served)[0], replicas)

@@ -1,7 +1,7 @@
 """Validation: what the API server refuses in a decoded object, or in an update of one.
 
-`check_create` and `check_update` return problems, `(reason, field, message)`, in the order and with
-the messages of kube-apiserver; an empty list means that the object is valid. They work on
+`check_create` and `check_update` return field errors in the order and with the
+messages of kube-apiserver; an empty list means that the object is valid. They work on
 canonical, defaulted objects.
 """
 
@@ -9,9 +9,10 @@ canonical, defaulted objects.
 
 from __future__ import annotations
 
+from mooring.api.field_errors import FieldError
 from mooring.apiserver.schema.table import types
 from mooring.apiserver.validation.checks_by_kind import CREATES, NAMES, UPDATES
-from mooring.apiserver.validation.field_problems import Object, Problem
+from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.formats import path_segment_problems
 from mooring.apiserver.validation.metadata import (
     check_kube_finalizers,
@@ -20,10 +21,10 @@ from mooring.apiserver.validation.metadata import (
     name_check,
 )
 
-__all__ = ["Problem", "check_create", "check_update"]
+__all__ = ["check_create", "check_update"]
 
 
-def check_create(group_version: str, kind: str, obj: Object) -> list[Problem]:
+def check_create(group_version: str, kind: str, obj: Object) -> list[FieldError]:
     """Return the problems of a new object of a built-in kind."""
     check = NAMES.get(kind) or name_check(kind)
     if kind == "Event" and not obj.get("eventTime"):
@@ -37,7 +38,7 @@ def check_create(group_version: str, kind: str, obj: Object) -> list[Problem]:
 
 def check_update(
     group_version: str, kind: str, obj: Object, old: Object, subresource: str = ""
-) -> list[Problem]:
+) -> list[FieldError]:
     """Return the problems of an updated object, or of the subresource that a request wrote."""
     problems = check_metadata_update(obj["metadata"], old["metadata"])
     if not subresource:

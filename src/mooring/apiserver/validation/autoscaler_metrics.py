@@ -6,16 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mooring.api.field_errors import FieldError, each, forbidden, invalid, not_supported, required
 from mooring.api.quantity import parse_nanos
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
-    each,
-    forbidden,
-    invalid,
-    not_supported,
-    required,
-)
+from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.formats import label_problems, path_segment_problems
 from mooring.apiserver.validation.resource_amounts import container_resource_name_problems
 
@@ -25,12 +18,12 @@ NOT_POPULATED = "must populate information for the given metric source"
 ONE_SOURCE = "must populate the given metric source only"
 
 
-def segment(given: str, path: str, why: str = "") -> list[Problem]:
+def segment(given: str, path: str, why: str = "") -> list[FieldError]:
     """Check a name that is part of a path; `why` is the message if it is empty."""
     return each(path, given, path_segment_problems(given)) if given else [required(path, why)]
 
 
-def check_target_reference(reference: Object, path: str) -> list[Problem]:
+def check_target_reference(reference: Object, path: str) -> list[FieldError]:
     """Check a reference to an object that may be of any version."""
     kind, version = reference.get("kind") or "", reference.get("apiVersion") or ""
     problems = segment(kind, f"{path}.kind")
@@ -41,10 +34,10 @@ def check_target_reference(reference: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_metric(metric: Object, path: str) -> list[Problem]:
+def check_metric(metric: Object, path: str) -> list[FieldError]:
     """Check a metric: it must have one source, of the type that it names."""
     kind = metric.get("type") or ""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if not kind:
         problems.append(required(f"{path}.type", "must specify a metric source type"))
     if kind not in _TYPES:
@@ -60,15 +53,15 @@ def check_metric(metric: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _identifier(source: Object, path: str) -> list[Problem]:
+def _identifier(source: Object, path: str) -> list[FieldError]:
     name = source["metric"].get("name") or ""
     return segment(name, f"{path}.metric.name", "must specify a metric name")
 
 
-def _target(source: Object, path: str) -> list[Problem]:
+def _target(source: Object, path: str) -> list[FieldError]:
     target, where = source["target"], f"{path}.target"
     kind = target.get("type") or ""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if not kind:
         problems.append(required(f"{where}.type", "must specify a metric target type"))
     if kind not in _TARGETS:
@@ -84,7 +77,7 @@ def _target(source: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _object(source: Object, path: str) -> list[Problem]:
+def _object(source: Object, path: str) -> list[FieldError]:
     problems = check_target_reference(source["describedObject"], f"{path}.describedObject")
     problems += _identifier(source, path) + _target(source, path)
     target = source["target"]
@@ -94,13 +87,13 @@ def _object(source: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _external(source: Object, path: str) -> list[Problem]:
+def _external(source: Object, path: str) -> list[FieldError]:
     problems = _identifier(source, path) + _target(source, path)
     what = ("a target value for metric", "a per-pod target")
     return problems + _one_of(source, path, ("averageValue", "value"), what)
 
 
-def _pods(source: Object, path: str) -> list[Problem]:
+def _pods(source: Object, path: str) -> list[FieldError]:
     problems = _identifier(source, path) + _target(source, path)
     if source["target"].get("averageValue") is None:
         why = "must specify a positive target averageValue"
@@ -108,14 +101,14 @@ def _pods(source: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _resource(source: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _resource(source: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     if not source.get("name"):
         problems.append(required(f"{path}.name", "must specify a resource name"))
     return problems + _raw_or_share(source, path)
 
 
-def _raw_or_share(source: Object, path: str) -> list[Problem]:
+def _raw_or_share(source: Object, path: str) -> list[FieldError]:
     what = ("a target raw value", "a target utilization")
     names = ("averageUtilization", "averageValue")
     return _target(source, path) + _one_of(source, path, names, what)
@@ -123,7 +116,7 @@ def _raw_or_share(source: Object, path: str) -> list[Problem]:
 
 def _one_of(
     source: Object, path: str, names: tuple[str, str], what: tuple[str, str]
-) -> list[Problem]:
+) -> list[FieldError]:
     """Require one of two targets; blame the first if none is set, the second if both are."""
     given = [source["target"].get(name) is not None for name in names]
     if not any(given):
@@ -134,9 +127,9 @@ def _one_of(
     return []
 
 
-def _container_resource(source: Object, path: str) -> list[Problem]:
+def _container_resource(source: Object, path: str) -> list[FieldError]:
     name, container = source.get("name") or "", source.get("container") or ""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if not name:
         problems.append(required(f"{path}.name", "must specify a resource name"))
     else:
@@ -149,7 +142,7 @@ def _container_resource(source: Object, path: str) -> list[Problem]:
 
 
 # In the order in which the API server checks them.
-_SOURCES: dict[str, Callable[[Object, str], list[Problem]]] = {
+_SOURCES: dict[str, Callable[[Object, str], list[FieldError]]] = {
     "object": _object,
     "external": _external,
     "pods": _pods,

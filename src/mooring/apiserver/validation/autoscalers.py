@@ -4,16 +4,10 @@
 
 from __future__ import annotations
 
+from mooring.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from mooring.api.quantity import parse_nanos
 from mooring.apiserver.validation.autoscaler_metrics import check_metric, check_target_reference
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
-    forbidden,
-    invalid,
-    not_supported,
-    required,
-)
+from mooring.apiserver.validation.field_problems import Object
 
 _CHOICES = ("Disabled", "Max", "Min")
 _POLICIES = ("Percent", "Pods")
@@ -21,10 +15,10 @@ _WINDOW, _PERIOD = 3600, 1800
 _TO_ZERO = "must specify at least one Object or External metric to support scaling to zero replicas"
 
 
-def check_autoscaler(autoscaler: Object) -> list[Problem]:
+def check_autoscaler(autoscaler: Object) -> list[FieldError]:
     """Check a horizontal pod autoscaler."""
     spec = autoscaler["spec"]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     least, most = spec.get("minReplicas"), spec["maxReplicas"]
     if least is not None and least < 1:
         problems.append(invalid("spec.minReplicas", least, "must be greater than or equal to 1"))
@@ -52,8 +46,8 @@ def check_autoscaler(autoscaler: Object) -> list[Problem]:
     return problems
 
 
-def _scaling(rules: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _scaling(rules: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     window, where = rules.get("stabilizationWindowSeconds"), f"{path}.stabilizationWindowSeconds"
     if window is not None and window < 0:
         problems.append(invalid(where, window, "must be greater than or equal to zero"))
@@ -73,8 +67,8 @@ def _scaling(rules: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _policy(policy: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _policy(policy: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     if policy["type"] not in _POLICIES:
         problems.append(not_supported(f"{path}.type", policy["type"], _POLICIES))
     problems += [

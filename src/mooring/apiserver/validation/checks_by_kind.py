@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mooring.api.field_errors import FieldError
 from mooring.apiserver.validation import (
     autoscalers,
     core,
@@ -26,7 +27,7 @@ from mooring.apiserver.validation import (
     workloads,
 )
 from mooring.apiserver.validation import volume_claims as claims
-from mooring.apiserver.validation.field_problems import Object, Problem
+from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.formats import label_problems
 from mooring.apiserver.validation.metadata import NameCheck
 
@@ -38,8 +39,8 @@ NAMES: dict[str, NameCheck] = {
     "CertificateSigningRequest": lambda name: [],
 }
 
-Check = Callable[[Object], list[Problem]]
-Change = Callable[[Object, Object], list[Problem]]
+Check = Callable[[Object], list[FieldError]]
+Change = Callable[[Object, Object], list[FieldError]]
 
 _RBAC = "rbac.authorization.k8s.io/v1"
 _STORAGE = "storage.k8s.io/v1"

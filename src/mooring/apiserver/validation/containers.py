@@ -7,19 +7,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
+from mooring.api.field_errors import (
+    FieldError,
     duplicate,
     each,
     forbidden,
     invalid,
-    non_negative,
     not_found,
     not_supported,
     required,
     too_many,
 )
+from mooring.apiserver.validation.field_problems import Object, non_negative
 from mooring.apiserver.validation.file_paths import descending_path, no_backsteps
 from mooring.apiserver.validation.formats import (
     http_header_problems,
@@ -49,11 +48,11 @@ _INIT_ONLY = "may not be set for init containers without restartPolicy=Always"
 
 def check_containers(
     containers: Sequence[Object] | None, path: str, volumes: Mapping[str, Object], spec: Object
-) -> list[Problem]:
+) -> list[FieldError]:
     """Check the regular containers of a pod."""
     if not containers:
         return [required(path)]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     claims = _claims(spec)
     seen: set[str] = set()
     for i, container in enumerate(containers):
@@ -70,9 +69,9 @@ def check_containers(
 
 def check_init_containers(
     containers: Sequence[Object] | None, path: str, volumes: Mapping[str, Object], spec: Object
-) -> list[Problem]:
+) -> list[FieldError]:
     """Check the init containers of a pod."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     claims = _claims(spec)
     seen = {container["name"] for container in spec.get("containers") or ()}
     for i, container in enumerate(containers or ()):
@@ -98,13 +97,13 @@ def check_init_containers(
 
 def check_ephemeral_containers(
     containers: Sequence[Object] | None, path: str, volumes: Mapping[str, Object], spec: Object
-) -> list[Problem]:
+) -> list[FieldError]:
     """Check the ephemeral containers of a pod."""
     others = (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
     seen = {container["name"] for container in others}
     known = set(seen)
     claims = _claims(spec)
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for i, container in enumerate(containers or ()):
         where, name = f"{path}[{i}]", container["name"]
         problems += _common(container, where, volumes, spec, claims)
@@ -133,8 +132,8 @@ def _common(
     volumes: Mapping[str, Object],
     spec: Object,
     claims: frozenset[str],
-) -> list[Problem]:
-    problems: list[Problem] = []
+) -> list[FieldError]:
+    problems: list[FieldError] = []
     name = container["name"]
     if not name:
         problems.append(required(f"{path}.name"))
@@ -166,8 +165,8 @@ def _common(
     return problems
 
 
-def _ports(ports: Sequence[Object], path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _ports(ports: Sequence[Object], path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     seen: set[str] = set()
     for i, port in enumerate(ports):
         where = f"{path}[{i}]"
@@ -190,8 +189,8 @@ def _ports(ports: Sequence[Object], path: str) -> list[Problem]:
     return problems
 
 
-def _host_ports(containers: Sequence[Object], path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _host_ports(containers: Sequence[Object], path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     seen: set[str] = set()
     for i, container in enumerate(containers):
         for j, port in enumerate(container.get("ports") or ()):
@@ -204,8 +203,8 @@ def _host_ports(containers: Sequence[Object], path: str) -> list[Problem]:
     return problems
 
 
-def _mounts(container: Object, path: str, volumes: Mapping[str, Object]) -> list[Problem]:
-    problems: list[Problem] = []
+def _mounts(container: Object, path: str, volumes: Mapping[str, Object]) -> list[FieldError]:
+    problems: list[FieldError] = []
     devices = {one["name"]: one["devicePath"] for one in container.get("volumeDevices") or ()}
     seen: set[str] = set()
     for i, mount in enumerate(container.get("volumeMounts") or ()):
@@ -229,8 +228,8 @@ def _mounts(container: Object, path: str, volumes: Mapping[str, Object]) -> list
     return problems
 
 
-def _mount_options(mount: Object, container: Object, path: str, where: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _mount_options(mount: Object, container: Object, path: str, where: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     if sub := mount.get("subPath"):
         problems += descending_path(sub, f"{path}.subPath")
     if expression := mount.get("subPathExpr"):
@@ -248,13 +247,13 @@ def _mount_options(mount: Object, container: Object, path: str, where: str) -> l
     return problems + _recursive(mount, f"{path}.recursiveReadOnly")
 
 
-def _recursive(mount: Object, path: str) -> list[Problem]:
+def _recursive(mount: Object, path: str) -> list[FieldError]:
     given = mount.get("recursiveReadOnly")
     if given in (None, "Disabled"):
         return []
     if given not in _RECURSIVE:
         return [not_supported(path, given, _RECURSIVE)]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if not mount.get("readOnly"):
         problems.append(forbidden(path, "may only be specified when readOnly is true"))
     if mount.get("mountPropagation") not in (None, "None"):
@@ -263,8 +262,8 @@ def _recursive(mount: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _devices(container: Object, path: str, volumes: Mapping[str, Object]) -> list[Problem]:
-    problems: list[Problem] = []
+def _devices(container: Object, path: str, volumes: Mapping[str, Object]) -> list[FieldError]:
+    problems: list[FieldError] = []
     mounts = {one["name"]: one["mountPath"] for one in container.get("volumeMounts") or ()}
     names: set[str] = set()
     paths: set[str] = set()
@@ -301,8 +300,8 @@ def _devices(container: Object, path: str, volumes: Mapping[str, Object]) -> lis
     return problems
 
 
-def _hooks(container: Object, path: str, spec: Object) -> list[Problem]:
-    problems: list[Problem] = []
+def _hooks(container: Object, path: str, spec: Object) -> list[FieldError]:
+    problems: list[FieldError] = []
     grace = spec.get("terminationGracePeriodSeconds")
     for hook in ("postStart", "preStop"):
         if (handler := (container.get("lifecycle") or {}).get(hook)) is not None:
@@ -313,7 +312,7 @@ def _hooks(container: Object, path: str, spec: Object) -> list[Problem]:
     return problems
 
 
-def _probe(probe: Object, name: str, path: str, grace: int | None) -> list[Problem]:
+def _probe(probe: Object, name: str, path: str, grace: int | None) -> list[FieldError]:
     problems = _handler(probe, path, grace)
     for field in (
         "initialDelaySeconds",
@@ -337,8 +336,8 @@ def _probe(probe: Object, name: str, path: str, grace: int | None) -> list[Probl
     return problems
 
 
-def _handler(handler: Object, path: str, grace: int | None) -> list[Problem]:
-    problems: list[Problem] = []
+def _handler(handler: Object, path: str, grace: int | None) -> list[FieldError]:
+    problems: list[FieldError] = []
     count = 0
     for name in ("exec", "httpGet", "tcpSocket", "grpc", "sleep"):
         action = handler.get(name)
@@ -354,7 +353,7 @@ def _handler(handler: Object, path: str, grace: int | None) -> list[Problem]:
     return problems
 
 
-def _action(name: str, action: Object, path: str, grace: int | None) -> list[Problem]:
+def _action(name: str, action: Object, path: str, grace: int | None) -> list[FieldError]:
     if name == "exec":
         return [] if action.get("command") else [required(f"{path}.command")]
     if name == "sleep":
@@ -363,7 +362,7 @@ def _action(name: str, action: Object, path: str, grace: int | None) -> list[Pro
             why = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
             return [invalid(path, seconds, why)]
         return []
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if name == "httpGet" and not action.get("path"):
         problems.append(required(f"{path}.path"))
     problems += check_port(action["port"], f"{path}.port")
@@ -377,14 +376,14 @@ def _action(name: str, action: Object, path: str, grace: int | None) -> list[Pro
     return problems
 
 
-def check_port(port: Any, path: str) -> list[Problem]:
+def check_port(port: Any, path: str) -> list[FieldError]:
     """Check a port, given by number or name."""
     whys = port_name_problems(port) if isinstance(port, str) else port_problems(port)
     return each(path, port, whys)
 
 
-def _resize_policies(container: Object, path: str, spec: Object) -> list[Problem]:
-    problems: list[Problem] = []
+def _resize_policies(container: Object, path: str, spec: Object) -> list[FieldError]:
+    problems: list[FieldError] = []
     seen: set[str] = set()
     for i, one in enumerate(container.get("resizePolicy") or ()):
         name, policy = one.get("resourceName"), one.get("restartPolicy")
@@ -402,10 +401,10 @@ def _resize_policies(container: Object, path: str, spec: Object) -> list[Problem
     return problems
 
 
-def _restart_policy(container: Object, path: str) -> list[Problem]:
+def _restart_policy(container: Object, path: str) -> list[FieldError]:
     policy = container.get("restartPolicy")
     rules = container.get("restartPolicyRules")
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if policy is None:
         if not rules:
             return []
@@ -421,9 +420,9 @@ def _restart_policy(container: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _restart_rule(rule: Object, path: str) -> list[Problem]:
+def _restart_rule(rule: Object, path: str) -> list[FieldError]:
     action, codes = rule.get("action") or "", rule.get("exitCodes")
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if action not in _RESTART_ACTIONS:
         problems.append(not_supported(f"{path}.action", action, _RESTART_ACTIONS))
     if codes is None:

@@ -8,17 +8,16 @@ import base64
 import json
 from collections.abc import Mapping
 
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
+from mooring.api.field_errors import (
+    FieldError,
     each,
     forbidden,
-    immutable,
     invalid,
-    non_negative,
     not_supported,
     required,
+    too_long,
 )
+from mooring.apiserver.validation.field_problems import Object, immutable, non_negative
 from mooring.apiserver.validation.formats import (
     config_key_problems,
     ip_problems,
@@ -41,9 +40,9 @@ _NEEDED = {
 _ACCOUNT = "kubernetes.io/service-account.name"
 
 
-def check_config_map(config: Object) -> list[Problem]:
+def check_config_map(config: Object) -> list[FieldError]:
     """Check the keys and the size of a ConfigMap."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     binary, size = config.get("binaryData") or {}, 0
     for key, value in (config.get("data") or {}).items():
         problems += each(f"data[{key}]", key, config_key_problems(key))
@@ -55,32 +54,30 @@ def check_config_map(config: Object) -> list[Problem]:
         problems += each(f"binaryData[{key}]", key, config_key_problems(key))
         size += len(value) * 3 // 4
     if size > _SECRET_MAX:
-        text = f"Too long: may not be more than {_SECRET_MAX} bytes"
-        problems.append(("FieldValueTooLong", "", text))
+        problems.append(too_long("", _SECRET_MAX))
     return problems
 
 
-def check_config_map_update(config: Object, old: Object) -> list[Problem]:
+def check_config_map_update(config: Object, old: Object) -> list[FieldError]:
     """Check an update of a ConfigMap."""
     return _frozen(config, old, ("data", "binaryData")) + check_config_map(config)
 
 
-def _frozen(new: Object, old: Object, fields: tuple[str, ...]) -> list[Problem]:
+def _frozen(new: Object, old: Object, fields: tuple[str, ...]) -> list[FieldError]:
     if not old.get("immutable"):
         return []
     problems = [] if new.get("immutable") else [forbidden("immutable", FROZEN)]
     return problems + [forbidden(f, FROZEN) for f in fields if new.get(f) != old.get(f)]
 
 
-def check_secret(secret: Object) -> list[Problem]:
+def check_secret(secret: Object) -> list[FieldError]:
     """Check the keys of a secret, including those that its type requires."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     data: Mapping[str, str] = secret.get("data") or {}
     for key in data:
         problems += each(f"data[{key}]", key, config_key_problems(key))
     if sum(len(value) * 3 // 4 for value in data.values()) > _SECRET_MAX:
-        text = f"Too long: may not be more than {_SECRET_MAX} bytes"
-        problems.append(("FieldValueTooLong", "data", text))
+        problems.append(too_long("data", _SECRET_MAX))
     kind = secret.get("type", "")
     if kind == "kubernetes.io/service-account-token":
         if not (secret["metadata"].get("annotations") or {}).get(_ACCOUNT):
@@ -91,8 +88,7 @@ def check_secret(secret: Object) -> list[Problem]:
         if key not in data:
             problems.append(required(f"data[{key}]"))
         elif kind.startswith("kubernetes.io/docker") and (why := _not_json(data[key])):
-            text = f'Invalid value: "<secret contents redacted>": {why}'
-            problems.append(("FieldValueInvalid", f"data[{key}]", text))
+            problems.append(invalid(f"data[{key}]", "<secret contents redacted>", why))
     return problems
 
 
@@ -107,15 +103,15 @@ def _not_json(text: str) -> str:
     return ""
 
 
-def check_secret_update(secret: Object, old: Object) -> list[Problem]:
+def check_secret_update(secret: Object, old: Object) -> list[FieldError]:
     """Check an update of a secret."""
     problems = immutable("type", secret.get("type", ""), old.get("type", ""))
     return problems + _frozen(secret, old, ("data",)) + check_secret(secret)
 
 
-def check_namespace(namespace: Object) -> list[Problem]:
+def check_namespace(namespace: Object) -> list[FieldError]:
     """Check the finalizers of a namespace."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for name in namespace["spec"].get("finalizers") or ():
         problems += each("spec.finalizers", name, label_key_problems(name))
         if "/" not in name and name != "kubernetes":
@@ -123,7 +119,7 @@ def check_namespace(namespace: Object) -> list[Problem]:
     return problems
 
 
-def check_namespace_finalizers(namespace: Object, old: Object) -> list[Problem]:
+def check_namespace_finalizers(namespace: Object, old: Object) -> list[FieldError]:
     """Check an update of a namespace's finalizers."""
     return [
         invalid(f"spec.finalizers[{i}]", name, NOT_QUALIFIED)
@@ -132,7 +128,7 @@ def check_namespace_finalizers(namespace: Object, old: Object) -> list[Problem]:
     ]
 
 
-def check_replication_controller(controller: Object) -> list[Problem]:
+def check_replication_controller(controller: Object) -> list[FieldError]:
     """Check a replication controller."""
     spec = controller["spec"]
     problems = non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
@@ -156,9 +152,9 @@ def check_replication_controller(controller: Object) -> list[Problem]:
     return problems
 
 
-def check_endpoints(endpoints: Object) -> list[Problem]:
+def check_endpoints(endpoints: Object) -> list[FieldError]:
     """Check endpoints."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for i, subset in enumerate(endpoints.get("subsets") or ()):
         where = f"subsets[{i}]"
         if not (subset.get("addresses") or subset.get("notReadyAddresses")):
@@ -191,7 +187,7 @@ def check_endpoints(endpoints: Object) -> list[Problem]:
     return problems
 
 
-def check_namespace_status(namespace: Object, old: Object) -> list[Problem]:
+def check_namespace_status(namespace: Object, old: Object) -> list[FieldError]:
     """Check that the phase of a namespace is Terminating if, and only if, it is being deleted."""
     deleted = bool(namespace["metadata"].get("deletionTimestamp"))
     phase, wanted = (namespace.get("status") or {}).get("phase") or "", "Active"

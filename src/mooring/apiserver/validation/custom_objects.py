@@ -13,19 +13,21 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from mooring.apiserver.schema.custom_schema import CustomKind
-from mooring.apiserver.schema.scalars import duration_text, time_text
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
+from mooring.api.durations import Duration
+from mooring.api.field_errors import (
+    FieldError,
     duplicate,
     invalid,
     not_supported,
     required,
-    shown,
+    show,
     too_long,
     too_many,
+    type_invalid,
 )
+from mooring.api.timestamps import canonical_time
+from mooring.apiserver.schema.custom_schema import CustomKind
+from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.formats import subdomain_problems
 from mooring.apiserver.validation.metadata import (
     check_metadata,
@@ -64,9 +66,9 @@ _UUID = re.compile(r"(?i)[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-def check_custom(kind: CustomKind, obj: Object, old: Object | None = None) -> list[Problem]:
+def check_custom(kind: CustomKind, obj: Object, old: Object | None = None) -> list[FieldError]:
     """Return the problems of a new or updated custom resource."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if obj["kind"] != kind.kind:
         problems.append(invalid("kind", obj["kind"], f"must be {kind.kind}"))
         return problems
@@ -80,13 +82,13 @@ def check_custom(kind: CustomKind, obj: Object, old: Object | None = None) -> li
     problems += _check_lists(kind.schema, obj, "")
     if not _has_rules(kind.schema):
         return problems
-    if any(reason in _BLOCKING for reason, _, _ in problems):
-        problems.append(("FieldValueInvalid", _NOWHERE, f"Invalid value: null: {NOT_CHECKED}"))
+    if any(problem.reason in _BLOCKING for problem in problems):
+        problems.append(invalid(_NOWHERE, None, NOT_CHECKED))
         return problems
     return problems + check_rules(kind.schema, obj, old)
 
 
-def check_value(schema: Schema, value: Any, path: str) -> list[Problem]:
+def check_value(schema: Schema, value: Any, path: str) -> list[FieldError]:
     """Return the problems of a value, such as a default, according to its schema."""
     return _check(schema, value, path)
 
@@ -115,17 +117,19 @@ def _kind_name(value: Any) -> str:
     return "object" if isinstance(value, dict) else "array"
 
 
-def _wrong_type(path: str, expected: str, value: Any) -> Problem:
-    name = shown(_kind_name(value))
-    text = f"Invalid value: {name}: {path} in body must be of type {expected}: {name}"
-    return ("FieldValueTypeInvalid", path, text)
+def _wrong_type(path: str, expected: str, value: Any) -> FieldError:
+    return _not_of_type(path, expected, _kind_name(value))
 
 
-def _fails(path: str, value: Any, what: str) -> Problem:
+def _not_of_type(path: str, expected: str, found: str) -> FieldError:
+    return type_invalid(path, found, f"{path} in body must be of type {expected}: {show(found)}")
+
+
+def _fails(path: str, value: Any, what: str) -> FieldError:
     return invalid(path, value, f"{path} in body {what}")
 
 
-def _check(schema: Schema, value: Any, path: str) -> list[Problem]:
+def _check(schema: Schema, value: Any, path: str) -> list[FieldError]:
     """Check a value against a schema; the contents of `metadata` are checked elsewhere."""
     if value is None and schema.get("nullable"):
         return []
@@ -143,14 +147,14 @@ def _check(schema: Schema, value: Any, path: str) -> list[Problem]:
     return problems + _check_enum(schema, value, path) + _check_choices(schema, value, path)
 
 
-def _check_enum(schema: Schema, value: Any, path: str) -> list[Problem]:
+def _check_enum(schema: Schema, value: Any, path: str) -> list[FieldError]:
     if schema.get("enum") is None or value in schema["enum"]:
         return []
-    listed = [one if isinstance(one, str) else shown(one) for one in schema["enum"]]
+    listed = [one if isinstance(one, str) else show(one) for one in schema["enum"]]
     return [not_supported(path, value, listed)]
 
 
-def _check_type(schema: Schema, value: Any, path: str) -> list[Problem]:
+def _check_type(schema: Schema, value: Any, path: str) -> list[FieldError]:
     if schema.get("x-kubernetes-int-or-string"):
         whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
         if (whole and not isinstance(value, bool)) or isinstance(value, str):
@@ -170,7 +174,7 @@ def _check_type(schema: Schema, value: Any, path: str) -> list[Problem]:
     return [_wrong_type(path, str(expected), value)]
 
 
-def _wrong_format(expected: str, form: str, value: Any, path: str) -> list[Problem]:
+def _wrong_format(expected: str, form: str, value: Any, path: str) -> list[FieldError]:
     """Refuse a wrongly typed value of a schema with a format, which changes the message."""
     # kube-openapi: pkg/validation/validate/type.go, schemaInfoForType
     if expected == "integer" and not isinstance(value, bool | dict | None):
@@ -182,22 +186,18 @@ def _wrong_format(expected: str, form: str, value: Any, path: str) -> list[Probl
         name = "float64" if isinstance(value, float) else "int64"
     if value is None:
         return [_wrong_type(path, expected, value)]
-    text = f"Invalid value: {shown(name)}: {path} in body must be of type {form}: {shown(name)}"
-    return [("FieldValueTypeInvalid", path, text)]
+    return [_not_of_type(path, form, name)]
 
 
-def _fractional(form: str | None, value: float, path: str) -> list[Problem]:
+def _fractional(form: str | None, value: float, path: str) -> list[FieldError]:
     """Refuse a number with a fraction if an integer is expected."""
     words = f"with format {form}" if form else "(default format)"
-    text = f'Invalid value: "": Checked value must be of type integer {words} in {path}'
-    problems: list[Problem] = [("FieldValueInvalid", _NOWHERE, text)]
-    if not form:
-        return [_wrong_type(path, "integer", value), *problems]
-    text = f'Invalid value: "float64": {path} in body must be of type {form}: "float64"'
-    return [("FieldValueTypeInvalid", path, text), *problems]
+    why = f"Checked value must be of type integer {words} in {path}"
+    wrong = _not_of_type(path, form, "float64") if form else _wrong_type(path, "integer", value)
+    return [wrong, invalid(_NOWHERE, "", why)]
 
 
-def _check_form(schema: Schema, value: str, path: str) -> list[Problem]:
+def _check_form(schema: Schema, value: str, path: str) -> list[FieldError]:
     """Check length and pattern; like the API server, report only the first problem."""
     # kube-openapi: pkg/validation/validate/validator.go, stringValidator
     longest, shortest = schema.get("maxLength"), schema.get("minLength")
@@ -215,21 +215,20 @@ def _check_form(schema: Schema, value: str, path: str) -> list[Problem]:
     return []
 
 
-def _check_text(schema: Schema, value: str, path: str) -> list[Problem]:
+def _check_text(schema: Schema, value: str, path: str) -> list[FieldError]:
     problems = _check_form(schema, value, path)
     form = schema.get("format")
     if form and not _has_format(form, value):
-        text = f"Invalid value: {shown(value)}: {path} in body must be of type {form}"
-        problems.append(("FieldValueTypeInvalid", path, f"{text}: {shown(value)}"))
+        problems.append(_not_of_type(path, form, value))
     return problems
 
 
 def _has_format(form: str, value: str) -> bool:
     try:
         if form == "date-time":
-            time_text(value)
+            canonical_time(value)
         elif form == "duration":
-            duration_text(value)
+            Duration.parse(value)
         elif form == "byte":
             return bool(value) and bool(base64.b64decode(value, validate=True))
         elif form == "ipv4":
@@ -246,15 +245,15 @@ def _has_format(form: str, value: str) -> bool:
     return form not in patterns or patterns[form].fullmatch(value) is not None
 
 
-def _check_number(schema: Schema, value: int | float, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _check_number(schema: Schema, value: int | float, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     form = schema.get("format")
     ranges = {"int32": _INT32, "int64": _INT64}
     if schema.get("type") == "integer" and form in ranges:
         low, high = ranges[form]
         if not low <= value <= high:
             text = f"Checked value must be of type integer with format {form} in {path}"
-            problems.append(("FieldValueInvalid", _NOWHERE, f'Invalid value: "": {text}'))
+            problems.append(invalid(_NOWHERE, "", text))
     high_limit, low_limit = schema.get("maximum"), schema.get("minimum")
     if high_limit is not None:
         exclusive = bool(schema.get("exclusiveMaximum"))
@@ -276,15 +275,15 @@ def _number(value: int | float) -> str:
     return str(int(value)) if float(value).is_integer() else repr(value)
 
 
-def _check_list(schema: Schema, value: list[Any], path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _check_list(schema: Schema, value: list[Any], path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     most, least = schema.get("maxItems"), schema.get("minItems")
     if most is not None and len(value) > most:
         problems.append(too_many(path, len(value), most))
     if least is not None and len(value) < least:
         text = f"should have at least {least} items"
         problems.append(invalid(path, len(value), f"{path} in body {text}"))
-    if schema.get("uniqueItems") and len({shown(one) for one in value}) != len(value):
+    if schema.get("uniqueItems") and len({show(one) for one in value}) != len(value):
         problems.append(_fails(path, value, "shouldn't contain duplicates"))
     items = schema.get("items")
     if isinstance(items, Mapping):
@@ -293,8 +292,8 @@ def _check_list(schema: Schema, value: list[Any], path: str) -> list[Problem]:
     return problems
 
 
-def _check_object(schema: Schema, value: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _check_object(schema: Schema, value: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     most, least = schema.get("maxProperties"), schema.get("minProperties")
     if most is not None and len(value) > most:
         problems.append(too_many(path, len(value), most))
@@ -321,9 +320,9 @@ def _check_object(schema: Schema, value: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _check_choices(schema: Schema, value: Any, path: str) -> list[Problem]:
+def _check_choices(schema: Schema, value: Any, path: str) -> list[FieldError]:
     """Check allOf, anyOf, oneOf and not."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for inner in schema.get("allOf") or ():
         problems += _check(inner, value, path)
     for name, text in (
@@ -347,13 +346,13 @@ def _check_choices(schema: Schema, value: Any, path: str) -> list[Problem]:
     return problems
 
 
-def _choice(path: str, text: str) -> Problem:
-    return ("FieldValueInvalid", _NOWHERE, f'Invalid value: "": "{path}" {text}')
+def _choice(path: str, text: str) -> FieldError:
+    return invalid(_NOWHERE, "", f'"{path}" {text}')
 
 
-def _check_lists(schema: Schema, value: Any, path: str) -> list[Problem]:
+def _check_lists(schema: Schema, value: Any, path: str) -> list[FieldError]:
     """Check that the items of sets and of lists with keys are unique."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if isinstance(value, list):
         seen: set[str] = set()
         keys = schema.get("x-kubernetes-list-map-keys") or ()
@@ -364,7 +363,7 @@ def _check_lists(schema: Schema, value: Any, path: str) -> list[Problem]:
             if kind == "map" and isinstance(item, dict):
                 shown_key = {key: item[key] for key in keys if key in item}
             if kind in ("map", "set"):
-                text = shown(shown_key)
+                text = show(shown_key)
                 if text in seen:
                     problems.append(duplicate(f"{path}[{i}]", shown_key))
                 seen.add(text)

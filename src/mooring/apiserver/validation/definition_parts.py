@@ -8,15 +8,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
+from mooring.api.field_errors import (
+    FieldError,
     duplicate,
     forbidden,
     invalid,
     not_supported,
     required,
 )
+from mooring.apiserver.validation.field_problems import Object
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = (*("byte", "date", "date-time", "double", "float", "int32", "int64", "password"),)
@@ -30,9 +30,9 @@ NOT_SELECTABLE = (
 )
 
 
-def check_parts(version: Object, path: str, shared: str) -> list[Problem]:
+def check_parts(version: Object, path: str, shared: str) -> list[FieldError]:
     """Check a version; `shared` is the path in messages: "spec" if it is the only version."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     warning = version.get("deprecationWarning")
     if warning is not None:
         where = f"{path}.deprecationWarning"
@@ -54,10 +54,10 @@ def check_parts(version: Object, path: str, shared: str) -> list[Problem]:
     return problems + _selectable(fields, schema, f"{shared}.selectableFields")
 
 
-def check_extensions(schema: Mapping[str, Any], path: str) -> list[Problem]:
+def check_extensions(schema: Mapping[str, Any], path: str) -> list[FieldError]:
     """Check the x-kubernetes extensions of a schema, which go beyond JSON schema."""
     kind = schema.get("type") or ""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if schema.get("uniqueItems"):
         why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
         problems.append(forbidden(f"{path}.uniqueItems", why))
@@ -89,13 +89,13 @@ def check_extensions(schema: Mapping[str, Any], path: str) -> list[Problem]:
     return problems
 
 
-def _must_be(kind: str, wanted: str, when: str, path: str) -> list[Problem]:
+def _must_be(kind: str, wanted: str, when: str, path: str) -> list[FieldError]:
     why = f"must be {wanted} if {when}"
     return [invalid(f"{path}.type", kind, why) if kind else required(f"{path}.type", why)]
 
 
-def _column(column: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _column(column: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     if not column["name"]:
         problems.append(required(f"{path}.name"))
     types = f"must be one of {','.join(_COLUMN_TYPES)}"
@@ -114,8 +114,8 @@ def _column(column: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _scale(scale: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _scale(scale: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     for field, roots, where in (
         ("specReplicasPath", (".spec.",), ".spec"),
         ("statusReplicasPath", (".status.",), ".status"),
@@ -135,10 +135,10 @@ def _scale(scale: Object, path: str) -> list[Problem]:
 
 def _selectable(
     fields: Sequence[Object], schema: Mapping[str, Any] | None, path: str
-) -> list[Problem]:
+) -> list[FieldError]:
     if fields and schema is None:
         return [invalid(path, "", "may only be set when validations.schema is included")]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     seen: set[str] = set()
     for i, field in enumerate(fields):
         where, given = f"{path}[{i}].jsonPath", field.get("jsonPath") or ""

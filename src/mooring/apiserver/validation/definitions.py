@@ -7,18 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
+from mooring.api.field_errors import FieldError, each, forbidden, invalid, not_supported, required
 from mooring.apiserver.validation.custom_objects import check_value
 from mooring.apiserver.validation.definition_parts import check_extensions, check_parts
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
-    each,
-    forbidden,
-    immutable,
-    invalid,
-    not_supported,
-    required,
-)
+from mooring.apiserver.validation.field_problems import Object, immutable
 from mooring.apiserver.validation.formats import label_1035_problems, subdomain_problems
 from mooring.apiserver.validation.rule_costs import check_rule_costs
 from mooring.cel import patterns
@@ -40,7 +34,7 @@ ONE_STORAGE = "must have exactly one version marked as storage version"
 _MIXED_CASE = "may have mixed case, but should otherwise match: "
 
 
-def check_definition(definition: Object) -> list[Problem]:
+def check_definition(definition: Object) -> list[FieldError]:
     """Check a custom resource definition."""
     spec, problems = definition["spec"], []
     names = spec["names"]
@@ -50,7 +44,7 @@ def check_definition(definition: Object) -> list[Problem]:
     return problems + _spec(spec) + _stored_versions(definition)
 
 
-def _stored_versions(definition: Object) -> list[Problem]:
+def _stored_versions(definition: Object) -> list[FieldError]:
     where = "status.storedVersions"
     stored = definition["status"].get("storedVersions") or []
     if not stored:
@@ -71,8 +65,8 @@ def _stored_versions(definition: Object) -> list[Problem]:
 
 def _spec(
     spec: Object, nothing: list[Object] | None = None, before: Object | None = None
-) -> list[Problem]:
-    problems: list[Problem] = []
+) -> list[FieldError]:
+    problems: list[FieldError] = []
     group = spec["group"]
     if not group:
         problems.append(required("spec.group"))
@@ -107,7 +101,7 @@ def _spec(
     return problems + _names(spec["names"], "spec.names") + _conversion(spec.get("conversion"))
 
 
-def _conversion(conversion: Object | None) -> list[Problem]:
+def _conversion(conversion: Object | None) -> list[FieldError]:
     where, problems = "spec.conversion", []
     strategy = (conversion or {}).get("strategy")
     if conversion is None:
@@ -136,7 +130,7 @@ def _conversion(conversion: Object | None) -> list[Problem]:
     return problems
 
 
-def _version(version: Object, path: str, *, single: bool, unchanged: bool) -> list[Problem]:
+def _version(version: Object, path: str, *, single: bool, unchanged: bool) -> list[FieldError]:
     name = version["name"]
     problems = each(f"{path}.name", name, label_1035_problems(name))
     schema = (version.get("schema") or {}).get("openAPIV3Schema")
@@ -167,9 +161,9 @@ def _version(version: Object, path: str, *, single: bool, unchanged: bool) -> li
     return problems + check_parts(version, path, "spec" if single else path)
 
 
-def _schema(schema: Mapping[str, Any], path: str, *, root: bool = False) -> list[Problem]:
+def _schema(schema: Mapping[str, Any], path: str, *, root: bool = False) -> list[FieldError]:
     """Check that a schema is structural."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     kind = schema.get("type", "")
     loose = schema.get("x-kubernetes-int-or-string") or schema.get(
         "x-kubernetes-preserve-unknown-fields"
@@ -204,7 +198,7 @@ def _schema(schema: Mapping[str, Any], path: str, *, root: bool = False) -> list
     return problems
 
 
-def _pattern(pattern: str, path: str) -> list[Problem]:
+def _pattern(pattern: str, path: str) -> list[FieldError]:
     try:
         patterns.compile(pattern)
     except patterns.PatternError as error:
@@ -213,13 +207,13 @@ def _pattern(pattern: str, path: str) -> list[Problem]:
     return []
 
 
-def _defaults(schema: Mapping[str, Any], path: str) -> list[Problem]:
+def _defaults(schema: Mapping[str, Any], path: str) -> list[FieldError]:
     """Check that defaults match the schemas that they belong to."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if schema.get("default") is not None:
         problems += [
-            (reason, f"{path}.default.{field}".rstrip("."), text)
-            for reason, field, text in check_value(schema, schema["default"], "")
+            replace(problem, path=f"{path}.default.{problem.path}".rstrip("."))
+            for problem in check_value(schema, schema["default"], "")
         ]
     for name, inner in (schema.get("properties") or {}).items():
         problems += _defaults(inner, f"{path}.properties[{name}]")
@@ -229,9 +223,9 @@ def _defaults(schema: Mapping[str, Any], path: str) -> list[Problem]:
     return problems
 
 
-def _rule(rule: Object, path: str) -> list[Problem]:
+def _rule(rule: Object, path: str) -> list[FieldError]:
     """Check the fields of a rule; its CEL is checked later, if the schema is valid."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     text, message = (rule.get("rule") or "").strip(), rule.get("message") or ""
     if not text:
         problems.append(required(f"{path}.rule", "rule is not specified"))
@@ -248,8 +242,8 @@ def _rule(rule: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _names(names: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _names(names: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     for field in ("plural", "singular", "kind", "listKind"):
         name = names.get(field, "")
         mixed = field in ("kind", "listKind")
@@ -268,7 +262,7 @@ def _names(names: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_definition_update(definition: Object, old: Object) -> list[Problem]:
+def check_definition_update(definition: Object, old: Object) -> list[FieldError]:
     """Check an update of a definition.
 
     The group and the plural never change; scope and kind do not once it is established.

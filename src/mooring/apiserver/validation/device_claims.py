@@ -9,21 +9,19 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from mooring.api.names import is_extended_resource
-from mooring.apiserver.validation.device_selectors import check_selector
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
+from mooring.api.field_errors import (
+    FieldError,
     duplicate,
     each,
-    immutable,
     invalid,
     not_supported,
-    repeated,
     required,
     too_long,
     too_many,
 )
+from mooring.api.names import is_extended_resource
+from mooring.apiserver.validation.device_selectors import check_selector
+from mooring.apiserver.validation.field_problems import Object, immutable, repeated
 from mooring.apiserver.validation.formats import (
     label_key_problems,
     label_problems,
@@ -57,29 +55,29 @@ ONE_ATTRIBUTE = (
 )
 
 
-def check_claim(claim: Object) -> list[Problem]:
+def check_claim(claim: Object) -> list[FieldError]:
     """Check a resource claim."""
     return _claim_spec(claim["spec"], "spec")
 
 
-def check_claim_update(claim: Object, old: Object) -> list[Problem]:
+def check_claim_update(claim: Object, old: Object) -> list[FieldError]:
     """Check an update of a resource claim: its spec may not change."""
     return immutable("spec", claim["spec"], old["spec"])
 
 
-def check_template(template: Object) -> list[Problem]:
+def check_template(template: Object) -> list[FieldError]:
     """Check a template of resource claims."""
     spec = template["spec"]
     problems = check_template_metadata(spec.get("metadata") or {}, "spec.metadata")
     return problems + _claim_spec(spec["spec"], "spec.spec")
 
 
-def check_template_update(template: Object, old: Object) -> list[Problem]:
+def check_template_update(template: Object, old: Object) -> list[FieldError]:
     """Check an update of a template: its spec may not change."""
     return immutable("spec", template["spec"], old["spec"]) + check_template(template)
 
 
-def _claim_spec(spec: Object, path: str) -> list[Problem]:
+def _claim_spec(spec: Object, path: str) -> list[FieldError]:
     devices, where = spec.get("devices") or {}, f"{path}.devices"
     requests: Sequence[Object] = devices.get("requests") or ()
     names = {request["name"] for request in requests}
@@ -88,7 +86,7 @@ def _claim_spec(spec: Object, path: str) -> list[Problem]:
         for request in requests
         for one in request.get("firstAvailable") or ()
     }
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for field in ("requests", "constraints", "config"):
         count = len(devices.get(field) or ())
         if count > _MOST:
@@ -108,7 +106,7 @@ def _claim_spec(spec: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _request(request: Object, path: str) -> list[Problem]:
+def _request(request: Object, path: str) -> list[FieldError]:
     problems = each(f"{path}.name", request["name"], label_problems(request["name"]))
     exactly, first = request.get("exactly"), request.get("firstAvailable")
     if exactly is None and not first:
@@ -132,8 +130,8 @@ def _request(request: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _exact(request: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _exact(request: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     name = request.get("deviceClassName", "")
     if not name:
         problems.append(required(f"{path}.deviceClassName"))
@@ -152,8 +150,8 @@ def _exact(request: Object, path: str) -> list[Problem]:
     return problems + _selectors(request.get("selectors") or (), f"{path}.selectors")
 
 
-def _toleration(toleration: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _toleration(toleration: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     if key := toleration.get("key"):
         problems += each(f"{path}.key", key, label_key_problems(key))
     operator, value = toleration.get("operator") or "", toleration.get("value") or ""
@@ -172,7 +170,7 @@ def _toleration(toleration: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_taint(taint: Object, path: str) -> list[Problem]:
+def check_taint(taint: Object, path: str) -> list[FieldError]:
     """Check the taint of a device."""
     key, effect = taint.get("key") or "", taint.get("effect") or ""
     problems = each(f"{path}.key", key, label_key_problems(key))
@@ -185,10 +183,10 @@ def check_taint(taint: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _selectors(selectors: Sequence[Object], path: str) -> list[Problem]:
+def _selectors(selectors: Sequence[Object], path: str) -> list[FieldError]:
     if len(selectors) > _MOST:
         return [too_many(path, len(selectors), _MOST)]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for i, selector in enumerate(selectors):
         if (cel := selector.get("cel")) is None:
             problems.append(required(f"{path}[{i}].cel"))
@@ -198,7 +196,7 @@ def _selectors(selectors: Sequence[Object], path: str) -> list[Problem]:
     return problems
 
 
-def _constraint(constraint: Object, path: str, names: set[str]) -> list[Problem]:
+def _constraint(constraint: Object, path: str, names: set[str]) -> list[FieldError]:
     problems = _references(constraint.get("requests") or (), f"{path}.requests", names)
     for field in ("matchAttribute", "distinctAttribute"):
         if (name := constraint.get(field)) is not None:
@@ -209,8 +207,8 @@ def _constraint(constraint: Object, path: str, names: set[str]) -> list[Problem]
     return [*problems, required(path, ONE_ATTRIBUTE)]
 
 
-def _references(given: Sequence[str], path: str, names: set[str]) -> list[Problem]:
-    problems: list[Problem] = []
+def _references(given: Sequence[str], path: str, names: set[str]) -> list[FieldError]:
+    problems: list[FieldError] = []
     again = set(repeated(given))
     for i, name in enumerate(given):
         where, parts = f"{path}[{i}]", name.split("/")
@@ -225,7 +223,7 @@ def _references(given: Sequence[str], path: str, names: set[str]) -> list[Proble
     return problems
 
 
-def check_configuration(config: Object, path: str) -> list[Problem]:
+def check_configuration(config: Object, path: str) -> list[FieldError]:
     """Check the configuration that a driver gets for devices."""
     opaque, where = config.get("opaque"), f"{path}.opaque"
     if opaque is None:
@@ -242,7 +240,7 @@ def check_configuration(config: Object, path: str) -> list[Problem]:
     return problems
 
 
-def driver_name(name: str, path: str) -> list[Problem]:
+def driver_name(name: str, path: str) -> list[FieldError]:
     """Check the name of a driver."""
     if not name:
         return [required(path)]
@@ -250,12 +248,12 @@ def driver_name(name: str, path: str) -> list[Problem]:
     return [too_long(path, _DRIVER_LENGTH), *problems] if len(name) > _DRIVER_LENGTH else problems
 
 
-def qualified_name(name: str, path: str) -> list[Problem]:
+def qualified_name(name: str, path: str) -> list[FieldError]:
     """Check the name of an attribute, with or without its domain."""
     parts = name.split("/")
     if len(parts) > 2:
         return []
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if len(parts) == 2:
         if parts[0]:
             problems += driver_name(parts[0], path)
@@ -271,7 +269,7 @@ def qualified_name(name: str, path: str) -> list[Problem]:
     return problems
 
 
-def check_device_class(device_class: Object) -> list[Problem]:
+def check_device_class(device_class: Object) -> list[FieldError]:
     """Check a device class."""
     spec = device_class["spec"]
     problems = _selectors(spec.get("selectors") or (), "spec.selectors")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 
-from mooring.apiserver.validation.field_problems import Problem, forbidden, invalid, too_long
+from mooring.api.field_errors import FieldError, forbidden, internal_error, invalid, too_long
 from mooring.cel.values import CompileError
 from mooring.plugins.dynamic_resources.selectors import MAX_COST, MAX_LENGTH, DeviceEnvironment
 
@@ -15,7 +15,7 @@ _INTERNAL = "program instantiation failed"
 _REMEMBERED = 256
 
 
-def check_selector(expression: str, path: str) -> list[Problem]:
+def check_selector(expression: str, path: str) -> list[FieldError]:
     """Check the expression of a selector."""
     if len(expression.encode(errors="surrogatepass")) > MAX_LENGTH:
         return [too_long(path, MAX_LENGTH)]
@@ -25,7 +25,7 @@ def check_selector(expression: str, path: str) -> list[Problem]:
     if why == TOO_COMPLEX:
         return [forbidden(path, why)]
     if why.startswith(_INTERNAL):
-        return [("InternalError", path, f"Internal error: {why}")]
+        return [internal_error(path, why)]
     return [invalid(path, expression, why)]
 
 

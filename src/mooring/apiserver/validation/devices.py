@@ -7,23 +7,22 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from mooring.api.field_errors import (
+    FieldError,
+    duplicate,
+    each,
+    forbidden,
+    invalid,
+    required,
+    too_long,
+)
 from mooring.apiserver.validation.device_claims import (
     POSITIVE,
     check_taint,
     driver_name,
     qualified_name,
 )
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
-    duplicate,
-    each,
-    forbidden,
-    immutable,
-    invalid,
-    required,
-    too_long,
-)
+from mooring.apiserver.validation.field_problems import Object, immutable
 from mooring.apiserver.validation.formats import label_problems, subdomain_problems
 
 _PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
@@ -45,7 +44,7 @@ NOT_PER_DEVICE = (
 ONE_VALUE = "exactly one value must be specified"
 
 
-def check_slice(resource_slice: Object) -> list[Problem]:
+def check_slice(resource_slice: Object) -> list[FieldError]:
     """Check a resource slice."""
     spec = resource_slice["spec"]
     problems = driver_name(spec["driver"], "spec.driver") + _pool(spec["pool"], "spec.pool")
@@ -76,8 +75,8 @@ def check_slice(resource_slice: Object) -> list[Problem]:
     return problems
 
 
-def _pool(pool: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _pool(pool: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     name, count, generation = pool["name"], pool["resourceSliceCount"], pool["generation"]
     if not name:
         problems.append(required(f"{path}.name"))
@@ -94,8 +93,8 @@ def _pool(pool: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _devices(devices: Sequence[Object]) -> list[Problem]:
-    problems: list[Problem] = []
+def _devices(devices: Sequence[Object]) -> list[FieldError]:
+    problems: list[FieldError] = []
     seen: set[str] = set()
     for i, device in enumerate(devices):
         where, name = f"spec.devices[{i}]", device["name"]
@@ -107,8 +106,8 @@ def _devices(devices: Sequence[Object]) -> list[Problem]:
     return problems
 
 
-def _device(device: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _device(device: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     for name, attribute in (device.get("attributes") or {}).items():
         problems += qualified_name(name, f"{path}.attributes")
         problems += _attribute(attribute or {}, f"{path}.attributes[{name}]")
@@ -123,8 +122,8 @@ def _device(device: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _attribute(attribute: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _attribute(attribute: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     for field in ("string", "version"):
         value = attribute.get(field)
         if value is None:
@@ -139,7 +138,7 @@ def _attribute(attribute: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_slice_update(resource_slice: Object, old: Object) -> list[Problem]:
+def check_slice_update(resource_slice: Object, old: Object) -> list[FieldError]:
     """Check an update of a slice: its driver, pool and node may not change."""
     new, before = resource_slice["spec"], old["spec"]
     problems = check_slice(resource_slice)

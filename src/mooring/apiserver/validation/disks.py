@@ -6,14 +6,8 @@ from __future__ import annotations
 
 import re
 
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
-    each,
-    invalid,
-    not_supported,
-    required,
-)
+from mooring.api.field_errors import FieldError, each, invalid, not_supported, required
+from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.formats import between, label_problems
 
 _IQN = re.compile(r"iqn\.\d{4}-\d{2}\.([a-z0-9-.]*[a-z0-9])(:[^,;*&$|\s]+)$", re.ASCII)
@@ -31,18 +25,18 @@ _MANAGED = (
 _BLOB = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
 
 
-def _needed(source: Object, path: str, *names: str) -> list[Problem]:
+def _needed(source: Object, path: str, *names: str) -> list[FieldError]:
     return [required(f"{path}.{name}") for name in names if not source.get(name)]
 
 
-def _initiator(name: str, path: str) -> list[Problem]:
+def _initiator(name: str, path: str) -> list[FieldError]:
     form = _INITIATORS.get(name[:3])
     if form is None:
         return [invalid(path, name, "must be valid format starting with iqn, eui, or naa")]
     return [] if form.match(name) else [invalid(path, name, "must be valid format")]
 
 
-def iscsi(source: Object, path: str) -> list[Problem]:
+def iscsi(source: Object, path: str) -> list[FieldError]:
     """Check an iSCSI disk."""
     problems = _needed(source, path, "targetPortal", "iqn")
     if source.get("iqn"):
@@ -58,10 +52,10 @@ def iscsi(source: Object, path: str) -> list[Problem]:
     return problems
 
 
-def fibre_channel(source: Object, path: str) -> list[Problem]:
+def fibre_channel(source: Object, path: str) -> list[FieldError]:
     """Check a Fibre Channel disk."""
     names, ids, lun = source.get("targetWWNs"), source.get("wwids"), source.get("lun")
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     where = f"{path}.targetWWNs"
     if not names and not ids:
         why = "must specify either targetWWNs or wwids, but not both"
@@ -76,27 +70,27 @@ def fibre_channel(source: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _partition(source: Object, path: str) -> list[Problem]:
+def _partition(source: Object, path: str) -> list[FieldError]:
     partition = source.get("partition") or 0
     if 0 <= partition <= 255:
         return []
     return [invalid(f"{path}.partition", partition, between(1, 255))]
 
 
-def google_disk(source: Object, path: str) -> list[Problem]:
+def google_disk(source: Object, path: str) -> list[FieldError]:
     """Check a Google disk; the API server reports its field as `persistentDisk`."""
     where = f"{path.removesuffix('.gcePersistentDisk')}.persistentDisk"
     return _needed(source, where, "pdName") + _partition(source, where)
 
 
-def amazon_disk(source: Object, path: str) -> list[Problem]:
+def amazon_disk(source: Object, path: str) -> list[FieldError]:
     """Check an Amazon disk."""
     return _needed(source, path, "volumeID") + _partition(source, path)
 
 
-def quobyte(source: Object, path: str) -> list[Problem]:
+def quobyte(source: Object, path: str) -> list[FieldError]:
     """Check a Quobyte volume."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     registry = source.get("registry") or ""
     if not registry:
         problems.append(required(f"{path}.registry", _HOST_PORTS))
@@ -112,10 +106,10 @@ def quobyte(source: Object, path: str) -> list[Problem]:
     return problems + _needed(source, path, "volume")
 
 
-def flocker(source: Object, path: str) -> list[Problem]:
+def flocker(source: Object, path: str) -> list[FieldError]:
     """Check a Flocker dataset."""
     name, uuid = source.get("datasetName") or "", source.get("datasetUUID")
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if not name and not uuid:
         problems.append(required(path, "one of datasetName and datasetUUID is required"))
     if name and uuid:
@@ -126,7 +120,7 @@ def flocker(source: Object, path: str) -> list[Problem]:
     return problems
 
 
-def cinder(source: Object, path: str) -> list[Problem]:
+def cinder(source: Object, path: str) -> list[FieldError]:
     """Check an OpenStack disk."""
     problems = _needed(source, path, "volumeID")
     if (secret := source.get("secretRef")) is not None:
@@ -134,7 +128,7 @@ def cinder(source: Object, path: str) -> list[Problem]:
     return problems
 
 
-def azure_disk(source: Object, path: str) -> list[Problem]:
+def azure_disk(source: Object, path: str) -> list[FieldError]:
     """Check an Azure disk."""
     problems = _needed(source, path, "diskName", "diskURI")
     for field, known in (("cachingMode", _CACHING), ("kind", _DISK_KINDS)):
@@ -149,7 +143,7 @@ def azure_disk(source: Object, path: str) -> list[Problem]:
     return problems
 
 
-def storage_os(source: Object, path: str) -> list[Problem]:
+def storage_os(source: Object, path: str) -> list[FieldError]:
     """Check a StorageOS volume."""
     name, namespace = source.get("volumeName") or "", source.get("volumeNamespace")
     problems = _needed(source, path, "volumeName")

@@ -4,14 +4,8 @@
 
 from __future__ import annotations
 
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
-    each,
-    immutable,
-    invalid,
-    required,
-)
+from mooring.api.field_errors import FieldError, each, invalid, required
+from mooring.apiserver.validation.field_problems import Object, immutable
 from mooring.apiserver.validation.formats import label_key_problems
 
 _ELSEWHERE = "does not match event.namespace"
@@ -22,19 +16,19 @@ _FIXED = (
 )
 
 
-def check_event(event: Object) -> list[Problem]:
+def check_event(event: Object) -> list[FieldError]:
     """Check an event of the core group."""
     return _check(event, "reportingComponent")
 
 
-def _check(event: Object, controller: str) -> list[Problem]:
+def _check(event: Object, controller: str) -> list[FieldError]:
     namespace = event["metadata"].get("namespace", "")
     about = (event.get("involvedObject") or {}).get("namespace", "")
     where = "involvedObject.namespace"
     if not event.get("eventTime"):
         agrees = about == namespace if about else namespace in ("", "default")
         return [] if agrees else [invalid(where, about, _ELSEWHERE)]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if not about and namespace not in ("default", "kube-system"):
         problems.append(invalid(where, about, _ELSEWHERE))
     reporter = event.get("reportingComponent") or ""
@@ -52,7 +46,7 @@ def _check(event: Object, controller: str) -> list[Problem]:
     return problems
 
 
-def check_new_event(event: Object) -> list[Problem]:
+def check_new_event(event: Object) -> list[FieldError]:
     """Check an event that was created through events.k8s.io."""
     problems = _check(event, "reportingController") + _series(event)
     if not event.get("eventTime"):
@@ -67,11 +61,11 @@ def check_new_event(event: Object) -> list[Problem]:
     ]
 
 
-def _series(event: Object) -> list[Problem]:
+def _series(event: Object) -> list[FieldError]:
     series = event.get("series")
     if series is None:
         return []
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if (series.get("count") or 0) < 2:
         problems.append(invalid("series.count", "", "should be at least 2"))
     if not series.get("lastObservedTime"):
@@ -79,7 +73,7 @@ def _series(event: Object) -> list[Problem]:
     return problems
 
 
-def check_new_event_update(event: Object, old: Object) -> list[Problem]:
+def check_new_event_update(event: Object, old: Object) -> list[FieldError]:
     """Check an update through events.k8s.io: only the series of an event may change."""
     problems = _check(event, "reportingController")
     if event.get("series") != old.get("series"):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from mooring.apiserver.validation.field_problems import Problem, each, invalid, required
+from mooring.api.field_errors import FieldError, each, invalid, required
 from mooring.apiserver.validation.formats import subdomain_problems
 
 BACKSTEPS = "must not contain '..'"
@@ -18,7 +18,7 @@ HTTP_PATH = "Invalid path (e.g. regex used for validation is '[A-Za-z0-9/\\-._~%
 _HTTP_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+", re.ASCII)
 
 
-def prefixed_path(path: str, field: str) -> list[Problem]:
+def prefixed_path(path: str, field: str) -> list[FieldError]:
     """Check a path that begins with a domain name."""
     # apimachinery: pkg/util/validation/validation.go, IsDomainPrefixedPath
     if not path:
@@ -32,12 +32,12 @@ def prefixed_path(path: str, field: str) -> list[Problem]:
     return problems
 
 
-def no_backsteps(path: str, field: str) -> list[Problem]:
+def no_backsteps(path: str, field: str) -> list[FieldError]:
     """Refuse a path with a `..` element."""
     return [invalid(field, path, BACKSTEPS)] if ".." in path.split("/") else []
 
 
-def descending_path(path: str, field: str) -> list[Problem]:
+def descending_path(path: str, field: str) -> list[FieldError]:
     """Refuse a path that is absolute or has a `..` element."""
     problems = []
     if path.startswith("/"):
@@ -45,7 +45,7 @@ def descending_path(path: str, field: str) -> list[Problem]:
     return problems + no_backsteps(path, field)
 
 
-def local_path(path: str, field: str) -> list[Problem]:
+def local_path(path: str, field: str) -> list[FieldError]:
     """Refuse a path that is absolute, has a `..` element, or starts with `..`."""
     problems = descending_path(path, field)
     if path.startswith("..") and not path.startswith("../"):
@@ -53,7 +53,7 @@ def local_path(path: str, field: str) -> list[Problem]:
     return problems
 
 
-def check_mode(mode: int | None, field: str) -> list[Problem]:
+def check_mode(mode: int | None, field: str) -> list[FieldError]:
     """Refuse an invalid file mode."""
     if mode is not None and not 0 <= mode <= 0o777:
         return [invalid(field, mode, FILE_MODE)]

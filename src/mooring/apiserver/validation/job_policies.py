@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
+from mooring.api.field_errors import (
+    OMITTED,
+    FieldError,
     duplicate,
     each,
     invalid,
-    non_negative,
     not_supported,
-    repeated,
     required,
     too_long,
     too_many,
 )
+from mooring.api.go_format import go_quote_all
+from mooring.apiserver.validation.field_problems import Object, non_negative, repeated
 from mooring.apiserver.validation.formats import label_key_problems
 
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
@@ -37,19 +37,19 @@ NO_CRITERION = "at least one of succeededCount or succeededIndexes must be speci
 
 
 def _listed(values: Sequence[str]) -> str:
-    return "valid values: [" + " ".join(f'"{value}"' for value in values) + "]"
+    return f"valid values: {go_quote_all(values)}"
 
 
-def _choice(given: str, known: Sequence[str], path: str) -> list[Problem]:
+def _choice(given: str, known: Sequence[str], path: str) -> list[FieldError]:
     if not given:
         return [required(path, _listed(known))]
     return [] if given in known else [not_supported(path, given, known)]
 
 
-def check_failure_policy(spec: Object, path: str) -> list[Problem]:
+def check_failure_policy(spec: Object, path: str) -> list[FieldError]:
     """Check the pod failure policy of a job."""
     rules = spec["podFailurePolicy"].get("rules") or ()
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if len(rules) > _RULES:
         problems.append(too_many(f"{path}.rules", len(rules), _RULES))
     pod = spec["template"]["spec"]
@@ -60,7 +60,7 @@ def check_failure_policy(spec: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _failure_rule(spec: Object, rule: Object, path: str, names: set[str]) -> list[Problem]:
+def _failure_rule(spec: Object, rule: Object, path: str, names: set[str]) -> list[FieldError]:
     action = rule.get("action") or ""
     problems = _choice(action, _ACTIONS, f"{path}.action")
     if action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
@@ -76,13 +76,13 @@ def _failure_rule(spec: Object, rule: Object, path: str, names: set[str]) -> lis
         problems += each(f"{where}.type", kind, label_key_problems(kind))
         problems += _choice(condition.get("status") or "", _STATUSES, f"{where}.status")
     if codes is not None and conditions:
-        problems.append(("FieldValueInvalid", path, f"Invalid value: {BOTH}"))
+        problems.append(invalid(path, OMITTED, BOTH))
     if codes is None and not conditions:
-        problems.append(("FieldValueInvalid", path, f"Invalid value: {NEITHER}"))
+        problems.append(invalid(path, OMITTED, NEITHER))
     return problems
 
 
-def _exit_codes(codes: Object, path: str, names: set[str]) -> list[Problem]:
+def _exit_codes(codes: Object, path: str, names: set[str]) -> list[FieldError]:
     operator, container = codes.get("operator") or "", codes.get("containerName")
     problems = _choice(operator, _OPERATORS, f"{path}.operator")
     if container is not None and container not in names:
@@ -104,13 +104,13 @@ def _exit_codes(codes: Object, path: str, names: set[str]) -> list[Problem]:
     return problems
 
 
-def check_success_policy(spec: Object, path: str) -> list[Problem]:
+def check_success_policy(spec: Object, path: str) -> list[FieldError]:
     """Check the success policy, by which an indexed job succeeds before all its indexes do."""
     policy = spec["successPolicy"]
     if spec.get("completionMode") != "Indexed":
         return [invalid(path, policy, "requires indexed completion mode")]
     rules = policy.get("rules") or ()
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if not rules:
         problems.append(required(f"{path}.rules", NO_RULES))
     if len(rules) > _RULES:
@@ -120,9 +120,9 @@ def check_success_policy(spec: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _success_rule(rule: Object, path: str, completions: int) -> list[Problem]:
+def _success_rule(rule: Object, path: str, completions: int) -> list[FieldError]:
     count, indexes = rule.get("succeededCount"), rule.get("succeededIndexes")
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if count is None and indexes is None:
         problems.append(required(path, NO_CRITERION))
     total = 0

@@ -6,17 +6,8 @@ from __future__ import annotations
 
 import zoneinfo
 
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
-    each,
-    immutable,
-    invalid,
-    non_negative,
-    not_supported,
-    required,
-    too_long,
-)
+from mooring.api.field_errors import FieldError, each, invalid, not_supported, required, too_long
+from mooring.apiserver.validation.field_problems import Object, immutable, non_negative
 from mooring.apiserver.validation.file_paths import prefixed_path
 from mooring.apiserver.validation.formats import label_problems
 from mooring.apiserver.validation.job_policies import check_failure_policy, check_success_policy
@@ -29,7 +20,7 @@ _PARALLELISM = 100_000
 CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
 
 
-def check_job(job: Object) -> list[Problem]:
+def check_job(job: Object) -> list[FieldError]:
     """Check a job."""
     spec, name = job["spec"], job["metadata"].get("name", "")
     problems = check_job_spec(spec, "spec") + _job_selector(job)
@@ -41,11 +32,11 @@ def check_job(job: Object) -> list[Problem]:
     return problems
 
 
-def _job_selector(job: Object) -> list[Problem]:
+def _job_selector(job: Object) -> list[FieldError]:
     """Check that a job selects its own pods; the server sets the selector by default."""
     spec = job["spec"]
     selector = spec.get("selector")
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if selector is None:
         if not spec.get("manualSelector"):
             return []
@@ -60,9 +51,9 @@ def _job_selector(job: Object) -> list[Problem]:
     return problems
 
 
-def check_job_spec(spec: Object, path: str) -> list[Problem]:
+def check_job_spec(spec: Object, path: str) -> list[FieldError]:
     """Check the spec of a job, or of the jobs that a cron job creates."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for field in (
         "parallelism",
         "completions",
@@ -103,8 +94,8 @@ def check_job_spec(spec: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _completion(spec: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _completion(spec: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     mode = spec.get("completionMode")
     if mode is not None and mode not in ("NonIndexed", "Indexed"):
         problems.append(not_supported(f"{path}.completionMode", mode, ("NonIndexed", "Indexed")))
@@ -123,9 +114,9 @@ def _completion(spec: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _indexed(spec: Object, path: str) -> list[Problem]:
+def _indexed(spec: Object, path: str) -> list[FieldError]:
     """Check the size of an indexed job."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     parallelism, completions = spec.get("parallelism") or 0, spec.get("completions")
     failed = spec.get("maxFailedIndexes")
     if parallelism > _PARALLELISM:
@@ -142,7 +133,7 @@ def _indexed(spec: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_job_update(job: Object, old: Object) -> list[Problem]:
+def check_job_update(job: Object, old: Object) -> list[FieldError]:
     """Check an update of a job: its pod template is fixed, except before a suspended job starts."""
     new, before = job["spec"], old["spec"]
     problems = check_job_spec(new, "spec")
@@ -191,10 +182,10 @@ def _fixed(spec: Object) -> Object:
     }
 
 
-def check_cron_job(cron_job: Object) -> list[Problem]:
+def check_cron_job(cron_job: Object) -> list[FieldError]:
     """Check a cron job."""
     spec = cron_job["spec"]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     schedule = spec["schedule"]
     if not schedule:
         problems.append(required("spec.schedule"))
@@ -212,9 +203,8 @@ def check_cron_job(cron_job: Object) -> list[Problem]:
     job = spec["jobTemplate"]["spec"]
     problems += check_job_spec(job, "spec.jobTemplate.spec")
     if job.get("manualSelector"):
-        text = 'Unsupported value: true: supported values: "nil", "false"'
         where = "spec.jobTemplate.spec.manualSelector"
-        problems.append(("FieldValueNotSupported", where, text))
+        problems.append(not_supported(where, True, ("nil", "false")))
     for field in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
         problems += non_negative(f"spec.{field}", spec.get(field))
     name = cron_job["metadata"].get("name", "")
@@ -223,7 +213,7 @@ def check_cron_job(cron_job: Object) -> list[Problem]:
     return problems
 
 
-def _time_zone(zone: str | None) -> list[Problem]:
+def _time_zone(zone: str | None) -> list[FieldError]:
     if zone is None:
         return []
     if not zone:

@@ -7,17 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
-    each,
-    forbidden,
-    immutable,
-    invalid,
-    required,
-    shown,
-    too_long,
-)
+from mooring.api.field_errors import FieldError, each, forbidden, invalid, required, show, too_long
+from mooring.apiserver.validation.field_problems import Object, immutable
 from mooring.apiserver.validation.formats import (
     label_1035_problems,
     label_key_problems,
@@ -50,9 +41,9 @@ def name_check(kind: str) -> NameCheck:
 
 def check_metadata(
     metadata: Object, namespaced: bool, check: NameCheck, path: str = "metadata"
-) -> list[Problem]:
+) -> list[FieldError]:
     """Check the metadata of a new object."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if prefix := metadata.get("generateName"):
         # A prefix may end in a hyphen, because the server appends a suffix to it.
         masked = prefix[:-1] + "a" if prefix.endswith("-") and len(prefix) > 1 else prefix
@@ -78,7 +69,7 @@ def check_metadata(
     return problems
 
 
-def check_kube_finalizers(metadata: Object) -> list[Problem]:
+def check_kube_finalizers(metadata: Object) -> list[FieldError]:
     """Check the finalizers of built-in kinds, which must be qualified or well known."""
     # kubernetes: pkg/apis/core/validation/validation.go (ValidateFinalizerName)
     return [
@@ -88,14 +79,14 @@ def check_kube_finalizers(metadata: Object) -> list[Problem]:
     ]
 
 
-def check_metadata_update(new: Object, old: Object, path: str = "metadata") -> list[Problem]:
+def check_metadata_update(new: Object, old: Object, path: str = "metadata") -> list[FieldError]:
     """Check the metadata of an updated object."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if old.get("deletionTimestamp"):
         before = set(old.get("finalizers") or ())
         extra = sorted(set(new.get("finalizers") or ()) - before)
         if extra:
-            listed = f"[]string{{{', '.join(map(shown, extra))}}}"
+            listed = f"[]string{{{', '.join(map(show, extra))}}}"
             why = (
                 "no new finalizers can be added if the object is being deleted, found new "
                 f"finalizers {listed}"
@@ -115,18 +106,18 @@ def check_metadata_update(new: Object, old: Object, path: str = "metadata") -> l
     return problems
 
 
-def check_labels(labels: Mapping[str, str] | None, path: str) -> list[Problem]:
+def check_labels(labels: Mapping[str, str] | None, path: str) -> list[FieldError]:
     """Check labels: keys must be qualified names, values have at most 63 characters."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for key, value in (labels or {}).items():
         problems += each(path, key, label_key_problems(key))
         problems += each(path, value, label_value_problems(value))
     return problems
 
 
-def check_annotations(annotations: Mapping[str, str] | None, path: str) -> list[Problem]:
+def check_annotations(annotations: Mapping[str, str] | None, path: str) -> list[FieldError]:
     """Check annotations: keys must be qualified names in any case; the total size is limited."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     size = 0
     for key, value in (annotations or {}).items():
         problems += each(path, key, label_key_problems(key.lower()))
@@ -136,9 +127,9 @@ def check_annotations(annotations: Mapping[str, str] | None, path: str) -> list[
     return problems
 
 
-def check_owners(owners: Sequence[Object] | None, path: str) -> list[Problem]:
+def check_owners(owners: Sequence[Object] | None, path: str) -> list[FieldError]:
     """Check the owners of an object, at most one of which is its controller."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     controller = ""
     for owner in owners or ():
         version = owner["apiVersion"].rpartition("/")[2]
@@ -167,9 +158,9 @@ def check_owners(owners: Sequence[Object] | None, path: str) -> list[Problem]:
     return problems
 
 
-def check_finalizers(finalizers: Sequence[str] | None, path: str) -> list[Problem]:
+def check_finalizers(finalizers: Sequence[str] | None, path: str) -> list[FieldError]:
     """Check the names of finalizers."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for finalizer in finalizers or ():
         problems += each(path, finalizer, label_key_problems(finalizer))
     if finalizers and _ORPHAN in finalizers and _FOREGROUND in finalizers:
@@ -178,9 +169,9 @@ def check_finalizers(finalizers: Sequence[str] | None, path: str) -> list[Proble
     return problems
 
 
-def check_managed_fields(entries: Sequence[Object] | None, path: str) -> list[Problem]:
+def check_managed_fields(entries: Sequence[Object] | None, path: str) -> list[FieldError]:
     """Check the entries of managedFields."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for i, entry in enumerate(entries or ()):
         where = f"{path}[{i}]"
         if entry.get("operation") not in ("Apply", "Update"):
@@ -195,9 +186,9 @@ def check_managed_fields(entries: Sequence[Object] | None, path: str) -> list[Pr
 
 def check_selector(
     selector: Object | None, path: str, *, invalid_values: bool = False
-) -> list[Problem]:
+) -> list[FieldError]:
     """Check a label selector."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if selector is None:
         return problems
     problems += check_labels(selector.get("matchLabels"), f"{path}.matchLabels")
@@ -207,8 +198,8 @@ def check_selector(
     return problems
 
 
-def _requirement(requirement: Object, path: str, invalid_values: bool) -> list[Problem]:
-    problems: list[Problem] = []
+def _requirement(requirement: Object, path: str, invalid_values: bool) -> list[FieldError]:
+    problems: list[FieldError] = []
     operator, values = requirement["operator"], requirement.get("values") or []
     if operator in ("In", "NotIn"):
         if not values:

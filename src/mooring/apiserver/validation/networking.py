@@ -6,21 +6,19 @@ from __future__ import annotations
 
 import ipaddress
 
-from mooring.apiserver.validation.autoscaler_metrics import segment
-from mooring.apiserver.validation.containers import check_port
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
+from mooring.api.field_errors import (
+    FieldError,
     duplicate,
     each,
     forbidden,
-    immutable,
     invalid,
     not_supported,
-    repeated,
     required,
     too_long,
 )
+from mooring.apiserver.validation.autoscaler_metrics import segment
+from mooring.apiserver.validation.containers import check_port
+from mooring.apiserver.validation.field_problems import Object, immutable, repeated
 from mooring.apiserver.validation.file_paths import prefixed_path
 from mooring.apiserver.validation.formats import (
     cidr_problems,
@@ -36,10 +34,10 @@ _CONTROLLER_LENGTH = 250
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 
 
-def check_ingress(ingress: Object) -> list[Problem]:
+def check_ingress(ingress: Object) -> list[FieldError]:
     """Check an ingress."""
     spec = ingress["spec"]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if not spec.get("rules") and spec.get("defaultBackend") is None:
         why = "either `defaultBackend` or `rules` must be specified"
         problems.append(invalid("spec", None, why))
@@ -58,8 +56,8 @@ def check_ingress(ingress: Object) -> list[Problem]:
     return problems
 
 
-def _ingress_rule(rule: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _ingress_rule(rule: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     if host := rule.get("host"):
         if not ip_problems(host):
             problems.append(invalid(f"{path}.host", host, "must be a DNS name, not an IP address"))
@@ -74,11 +72,11 @@ def _ingress_rule(rule: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _ingress_path(one: Object, path: str) -> list[Problem]:
+def _ingress_path(one: Object, path: str) -> list[FieldError]:
     kind = one.get("pathType")
     if kind is None:
         return [required(f"{path}.pathType", "pathType must be specified")]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     given = one.get("path", "")
     if kind not in _PATH_TYPES:
         problems.append(not_supported(f"{path}.pathType", kind, _PATH_TYPES))
@@ -87,7 +85,7 @@ def _ingress_path(one: Object, path: str) -> list[Problem]:
     return problems + _backend(one["backend"], f"{path}.backend")
 
 
-def _backend(backend: Object, path: str) -> list[Problem]:
+def _backend(backend: Object, path: str) -> list[FieldError]:
     service, resource = backend.get("service"), backend.get("resource")
     if service is not None and resource is not None:
         return [invalid(path, "", "cannot set both resource and service backends")]
@@ -95,7 +93,7 @@ def _backend(backend: Object, path: str) -> list[Problem]:
         if resource is None:
             return [invalid(path, "", "resource or service backend is required")]
         return _typed_reference(resource, f"{path}.resource")
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if not service["name"]:
         problems.append(required(f"{path}.service.name"))
     else:
@@ -112,10 +110,10 @@ def _backend(backend: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_ingress_class(ingress_class: Object) -> list[Problem]:
+def check_ingress_class(ingress_class: Object) -> list[FieldError]:
     """Check an ingress class."""
     controller = ingress_class["spec"].get("controller", "")
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if len(controller) > _CONTROLLER_LENGTH:
         problems.append(too_long("spec.controller", _CONTROLLER_LENGTH))
     problems += prefixed_path(controller, "spec.controller")
@@ -124,7 +122,7 @@ def check_ingress_class(ingress_class: Object) -> list[Problem]:
     return problems
 
 
-def _parameters(parameters: Object, path: str) -> list[Problem]:
+def _parameters(parameters: Object, path: str) -> list[FieldError]:
     problems = _typed_reference(parameters, path)
     scope, namespace = parameters.get("scope"), parameters.get("namespace")
     where = f"{path}.namespace"
@@ -141,8 +139,8 @@ def _parameters(parameters: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _typed_reference(reference: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _typed_reference(reference: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     if (group := reference.get("apiGroup")) is not None:
         problems += each(f"{path}.apiGroup", group, subdomain_problems(group))
     for name in ("kind", "name"):
@@ -150,13 +148,13 @@ def _typed_reference(reference: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_ingress_class_update(ingress_class: Object, old: Object) -> list[Problem]:
+def check_ingress_class_update(ingress_class: Object, old: Object) -> list[FieldError]:
     """Check an update of an ingress class: its controller may not change."""
     new, before = (one["spec"].get("controller") or "" for one in (ingress_class, old))
     return immutable("spec.controller", new, before) + check_ingress_class(ingress_class)
 
 
-def check_network_policy(policy: Object) -> list[Problem]:
+def check_network_policy(policy: Object) -> list[FieldError]:
     """Check a network policy."""
     spec = policy.get("spec") or {}
     problems = check_selector(spec.get("podSelector"), "spec.podSelector")
@@ -178,8 +176,8 @@ def check_network_policy(policy: Object) -> list[Problem]:
     return problems
 
 
-def _policy_port(port: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _policy_port(port: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     protocols = ("TCP", "UDP", "SCTP")
     if port.get("protocol") not in (None, *protocols):
         problems.append(not_supported(f"{path}.protocol", port["protocol"], protocols))
@@ -200,8 +198,8 @@ def _policy_port(port: Object, path: str) -> list[Problem]:
     return problems + check_port(number, f"{path}.port")
 
 
-def _peer(peer: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _peer(peer: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     selectors = [n for n in ("podSelector", "namespaceSelector") if peer.get(n) is not None]
     for name in selectors:
         problems += check_selector(peer[name], f"{path}.{name}")
@@ -221,9 +219,9 @@ def _peer(peer: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _exceptions(block: Object, path: str) -> list[Problem]:
+def _exceptions(block: Object, path: str) -> list[FieldError]:
     """Check that each exception is a proper subset of the block."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     whole = _network(block["cidr"])
     if whole is None:
         return problems
@@ -248,12 +246,12 @@ def _network(cidr: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
         return None
 
 
-def check_address(address: Object) -> list[Problem]:
+def check_address(address: Object) -> list[FieldError]:
     """Check an IPAddress, including its parent reference."""
     parent, path = address["spec"].get("parentRef"), "spec.parentRef"
     if parent is None:
         return [required(path)]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if group := parent.get("group"):
         problems += each(f"{path}.group", group, subdomain_problems(group))
     for name in ("resource", "name"):
@@ -263,20 +261,20 @@ def check_address(address: Object) -> list[Problem]:
     return problems
 
 
-def check_address_update(address: Object, old: Object) -> list[Problem]:
+def check_address_update(address: Object, old: Object) -> list[FieldError]:
     """Check an update of an IPAddress: its parent reference may not change."""
     parents = (address["spec"].get("parentRef"), old["spec"].get("parentRef"))
     return check_address(address) + immutable("spec.parentRef", *parents)
 
 
-def check_service_range(service_range: Object) -> list[Problem]:
+def check_service_range(service_range: Object) -> list[FieldError]:
     """Check a ServiceCIDR, from which services get their addresses."""
     cidrs, path = service_range["spec"].get("cidrs") or [], "spec.cidrs"
     if not cidrs:
         return [required(path, "at least one CIDR required")]
     if len(cidrs) > 2:
         return [invalid(path, service_range["spec"], "may only hold up to 2 values")]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for i, cidr in enumerate(cidrs):
         problems += each(f"{path}[{i}]", cidr, cidr_problems(cidr))
     networks = [_network(cidr) for cidr in cidrs]
@@ -290,7 +288,7 @@ def check_service_range(service_range: Object) -> list[Problem]:
     return problems
 
 
-def check_service_range_update(service_range: Object, old: Object) -> list[Problem]:
+def check_service_range_update(service_range: Object, old: Object) -> list[FieldError]:
     """Check an update of a ServiceCIDR: ranges stay, but one of a second family may be added."""
     # kubernetes: pkg/apis/networking/validation/validation.go, ValidateServiceCIDRUpdate
     new, before = service_range["spec"].get("cidrs"), old["spec"].get("cidrs") or []
@@ -306,9 +304,9 @@ def check_service_range_update(service_range: Object, old: Object) -> list[Probl
     return problems
 
 
-def check_endpoint_slice(endpoint_slice: Object) -> list[Problem]:
+def check_endpoint_slice(endpoint_slice: Object) -> list[FieldError]:
     """Check an endpoint slice."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     kind = endpoint_slice["addressType"]
     kinds = ("FQDN", "IPv4", "IPv6")
     if not kind:
@@ -331,8 +329,8 @@ def check_endpoint_slice(endpoint_slice: Object) -> list[Problem]:
     return problems
 
 
-def _endpoint(endpoint: Object, kind: str, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _endpoint(endpoint: Object, kind: str, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     addresses = endpoint.get("addresses") or []
     if not addresses:
         problems.append(required(f"{path}.addresses", "must contain at least 1 address"))
@@ -366,7 +364,7 @@ def _family_problems(address: str, kind: str) -> list[str]:
     return [] if kind == f"IPv{version}" else [f"must be an {kind} address"]
 
 
-def check_endpoint_slice_update(endpoint_slice: Object, old: Object) -> list[Problem]:
+def check_endpoint_slice_update(endpoint_slice: Object, old: Object) -> list[FieldError]:
     """Check an update of an endpoint slice: its address type may not change."""
     problems = check_endpoint_slice(endpoint_slice)
     return problems + immutable("addressType", endpoint_slice["addressType"], old["addressType"])

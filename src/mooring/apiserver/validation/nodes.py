@@ -6,15 +6,8 @@ from __future__ import annotations
 
 import ipaddress
 
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
-    duplicate,
-    each,
-    forbidden,
-    invalid,
-    repeated,
-)
+from mooring.api.field_errors import FieldError, duplicate, each, forbidden, invalid
+from mooring.apiserver.validation.field_problems import Object, repeated
 from mooring.apiserver.validation.formats import (
     VALID_CIDR,
     cidr_problems,
@@ -28,7 +21,7 @@ _CIDR_CHANGE = 'node updates may not change podCIDR except from "" to valid'
 _PROVIDER_CHANGE = 'node updates may not change providerID except from "" to valid'
 
 
-def check_node(node: Object) -> list[Problem]:
+def check_node(node: Object) -> list[FieldError]:
     """Check a new node, apart from its metadata."""
     problems = _taints(node) + _resources(node)
     cidrs = node["spec"].get("podCIDRs") or []
@@ -46,8 +39,8 @@ def _valid(cidrs: list[str]) -> list[str]:
     return [one for one in cidrs if VALID_CIDR not in cidr_problems(one)]
 
 
-def _taints(node: Object) -> list[Problem]:
-    problems: list[Problem] = []
+def _taints(node: Object) -> list[FieldError]:
+    problems: list[FieldError] = []
     seen: set[tuple[str, str]] = set()
     for i, taint in enumerate(node["spec"].get("taints") or ()):
         where = f"metadata.taints[{i}]"
@@ -57,15 +50,13 @@ def _taints(node: Object) -> list[Problem]:
         problems += check_effect(taint["effect"], f"{where}.effect", empty=False)
         pair = (taint["effect"], taint["key"])
         if taint["effect"] and pair in seen:
-            reason, field, text = duplicate(where, taint)
-            problems.append(
-                (reason, field, f"{text}: taints must be unique by key and effect pair")
-            )
+            why = "taints must be unique by key and effect pair"
+            problems.append(duplicate(where, taint, why))
         seen.add(pair)
     return problems
 
 
-def _resources(node: Object) -> list[Problem]:
+def _resources(node: Object) -> list[FieldError]:
     return [
         problem
         for field in ("capacity", "allocatable")
@@ -74,7 +65,7 @@ def _resources(node: Object) -> list[Problem]:
     ]
 
 
-def check_node_update(node: Object, old: Object) -> list[Problem]:
+def check_node_update(node: Object, old: Object) -> list[FieldError]:
     """Check an update of a node, or of its status."""
     problems = _resources(node)
     addresses = node["status"].get("addresses") or ()

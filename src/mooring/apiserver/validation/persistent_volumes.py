@@ -4,19 +4,17 @@
 
 from __future__ import annotations
 
-from mooring.api.quantity import parse_nanos
-from mooring.apiserver.validation.changes import difference, source_as_go
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
+from mooring.api.field_errors import (
+    FieldError,
     each,
     forbidden,
-    immutable,
     invalid,
     not_supported,
     required,
-    shown,
 )
+from mooring.api.quantity import parse_nanos
+from mooring.apiserver.validation.changes import difference, source_as_go
+from mooring.apiserver.validation.field_problems import Object, immutable
 from mooring.apiserver.validation.file_paths import no_backsteps
 from mooring.apiserver.validation.formats import label_problems, subdomain_problems
 from mooring.apiserver.validation.scheduling import check_node_selector
@@ -55,10 +53,10 @@ _SECRETS = (
 )
 
 
-def check_volume(volume: Object) -> list[Problem]:
+def check_volume(volume: Object) -> list[FieldError]:
     """Check a persistent volume."""
     spec = volume["spec"]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     modes = spec.get("accessModes") or []
     if not modes:
         problems.append(required("spec.accessModes"))
@@ -68,8 +66,7 @@ def check_volume(volume: Object) -> list[Problem]:
         problems.append(required("spec.capacity"))
     if not capacity or set(capacity) != {"storage"}:
         given = dict(sorted(capacity.items())) if capacity is not None else None
-        text = f'Unsupported value: {shown(given)}: supported values: "storage"'
-        problems.append(("FieldValueNotSupported", "spec.capacity", text))
+        problems.append(not_supported("spec.capacity", given, ("storage",)))
     for name, amount in (capacity or {}).items():
         if name == "storage" and parse_nanos(amount) <= 0:
             problems.append(invalid(f"spec.capacity[{name}]", amount, "must be greater than zero"))
@@ -98,7 +95,7 @@ def check_volume(volume: Object) -> list[Problem]:
     return problems
 
 
-def _volume_affinity(spec: Object) -> list[Problem]:
+def _volume_affinity(spec: Object) -> list[FieldError]:
     affinity = spec.get("nodeAffinity")
     if affinity is None:
         return []
@@ -108,8 +105,8 @@ def _volume_affinity(spec: Object) -> list[Problem]:
     return check_node_selector(affinity["required"], "spec.nodeAffinity.required")
 
 
-def _volume_sources(spec: Object) -> list[Problem]:
-    problems: list[Problem] = []
+def _volume_sources(spec: Object) -> list[FieldError]:
+    problems: list[FieldError] = []
     count = 0
     for name in _SOURCES:
         source = spec.get(name)
@@ -142,8 +139,8 @@ def _volume_sources(spec: Object) -> list[Problem]:
     return problems
 
 
-def _secret(reference: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _secret(reference: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     for field, check in (("name", subdomain_problems), ("namespace", label_problems)):
         value = reference.get(field)
         if not value:
@@ -153,7 +150,7 @@ def _secret(reference: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_volume_update(volume: Object, old: Object) -> list[Problem]:
+def check_volume_update(volume: Object, old: Object) -> list[FieldError]:
     """Check an update of a persistent volume: its source may not change."""
     problems = check_volume(volume)
     new, before = volume["spec"], old["spec"]

@@ -7,17 +7,10 @@ from __future__ import annotations
 
 import copy
 
+from mooring.api.field_errors import FieldError, duplicate, each, forbidden, invalid
 from mooring.apiserver.new_pods import qos_class
 from mooring.apiserver.validation.containers import check_ephemeral_containers
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
-    duplicate,
-    each,
-    forbidden,
-    immutable,
-    invalid,
-)
+from mooring.apiserver.validation.field_problems import Object, immutable
 from mooring.apiserver.validation.formats import ip_problems, label_key_problems, subdomain_problems
 from mooring.apiserver.validation.pods import MIRROR, check_pod_spec
 from mooring.apiserver.validation.volumes import check_volumes
@@ -26,9 +19,9 @@ _SYSTEM_CONDITIONS = ("PodScheduled", "Ready", "Initialized")
 _RESIZABLE = ("cpu", "memory")
 
 
-def check_pod_status(pod: Object, old: Object) -> list[Problem]:
+def check_pod_status(pod: Object, old: Object) -> list[FieldError]:
     """Check an update of a pod's status."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     status, before = pod["status"], old["status"]
     for i, condition in enumerate(status.get("conditions") or ()):
         if condition["type"] not in _SYSTEM_CONDITIONS:
@@ -56,11 +49,11 @@ def check_pod_status(pod: Object, old: Object) -> list[Problem]:
     return problems + _addresses(status, before)
 
 
-def _restarted(status: Object, before: Object, spec: Object) -> list[Problem]:
+def _restarted(status: Object, before: Object, spec: Object) -> list[FieldError]:
     """Refuse to restart a container that has terminated for good."""
     now = {one.get("name"): one for one in status.get("containerStatuses") or ()}
     containers = {one["name"]: one for one in spec.get("containers") or ()}
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for i, one in enumerate(before.get("containerStatuses") or ()):
         ended = (one.get("state") or {}).get("terminated")
         later = now.get(one.get("name"))
@@ -75,10 +68,10 @@ def _restarted(status: Object, before: Object, spec: Object) -> list[Problem]:
     return problems
 
 
-def _claim_statuses(status: Object, spec: Object) -> list[Problem]:
+def _claim_statuses(status: Object, spec: Object) -> list[FieldError]:
     known = {one["name"] for one in spec.get("resourceClaims") or ()}
     seen: set[str] = set()
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for i, one in enumerate(status.get("resourceClaimStatuses") or ()):
         where, name = f"status.resourceClaimStatuses[{i}].name", one["name"]
         if name not in known:
@@ -90,8 +83,8 @@ def _claim_statuses(status: Object, spec: Object) -> list[Problem]:
     return problems
 
 
-def _addresses(status: Object, before: Object) -> list[Problem]:
-    problems: list[Problem] = []
+def _addresses(status: Object, before: Object) -> list[FieldError]:
+    problems: list[FieldError] = []
     for field in ("podIPs", "hostIPs"):
         given = status.get(field) or []
         if field == "hostIPs" and given and given[0]["ip"] != (status.get("hostIP") or ""):
@@ -109,7 +102,7 @@ def _addresses(status: Object, before: Object) -> list[Problem]:
     return problems
 
 
-def check_ephemeral(pod: Object, old: Object) -> list[Problem]:
+def check_ephemeral(pod: Object, old: Object) -> list[FieldError]:
     """Check an update of a pod's ephemeral containers: they may be added, but not changed."""
     spec = pod["spec"]
     path = "spec.ephemeralContainers"
@@ -129,7 +122,7 @@ def check_ephemeral(pod: Object, old: Object) -> list[Problem]:
     return problems
 
 
-def check_resize(pod: Object, old: Object) -> list[Problem]:
+def check_resize(pod: Object, old: Object) -> list[FieldError]:
     """Check an update of the resources of a pod's containers."""
     spec, before = pod["spec"], old["spec"]
     problems = check_pod_spec(spec, "spec", pod["metadata"].get("name", ""), pod=True)
@@ -151,8 +144,8 @@ def check_resize(pod: Object, old: Object) -> list[Problem]:
     return problems
 
 
-def _reordered(spec: Object, before: Object) -> list[Problem]:
-    problems: list[Problem] = []
+def _reordered(spec: Object, before: Object) -> list[FieldError]:
+    problems: list[FieldError] = []
     for field in ("containers", "initContainers"):
         new, was = ([one["name"] for one in side.get(field) or ()] for side in (spec, before))
         if len(new) != len(was):
@@ -168,7 +161,7 @@ def _reordered(spec: Object, before: Object) -> list[Problem]:
     return problems
 
 
-def _removed(new: Object, was: Object, path: str) -> list[Problem]:
+def _removed(new: Object, was: Object, path: str) -> list[FieldError]:
     return [
         forbidden(f"{path}.{kind}", f"resource {kind} cannot be removed")
         for kind in ("requests", "limits")

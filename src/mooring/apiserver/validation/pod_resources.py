@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import msgspec
 
+from mooring.api.field_errors import FieldError, forbidden, invalid
 from mooring.api.pod import Pod
 from mooring.api.pod_requests import RequestOptions, container_limits, container_requests
 from mooring.api.quantity import Format, Quantity, parse_nanos
-from mooring.apiserver.validation.field_problems import Object, Problem, forbidden, invalid
+from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.resource_amounts import (
     HUGE_PAGES,
     check_requirements,
@@ -21,14 +22,14 @@ NO_CLAIMS = "claims may not be set for Resources at pod-level"
 _SPEC_ONLY = RequestOptions(use_status_resources=False, use_claim_status=False)
 
 
-def check_pod_resources(spec: Object, path: str) -> list[Problem]:
+def check_pod_resources(spec: Object, path: str) -> list[FieldError]:
     """Check pod-level requests and limits."""
     resources = spec.get("resources")
     if resources is None:
         return []
     if (spec.get("os") or {}).get("name") == "windows":
         return [forbidden(path, "may not be set for a windows pod")]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if resources.get("claims") is not None:
         problems.append(forbidden(f"{path}.claims", NO_CLAIMS))
     claims = frozenset(c["name"] for c in spec.get("resourceClaims") or () if c["name"])
@@ -36,13 +37,13 @@ def check_pod_resources(spec: Object, path: str) -> list[Problem]:
     return problems + _consistency(spec, resources, path)
 
 
-def _consistency(spec: Object, resources: Object, path: str) -> list[Problem]:
+def _consistency(spec: Object, resources: Object, path: str) -> list[FieldError]:
     kept = {name: spec[name] for name in ("containers", "initContainers") if spec.get(name)}
     try:
         pod = msgspec.convert({"metadata": {"name": ""}, "spec": kept}, Pod)
     except (ObjectError, msgspec.ValidationError):
         return []  # problems of the containers are reported elsewhere
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     for name, nanos in container_requests(pod, _SPEC_ONLY).items():
         if name in requests and nanos > parse_nanos(requests[name]):

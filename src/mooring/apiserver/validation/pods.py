@@ -8,14 +8,8 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from mooring.apiserver.validation.containers import (
-    check_containers,
-    check_ephemeral_containers,
-    check_init_containers,
-)
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
+from mooring.api.field_errors import (
+    FieldError,
     duplicate,
     each,
     forbidden,
@@ -23,6 +17,12 @@ from mooring.apiserver.validation.field_problems import (
     not_supported,
     required,
 )
+from mooring.apiserver.validation.containers import (
+    check_containers,
+    check_ephemeral_containers,
+    check_init_containers,
+)
+from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.formats import (
     between,
     ip_problems,
@@ -62,7 +62,7 @@ NO_NEW_CONTAINERS = "pod updates may not add or remove containers"
 ONLY_SOME_FIELDS = f"pod updates may not change fields other than {','.join(_UPDATABLE)}"
 
 
-def check_pod(pod: Object) -> list[Problem]:
+def check_pod(pod: Object) -> list[FieldError]:
     """Check a new pod, apart from its metadata."""
     spec = pod["spec"]
     problems = _whole_pod(pod)
@@ -78,7 +78,7 @@ def check_pod(pod: Object) -> list[Problem]:
     return problems
 
 
-def _whole_pod(pod: Object) -> list[Problem]:
+def _whole_pod(pod: Object) -> list[FieldError]:
     spec = pod["spec"]
     problems = check_pod_spec(spec, "spec", pod["metadata"].get("name", ""), pod=True)
     if not spec.get("serviceAccountName"):
@@ -91,7 +91,7 @@ def _whole_pod(pod: Object) -> list[Problem]:
     return problems
 
 
-def check_template(template: Object, path: str) -> list[Problem]:
+def check_template(template: Object, path: str) -> list[FieldError]:
     """Check the pod template of a workload."""
     metadata = template.get("metadata") or {}
     problems = check_labels(metadata.get("labels"), f"{path}.labels")
@@ -105,7 +105,7 @@ def check_template(template: Object, path: str) -> list[Problem]:
 
 def check_pod_spec(
     spec: Object, path: str, pod_name: str = "", *, pod: bool = False
-) -> list[Problem]:
+) -> list[FieldError]:
     """Check the spec of a pod, in the order of the API server."""
     volumes, problems = check_volumes(spec.get("volumes"), f"{path}.volumes", pod_name)
     problems += _resource_claims(spec.get("resourceClaims") or (), f"{path}.resourceClaims")
@@ -134,8 +134,8 @@ def check_pod_spec(
     return problems + _late(spec, path)
 
 
-def _resource_claims(claims: Sequence[Object], path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _resource_claims(claims: Sequence[Object], path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     seen: set[str] = set()
     for i, claim in enumerate(claims):
         where, name = f"{path}[{i}]", claim["name"]
@@ -164,8 +164,8 @@ def _resource_claims(claims: Sequence[Object], path: str) -> list[Problem]:
     return problems
 
 
-def _host_ports(spec: Object, path: str, *, pod: bool) -> list[Problem]:
-    problems: list[Problem] = []
+def _host_ports(spec: Object, path: str, *, pod: bool) -> list[FieldError]:
+    problems: list[FieldError] = []
     for i, container in enumerate(spec.get("containers") or ()):
         for j, port in enumerate(container.get("ports") or ()):
             host = port.get("hostPort", 0)
@@ -176,8 +176,8 @@ def _host_ports(spec: Object, path: str, *, pod: bool) -> list[Problem]:
     return problems
 
 
-def _policies(spec: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _policies(spec: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     restart, dns = spec.get("restartPolicy"), spec.get("dnsPolicy")
     if restart not in _RESTART_POLICIES:
         problems.append(not_supported(f"{path}.restartPolicy", restart, _RESTART_POLICIES))
@@ -186,7 +186,7 @@ def _policies(spec: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _dns(spec: Object, path: str) -> list[Problem]:
+def _dns(spec: Object, path: str) -> list[FieldError]:
     config = spec.get("dnsConfig")
     if spec.get("dnsPolicy") == "None":
         if config is None:
@@ -196,7 +196,7 @@ def _dns(spec: Object, path: str) -> list[Problem]:
             return [required(f"{path}.nameservers", why)]
     if config is None:
         return []
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     servers = config.get("nameservers") or []
     if len(servers) > 3:
         why = "must not have more than 3 nameservers"
@@ -217,8 +217,8 @@ def _dns(spec: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _names(spec: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _names(spec: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     for field in ("serviceAccountName", "nodeName"):
         if name := spec.get(field):
             problems += each(f"{path}.{field}", name, subdomain_problems(name))
@@ -232,8 +232,8 @@ def _names(spec: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _host_aliases(aliases: Sequence[Object], path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _host_aliases(aliases: Sequence[Object], path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     for i, alias in enumerate(aliases):
         problems += each(f"{path}[{i}].ip", alias["ip"], ip_problems(alias["ip"]))
         for j, name in enumerate(alias.get("hostnames") or ()):
@@ -241,8 +241,8 @@ def _host_aliases(aliases: Sequence[Object], path: str) -> list[Problem]:
     return problems
 
 
-def _late(spec: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _late(spec: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     if name := spec.get("priorityClassName"):
         problems += each(f"{path}.priorityClassName", name, subdomain_problems(name))
     if (name := spec.get("runtimeClassName")) is not None:
@@ -268,7 +268,7 @@ def _late(spec: Object, path: str) -> list[Problem]:
 # -- changes ------------------------------------------------------------------------------
 
 
-def check_pod_update(pod: Object, old: Object) -> list[Problem]:
+def check_pod_update(pod: Object, old: Object) -> list[FieldError]:
     """Check an update of a pod: hardly anything in its spec may change."""
     problems = _whole_pod(pod)
     new_spec, old_spec = pod["spec"], old["spec"]
@@ -292,7 +292,7 @@ def check_pod_update(pod: Object, old: Object) -> list[Problem]:
     return problems + _other_fields(new_spec, old_spec)
 
 
-def _added_tolerations(new: Object, old: Object) -> list[Problem]:
+def _added_tolerations(new: Object, old: Object) -> list[FieldError]:
     given = {_without_seconds(one) for one in new.get("tolerations") or ()}
     for before in old.get("tolerations") or ():
         if _without_seconds(before) not in given:
@@ -307,7 +307,7 @@ def _without_seconds(toleration: Object) -> frozenset[tuple[str, Any]]:
     )
 
 
-def _deleted_gates(new: Object, old: Object) -> list[Problem]:
+def _deleted_gates(new: Object, old: Object) -> list[FieldError]:
     before = {gate["name"] for gate in old.get("schedulingGates") or ()}
     return [
         forbidden(
@@ -319,8 +319,8 @@ def _deleted_gates(new: Object, old: Object) -> list[Problem]:
     ]
 
 
-def _other_fields(new: Object, old: Object) -> list[Problem]:
-    problems: list[Problem] = []
+def _other_fields(new: Object, old: Object) -> list[FieldError]:
+    problems: list[FieldError] = []
     munged = copy.deepcopy(new)
     for field in ("containers", "initContainers"):
         for container, before in zip(munged.get(field) or (), old.get(field) or (), strict=True):
@@ -344,9 +344,9 @@ def _take(target: Object, source: Object, field: str) -> None:
         target.pop(field, None)
 
 
-def _gated(munged: Object, old: Object) -> list[Problem]:
+def _gated(munged: Object, old: Object) -> list[FieldError]:
     """Check that node selection of a gated pod becomes stricter, never looser."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     before, now = old.get("nodeSelector") or {}, munged.get("nodeSelector")
     if any((now or {}).get(key) != value for key, value in before.items()):
         why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
@@ -371,7 +371,7 @@ def _gated(munged: Object, old: Object) -> list[Problem]:
     return problems
 
 
-def _node_affinity_change(new: Object, old: Object) -> list[Problem]:
+def _node_affinity_change(new: Object, old: Object) -> list[FieldError]:
     name = "requiredDuringSchedulingIgnoredDuringExecution"
     before = (old.get(name) or {}).get("nodeSelectorTerms") or []
     now = (new.get(name) or {}).get("nodeSelectorTerms") or []
@@ -380,7 +380,7 @@ def _node_affinity_change(new: Object, old: Object) -> list[Problem]:
         why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
         return [invalid(path, now or None, why)]
     why = "only additions are allowed (no mutations or deletions)"
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for i, (was, now_term) in enumerate(zip(before, now, strict=False)):
         kept = all(
             all(one in (now_term.get(part) or []) for one in was.get(part) or [])
@@ -401,9 +401,9 @@ def _difference(old: Object, new: Object) -> str:
     )
 
 
-def check_binding(binding: Object) -> list[Problem]:
+def check_binding(binding: Object) -> list[FieldError]:
     """Check the binding of a pod to a node."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     target = binding["target"]
     if target.get("kind") not in (None, "", "Node"):
         problems.append(not_supported("target.kind", target["kind"], ("Node", "<empty>")))

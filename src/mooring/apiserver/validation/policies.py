@@ -4,17 +4,8 @@
 
 from __future__ import annotations
 
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
-    each,
-    forbidden,
-    immutable,
-    invalid,
-    non_negative,
-    not_supported,
-    required,
-)
+from mooring.api.field_errors import FieldError, each, forbidden, invalid, not_supported, required
+from mooring.apiserver.validation.field_problems import Object, immutable, non_negative
 from mooring.apiserver.validation.formats import (
     label_problems,
     path_segment_problems,
@@ -34,10 +25,10 @@ _SYSTEM_CLASSES = {
 _EVICTION = ("AlwaysAllow", "IfHealthyBudget")
 
 
-def check_budget(budget: Object) -> list[Problem]:
+def check_budget(budget: Object) -> list[FieldError]:
     """Check a pod disruption budget."""
     spec = budget["spec"]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
     if least is not None and most is not None:
         why = "minAvailable and maxUnavailable cannot be both set"
@@ -53,9 +44,9 @@ def check_budget(budget: Object) -> list[Problem]:
     return problems
 
 
-def check_priority_class(priority_class: Object) -> list[Problem]:
+def check_priority_class(priority_class: Object) -> list[FieldError]:
     """Check a priority class."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     name, value = priority_class["metadata"].get("name", ""), priority_class["value"]
     if name.startswith("system-"):
         if _SYSTEM_CLASSES.get(name) != value:
@@ -78,21 +69,21 @@ def check_priority_class(priority_class: Object) -> list[Problem]:
     return problems
 
 
-def check_priority_class_update(priority_class: Object, old: Object) -> list[Problem]:
+def check_priority_class_update(priority_class: Object, old: Object) -> list[FieldError]:
     """Check an update of a priority class: its value may not change."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if priority_class["value"] != old["value"]:
         problems.append(forbidden("value", "may not be changed in an update."))
     policies = (priority_class.get("preemptionPolicy"), old.get("preemptionPolicy"))
     return problems + immutable("preemptionPolicy", *policies)
 
 
-def check_role(role: Object) -> list[Problem]:
+def check_role(role: Object) -> list[FieldError]:
     """Check the rules of a role."""
     return _rules(role, namespaced=True)
 
 
-def check_cluster_role(role: Object) -> list[Problem]:
+def check_cluster_role(role: Object) -> list[FieldError]:
     """Check the rules of a cluster role."""
     problems = _rules(role, namespaced=False)
     aggregation = role.get("aggregationRule")
@@ -111,8 +102,8 @@ def check_cluster_role(role: Object) -> list[Problem]:
     return problems
 
 
-def _rules(role: Object, *, namespaced: bool) -> list[Problem]:
-    problems: list[Problem] = []
+def _rules(role: Object, *, namespaced: bool) -> list[FieldError]:
+    problems: list[FieldError] = []
     for i, rule in enumerate(role.get("rules") or ()):
         path = f"rules[{i}]"
         if not rule.get("verbs"):
@@ -135,19 +126,19 @@ def _rules(role: Object, *, namespaced: bool) -> list[Problem]:
     return problems
 
 
-def check_role_binding(binding: Object) -> list[Problem]:
+def check_role_binding(binding: Object) -> list[FieldError]:
     """Check a role binding."""
     return _binding(binding, ("Role", "ClusterRole"))
 
 
-def check_cluster_role_binding(binding: Object) -> list[Problem]:
+def check_cluster_role_binding(binding: Object) -> list[FieldError]:
     """Check a cluster role binding."""
     return _binding(binding, ("ClusterRole",))
 
 
-def _binding(binding: Object, kinds: tuple[str, ...]) -> list[Problem]:
+def _binding(binding: Object, kinds: tuple[str, ...]) -> list[FieldError]:
     role = binding["roleRef"]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if role["apiGroup"] != _RBAC:
         problems.append(not_supported("roleRef.apiGroup", role["apiGroup"], (_RBAC,)))
     if role["kind"] not in kinds:
@@ -161,8 +152,8 @@ def _binding(binding: Object, kinds: tuple[str, ...]) -> list[Problem]:
     return problems
 
 
-def _subject(subject: Object, path: str, namespaced: bool) -> list[Problem]:
-    problems: list[Problem] = []
+def _subject(subject: Object, path: str, namespaced: bool) -> list[FieldError]:
+    problems: list[FieldError] = []
     kind, group = subject["kind"], subject.get("apiGroup") or ""
     if not subject["name"]:
         problems.append(required(f"{path}.name"))
@@ -183,32 +174,32 @@ def _subject(subject: Object, path: str, namespaced: bool) -> list[Problem]:
     return problems
 
 
-def check_role_binding_update(binding: Object, old: Object) -> list[Problem]:
+def check_role_binding_update(binding: Object, old: Object) -> list[FieldError]:
     """Check an update of a role binding: its role may not change."""
     return check_role_binding(binding) + _same_role(binding, old)
 
 
-def check_cluster_role_binding_update(binding: Object, old: Object) -> list[Problem]:
+def check_cluster_role_binding_update(binding: Object, old: Object) -> list[FieldError]:
     """Check an update of a cluster role binding: its role may not change."""
     return check_cluster_role_binding(binding) + _same_role(binding, old)
 
 
-def _same_role(binding: Object, old: Object) -> list[Problem]:
+def _same_role(binding: Object, old: Object) -> list[FieldError]:
     if binding["roleRef"] == old["roleRef"]:
         return []
     return [invalid("roleRef", binding["roleRef"], "cannot change roleRef")]
 
 
-def check_lease(lease: Object) -> list[Problem]:
+def check_lease(lease: Object) -> list[FieldError]:
     """Check a lease."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     seconds = lease["spec"].get("leaseDurationSeconds")
     if seconds is not None and seconds <= 0:
         problems.append(invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0"))
     return problems + non_negative("spec.leaseTransitions", lease["spec"].get("leaseTransitions"))
 
 
-def check_runtime_class(runtime_class: Object) -> list[Problem]:
+def check_runtime_class(runtime_class: Object) -> list[FieldError]:
     """Check a runtime class."""
     handler = runtime_class["handler"]
     problems = each("handler", handler, label_problems(handler)) if handler else []
@@ -222,7 +213,7 @@ def check_runtime_class(runtime_class: Object) -> list[Problem]:
     return problems
 
 
-def check_runtime_class_update(runtime_class: Object, old: Object) -> list[Problem]:
+def check_runtime_class_update(runtime_class: Object, old: Object) -> list[FieldError]:
     """Check an update of a runtime class: its handler may not change."""
     problems = immutable("handler", runtime_class["handler"], old["handler"])
     return problems + check_runtime_class(runtime_class)

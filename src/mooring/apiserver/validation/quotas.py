@@ -6,17 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from mooring.api.field_errors import FieldError, duplicate, each, forbidden, invalid, required
 from mooring.api.quantity import NANOS, parse_nanos
-from mooring.apiserver.validation.field_problems import (
-    IMMUTABLE,
-    Object,
-    Problem,
-    duplicate,
-    each,
-    forbidden,
-    invalid,
-    required,
-)
+from mooring.apiserver.validation.field_problems import IMMUTABLE, Object
 from mooring.apiserver.validation.formats import label_key_problems
 from mooring.apiserver.validation.resource_amounts import (
     container_resource_name_problems,
@@ -49,16 +41,16 @@ _EXISTS = (
 )
 
 
-def check_quota(quota: Object) -> list[Problem]:
+def check_quota(quota: Object) -> list[FieldError]:
     """Check a resource quota."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     spec = quota["spec"]
     for name, amount in (spec.get("hard") or {}).items():
         problems += _counted(name, amount, f"spec.hard[{name}]")
     return problems + _scopes(spec) + _scope_selector(spec)
 
 
-def _counted(name: str, amount: str, where: str) -> list[Problem]:
+def _counted(name: str, amount: str, where: str) -> list[FieldError]:
     problems = resource_name_problems(name, where)
     if "/" not in name and not is_standard(name):
         problems.append(invalid(where, name, "must be a standard resource for quota"))
@@ -66,7 +58,7 @@ def _counted(name: str, amount: str, where: str) -> list[Problem]:
     return problems + quantity_problems("pods" if counted else name, amount, where)
 
 
-def check_quota_update(quota: Object, old: Object) -> list[Problem]:
+def check_quota_update(quota: Object, old: Object) -> list[FieldError]:
     """Check an update of a resource quota: its scopes may not change."""
     new, before = (one["spec"].get("scopes") or [] for one in (quota, old))
     problems = check_quota(quota)
@@ -75,10 +67,10 @@ def check_quota_update(quota: Object, old: Object) -> list[Problem]:
     return problems
 
 
-def check_quota_status(quota: Object, old: Object) -> list[Problem]:
+def check_quota_status(quota: Object, old: Object) -> list[FieldError]:
     """Check the status of a quota: the amounts allowed and used."""
     status = quota.get("status") or {}
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for field in ("hard", "used"):
         for name, amount in (status.get(field) or {}).items():
             problems += _counted(name, amount, f"status.{field}[{name}]")
@@ -101,7 +93,7 @@ def _conflicts(scopes: Iterable[str]) -> int:
     return sum(set(pair) <= set(scopes) for pair in pairs)
 
 
-def _scopes(spec: Object) -> list[Problem]:
+def _scopes(spec: Object) -> list[FieldError]:
     scopes = spec.get("scopes") or []
     whys: list[str] = []
     for scope in scopes:
@@ -112,8 +104,8 @@ def _scopes(spec: Object) -> list[Problem]:
     return each("spec.scopes", scopes, whys)
 
 
-def _scope_selector(spec: Object) -> list[Problem]:
-    problems: list[Problem] = []
+def _scope_selector(spec: Object) -> list[FieldError]:
+    problems: list[FieldError] = []
     where = "spec.scopeSelector.matchExpressions"
     selector = spec.get("scopeSelector") or {}
     for one in selector.get("matchExpressions") or ():
@@ -144,9 +136,9 @@ def _scope_selector(spec: Object) -> list[Problem]:
     return problems
 
 
-def check_limit_range(limits: Object) -> list[Problem]:
+def check_limit_range(limits: Object) -> list[FieldError]:
     """Check a limit range."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     seen: set[str] = set()
     for i, item in enumerate(limits["spec"].get("limits") or ()):
         where, kind = f"spec.limits[{i}]", item["type"]
@@ -178,8 +170,8 @@ def check_limit_range(limits: Object) -> list[Problem]:
     return problems
 
 
-def _limit_order(item: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _limit_order(item: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     fields = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
     lists = {field: item.get(field) or {} for field in fields}
     for name in sorted({name for amounts in lists.values() for name in amounts}):
@@ -203,7 +195,7 @@ def _limit_order(item: Object, path: str) -> list[Problem]:
 
 def _ratio_order(
     path: str, name: str, ratio: str | None, least: str | None, most: str | None
-) -> list[Problem]:
+) -> list[FieldError]:
     if ratio is None or least is None or most is None or not parse_nanos(least):
         return []
     bound = parse_nanos(most) / parse_nanos(least)
@@ -228,7 +220,7 @@ def _above(
     right: str | None,
     this: str,
     that: str,
-) -> list[Problem]:
+) -> list[FieldError]:
     if not _exceeds(left, right):
         return []
     given = left if field != "defaultRequest" or this == _REQUEST else right

@@ -6,11 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mooring.api.names import is_extended_resource, is_native_resource
-from mooring.api.quantity import milli_value, parse_nanos
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
+from mooring.api.field_errors import (
+    FieldError,
     duplicate,
     each,
     forbidden,
@@ -19,6 +16,9 @@ from mooring.apiserver.validation.field_problems import (
     not_supported,
     required,
 )
+from mooring.api.names import is_extended_resource, is_native_resource
+from mooring.api.quantity import milli_value, parse_nanos
+from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.formats import label_key_problems, label_problems
 from mooring.errors import ObjectError
 
@@ -70,7 +70,7 @@ _INTEGERS = frozenset(
     }
 )
 
-NameProblems = Callable[[str, str], list[Problem]]
+NameProblems = Callable[[str, str], list[FieldError]]
 
 
 def is_standard(name: str) -> bool:
@@ -78,7 +78,7 @@ def is_standard(name: str) -> bool:
     return name in _STANDARD or name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}"))
 
 
-def resource_name_problems(name: str, path: str) -> list[Problem]:
+def resource_name_problems(name: str, path: str) -> list[FieldError]:
     """Check the name of a resource."""
     problems = each(path, name, label_key_problems(name))
     if not problems and "/" not in name and not is_standard(name):
@@ -86,7 +86,7 @@ def resource_name_problems(name: str, path: str) -> list[Problem]:
     return problems
 
 
-def container_resource_name_problems(name: str, path: str) -> list[Problem]:
+def container_resource_name_problems(name: str, path: str) -> list[FieldError]:
     """Check the name of a resource that a container requests."""
     problems = resource_name_problems(name, path)
     if "/" not in name:
@@ -97,7 +97,7 @@ def container_resource_name_problems(name: str, path: str) -> list[Problem]:
     return problems
 
 
-def pod_resource_name_problems(name: str, path: str) -> list[Problem]:
+def pod_resource_name_problems(name: str, path: str) -> list[FieldError]:
     """Check the name of a resource that a pod requests as a whole."""
     problems = resource_name_problems(name, path)
     if not problems and name not in ("cpu", "memory") and not name.startswith(HUGE_PAGES):
@@ -105,9 +105,9 @@ def pod_resource_name_problems(name: str, path: str) -> list[Problem]:
     return problems
 
 
-def quantity_problems(name: str, amount: str, path: str) -> list[Problem]:
+def quantity_problems(name: str, amount: str, path: str) -> list[FieldError]:
     """Check the amount of a resource."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if parse_nanos(amount) < 0:
         problems.append(invalid(path, amount, NEGATIVE))
     whole = name in _INTEGERS or is_extended_resource(name)
@@ -116,9 +116,9 @@ def quantity_problems(name: str, amount: str, path: str) -> list[Problem]:
     return problems
 
 
-def check_amounts(amounts: Object | None, path: str) -> list[Problem]:
+def check_amounts(amounts: Object | None, path: str) -> list[FieldError]:
     """Check a list of resources."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for name, amount in (amounts or {}).items():
         where = f"{path}[{name}]"
         problems += resource_name_problems(name, where)
@@ -136,9 +136,9 @@ def check_requirements(
     path: str,
     claims: frozenset[str] = frozenset(),
     names: NameProblems = container_resource_name_problems,
-) -> list[Problem]:
+) -> list[FieldError]:
     """Check the requests and limits of a container."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     for name, amount in limits.items():
         where = f"{path}.limits[{name}]"
@@ -166,7 +166,7 @@ def check_requirements(
     return problems + _claim_problems(resources.get("claims") or [], f"{path}.claims", claims)
 
 
-def _huge_page_problems(name: str, amount: str, path: str) -> list[Problem]:
+def _huge_page_problems(name: str, amount: str, path: str) -> list[FieldError]:
     if not name.startswith(HUGE_PAGES):
         return []
     size = name.removeprefix(HUGE_PAGES)
@@ -179,8 +179,8 @@ def _huge_page_problems(name: str, amount: str, path: str) -> list[Problem]:
     return []
 
 
-def _claim_problems(used: list[Object], path: str, claims: frozenset[str]) -> list[Problem]:
-    problems: list[Problem] = []
+def _claim_problems(used: list[Object], path: str, claims: frozenset[str]) -> list[FieldError]:
+    problems: list[FieldError] = []
     seen: set[str] = set()
     for i, claim in enumerate(used):
         name, request = claim.get("name", ""), claim.get("request", "")
@@ -195,7 +195,6 @@ def _claim_problems(used: list[Object], path: str, claims: frozenset[str]) -> li
         seen.add(key)
         if name not in claims:
             listed = f": {', '.join(sorted(claims))}" if claims else " which is empty"
-            reason, field, text = not_found(f"{path}[{i}]", name)
             why = f"must be one of the names in pod.spec.resourceClaims{listed}"
-            problems.append((reason, field, f"{text}: {why}"))
+            problems.append(not_found(f"{path}[{i}]", name, why))
     return problems

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mooring.apiserver.validation.field_problems import Object, Problem, forbidden, invalid
+from mooring.api.field_errors import FieldError, forbidden, invalid
+from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.rule_programs import Rule, RuleNode, rules_of
 from mooring.apiserver.validation.rule_types import MAX_REQUEST, Schema
 from mooring.cel.estimates import MAX
@@ -27,7 +28,7 @@ _EXCEEDS = (
 _NAMED = 4
 
 
-def check_rule_costs(schema: Schema, path: str, *, unchanged: bool = False) -> list[Problem]:
+def check_rule_costs(schema: Schema, path: str, *, unchanged: bool = False) -> list[FieldError]:
     """Return the problems of the rules of a schema.
 
     If the schema is `unchanged`, the cost of a single rule is not limited.
@@ -42,7 +43,7 @@ def check_rule_costs(schema: Schema, path: str, *, unchanged: bool = False) -> l
 
 class _Costs:
     def __init__(self, unchanged: bool) -> None:
-        self.problems: list[Problem] = []
+        self.problems: list[FieldError] = []
         self._unchanged = unchanged
         self._costs: list[tuple[int, str]] = []
 
@@ -94,7 +95,7 @@ class _Costs:
             self.problems.append(forbidden(path, _exceeds(name, cost, RULE_LIMIT)))
         self._costs.append((cost, path))
 
-    def total(self, path: str) -> list[Problem]:
+    def total(self, path: str) -> list[FieldError]:
         """Return the problems of a schema whose rules are too expensive in total."""
         total = min(sum(cost for cost, _ in self._costs), MAX)
         if total <= SCHEMA_LIMIT:

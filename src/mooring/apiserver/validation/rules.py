@@ -12,14 +12,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
-    duplicate,
-    forbidden,
-    invalid,
-    required,
-)
+from mooring.api.field_errors import OMITTED, FieldError, duplicate, forbidden, invalid, required
+from mooring.api.go_format import go_quote
+from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.rule_names import escape
 from mooring.apiserver.validation.rule_programs import Rule, RuleNode, rules_of
 from mooring.apiserver.validation.rule_types import Schema
@@ -42,7 +37,7 @@ _MAX_MESSAGE = 5 * 1024
 _ROOT = ("apiVersion", "kind", "metadata")
 
 
-def check_rules(schema: Schema, obj: Object, old: Object | None) -> list[Problem]:
+def check_rules(schema: Schema, obj: Object, old: Object | None) -> list[FieldError]:
     """Return the problems that rules find in a new or updated object."""
     node = rules_of(schema)
     if node is None:
@@ -68,7 +63,7 @@ class _Check:
     """The check of one object: the problems found, and what is left of the budget."""
 
     def __init__(self) -> None:
-        self.problems: list[Problem] = []
+        self.problems: list[FieldError] = []
         self._budget = BUDGET
 
     def node(self, node: RuleNode, value: Any, old: Any, path: str) -> None:
@@ -109,7 +104,7 @@ class _Check:
         for rule in node.rules:
             self._rule(node, rule, value, old, (given, before), path)
 
-    def _end(self, problem: Problem) -> None:
+    def _end(self, problem: FieldError) -> None:
         self.problems.append(problem)
         raise _Over
 
@@ -171,7 +166,7 @@ class _Check:
             if error.cost > self._budget:
                 return _MESSAGE_OUT_OF_BUDGET, True
             if isinstance(error, CostExceeded):
-                source = json.dumps(rule.given["messageExpression"], ensure_ascii=False)
+                source = go_quote(rule.given["messageExpression"])
                 return f"{_MESSAGE_TOO_EXPENSIVE}{source}", True
             self._budget -= error.cost
             return "", False
@@ -204,18 +199,16 @@ class _Correlated:
         return self._old.get(self._key(item))
 
 
-def _problem(rule: Object, kind: str, value: Any, path: str, message: str) -> Problem:
+def _problem(rule: Object, kind: str, value: Any, path: str, message: str) -> FieldError:
     reason = rule.get("reason")
     if reason == "FieldValueForbidden":
         return forbidden(path, message)
     if reason == "FieldValueRequired":
         return required(path, message)
-    whole = kind in ("object", "array")
+    given = OMITTED if kind in ("object", "array") else value
     if reason == "FieldValueDuplicate":
-        return ("FieldValueDuplicate", path, "Duplicate value") if whole else duplicate(path, value)
-    if whole:
-        return ("FieldValueInvalid", path, f"Invalid value: {message}")
-    return invalid(path, value, message)
+        return duplicate(path, given)
+    return invalid(path, given, message)
 
 
 def _place(schema: Schema, path: str) -> str:

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from mooring.apiserver.schema.scalars import duration_text
+from mooring.api.durations import Duration
+from mooring.api.go_format import go_text
 
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
@@ -42,16 +43,14 @@ def _check_descriptor(schedule: str) -> None:
         raise ValueError(f"unrecognized descriptor: {schedule}")
     given = schedule[len(_EVERY) :]
     try:
-        duration_text(given)
-    except ValueError:
-        why = f'time: invalid duration "{given}"'
+        Duration.parse(given)
+    except ValueError as why:
         raise ValueError(f"failed to parse duration {schedule}: {why}") from None
 
 
 def _check_fields(fields: list[str]) -> None:
     if len(fields) != len(_FIELDS):
-        shown = " ".join(fields)
-        raise ValueError(f"expected exactly 5 fields, found {len(fields)}: [{shown}]")
+        raise ValueError(f"expected exactly 5 fields, found {len(fields)}: {go_text(fields)}")
     for field, bounds in zip(fields, _FIELDS, strict=True):
         for expression in filter(None, field.split(",")):
             _check_range(expression, *bounds)

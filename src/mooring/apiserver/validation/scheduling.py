@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
+from mooring.api.field_errors import (
+    FieldError,
     duplicate,
     each,
     forbidden,
@@ -16,6 +15,7 @@ from mooring.apiserver.validation.field_problems import (
     not_supported,
     required,
 )
+from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.formats import (
     label_key_problems,
     label_problems,
@@ -33,16 +33,16 @@ _POSITIVE = "must be greater than zero"
 _EMPTY = "can not be empty"
 
 
-def check_tolerations(tolerations: Sequence[Object] | None, path: str) -> list[Problem]:
+def check_tolerations(tolerations: Sequence[Object] | None, path: str) -> list[FieldError]:
     """Check tolerations."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for i, toleration in enumerate(tolerations or ()):
         problems += _toleration(toleration, f"{path}[{i}]")
     return problems
 
 
-def _toleration(toleration: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _toleration(toleration: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     key, operator = toleration.get("key", ""), toleration.get("operator", "")
     value, effect = toleration.get("value", ""), toleration.get("effect", "")
     if key:
@@ -70,16 +70,16 @@ def _toleration(toleration: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_effect(effect: str, path: str, *, empty: bool = True) -> list[Problem]:
+def check_effect(effect: str, path: str, *, empty: bool = True) -> list[FieldError]:
     """Check the effect of a taint or toleration."""
     if not effect and not empty:
         return [required(path)]
     return [] if effect in EFFECTS else [not_supported(path, effect, EFFECTS)]
 
 
-def check_affinity(affinity: Object | None, path: str) -> list[Problem]:
+def check_affinity(affinity: Object | None, path: str) -> list[FieldError]:
     """Check the affinity of a pod."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if affinity is None:
         return problems
     if (node := affinity.get("nodeAffinity")) is not None:
@@ -90,8 +90,8 @@ def check_affinity(affinity: Object | None, path: str) -> list[Problem]:
     return problems
 
 
-def _node_affinity(affinity: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _node_affinity(affinity: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     if (selector := affinity.get(_REQUIRED)) is not None:
         problems += check_node_selector(selector, f"{path}.{_REQUIRED}")
     for i, preferred in enumerate(affinity.get(_PREFERRED) or ()):
@@ -102,7 +102,7 @@ def _node_affinity(affinity: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_node_selector(selector: Object, path: str) -> list[Problem]:
+def check_node_selector(selector: Object, path: str) -> list[FieldError]:
     """Check the node selector of a pod or of a volume."""
     terms = selector.get("nodeSelectorTerms") or []
     where = f"{path}.nodeSelectorTerms"
@@ -115,8 +115,8 @@ def check_node_selector(selector: Object, path: str) -> list[Problem]:
     ]
 
 
-def _node_term(term: Object, path: str, *, values: bool) -> list[Problem]:
-    problems: list[Problem] = []
+def _node_term(term: Object, path: str, *, values: bool) -> list[FieldError]:
+    problems: list[FieldError] = []
     for i, requirement in enumerate(term.get("matchExpressions") or ()):
         problems += _node_requirement(requirement, f"{path}.matchExpressions[{i}]", values=values)
     for i, requirement in enumerate(term.get("matchFields") or ()):
@@ -124,8 +124,8 @@ def _node_term(term: Object, path: str, *, values: bool) -> list[Problem]:
     return problems
 
 
-def _node_requirement(requirement: Object, path: str, *, values: bool) -> list[Problem]:
-    problems: list[Problem] = []
+def _node_requirement(requirement: Object, path: str, *, values: bool) -> list[FieldError]:
+    problems: list[FieldError] = []
     operator, given = requirement["operator"], requirement.get("values") or []
     if operator in ("In", "NotIn"):
         if not given:
@@ -148,8 +148,8 @@ def _node_requirement(requirement: Object, path: str, *, values: bool) -> list[P
     return problems
 
 
-def _node_field(requirement: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _node_field(requirement: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     operator, given = requirement["operator"], requirement.get("values") or []
     if operator in ("In", "NotIn"):
         if len(given) != 1:
@@ -166,8 +166,8 @@ def _node_field(requirement: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _pod_affinity(affinity: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _pod_affinity(affinity: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     for i, term in enumerate(affinity.get(_REQUIRED) or ()):
         problems += _pod_term(term, f"{path}.{_REQUIRED}[{i}]")
     for i, weighted in enumerate(affinity.get(_PREFERRED) or ()):
@@ -178,7 +178,7 @@ def _pod_affinity(affinity: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _pod_term(term: Object, path: str) -> list[Problem]:
+def _pod_term(term: Object, path: str) -> list[FieldError]:
     problems = check_selector(term.get("labelSelector"), f"{path}.labelSelector")
     problems += check_selector(term.get("namespaceSelector"), f"{path}.namespaceSelector")
     for name in term.get("namespaces") or ():
@@ -190,8 +190,8 @@ def _pod_term(term: Object, path: str) -> list[Problem]:
     return problems + each(f"{path}.topologyKey", key, label_key_problems(key))
 
 
-def _label_keys(term: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _label_keys(term: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     selector = term.get("labelSelector")
     match, mismatch = term.get("matchLabelKeys") or [], term.get("mismatchLabelKeys") or []
     for name, keys in (("matchLabelKeys", match), ("mismatchLabelKeys", mismatch)):
@@ -218,9 +218,9 @@ def _label_keys(term: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_spreading(constraints: Sequence[Object] | None, path: str) -> list[Problem]:
+def check_spreading(constraints: Sequence[Object] | None, path: str) -> list[FieldError]:
     """Check topology spread constraints."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     last = {_spread_of(constraint): i for i, constraint in enumerate(constraints or ())}
     for i, constraint in enumerate(constraints or ()):
         where = f"{path}[{i}]"
@@ -239,8 +239,8 @@ def _spread_of(constraint: Object) -> tuple[str, str]:
     return constraint["topologyKey"], constraint["whenUnsatisfiable"]
 
 
-def _constraint(constraint: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _constraint(constraint: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     if constraint["maxSkew"] <= 0:
         problems.append(invalid(f"{path}.maxSkew", constraint["maxSkew"], _POSITIVE))
     if not constraint["topologyKey"]:
@@ -252,8 +252,8 @@ def _constraint(constraint: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _domains(constraint: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _domains(constraint: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     domains, action = constraint.get("minDomains"), constraint["whenUnsatisfiable"]
     if domains is not None:
         if domains <= 0:
@@ -268,9 +268,9 @@ def _domains(constraint: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_gates(gates: Sequence[Object] | None, path: str) -> list[Problem]:
+def check_gates(gates: Sequence[Object] | None, path: str) -> list[FieldError]:
     """Check scheduling gates."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     seen: set[str] = set()
     for i, gate in enumerate(gates or ()):
         name = gate["name"]

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
+from mooring.api.field_errors import (
+    FieldError,
     duplicate,
     each,
     forbidden,
@@ -19,6 +18,7 @@ from mooring.apiserver.validation.field_problems import (
     required,
     too_long,
 )
+from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.file_paths import descending_path
 from mooring.apiserver.validation.formats import subdomain_problems
 from mooring.apiserver.validation.windows import check_host_process, check_windows_options
@@ -43,7 +43,7 @@ SYSCTL = (
 )
 
 
-def check_ids(context: Object, names: Sequence[str], path: str) -> list[Problem]:
+def check_ids(context: Object, names: Sequence[str], path: str) -> list[FieldError]:
     """Check user and group ids."""
     return [
         problem
@@ -53,12 +53,12 @@ def check_ids(context: Object, names: Sequence[str], path: str) -> list[Problem]
     ]
 
 
-def check_id(number: int, path: str) -> list[Problem]:
+def check_id(number: int, path: str) -> list[FieldError]:
     """Check a user or group id."""
     return [] if 0 <= number <= 2**31 - 1 else [invalid(path, number, _ID)]
 
 
-def check_container_security(context: Object | None, path: str) -> list[Problem]:
+def check_container_security(context: Object | None, path: str) -> list[FieldError]:
     """Check the security context of a container."""
     if context is None:
         return []
@@ -81,9 +81,9 @@ def check_container_security(context: Object | None, path: str) -> list[Problem]
     return problems
 
 
-def _profiles(context: Object, path: str) -> list[Problem]:
+def _profiles(context: Object, path: str) -> list[FieldError]:
     """Check seccomp and AppArmor profiles."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for field, title in (("seccompProfile", "seccomp"), ("appArmorProfile", "AppArmor")):
         profile = context.get(field)
         if profile is None:
@@ -107,7 +107,7 @@ def _profiles(context: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _host_users(spec: Object, path: str) -> list[Problem]:
+def _host_users(spec: Object, path: str) -> list[FieldError]:
     if spec.get("hostUsers") is not False:
         return []
     return [
@@ -121,7 +121,7 @@ def _host_users(spec: Object, path: str) -> list[Problem]:
     ]
 
 
-def check_pod_security(spec: Object, path: str) -> list[Problem]:
+def check_pod_security(spec: Object, path: str) -> list[FieldError]:
     """Check the security context of a pod."""
     context = spec.get("securityContext") or {}
     where = f"{path}.securityContext"
@@ -146,9 +146,9 @@ def check_pod_security(spec: Object, path: str) -> list[Problem]:
     return problems + _host_sysctls(spec, context.get("sysctls") or (), f"{where}.sysctls")
 
 
-def _host_sysctls(spec: Object, sysctls: Sequence[Object], path: str) -> list[Problem]:
+def _host_sysctls(spec: Object, sysctls: Sequence[Object], path: str) -> list[FieldError]:
     """Check that no sysctl changes a namespace that a pod shares with its node."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for i, sysctl in enumerate(sysctls):
         name = sysctl["name"]
         for field, prefixes in _SHARED:
@@ -158,8 +158,8 @@ def _host_sysctls(spec: Object, sysctls: Sequence[Object], path: str) -> list[Pr
     return problems
 
 
-def _sysctls(sysctls: Sequence[Object], path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _sysctls(sysctls: Sequence[Object], path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     seen: set[str] = set()
     for i, sysctl in enumerate(sysctls):
         where, name = f"{path}[{i}].name", sysctl["name"]

@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-from mooring.apiserver.validation.containers import check_port
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
+from mooring.api.field_errors import (
+    FieldError,
     duplicate,
     each,
     forbidden,
@@ -15,6 +13,8 @@ from mooring.apiserver.validation.field_problems import (
     not_supported,
     required,
 )
+from mooring.apiserver.validation.containers import check_port
+from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.formats import (
     VALID_IP,
     cidr_problems,
@@ -40,17 +40,17 @@ _HEALTH_PORT = (
 )
 
 
-def check_service(service: Object) -> list[Problem]:
+def check_service(service: Object) -> list[FieldError]:
     """Check a new service, apart from its metadata."""
     spec = service["spec"]
     kind = spec.get("type")
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     ports = spec.get("ports") or []
     headless = spec.get("clusterIP") == "None"
     if not ports and not headless and kind != "ExternalName":
         problems.append(required("spec.ports"))
     found = _by_type(spec, kind)
-    if any(VALID_IP in text for _, _, text in found):
+    if any(VALID_IP in problem.message for problem in found):
         return found  # an invalid IP address is reported alone
     problems += found
     for i, port in enumerate(ports):
@@ -71,8 +71,8 @@ def check_service(service: Object) -> list[Problem]:
     return problems + _traffic(service, kind)
 
 
-def _by_type(spec: Object, kind: str | None) -> list[Problem]:
-    problems: list[Problem] = []
+def _by_type(spec: Object, kind: str | None) -> list[FieldError]:
+    problems: list[FieldError] = []
     address = spec.get("clusterIP")
     if kind == "ExternalName":
         if address:
@@ -91,8 +91,8 @@ def _by_type(spec: Object, kind: str | None) -> list[Problem]:
     return problems
 
 
-def _port(port: Object, named: bool, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _port(port: Object, named: bool, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     name = port.get("name")
     if named and not name:
         problems.append(required(f"{path}.name"))
@@ -107,9 +107,9 @@ def _port(port: Object, named: bool, path: str) -> list[Problem]:
     return problems
 
 
-def _reserved(spec: Object, kind: str | None) -> list[Problem]:
+def _reserved(spec: Object, kind: str | None) -> list[FieldError]:
     """Check the fields that only load balancers have, and the traffic distribution."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     balancer = spec.get("loadBalancerClass")
     problems += [
         forbidden(f"spec.{name}", _BALANCERS)
@@ -124,8 +124,8 @@ def _reserved(spec: Object, kind: str | None) -> list[Problem]:
     return problems
 
 
-def _repeated(ports: list[Object]) -> list[Problem]:
-    problems: list[Problem] = []
+def _repeated(ports: list[Object]) -> list[FieldError]:
+    problems: list[FieldError] = []
     names: set[str] = set()
     seen: set[tuple[str, int]] = set()
     for i, port in enumerate(ports):
@@ -146,7 +146,7 @@ def _repeated(ports: list[Object]) -> list[Problem]:
     return problems
 
 
-def _affinity_config(spec: Object) -> list[Problem]:
+def _affinity_config(spec: Object) -> list[FieldError]:
     if spec.get("sessionAffinity") != "ClientIP":
         return []
     config = spec.get("sessionAffinityConfig") or {}
@@ -157,7 +157,7 @@ def _affinity_config(spec: Object) -> list[Problem]:
     return []
 
 
-def _node_ports(spec: Object, kind: str | None) -> list[Problem]:
+def _node_ports(spec: Object, kind: str | None) -> list[FieldError]:
     if kind not in ("ClusterIP", "ExternalName"):
         return []
     why = f"may not be used when `type` is '{kind}'"
@@ -168,9 +168,9 @@ def _node_ports(spec: Object, kind: str | None) -> list[Problem]:
     ]
 
 
-def _traffic(service: Object, kind: str | None) -> list[Problem]:
+def _traffic(service: Object, kind: str | None) -> list[FieldError]:
     spec = service["spec"]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if spec.get("loadBalancerSourceRanges") and kind != "LoadBalancer":
         problems.append(forbidden("spec.LoadBalancerSourceRanges", _BALANCERS))
     noted = (service["metadata"].get("annotations") or {}).get(_RANGES, "").strip()
@@ -203,9 +203,9 @@ def _traffic(service: Object, kind: str | None) -> list[Problem]:
     return problems
 
 
-def check_service_update(service: Object, old: Object) -> list[Problem]:
+def check_service_update(service: Object, old: Object) -> list[FieldError]:
     """Check an update of a service: its cluster IP may not change."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     new, before = service["spec"], old["spec"]
     fixed = "ExternalName" not in (new.get("type"), before.get("type"))
     address = before.get("clusterIP")

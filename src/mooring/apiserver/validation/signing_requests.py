@@ -9,15 +9,8 @@ import base64
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
-    duplicate,
-    invalid,
-    not_supported,
-    repeated,
-    required,
-)
+from mooring.api.field_errors import FieldError, duplicate, invalid, not_supported, required
+from mooring.apiserver.validation.field_problems import Object, repeated
 
 _USAGES = (
     "any",
@@ -46,10 +39,10 @@ _USAGES = (
 )
 
 
-def check_signing_request(request: Object) -> list[Problem]:
+def check_signing_request(request: Object) -> list[FieldError]:
     """Check a certificate signing request."""
     spec = request["spec"]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if why := _unsigned(spec.get("request") or ""):
         problems.append(invalid("spec.request", spec.get("request") or "", why))
     usages = spec.get("usages") or []

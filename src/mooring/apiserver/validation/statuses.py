@@ -6,18 +6,17 @@ from __future__ import annotations
 
 import re
 
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
+from mooring.api.field_errors import (
+    FieldError,
     duplicate,
     each,
     forbidden,
     invalid,
-    non_negative,
     not_supported,
     required,
     too_long,
 )
+from mooring.apiserver.validation.field_problems import Object, non_negative
 from mooring.apiserver.validation.formats import ip_problems, label_key_problems, subdomain_problems
 
 NOT_A_REASON = (
@@ -33,11 +32,11 @@ _MODES = ("Proxy", "VIP")
 _BEYOND = "cannot be greater than status.replicas"
 
 
-def _counts(status: Object, names: tuple[str, ...]) -> list[Problem]:
+def _counts(status: Object, names: tuple[str, ...]) -> list[FieldError]:
     return [one for name in names for one in non_negative(f"status.{name}", status.get(name))]
 
 
-def _within(status: Object, names: tuple[str, ...], ready: str) -> list[Problem]:
+def _within(status: Object, names: tuple[str, ...], ready: str) -> list[FieldError]:
     """Refuse counts above the number of replicas, and more available replicas than ready ones."""
     total = status.get("replicas") or 0
     problems = [
@@ -51,14 +50,14 @@ def _within(status: Object, names: tuple[str, ...], ready: str) -> list[Problem]
     return problems
 
 
-def _counted_on(status: Object, old: Object) -> list[Problem]:
+def _counted_on(status: Object, old: Object) -> list[FieldError]:
     given, before = status.get("collisionCount"), (old.get("status") or {}).get("collisionCount")
     if before is None or (given is not None and given >= before):
         return []
     return [invalid("status.collisionCount", given or 0, "cannot be decremented")]
 
 
-def check_deployment_status(deployment: Object, old: Object) -> list[Problem]:
+def check_deployment_status(deployment: Object, old: Object) -> list[FieldError]:
     """Check the counts of a deployment."""
     status = deployment.get("status") or {}
     names = ("updatedReplicas", "readyReplicas", "availableReplicas")
@@ -68,7 +67,7 @@ def check_deployment_status(deployment: Object, old: Object) -> list[Problem]:
     return problems + _counted_on(status, old)
 
 
-def check_replica_set_status(replica_set: Object, old: Object) -> list[Problem]:
+def check_replica_set_status(replica_set: Object, old: Object) -> list[FieldError]:
     """Check the counts of a replica set or a replication controller."""
     status = replica_set.get("status") or {}
     names = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
@@ -77,7 +76,7 @@ def check_replica_set_status(replica_set: Object, old: Object) -> list[Problem]:
     return problems + _within(status, names, "cannot be greater than readyReplicas")
 
 
-def check_stateful_set_status(stateful_set: Object, old: Object) -> list[Problem]:
+def check_stateful_set_status(stateful_set: Object, old: Object) -> list[FieldError]:
     """Check the counts of a stateful set."""
     status = stateful_set.get("status") or {}
     names = ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
@@ -86,7 +85,7 @@ def check_stateful_set_status(stateful_set: Object, old: Object) -> list[Problem
     return problems + _counted_on(status, old)
 
 
-def check_daemon_set_status(daemon_set: Object, old: Object) -> list[Problem]:
+def check_daemon_set_status(daemon_set: Object, old: Object) -> list[FieldError]:
     """Check the counts of a daemon set."""
     status = daemon_set.get("status") or {}
     names = (
@@ -103,13 +102,13 @@ def check_daemon_set_status(daemon_set: Object, old: Object) -> list[Problem]:
     return _counts(status, names) + _counted_on(status, old)
 
 
-def check_autoscaler_status(autoscaler: Object, old: Object) -> list[Problem]:
+def check_autoscaler_status(autoscaler: Object, old: Object) -> list[FieldError]:
     """Check the counts of a horizontal pod autoscaler."""
     status = autoscaler.get("status") or {}
     return _counts(status, ("currentReplicas", "desiredReplicas"))
 
 
-def check_job_status(job: Object, old: Object) -> list[Problem]:
+def check_job_status(job: Object, old: Object) -> list[FieldError]:
     """Check the counts of a job; the rest is left to its controller."""
     status = job.get("status") or {}
     before = old.get("status") or {}
@@ -124,21 +123,21 @@ def check_job_status(job: Object, old: Object) -> list[Problem]:
     ]
 
 
-def check_budget_status(budget: Object, old: Object) -> list[Problem]:
+def check_budget_status(budget: Object, old: Object) -> list[FieldError]:
     """Check the counts and conditions of a pod disruption budget."""
     status = budget.get("status") or {}
     names = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
     return check_conditions(status, "status.conditions") + _counts(status, names)
 
 
-def check_service_status(service: Object, old: Object) -> list[Problem]:
+def check_service_status(service: Object, old: Object) -> list[FieldError]:
     """Check the addresses of a service's load balancer."""
     status = service.get("status") or {}
     ingress = (status.get("loadBalancer") or {}).get("ingress") or ()
     path = "status.loadBalancer.ingress"
     if ingress and service["spec"].get("type") != "LoadBalancer":
         return [forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'")]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for i, one in enumerate(ingress):
         problems += _place(one, f"{path}[{i}]")
         mode, where = one.get("ipMode"), f"{path}[{i}].ipMode"
@@ -151,17 +150,17 @@ def check_service_status(service: Object, old: Object) -> list[Problem]:
     return problems
 
 
-def check_ingress_status(ingress: Object, old: Object) -> list[Problem]:
+def check_ingress_status(ingress: Object, old: Object) -> list[FieldError]:
     """Check the addresses of an ingress."""
     places = ((ingress.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for i, one in enumerate(places):
         problems += _place(one, f"status.loadBalancer.ingress[{i}]")
     return problems
 
 
-def _place(place: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _place(place: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     if address := place.get("ip"):
         problems += each(f"{path}.ip", address, ip_problems(address))
     if host := place.get("hostname"):
@@ -172,10 +171,10 @@ def _place(place: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_conditions(status: Object, path: str) -> list[Problem]:
+def check_conditions(status: Object, path: str) -> list[FieldError]:
     """Check conditions of the form that newer kinds share (metav1.Condition)."""
     # apimachinery: pkg/apis/meta/v1/validation/validation.go, ValidateConditions
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     seen: set[str] = set()
     for i, condition in enumerate(status.get("conditions") or ()):
         where, kind = f"{path}[{i}]", condition.get("type") or ""

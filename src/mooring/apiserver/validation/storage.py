@@ -6,20 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mooring.api.quantity import parse_nanos
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
+from mooring.api.field_errors import (
+    FieldError,
     duplicate,
     each,
     forbidden,
-    immutable,
     invalid,
-    non_negative,
     not_supported,
-    repeated,
     required,
 )
+from mooring.api.quantity import parse_nanos
+from mooring.apiserver.validation.field_problems import Object, immutable, non_negative, repeated
 from mooring.apiserver.validation.formats import label_key_problems, subdomain_problems
 from mooring.apiserver.validation.metadata import check_selector
 from mooring.apiserver.validation.resource_amounts import NEGATIVE
@@ -30,9 +27,9 @@ _LIFECYCLES = ("Persistent", "Ephemeral")
 _BINDING = ("Immediate", "WaitForFirstConsumer")
 
 
-def check_storage_class(storage_class: Object) -> list[Problem]:
+def check_storage_class(storage_class: Object) -> list[FieldError]:
     """Check a storage class."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     provisioner = storage_class["provisioner"]
     if not provisioner:
         problems.append(required("provisioner"))
@@ -50,10 +47,10 @@ def check_storage_class(storage_class: Object) -> list[Problem]:
     return problems + _topologies(storage_class.get("allowedTopologies") or ())
 
 
-def _topologies(terms: Sequence[Object]) -> list[Problem]:
+def _topologies(terms: Sequence[Object]) -> list[FieldError]:
     """Check the allowed topologies of a class, each of which may occur only once."""
     # kubernetes: pkg/apis/core/validation/validation.go, ValidateTopologySelectorTerm
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     places: set[frozenset[tuple[str, frozenset[str]]]] = set()
     for i, term in enumerate(terms):
         path = f"allowedTopologies[{i}].matchLabelExpressions"
@@ -75,15 +72,15 @@ def _topologies(terms: Sequence[Object]) -> list[Problem]:
     return problems
 
 
-def check_storage_class_update(storage_class: Object, old: Object) -> list[Problem]:
+def check_storage_class_update(storage_class: Object, old: Object) -> list[FieldError]:
     """Check an update of a storage class: how it provisions volumes may not change."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for field in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
         problems += immutable(field, storage_class.get(field), old.get(field))
     return problems + check_storage_class(storage_class)
 
 
-def check_attributes_class(attributes: Object) -> list[Problem]:
+def check_attributes_class(attributes: Object) -> list[FieldError]:
     """Check a volume attributes class."""
     lower = attributes["driverName"].lower()
     problems = each("driverName", lower, label_key_problems(lower)) if lower else []
@@ -97,7 +94,7 @@ def check_attributes_class(attributes: Object) -> list[Problem]:
     return problems
 
 
-def check_attributes_class_update(attributes: Object, old: Object) -> list[Problem]:
+def check_attributes_class_update(attributes: Object, old: Object) -> list[FieldError]:
     """Check an update of a volume attributes class: only its metadata may change."""
     return [
         forbidden(name, f"updates to {name} are forbidden.")
@@ -106,9 +103,9 @@ def check_attributes_class_update(attributes: Object, old: Object) -> list[Probl
     ] + check_attributes_class(attributes)
 
 
-def check_driver(driver: Object) -> list[Problem]:
+def check_driver(driver: Object) -> list[FieldError]:
     """Check a CSI driver."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     spec = driver["spec"]
     if spec.get("fsGroupPolicy") not in _GROUP_POLICIES:
         given = spec.get("fsGroupPolicy")
@@ -126,8 +123,8 @@ def check_driver(driver: Object) -> list[Problem]:
     return problems
 
 
-def _token_requests(requests: Sequence[Object], path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _token_requests(requests: Sequence[Object], path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     seen: set[str] = set()
     for i, request in enumerate(requests):
         audience, seconds = request.get("audience") or "", request.get("expirationSeconds")
@@ -147,7 +144,7 @@ def _token_requests(requests: Sequence[Object], path: str) -> list[Problem]:
     return problems
 
 
-def check_driver_update(driver: Object, old: Object) -> list[Problem]:
+def check_driver_update(driver: Object, old: Object) -> list[FieldError]:
     """Check an update of a CSI driver."""
     problems = check_driver(driver)
     new, before = driver["spec"], old["spec"]
@@ -159,9 +156,9 @@ def check_driver_update(driver: Object, old: Object) -> list[Problem]:
     return problems
 
 
-def check_csi_node(node: Object) -> list[Problem]:
+def check_csi_node(node: Object) -> list[FieldError]:
     """Check a CSINode: what CSI drivers report about a node."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     seen: set[str] = set()
     for i, driver in enumerate(node["spec"].get("drivers") or ()):
         where = f"spec.drivers[{i}]"
@@ -185,7 +182,7 @@ def check_csi_node(node: Object) -> list[Problem]:
     return problems
 
 
-def check_csi_node_update(node: Object, old: Object) -> list[Problem]:
+def check_csi_node_update(node: Object, old: Object) -> list[FieldError]:
     """Check an update of a CSINode: node ID and topology keys of a driver may not change."""
     problems = check_csi_node(node)
     before = {driver["name"]: driver for driver in old["spec"].get("drivers") or ()}
@@ -199,10 +196,10 @@ def check_csi_node_update(node: Object, old: Object) -> list[Problem]:
     return problems
 
 
-def check_attachment(attachment: Object) -> list[Problem]:
+def check_attachment(attachment: Object) -> list[FieldError]:
     """Check the attachment of a volume to a node."""
     spec = attachment["spec"]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     problems += csi_driver_name(spec["attacher"], "spec.attacher")
     source = spec["source"]
     given = [
@@ -223,12 +220,12 @@ def check_attachment(attachment: Object) -> list[Problem]:
     return problems + each("spec.nodeName", spec["nodeName"], subdomain_problems(spec["nodeName"]))
 
 
-def check_attachment_update(attachment: Object, old: Object) -> list[Problem]:
+def check_attachment_update(attachment: Object, old: Object) -> list[FieldError]:
     """Check an update of an attachment: its spec may not change."""
     return immutable("spec", attachment["spec"], old["spec"]) + check_attachment(attachment)
 
 
-def check_capacity(capacity: Object) -> list[Problem]:
+def check_capacity(capacity: Object) -> list[FieldError]:
     """Check a CSIStorageCapacity."""
     problems = check_selector(capacity.get("nodeTopology"), "nodeTopology")
     name = capacity["storageClassName"]
@@ -240,7 +237,7 @@ def check_capacity(capacity: Object) -> list[Problem]:
     return problems
 
 
-def check_capacity_update(capacity: Object, old: Object) -> list[Problem]:
+def check_capacity_update(capacity: Object, old: Object) -> list[FieldError]:
     """Check an update of a CSIStorageCapacity: its topology and storage class may not change."""
     problems = check_capacity(capacity)
     for field in ("nodeTopology", "storageClassName"):

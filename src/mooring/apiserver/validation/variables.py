@@ -7,16 +7,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from mooring.api.field_errors import FieldError, each, invalid, not_found, not_supported, required
 from mooring.api.quantity import parse_nanos
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
-    each,
-    invalid,
-    not_found,
-    not_supported,
-    required,
-)
+from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.file_paths import no_backsteps
 from mooring.apiserver.validation.formats import (
     config_key_problems,
@@ -56,9 +49,9 @@ _SUBSCRIPT = re.compile(r"(.+)\['(.*)'\]")
 _ONE_SOURCE = "may not have more than one field specified at a time"
 
 
-def check_environment(variables: Sequence[Object], path: str) -> list[Problem]:
+def check_environment(variables: Sequence[Object], path: str) -> list[FieldError]:
     """Check the environment variables of a container."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for i, variable in enumerate(variables):
         where, name = f"{path}[{i}]", variable["name"]
         if not name:
@@ -70,8 +63,8 @@ def check_environment(variables: Sequence[Object], path: str) -> list[Problem]:
     return problems
 
 
-def _value_from(variable: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _value_from(variable: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     source = variable["valueFrom"]
     count = 0
     if (field := source.get("fieldRef")) is not None:
@@ -100,7 +93,7 @@ def _value_from(variable: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _key_selector(selector: Object, path: str) -> list[Problem]:
+def _key_selector(selector: Object, path: str) -> list[FieldError]:
     name, key = selector.get("name") or "", selector["key"]
     problems = each(f"{path}.name", name, subdomain_problems(name))
     if not key:
@@ -110,8 +103,8 @@ def _key_selector(selector: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _file_selector(selector: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _file_selector(selector: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     for field, check in (("key", environment_name_problems), ("volumeName", label_problems)):
         if not selector.get(field):
             problems.append(required(f"{path}.{field}"))
@@ -124,11 +117,11 @@ def _file_selector(selector: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_file_volumes(spec: Object, path: str) -> list[Problem]:
+def check_file_volumes(spec: Object, path: str) -> list[FieldError]:
     """Check that variables read from files refer to emptyDir volumes of the pod."""
     # kubernetes: pkg/apis/core/validation/validation.go, validateFileKeyRefVolumes
     volumes = {volume["name"]: volume for volume in spec.get("volumes") or ()}
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for field in ("initContainers", "containers"):
         for i, container in enumerate(spec.get(field) or ()):
             for j, variable in enumerate(container.get("env") or ()):
@@ -145,7 +138,7 @@ def check_file_volumes(spec: Object, path: str) -> list[Problem]:
     return problems
 
 
-def field_selector(selector: Object, supported: Sequence[str], path: str) -> list[Problem]:
+def field_selector(selector: Object, supported: Sequence[str], path: str) -> list[FieldError]:
     """Check a reference to a field of the pod."""
     field = selector["fieldPath"]
     if not field:
@@ -169,9 +162,9 @@ def field_selector(selector: Object, supported: Sequence[str], path: str) -> lis
     return [] if name in supported else [not_supported(f"{path}.fieldPath", name, supported)]
 
 
-def resource_selector(selector: Object, path: str, *, volume: bool) -> list[Problem]:
+def resource_selector(selector: Object, path: str, *, volume: bool) -> list[FieldError]:
     """Check a reference to a resource of a container."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     resource = selector["resource"]
     if volume and not selector.get("containerName"):
         problems.append(required(f"{path}.containerName"))
@@ -189,9 +182,9 @@ def resource_selector(selector: Object, path: str, *, volume: bool) -> list[Prob
     return problems
 
 
-def check_environment_from(sources: Sequence[Object], path: str) -> list[Problem]:
+def check_environment_from(sources: Sequence[Object], path: str) -> list[FieldError]:
     """Check the objects whose keys become environment variables."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     for i, source in enumerate(sources):
         where = f"{path}[{i}]"
         if prefix := source.get("prefix"):

@@ -6,18 +6,10 @@ from __future__ import annotations
 
 import copy
 
+from mooring.api.field_errors import FieldError, each, forbidden, invalid, not_supported, required
 from mooring.api.quantity import parse_nanos
 from mooring.apiserver.validation.changes import claim_as_go, difference
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
-    each,
-    forbidden,
-    immutable,
-    invalid,
-    not_supported,
-    required,
-)
+from mooring.apiserver.validation.field_problems import Object, immutable
 from mooring.apiserver.validation.formats import label_problems, subdomain_problems
 from mooring.apiserver.validation.metadata import check_annotations, check_labels, check_selector
 
@@ -31,7 +23,7 @@ IMMUTABLE_SPEC = (
 )
 
 
-def check_claim(claim: Object) -> list[Problem]:
+def check_claim(claim: Object) -> list[FieldError]:
     """Check a new claim, apart from its metadata."""
     spec = claim["spec"]
     if spec.get("dataSourceRef") is None:
@@ -40,7 +32,7 @@ def check_claim(claim: Object) -> list[Problem]:
     return check_claim_spec(spec, "spec")
 
 
-def check_access_modes(modes: list[str], path: str) -> list[Problem]:
+def check_access_modes(modes: list[str], path: str) -> list[FieldError]:
     """Check the access modes of a volume or claim."""
     problems = [not_supported(path, one, ACCESS_MODES) for one in modes if one not in ACCESS_MODES]
     alone = "ReadWriteOncePod" in modes
@@ -49,9 +41,9 @@ def check_access_modes(modes: list[str], path: str) -> list[Problem]:
     return problems
 
 
-def check_claim_spec(spec: Object, path: str) -> list[Problem]:
+def check_claim_spec(spec: Object, path: str) -> list[FieldError]:
     """Check the spec of a claim, or of a template of claims."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     modes = spec.get("accessModes") or []
     if not modes:
         problems.append(required(f"{path}.accessModes", "at least 1 access mode is required"))
@@ -74,13 +66,13 @@ def check_claim_spec(spec: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_claim_template(template: Object, path: str) -> list[Problem]:
+def check_claim_template(template: Object, path: str) -> list[FieldError]:
     """Check the claim template of a pod's ephemeral volume."""
     problems = check_template_metadata(template.get("metadata") or {}, f"{path}.metadata")
     return problems + check_claim_spec(template["spec"], f"{path}.spec")
 
 
-def check_template_metadata(metadata: Object, path: str) -> list[Problem]:
+def check_template_metadata(metadata: Object, path: str) -> list[FieldError]:
     """Check the metadata in a template: it may set only labels and annotations."""
     problems = check_annotations(metadata.get("annotations"), f"{path}.annotations")
     problems += check_labels(metadata.get("labels"), f"{path}.labels")
@@ -91,7 +83,7 @@ def check_template_metadata(metadata: Object, path: str) -> list[Problem]:
     ]
 
 
-def _sources(spec: Object, path: str) -> list[Problem]:
+def _sources(spec: Object, path: str) -> list[FieldError]:
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     problems = _source(source, f"{path}.dataSource") if source is not None else []
     if reference is None:
@@ -111,7 +103,7 @@ def _sources(spec: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _source(source: Object, path: str) -> list[Problem]:
+def _source(source: Object, path: str) -> list[FieldError]:
     problems = [required(f"{path}.{name}") for name in ("name", "kind") if not source[name]]
     group = source.get("apiGroup") or ""
     if not group and source["kind"] != "PersistentVolumeClaim":
@@ -122,7 +114,7 @@ def _source(source: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_claim_update(claim: Object, old: Object) -> list[Problem]:
+def check_claim_update(claim: Object, old: Object) -> list[FieldError]:
     """Check an update of a claim: only a bound claim may grow."""
     problems = check_claim(claim)
     new, before = copy.deepcopy(claim["spec"]), copy.deepcopy(old["spec"])

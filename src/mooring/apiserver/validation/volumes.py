@@ -6,18 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mooring.api.quantity import parse_nanos
-from mooring.apiserver.validation import disks
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
+from mooring.api.field_errors import (
+    FieldError,
     duplicate,
     each,
     forbidden,
     invalid,
     not_supported,
     required,
+    too_long,
 )
+from mooring.api.quantity import parse_nanos
+from mooring.apiserver.validation import disks
+from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.file_paths import check_mode, local_path, no_backsteps
 from mooring.apiserver.validation.formats import label_problems, subdomain_problems
 from mooring.apiserver.validation.variables import VOLUME_FIELDS, field_selector, resource_selector
@@ -74,10 +75,10 @@ _NAMED = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 
 def check_volumes(
     volumes: Sequence[Object] | None, path: str, pod_name: str
-) -> tuple[dict[str, Object], list[Problem]]:
+) -> tuple[dict[str, Object], list[FieldError]]:
     """Check volumes; return the valid ones by name, and the problems of the others."""
     good: dict[str, Object] = {}
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     created = {
         f"{pod_name}-{volume['name']}"
         for volume in volumes or ()
@@ -109,9 +110,9 @@ def check_volumes(
     return good, problems
 
 
-def check_source(volume: Object, path: str) -> list[Problem]:
+def check_source(volume: Object, path: str) -> list[FieldError]:
     """Check that a volume has exactly one source, and that the source is valid."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     count = 0
     for name in _SOURCES:
         source = volume.get(name)
@@ -127,20 +128,20 @@ def check_source(volume: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_one_source(name: str, source: Object, path: str) -> list[Problem]:
+def check_one_source(name: str, source: Object, path: str) -> list[FieldError]:
     """Check a source by its name."""
     check = _CHECKS.get(name)
     return check(source, path) if check is not None else []
 
 
-def _needs(*names: str) -> Callable[[Object, str], list[Problem]]:
-    def check(source: Object, path: str) -> list[Problem]:
+def _needs(*names: str) -> Callable[[Object, str], list[FieldError]]:
+    def check(source: Object, path: str) -> list[FieldError]:
         return [required(f"{path}.{name}") for name in names if not source.get(name)]
 
     return check
 
 
-def _image(source: Object, path: str) -> list[Problem]:
+def _image(source: Object, path: str) -> list[FieldError]:
     problems = _needs("reference")(source, path)
     policy, policies = source.get("pullPolicy"), ("Always", "IfNotPresent", "Never")
     if policy and policy not in policies:
@@ -148,7 +149,7 @@ def _image(source: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _empty_dir(source: Object, path: str) -> list[Problem]:
+def _empty_dir(source: Object, path: str) -> list[FieldError]:
     limit = source.get("sizeLimit")
     if limit is not None and parse_nanos(limit) < 0:
         why = "SizeLimit field must be a valid resource quantity"
@@ -156,7 +157,7 @@ def _empty_dir(source: Object, path: str) -> list[Problem]:
     return []
 
 
-def host_path(source: Object, path: str) -> list[Problem]:
+def host_path(source: Object, path: str) -> list[FieldError]:
     """Check a hostPath source: a path on the node."""
     if not source["path"]:
         return [required(f"{path}.path")]
@@ -167,7 +168,7 @@ def host_path(source: Object, path: str) -> list[Problem]:
     return problems
 
 
-def nfs(source: Object, path: str) -> list[Problem]:
+def nfs(source: Object, path: str) -> list[FieldError]:
     """Check an NFS share."""
     problems = _needs("server", "path")(source, path)
     if not source["path"].startswith("/"):
@@ -175,35 +176,35 @@ def nfs(source: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _items(source: Object, path: str) -> list[Problem]:
+def _items(source: Object, path: str) -> list[FieldError]:
     problems = check_mode(source.get("defaultMode"), f"{path}.defaultMode")
     for i, item in enumerate(source.get("items") or ()):
         problems += _key_to_path(item, f"{path}.items[{i}]")
     return problems
 
 
-def _key_to_path(item: Object, path: str) -> list[Problem]:
+def _key_to_path(item: Object, path: str) -> list[FieldError]:
     problems = _needs("key", "path")(item, path)
     problems += local_path(item["path"], f"{path}.path")
     return problems + check_mode(item.get("mode"), f"{path}.mode")
 
 
-def _secret(source: Object, path: str) -> list[Problem]:
+def _secret(source: Object, path: str) -> list[FieldError]:
     return _needs("secretName")(source, path) + _items(source, path)
 
 
-def _config_map(source: Object, path: str) -> list[Problem]:
+def _config_map(source: Object, path: str) -> list[FieldError]:
     return _needs("name")(source, path) + _items(source, path)
 
 
-def _downward(source: Object, path: str) -> list[Problem]:
+def _downward(source: Object, path: str) -> list[FieldError]:
     problems = check_mode(source.get("defaultMode"), f"{path}.defaultMode")
     for item in source.get("items") or ():
         problems += _downward_file(item, path)
     return problems
 
 
-def _downward_file(item: Object, path: str) -> list[Problem]:
+def _downward_file(item: Object, path: str) -> list[FieldError]:
     problems = _needs("path")(item, path)
     problems += local_path(item["path"], f"{path}.path")
     field, resource = item.get("fieldRef"), item.get("resourceFieldRef")
@@ -219,8 +220,8 @@ def _downward_file(item: Object, path: str) -> list[Problem]:
     return problems + check_mode(item.get("mode"), f"{path}.mode")
 
 
-def _projected(source: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _projected(source: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     paths: set[str] = set()
     for i, item in enumerate(source.get("sources") or ()):
         where = f"{path}.sources[{i}]"
@@ -239,8 +240,8 @@ def _projected(source: Object, path: str) -> list[Problem]:
     return problems + check_mode(source.get("defaultMode"), f"{path}.defaultMode")
 
 
-def _token(source: Object, path: str) -> list[Problem]:
-    problems: list[Problem] = []
+def _token(source: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
     seconds = source.get("expirationSeconds")
     where = f"{path}.expirationSeconds"
     if seconds is not None and seconds < 600:
@@ -251,23 +252,23 @@ def _token(source: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _token_path(source: Object, path: str) -> list[Problem]:
+def _token_path(source: Object, path: str) -> list[FieldError]:
     if not source["path"]:
         return [required(f"{path}.path")]
     return local_path(source["path"], f"{path}.path")
 
 
-def csi_driver_name(name: str, path: str) -> list[Problem]:
+def csi_driver_name(name: str, path: str) -> list[FieldError]:
     """Check the name of a CSI driver."""
     if not name:
         return [required(path)]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if len(name) > 63:
-        problems.append(("FieldValueTooLong", path, "Too long: may not be more than 63 bytes"))
+        problems.append(too_long(path, 63))
     return problems + each(path, name, subdomain_problems(name.lower()))
 
 
-def _csi(source: Object, path: str) -> list[Problem]:
+def _csi(source: Object, path: str) -> list[FieldError]:
     problems = csi_driver_name(source["driver"], f"{path}.driver")
     secret = source.get("nodePublishSecretRef")
     if secret is not None and not secret.get("name"):
@@ -277,20 +278,20 @@ def _csi(source: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _ephemeral(source: Object, path: str) -> list[Problem]:
+def _ephemeral(source: Object, path: str) -> list[FieldError]:
     template = source.get("volumeClaimTemplate")
     if template is None:
         return [required(f"{path}.volumeClaimTemplate")]
     return check_claim_template(template, f"{path}.volumeClaimTemplate")
 
 
-_PROJECTIONS: dict[str, Callable[[Object, str], list[Problem]]] = {
+_PROJECTIONS: dict[str, Callable[[Object, str], list[FieldError]]] = {
     "secret": lambda source, path: _needs("name")(source, path) + _items(source, path),
     "configMap": lambda source, path: _needs("name")(source, path) + _items(source, path),
     "downwardAPI": _downward,
     "serviceAccountToken": _token,
 }
-_CHECKS: dict[str, Callable[[Object, str], list[Problem]]] = {
+_CHECKS: dict[str, Callable[[Object, str], list[FieldError]]] = {
     "emptyDir": _empty_dir,
     "hostPath": host_path,
     "gitRepo": _needs("repository"),

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from mooring.api.field_errors import show
+from mooring.api.go_format import go_struct, go_text
 from mooring.api.quantity import milli_value
-from mooring.apiserver.validation.field_problems import Object, shown
+from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.formats import label_problems, label_value_problems
 from mooring.apiserver.warning_texts import cut
 
@@ -136,7 +138,7 @@ def custom_warnings(obj: Object, old: Object | None = None) -> list[str]:
     before = (old or {}).get("metadata", {}).get("finalizers") or ()
     added = sorted(set(obj["metadata"].get("finalizers") or ()) - set(before))
     return [
-        f"metadata.finalizers: {shown(name)}: {_DOMAIN.format(_PATH if '.' in name else '')}"
+        f"metadata.finalizers: {show(name)}: {_DOMAIN.format(_PATH if '.' in name else '')}"
         for name in added
         if "/" not in name and name not in _STANDARD_FINALIZERS
     ]
@@ -159,7 +161,7 @@ def _template(kind: str, obj: Object, old: Object | None) -> list[str]:
 def _name(kind: str, name: str) -> Iterator[str]:
     use = _POD_NAME if kind == "Pod" else _WORKLOAD_NAME if kind in _WORKLOADS else ""
     if use and (whys := label_problems(name)):
-        yield f"metadata.name: {use}, {_SURPRISE}: [{' '.join(whys)}]"
+        yield f"metadata.name: {use}, {_SURPRISE}: {go_text(whys)}"
 
 
 def _pod(pod: Object, path: str) -> Iterator[str]:
@@ -251,7 +253,7 @@ def _claim(spec: Object, path: str) -> Iterator[str]:
 def _fractional(amounts: Mapping[str, str], names: tuple[str, ...], path: str) -> Iterator[str]:
     for name in names:
         if name in amounts and milli_value(amounts[name]) % 1000:
-            text = f"fractional byte value {shown(amounts[name])} is invalid, must be an integer"
+            text = f"fractional byte value {show(amounts[name])} is invalid, must be an integer"
             yield f"{path}[{name}]: {text}"
 
 
@@ -260,7 +262,7 @@ def _repeated(items: list[Object] | tuple[()], field: str, path: str) -> Iterato
     for i, item in enumerate(items):
         value = item.get(field) or ""
         if value in seen:
-            yield f"{path}[{i}].{field}: duplicate {field} {shown(value)}"
+            yield f"{path}[{i}].{field}: duplicate {field} {show(value)}"
         seen.add(value)
 
 
@@ -291,7 +293,7 @@ def _environment(container: Object, path: str) -> Iterator[str]:
         # A later definition may refer to the earlier one.
         extends = reference in value and value != reference and not variable.get("valueFrom")
         if name in seen and not extends:
-            text = f"hides previous definition of {shown(name)}, which may be dropped when using"
+            text = f"hides previous definition of {show(name)}, which may be dropped when using"
             yield f"{path}.env[{i}]: {text} apply"
         seen.add(name)
 
@@ -300,18 +302,17 @@ def _port_shown(port: Object) -> str:
     """Return a port as Go prints the struct."""
     names = ("name", "hostPort", "containerPort", "protocol", "hostIP")
     empty = {"hostPort": 0, "containerPort": 0}
-    cells = (f"{n[0].upper()}{n[1:]}:{port.get(n, empty.get(n, ''))}" for n in names)
-    return "{" + " ".join(cells) + "}"
+    return go_struct({f"{n[0].upper()}{n[1:]}": port.get(n, empty.get(n, "")) for n in names})
 
 
 def _overlaps(spec: Object) -> Iterator[str]:
     """Yield warnings about files of one volume whose paths overlap."""
     # kubernetes: pkg/api/pod/warnings.go, warningsForOverlappingVirtualPaths
     for volume in spec.get("volumes") or ():
-        start = f"volume {shown(volume['name'])}"
+        start = f"volume {show(volume['name'])}"
         for field, title, named in _FILES:
             if (source := volume.get(field)) is not None:
-                name = f" {shown(source.get(named) or '')}" if named else ""
+                name = f" {show(source.get(named) or '')}" if named else ""
                 for text in _colliding((one["path"], "") for one in source.get("items") or ()):
                     yield f"{start} ({title}{name}): overlapping paths: {text}"
         files: list[tuple[str, str]] = []
@@ -326,7 +327,7 @@ def _overlaps(spec: Object) -> Iterator[str]:
 def _projected_files(source: Object) -> list[tuple[str, str]]:
     for field, title in (("configMap", "ConfigMap"), ("secret", "Secret")):
         if (one := source.get(field)) is not None and one.get("items"):
-            name = shown(one.get("name") or "")
+            name = show(one.get("name") or "")
             return [(item["path"], f"{title} {name}") for item in one["items"]]
     if (fields := source.get("downwardAPI")) is not None:
         return [(item["path"], "DownwardAPI") for item in fields.get("items") or ()]
@@ -369,7 +370,7 @@ def _in_the_way(files: Iterable[_File]) -> dict[_File, list[_File]]:
 
 
 def _file(path: str, source: str) -> str:
-    return f"{shown(path)} ({source})" if source else shown(path)
+    return f"{show(path)} ({source})" if source else show(path)
 
 
 def _ports(containers: list[tuple[str, Object]]) -> Iterator[str]:
@@ -393,7 +394,7 @@ def _ports(containers: list[tuple[str, Object]]) -> Iterator[str]:
         first = names.get(name)
         if first is not None:
             yield (
-                f"{where}: duplicate port name {shown(name)} with {first}, services and probes "
+                f"{where}: duplicate port name {show(name)} with {first}, services and probes "
                 f"that select ports by name will use {first}"
             )
         else:

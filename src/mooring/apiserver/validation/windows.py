@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mooring.apiserver.validation.field_problems import Object, Problem, each, forbidden, invalid
+from mooring.api.field_errors import FieldError, each, forbidden, invalid
+from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.formats import subdomain_problems
 
 FOR_LINUX = "windows options cannot be set for a linux pod"
@@ -34,7 +35,7 @@ _DOTS_AND_SPACES = re.compile(r"[. ]+")
 _SPECIFICATION_KIB = 64
 
 
-def check_system(spec: Object, path: str) -> list[Problem]:
+def check_system(spec: Object, path: str) -> list[FieldError]:
     """Check that a pod sets nothing that its operating system does not have."""
     system = (spec.get("os") or {}).get("name")
     context = spec.get("securityContext") or {}
@@ -65,13 +66,13 @@ def check_system(spec: Object, path: str) -> list[Problem]:
     return problems
 
 
-def _windows_options(context: Object, path: str) -> list[Problem]:
+def _windows_options(context: Object, path: str) -> list[FieldError]:
     if context.get("windowsOptions") is None:
         return []
     return [forbidden(f"{path}.windowsOptions", FOR_LINUX)]
 
 
-def _set(context: Object, path: str, names: tuple[str, ...]) -> list[Problem]:
+def _set(context: Object, path: str, names: tuple[str, ...]) -> list[FieldError]:
     return [
         forbidden(f"{path}.{name}", FOR_WINDOWS)
         for name in names
@@ -85,11 +86,11 @@ def _containers(spec: Object, path: str) -> Iterator[tuple[Object, str]]:
             yield container, f"{path}.{field}[{i}]"
 
 
-def check_host_process(spec: Object, path: str) -> list[Problem]:
+def check_host_process(spec: Object, path: str) -> list[FieldError]:
     """Check that either all containers of a pod are host processes, or none is."""
     options = (spec.get("securityContext") or {}).get("windowsOptions") or {}
     whole = options.get("hostProcess")
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     count = hosted = 0
     for container, at in _containers(spec, path):
         count += 1
@@ -114,11 +115,11 @@ def check_host_process(spec: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_windows_options(options: Object | None, path: str) -> list[Problem]:
+def check_windows_options(options: Object | None, path: str) -> list[FieldError]:
     """Check the Windows options of a pod or container."""
     if options is None:
         return []
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     if (name := options.get("gmsaCredentialSpecName")) is not None:
         problems += each(f"{path}.gmsaCredentialSpecName", name, subdomain_problems(name))
     if (specification := options.get("gmsaCredentialSpec")) is not None:

@@ -8,19 +8,10 @@ from typing import Any
 
 import msgspec
 
+from mooring.api.field_errors import FieldError, each, forbidden, invalid, not_supported, required
 from mooring.api.labels import Selector
 from mooring.api.meta import LabelSelector
-from mooring.apiserver.validation.field_problems import (
-    Object,
-    Problem,
-    each,
-    forbidden,
-    immutable,
-    invalid,
-    non_negative,
-    not_supported,
-    required,
-)
+from mooring.apiserver.validation.field_problems import Object, immutable, non_negative
 from mooring.apiserver.validation.formats import label_problems, percent_problems
 from mooring.apiserver.validation.metadata import check_selector, is_empty_selector
 from mooring.apiserver.validation.pods import check_template
@@ -51,17 +42,14 @@ def selects(selector: Object, labels: Object) -> bool | None:
 
 def check_selected_template(
     spec: Object, path: str = "spec", *, nothing: bool = True
-) -> list[Problem]:
+) -> list[FieldError]:
     """Check that a workload selects the pods it creates, and check their template."""
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     selector, template = spec.get("selector"), spec["template"]
     labels = (template.get("metadata") or {}).get("labels")
     matched = False if selector is None else selects(selector, labels or {})
     if matched is None:
-        found = invalid(f"{path}.selector", selector, INVALID_SELECTOR)
-        if not nothing:
-            found = (*found[:2], found[2].removesuffix(f": {INVALID_SELECTOR}"))
-        return [found]
+        return [invalid(f"{path}.selector", selector, INVALID_SELECTOR if nothing else "")]
     if not matched and not (selector is not None and is_empty_selector(selector)):
         problems.append(invalid(f"{path}.template.metadata.labels", labels, NO_MATCH))
     problems += check_template(template, f"{path}.template")
@@ -74,7 +62,7 @@ def check_selected_template(
     return problems
 
 
-def _selector(spec: Object, kind: str) -> list[Problem]:
+def _selector(spec: Object, kind: str) -> list[FieldError]:
     selector = spec.get("selector")
     if selector is None:
         return [required("spec.selector")]
@@ -85,7 +73,7 @@ def _selector(spec: Object, kind: str) -> list[Problem]:
     return problems
 
 
-def check_deployment(deployment: Object) -> list[Problem]:
+def check_deployment(deployment: Object) -> list[FieldError]:
     """Check a deployment."""
     spec = deployment["spec"]
     problems = non_negative("spec.replicas", spec.get("replicas"))
@@ -102,7 +90,7 @@ def check_deployment(deployment: Object) -> list[Problem]:
     return problems
 
 
-def _deployment_strategy(strategy: Object, path: str) -> list[Problem]:
+def _deployment_strategy(strategy: Object, path: str) -> list[FieldError]:
     kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
     if kind == "Recreate":
         if rolling is not None:
@@ -134,14 +122,14 @@ def _as_go(strategy: Object) -> Object:
     return {"Type": strategy.get("type", ""), "RollingUpdate": rolling}
 
 
-def check_amount(value: Any, path: str) -> list[Problem]:
+def check_amount(value: Any, path: str) -> list[FieldError]:
     """Check a non-negative number or a percentage."""
     if isinstance(value, str):
         return each(path, value, percent_problems(value))
     return non_negative(path, value)
 
 
-def not_over_all(value: Any, path: str) -> list[Problem]:
+def not_over_all(value: Any, path: str) -> list[FieldError]:
     """Refuse a percentage above 100%."""
     if isinstance(value, str) and not percent_problems(value) and int(value[:-1]) > 100:
         return [invalid(path, value, "must not be greater than 100%")]
@@ -154,17 +142,17 @@ def _whole(value: Any) -> int:
     return int(value)
 
 
-def check_deployment_update(deployment: Object, old: Object) -> list[Problem]:
+def check_deployment_update(deployment: Object, old: Object) -> list[FieldError]:
     """Check an update of a deployment: its selector may not change."""
     return check_deployment(deployment) + _same_selector(deployment, old)
 
 
-def _same_selector(new: Object, old: Object) -> list[Problem]:
+def _same_selector(new: Object, old: Object) -> list[FieldError]:
     selectors = (new["spec"].get("selector"), old["spec"].get("selector"))
     return immutable("spec.selector", *selectors)
 
 
-def check_replica_set(replica_set: Object) -> list[Problem]:
+def check_replica_set(replica_set: Object) -> list[FieldError]:
     """Check a replica set."""
     spec = replica_set["spec"]
     problems = non_negative("spec.replicas", spec.get("replicas"))
@@ -172,15 +160,15 @@ def check_replica_set(replica_set: Object) -> list[Problem]:
     return problems + _selector(spec, "deployment") + check_selected_template(spec)
 
 
-def check_replica_set_update(replica_set: Object, old: Object) -> list[Problem]:
+def check_replica_set_update(replica_set: Object, old: Object) -> list[FieldError]:
     """Check an update of a replica set: its selector may not change."""
     return check_replica_set(replica_set) + _same_selector(replica_set, old)
 
 
-def check_stateful_set(stateful_set: Object) -> list[Problem]:
+def check_stateful_set(stateful_set: Object) -> list[FieldError]:
     """Check a stateful set."""
     spec = stateful_set["spec"]
-    problems: list[Problem] = []
+    problems: list[FieldError] = []
     policy = spec.get("podManagementPolicy")
     if policy not in ("OrderedReady", "Parallel"):
         why = "must be 'OrderedReady' or 'Parallel'"
@@ -225,7 +213,7 @@ def _claims(spec: Object) -> list[Object]:
     return claims
 
 
-def _stateful_set_strategy(strategy: Object, path: str) -> list[Problem]:
+def _stateful_set_strategy(strategy: Object, path: str) -> list[FieldError]:
     kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
     if not kind:
         return [required(path)]
@@ -241,7 +229,7 @@ def _stateful_set_strategy(strategy: Object, path: str) -> list[Problem]:
     return non_negative(f"{path}.rollingUpdate.partition", rolling.get("partition"))
 
 
-def check_stateful_set_update(stateful_set: Object, old: Object) -> list[Problem]:
+def check_stateful_set_update(stateful_set: Object, old: Object) -> list[FieldError]:
     """Check an update of a stateful set: few fields may change."""
     # Use the old values of these fields: a change of them is refused below, not validated.
     kept = {
@@ -268,10 +256,10 @@ def check_stateful_set_update(stateful_set: Object, old: Object) -> list[Problem
     return problems
 
 
-def check_daemon_set(daemon_set: Object) -> list[Problem]:
+def check_daemon_set(daemon_set: Object) -> list[FieldError]:
     """Check a daemon set."""
     spec = daemon_set["spec"]
-    problems: list[Problem] = check_selector(spec.get("selector"), "spec.selector")
+    problems: list[FieldError] = check_selector(spec.get("selector"), "spec.selector")
     selector = spec.get("selector")
     labels = (spec["template"].get("metadata") or {}).get("labels")
     if selector is None or selects(selector, labels or {}) is False:
@@ -291,7 +279,7 @@ def check_daemon_set(daemon_set: Object) -> list[Problem]:
     return problems + non_negative("spec.revisionHistoryLimit", spec.get("revisionHistoryLimit"))
 
 
-def _daemon_set_strategy(strategy: Object, path: str) -> list[Problem]:
+def _daemon_set_strategy(strategy: Object, path: str) -> list[FieldError]:
     kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
     if kind == "OnDelete":
         return []
@@ -314,12 +302,12 @@ def _daemon_set_strategy(strategy: Object, path: str) -> list[Problem]:
     return problems
 
 
-def check_daemon_set_update(daemon_set: Object, old: Object) -> list[Problem]:
+def check_daemon_set_update(daemon_set: Object, old: Object) -> list[FieldError]:
     """Check an update of a daemon set: its selector may not change."""
     return _same_selector(daemon_set, old) + check_daemon_set(daemon_set)
 
 
-def check_revision(revision: Object) -> list[Problem]:
+def check_revision(revision: Object) -> list[FieldError]:
     """Check a controller revision."""
     problems = non_negative("revision", revision["revision"])
     if revision.get("data") is None:
@@ -327,7 +315,7 @@ def check_revision(revision: Object) -> list[Problem]:
     return problems
 
 
-def check_revision_update(revision: Object, old: Object) -> list[Problem]:
+def check_revision_update(revision: Object, old: Object) -> list[FieldError]:
     """Check an update of a controller revision: its data may not change."""
     problems = non_negative("revision", revision["revision"])
     return problems + immutable("data", revision.get("data"), old.get("data"))

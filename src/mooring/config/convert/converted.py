@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import yaml
 
+from mooring.api.field_errors import FieldError
 from mooring.config.positions import parent
-from mooring.framework.fields import FieldError
 
 Doc = dict[str, Any]
 

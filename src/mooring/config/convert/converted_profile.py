@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from mooring.api.field_errors import invalid
 from mooring.config.convert import removed
 from mooring.config.convert.converted import Conversion, Doc
 from mooring.config.convert.default_plugins import (
@@ -162,7 +163,7 @@ class ConvertedProfile:
         fit = next((entry for entry in score.running() if entry.name == FIT), None)
         if fit is not None and running:
             text = removed.CONFLICT.format(name=running[0].name, version=self.api_version)
-            self.conversion.refuse(fit.origin or running[0].origin, text)
+            self.conversion.refuse(fit.origin or running[0].origin, invalid("", FIT, text).message)
         score.replace(
             lambda entry: (
                 PluginEntry(FIT, entry.weight, entry.origin) if entry.name in STRATEGIES else entry

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mooring.api.field_errors import FieldError
 from mooring.config.convert.converted import Conversion, Converted, Doc
 from mooring.config.convert.extender_settings import fold_case
 from mooring.config.convert.policy import POLICY_KIND, convert_policy
@@ -21,7 +22,6 @@ from mooring.config.convert.v1beta2 import convert_v1beta2
 from mooring.config.convert.v1beta3 import convert_v1beta3
 from mooring.config.defaults import API_VERSION, KIND
 from mooring.config.positions import field_path
-from mooring.framework.fields import FieldError
 
 _GROUP = API_VERSION.rpartition("/")[0]
 _BETAS = {

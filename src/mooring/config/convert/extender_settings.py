@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from mooring.api.durations import Duration
 from mooring.config.convert.converted import Conversion, Doc
 from mooring.config.convert.schema import fields_of
 from mooring.config.convert.schema_table import TABLE
 from mooring.config.positions import field_path
-from mooring.framework.duration import Duration
 
 IGNORED = 'unknown field "{key}" is left out, as kube-scheduler did'
 

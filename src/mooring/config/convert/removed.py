@@ -88,11 +88,11 @@ TWO_STRATEGIES = (
 )
 #: kube-scheduler 1.22: apis/config/validation/validation.go
 CONFLICT = (
-    'Invalid value: "NodeResourcesFit": was conflict with ["{name}"] in version "{version}" '
+    'was conflict with ["{name}"] in version "{version}" '
     '(KubeSchedulerConfiguration is version "{version}")'
 )
 REMOVED = (
-    'Invalid value: "{name}": was removed in version "kubescheduler.config.k8s.io/v1beta2" '
+    'was removed in version "kubescheduler.config.k8s.io/v1beta2" '
     '(KubeSchedulerConfiguration is version "{version}"): {instead}'
 )
 

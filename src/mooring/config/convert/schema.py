@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
+from mooring.api.durations import Duration
+from mooring.api.field_errors import FieldError
 from mooring.config.convert.schema_table import TABLE
 from mooring.config.decode import UnknownField, describe, suggest
 from mooring.config.positions import field_path
-from mooring.framework.duration import Duration
-from mooring.framework.fields import FieldError
 
 Fields = dict[str, str]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mooring.api.field_errors import invalid
 from mooring.config.convert import removed
 from mooring.config.convert.converted import Conversion, Doc
 from mooring.config.convert.default_plugins import POINTS, SPREAD
@@ -62,7 +63,8 @@ def _profile(conversion: Conversion, doc: Doc, path: str, api_version: str) -> D
 def refusal(name: str, api_version: str) -> str:
     """Return why a plugin that v1beta2 removed is refused, and what to use."""
     instead = removed.REMOVED_IN_V1BETA2[name]
-    return removed.REMOVED.format(name=name, version=api_version, instead=instead)
+    why = removed.REMOVED.format(version=api_version, instead=instead)
+    return invalid("", name, why).message
 
 
 def _plugin_set(conversion: Conversion, doc: Doc, path: str, api_version: str) -> Doc:

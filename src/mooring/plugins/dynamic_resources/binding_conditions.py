@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from mooring.api import ResourceClaim
-from mooring.api.meta import Condition, parse_time
+from mooring.api.meta import Condition
 from mooring.api.resource import AllocatedDeviceStatus, DeviceRequestAllocationResult
+from mooring.api.timestamps import parse_time
 from mooring.framework.handle import Handle
 from mooring.framework.status import Status
 from mooring.plugins.dynamic_resources.tracker import ClaimTracker

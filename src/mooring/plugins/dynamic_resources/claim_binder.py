@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from typing import Any
 
 import msgspec
@@ -14,6 +13,7 @@ from msgspec.structs import replace
 
 from mooring.api import Pod, ResourceClaim
 from mooring.api.resource import CLAIM_FINALIZER, AllocationResult
+from mooring.api.timestamps import format_time
 from mooring.errors import ApiError
 from mooring.framework.handle import Handle
 from mooring.plugins.dynamic_resources.extended import is_in_memory
@@ -150,7 +150,7 @@ class ClaimBinder:
             if current is None:
                 raise BindError(f"claim {claim.key} got deallocated elsewhere in the meantime")
             if current.allocation_timestamp is None:
-                now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._handle.clock.now()))
+                now = format_time(self._handle.clock.now())
                 status.setdefault("allocation", {})["allocationTimestamp"] = now
         return status
 

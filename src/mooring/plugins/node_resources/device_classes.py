@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container
 
 from mooring.api import DeviceClass
-from mooring.api.meta import parse_time
+from mooring.api.timestamps import parse_time
 from mooring.framework.handle import Handle
 from mooring.plugins.node_resources.requested_amounts import NATIVE
 

@@ -22,6 +22,7 @@ from mooring.api import (
     PersistentVolumeSpec,
     Volume,
 )
+from mooring.api.go_format import go_text
 
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"
@@ -147,7 +148,7 @@ def _gce_region(zones: list[str]) -> str:
     if len(regions) != 1:
         raise TranslationError(
             "failed to get region from zones: multiple or no regions gotten from zones, "
-            f"got: map[{' '.join(f'{region}:{{}}' for region in sorted(regions))}]"
+            f"got: {go_text(regions)}"
         )
     return regions.pop()
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.framework.duration import Duration
+from mooring.api.durations import Duration
 
 SECOND = 1_000_000_000
 
