@@ -7,7 +7,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from mooring.api import events, node, pod, resource, storage, workloads
+from mooring.api import (
+    elastic_quota,
+    events,
+    node,
+    pod,
+    pod_group,
+    resource,
+    storage,
+    workloads,
+)
 from mooring.api.custom_resource import CustomResource
 from mooring.api.meta import KubeObject, ObjectMeta, TypedObject
 from mooring.errors import ObjectError
@@ -68,6 +77,8 @@ KINDS: tuple[Kind, ...] = (
     _kind(resource.DeviceClass, "deviceclasses", namespaced=False),
     _kind(events.Event, "events"),
     _kind(events.Lease, "leases"),
+    _kind(pod_group.PodGroup, "podgroups"),
+    _kind(elastic_quota.ElasticQuota, "elasticquotas"),
 )
 
 #: The kinds by name; names are unique in the table.
