@@ -8,6 +8,7 @@ from __future__ import annotations
 
 #: The plugins that are registered by name: "module:Class" of each.
 PLUGINS: dict[str, str] = {
+    "Coscheduling": "mooring.contrib.coscheduling:Coscheduling",
     "PodState": "mooring.contrib.pod_state:PodState",
     "QOSSort": "mooring.contrib.qos_sort:QOSSort",
 }

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -37,6 +37,10 @@ _SUBDOMAIN_TEXT = (
     f"regex used for validation is '{_SUBDOMAIN}')"
 )
 _SUBDOMAIN_LIMIT = 253
+
+#: Integers of the sizes that Go has, for the fields of arguments.
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class FieldError(msgspec.Struct, frozen=True):

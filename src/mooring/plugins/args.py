@@ -9,7 +9,7 @@ worded as kube-scheduler's. The configuration loader calls both, in this order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Self
+from typing import Self
 
 import msgspec
 
@@ -18,6 +18,8 @@ from mooring.framework.duration import Duration
 from mooring.framework.features import FeatureGates
 from mooring.framework.fields import (
     FieldError,
+    Int32,
+    Int64,
     check_label_name,
     child,
     duplicate,
@@ -27,9 +29,6 @@ from mooring.framework.fields import (
     required,
 )
 from mooring.plugins.node_selector_errors import node_selector_errors, preferred_term_errors
-
-Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
-Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 MAX_CUSTOM_PRIORITY_SCORE = 10
 FILTER_TIMEOUT = Duration.from_seconds(10)

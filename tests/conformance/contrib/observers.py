@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mooring.api import PodGroup, pod_group_key
 from mooring.framework.plugin import Plugin
 from mooring.offline.memory_scheduler import MemoryScheduler
 from tests.conformance.contrib.cluster import only_profile
@@ -34,8 +35,9 @@ def _amounts(used: dict[str, int]) -> dict[str, Any]:
 def _assigned(scheduler: MemoryScheduler) -> dict[str, int]:
     """Return the number of assigned members of each group (Coscheduling)."""
     plugin = _plugin(scheduler, "Coscheduling")
-    groups = scheduler.cluster.store("podgroups.v1alpha1.scheduling.x-k8s.io").list()
-    return {group.key: plugin.assigned(group.key) for group in groups}
+    groups = {group.key for group in scheduler.cluster.store(PodGroup).list()}
+    groups |= {key for pod in scheduler.cluster.pods.list() if (key := pod_group_key(pod))}
+    return {key: plugin.assigned(key) for key in groups}
 
 
 #: By field of a recording.

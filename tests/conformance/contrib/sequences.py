@@ -1,7 +1,7 @@
 """Sequences: what happens to a cluster step by step, and what the plugin says at each.
 
-Time passes only in `sleep` steps, on the clock of the scheduler. A pod that waits at Permit stays
-assumed until its wait ends; one that is allowed is bound and becomes Running.
+Time passes on the clock of the scheduler: in `sleep` steps, and a moment in every other. A pod that
+waits at Permit stays assumed until its wait ends; one that is allowed is bound and becomes Running.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from tests.conformance.contrib.observers import OBSERVERS
 from tests.conformance.contrib.queue_sort import check_sort
 from tests.conformance.contrib.single_cycle import NOT_COMPARED, as_recorded, completed
 
+#: Seconds that a step takes, so that no two things happen at the same time.
+MOMENT = 0.001
+
 
 def check(scenario: dict[str, Any], expected: dict[str, Any]) -> list[str]:
     """Return where our answers to a scenario's steps differ from the recorded ones."""
@@ -32,6 +35,11 @@ def check(scenario: dict[str, Any], expected: dict[str, Any]) -> list[str]:
         problems = run.step(step, wanted)
         found += [f"#{number} {step['op']} {step.get('pod', '')} {one}" for one in problems]
     return found
+
+
+def _reason(message: str) -> str:
+    """Return why a plugin refused a pod's node; the message says it of "0/1 nodes"."""
+    return message.removeprefix("0/1 nodes are available: 1 ").removesuffix(".")
 
 
 class Sequence:
@@ -56,6 +64,7 @@ class Sequence:
         ours = getattr(self, f"_{step['op']}")(step)
         if ours is None:
             ours = {"skipped": True}
+        self.scheduler.clock.advance(MOMENT)
         self._settle()
         ours = self._after({"op": step["op"], **ours}, wanted)
         if "postFilter" in wanted:
@@ -150,7 +159,7 @@ class Sequence:
             status = {
                 "code": "Unschedulable",
                 "plugin": plugins[0],
-                "reasons": [attempt.decision.message],
+                "reasons": [_reason(attempt.decision.message)],
             }
             permit |= {"code": "Unschedulable", "status": status}
             entry |= {"outcome": "rejectedInPermit", "node": node}
