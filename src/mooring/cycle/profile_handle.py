@@ -30,12 +30,14 @@ from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.pod_info import PodInfo, PodInfos
+from mooring.framework.preemption import PreemptionPolicy, Preemptor
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error
 from mooring.observe.metrics import Metrics
+from mooring.plugins.preemption.evaluator import Evaluator
 from mooring.registry import Registry
 
 T = TypeVar("T")
@@ -208,6 +210,10 @@ class ProfileHandle:
         view = nodes.some(np.array([position for position, _ in found], dtype=np.intp))
         refused = refused_with(self.profile, state, pod, view, [others for _, others in found])
         return [(found[index][0], status) for index, status in refused]
+
+    def preemptor(self, plugin: str, policy: PreemptionPolicy) -> Preemptor:
+        """Return what carries out preemptions for a plugin, under its own policy."""
+        return Evaluator(plugin, self, policy)
 
     def run_add_pod(
         self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from mooring.api import Pod
 from mooring.framework.extender import Extender
@@ -22,6 +22,9 @@ from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
 from mooring.observe.clock import Clock
 from mooring.observe.metrics import Metrics
+
+if TYPE_CHECKING:
+    from mooring.framework.preemption import PreemptionPolicy, Preemptor
 
 T = TypeVar("T")
 
@@ -211,6 +214,10 @@ class Handle(Protocol):
         nominated to a node counted as running on it, and without them. The pod must fit both times
         (kube-scheduler's RunFilterPluginsWithNominatedPods).
         """
+        ...
+
+    def preemptor(self, plugin: str, policy: PreemptionPolicy) -> Preemptor:
+        """Return what carries out preemptions for a plugin, under its own policy."""
         ...
 
     def run_add_pod(
