@@ -8,7 +8,9 @@ from __future__ import annotations
 
 #: The plugins that are registered by name: "module:Class" of each.
 PLUGINS: dict[str, str] = {
+    "CapacityScheduling": "mooring.contrib.capacity_scheduling:CapacityScheduling",
     "Coscheduling": "mooring.contrib.coscheduling:Coscheduling",
     "PodState": "mooring.contrib.pod_state:PodState",
+    "PreemptionToleration": "mooring.contrib.preemption_toleration:PreemptionToleration",
     "QOSSort": "mooring.contrib.qos_sort:QOSSort",
 }

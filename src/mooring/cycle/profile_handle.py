@@ -88,6 +88,7 @@ class SharedState(msgspec.Struct, frozen=True):
     pod_infos: PodInfos
     lister: Callable[[Any], Lister[Any]]
     watch: ObjectWatch
+    synced: Callable[[], bool]
     waiting_pods: WaitingPods
     activate: Callable[[Iterable[Pod]], None]
     spawn: Callable[[Coroutine[Any, Any, None], Pod], None]
@@ -125,6 +126,11 @@ class ProfileHandle:
     def lister(self, kind: type[T] | str) -> Lister[T]:
         """Return a lister of a kind; a custom resource is named "plural.version.group"."""
         return self._shared.lister(kind)
+
+    @property
+    def synced(self) -> bool:
+        """Whether the objects that existed at the start have been taken in."""
+        return self._shared.synced()
 
     def watch(
         self,

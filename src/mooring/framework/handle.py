@@ -171,6 +171,14 @@ class Handle(Protocol):
         """Return read access to a kind; a custom resource is named "plural.version.group"."""
         ...
 
+    @property
+    def synced(self) -> bool:
+        """Return whether the objects that existed when the scheduler started have been taken in.
+
+        Until then, the order in which `watch` reports objects of different kinds says nothing.
+        """
+        ...
+
     def watch(
         self,
         kind: type[T] | str,

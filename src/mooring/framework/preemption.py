@@ -14,6 +14,7 @@ from typing import Protocol
 
 from mooring.api import Pod
 from mooring.framework.decision import NodeStatuses
+from mooring.framework.fields import FieldError, child, invalid
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.plugin import Nominate
@@ -24,6 +25,22 @@ from mooring.framework.status import Code, Status, code_of
 NEVER = "not eligible due to preemptionPolicy=Never."
 VICTIM_TERMINATING = "not eligible due to a terminating pod on the nominated node."
 NO_VICTIMS = "No victims found on node {node} for preemptor pod {pod}"
+
+
+def candidate_node_errors(path: str, percentage: int, absolute: int) -> list[FieldError]:
+    """Return what is wrong with the two arguments that bound the search, at `path`."""
+    percentage_path = child(path, "minCandidateNodesPercentage")
+    absolute_path = child(path, "minCandidateNodesAbsolute")
+    errors = []
+    if not 0 <= percentage <= 100:
+        errors.append(invalid(percentage_path, percentage, "not in valid range [0, 100]"))
+    if absolute < 0:
+        errors.append(invalid(absolute_path, absolute, "not in valid range [0, inf)"))
+    if percentage == 0 and absolute == 0:
+        text = "cannot be zero at the same time as "
+        errors.append(invalid(percentage_path, 0, f"{text}minCandidateNodesAbsolute"))
+        errors.append(invalid(absolute_path, 0, f"{text}minCandidateNodesPercentage"))
+    return errors
 
 
 class PreemptionPolicy:

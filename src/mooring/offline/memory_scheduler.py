@@ -141,13 +141,17 @@ class MemoryScheduler:
             pod_infos=pod_infos,
             lister=self.cluster.lister,
             watch=self._watch,
+            synced=lambda: self._synced,
             waiting_pods=self.on_the_way,
             activate=self.activated.extend,
             spawn=self._spawn,
             metrics=self.metrics,
         )
         events_of = self._events_of
+        #: Whether the objects of the cluster have been shown to the plugins.
+        self._synced = False
         self.profiles = make_profiles(config.profiles, registry, shared, events_of)
+        self._synced = True
         self._pre_enqueue = PreEnqueue(self.profiles, self.clock.now)
         self.cycle = Cycle(
             self.profiles,

@@ -28,6 +28,7 @@ from mooring.framework.fields import (
     not_supported,
     required,
 )
+from mooring.framework.preemption import candidate_node_errors
 from mooring.plugins.node_selector_errors import node_selector_errors, preferred_term_errors
 
 MAX_CUSTOM_PRIORITY_SCORE = 10
@@ -56,22 +57,9 @@ class DefaultPreemptionArgs(InTreeArgs, frozen=True, kw_only=True):
 
     def validate(self, path: str, gates: FeatureGates) -> list[FieldError]:
         """Return the validation errors."""
-        percentage, absolute = (
-            self.min_candidate_nodes_percentage,
-            self.min_candidate_nodes_absolute,
+        return candidate_node_errors(
+            path, self.min_candidate_nodes_percentage, self.min_candidate_nodes_absolute
         )
-        percentage_path = child(path, "minCandidateNodesPercentage")
-        absolute_path = child(path, "minCandidateNodesAbsolute")
-        errors = []
-        if not 0 <= percentage <= 100:
-            errors.append(invalid(percentage_path, percentage, "not in valid range [0, 100]"))
-        if absolute < 0:
-            errors.append(invalid(absolute_path, absolute, "not in valid range [0, inf)"))
-        if percentage == 0 and absolute == 0:
-            text = "cannot be zero at the same time as "
-            errors.append(invalid(percentage_path, 0, f"{text}minCandidateNodesAbsolute"))
-            errors.append(invalid(absolute_path, 0, f"{text}minCandidateNodesPercentage"))
-        return errors
 
 
 class InterPodAffinityArgs(InTreeArgs, frozen=True, kw_only=True):

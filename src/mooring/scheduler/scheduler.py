@@ -101,6 +101,8 @@ class Scheduler:
         self._events_of = events_of
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = False
+        #: Whether the loop has begun: what the informers found first has been taken in.
+        self._synced = False
         #: The pod whose cycle ended because the task of the loop was cancelled.
         self._interrupted: QueuedPodInfo | None = None
         self._pods: Lister[Pod] = informers.informer(Pod).store
@@ -192,6 +194,7 @@ class Scheduler:
             pod_infos=self.pod_infos,
             lister=lambda kind: self._informers.informer(kind).store,
             watch=self._watch,
+            synced=lambda: self._synced,
             waiting_pods=self.on_the_way,
             activate=self._activate,
             spawn=self._spawn,
@@ -288,6 +291,7 @@ class Scheduler:
         """Take in what happened and try one pod; False where there is none to try."""
         now = self.clock.now()
         self.inbox.drain()
+        self._synced = True
         self.on_the_way.expire(now)
         self.queue.flush()
         info = self.queue.pop()
