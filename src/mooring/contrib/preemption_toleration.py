@@ -31,15 +31,36 @@ UNREADABLE = "Failed to read the preemption toleration of a PriorityClass: its p
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _SECOND = 10**9
+#: More digits than any number of 64 bits has.
+_MOST_DIGITS = 20
 
 
-class Toleration(msgspec.Struct, frozen=True):
+class PodToleration(msgspec.Struct, frozen=True):
     """What the pods of a PriorityClass tolerate."""
 
     #: Pods of at least this priority preempt them at once.
     minimum_priority: int
     #: For how long after they were scheduled others cannot; forever if negative.
     seconds: int
+
+    def exempts(self, victim: Pod, priority: int, now: float) -> bool:
+        """Return whether a pod is exempt from preemption by a pod of some priority."""
+        if priority >= self.minimum_priority:
+            return False
+        if self.seconds < 0:
+            return True
+        conditions = victim.status.conditions
+        scheduled = next((one for one in conditions if one.type == "PodScheduled"), None)
+        if scheduled is None or scheduled.status != "True":
+            return True
+        if scheduled.last_transition_time is None:
+            return False
+        # Go counts nanoseconds in 64 bits: beyond 292 years the sum wraps around.
+        nanoseconds = (self.seconds * _SECOND + 2**63) % 2**64 - 2**63
+        try:
+            return parse_time(scheduled.last_transition_time) + nanoseconds / _SECOND > now
+        except ObjectError:
+            return False
 
 
 class PreemptionToleration(Plugin):
@@ -98,6 +119,8 @@ class TolerationPolicy(PreemptionPolicy):
         super().__init__(handle)
         self.min_candidate_nodes_percentage = args.min_candidate_nodes_percentage
         self.min_candidate_nodes_absolute = args.min_candidate_nodes_absolute
+        #: What was read from each PriorityClass, by name, and from which version of it.
+        self._read: dict[str, tuple[PriorityClass, PodToleration | None]] = {}
 
     def potential_victims(
         self, state: CycleState, pod: Pod, node: NodeInfo
@@ -111,45 +134,37 @@ class TolerationPolicy(PreemptionPolicy):
             if name and known is None:
                 yield Status.error(NO_PRIORITY_CLASS.format(name=name))
                 return
-            if known is None or not _tolerates(other.pod, known, pod.priority, now):
+            toleration = None if known is None else self._toleration(known)
+            if toleration is None or not toleration.exempts(other.pod, pod.priority, now):
                 yield other
 
-
-def _tolerates(victim: Pod, priority_class: PriorityClass, priority: int, now: float) -> bool:
-    """Return whether a pod is exempt from preemption by a pod of some priority."""
-    toleration = read_toleration(priority_class)
-    if toleration is None or priority >= toleration.minimum_priority:
-        return False
-    if toleration.seconds < 0:
-        return True
-    scheduled = next((one for one in victim.status.conditions if one.type == "PodScheduled"), None)
-    if scheduled is None or scheduled.status != "True":
-        return True
-    since = scheduled.last_transition_time
-    if since is None:
-        return False
-    # Go counts nanoseconds in 64 bits: beyond 292 years the sum wraps around.
-    nanoseconds = (toleration.seconds * _SECOND + 2**63) % 2**64 - 2**63
-    try:
-        return parse_time(since) + nanoseconds / _SECOND > now
-    except ObjectError:
-        return False
+    def _toleration(self, priority_class: PriorityClass) -> PodToleration | None:
+        """Return what a PriorityClass says; a version that cannot be read is logged once."""
+        name = priority_class.metadata.name
+        version, toleration = self._read.get(name, (None, None))
+        if version is not priority_class:
+            toleration = read_toleration(priority_class)
+            if toleration is None:
+                log_error(log, None, UNREADABLE, priorityClass=priority_class)
+            self._read[name] = (priority_class, toleration)
+        return toleration
 
 
-def read_toleration(priority_class: PriorityClass) -> Toleration | None:
+def read_toleration(priority_class: PriorityClass) -> PodToleration | None:
     """Return what the annotations of a PriorityClass say; None if they cannot be read."""
     annotations = priority_class.metadata.annotations
     minimum = _number(annotations.get(MINIMUM_PRIORITY, str(priority_class.value + 1)), 2**31)
     seconds = _number(annotations.get(TOLERATION_SECONDS, "0"), 2**63)
     if minimum is None or seconds is None:
-        log_error(log, None, UNREADABLE, priorityClass=priority_class)
         return None
-    return Toleration(minimum, seconds)
+    return PodToleration(minimum, seconds)
 
 
 def _number(text: str, bound: int) -> int | None:
     """Return a decimal integer from -bound to bound - 1; None if the text is none."""
     if _NUMBER.fullmatch(text) is None:
         return None
-    number = int(text) if len(text) <= 20 else bound
+    digits = text.lstrip("+-").lstrip("0")
+    number = int(digits or "0") if len(digits) < _MOST_DIGITS else bound + 1
+    number = -number if text.startswith("-") else number
     return number if -bound <= number < bound else None

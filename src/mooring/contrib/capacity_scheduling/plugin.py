@@ -76,7 +76,7 @@ class CapacityScheduling(Plugin):
             deleted=lambda quota: self._quotas.delete(quota.metadata.namespace),
         )
         self.handle.watch(
-            Pod, added=self._pod_added, updated=self._pod_updated, deleted=self._quotas.remove_pod
+            Pod, added=self._pod_added, updated=self._pod_updated, deleted=self._pod_deleted
         )
         self._preemptor = self.handle.preemptor(self.name, QuotaPolicy(self.handle))
 
@@ -131,6 +131,11 @@ class CapacityScheduling(Plugin):
             self._pod_added(new)
         elif new.status.phase not in _COUNTED_PHASES:
             self._quotas.remove_pod(new)
+
+    def _pod_deleted(self, pod: Pod) -> None:
+        # A pod that has only been assumed is given back by Unreserve.
+        if pod.spec.node_name:
+            self._quotas.remove_pod(pod)
 
     # The scheduling cycle.
 
