@@ -10,6 +10,7 @@ from __future__ import annotations
 PLUGINS: dict[str, str] = {
     "CapacityScheduling": "mooring.contrib.capacity_scheduling:CapacityScheduling",
     "Coscheduling": "mooring.contrib.coscheduling:Coscheduling",
+    "CrossNodePreemption": "mooring.contrib.cross_node_preemption:CrossNodePreemption",
     "PodState": "mooring.contrib.pod_state:PodState",
     "PreemptionToleration": "mooring.contrib.preemption_toleration:PreemptionToleration",
     "QOSSort": "mooring.contrib.qos_sort:QOSSort",

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from mooring.api import Pod
-from mooring.framework.decision import NodeStatuses
+from mooring.framework.decision import Candidate, NodeStatuses
 from mooring.framework.fields import FieldError, child, invalid
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
@@ -87,6 +87,15 @@ class PreemptionPolicy:
             other.priority < priority and other.pod.is_terminating for other in node.pods.values()
         )
 
+    def search(
+        self, state: CycleState, pod: Pod, statuses: NodeStatuses
+    ) -> Sequence[Candidate] | None:
+        """Return the nodes that could be cleared, found in the policy's own way.
+
+        None leaves the search to the machinery, which tries node by node.
+        """
+        return None
+
     def potential_victims(
         self, state: CycleState, pod: Pod, node: NodeInfo
     ) -> Iterator[PodInfo | Status]:
@@ -131,10 +140,6 @@ class Preemptor(Protocol):
         self, state: CycleState, pod: Pod, statuses: NodeStatuses
     ) -> Nominate | Status:
         """Find a node to clear for a pod, remove the victims and nominate it: `post_filter`."""
-        ...
-
-    async def carry_out(self, pod: Pod, node_name: str, victims: Sequence[Pod]) -> Status | None:
-        """Remove pods, on whatever nodes, for a pod that is to be nominated; return the error."""
         ...
 
     def is_preempting(self, uid: str) -> bool:

@@ -121,6 +121,9 @@ class Evaluator:
         self, state: CycleState, pod: Pod, statuses: NodeStatuses
     ) -> tuple[list[DryRunResult], list[DryRunResult]]:
         """Return the trials of nodes on which preemption helps, and the failed trials."""
+        candidates = self._policy.search(state, pod, statuses)
+        if candidates is not None:
+            return self._cheapest_of_each(candidates), []
         rows = statuses.rows_with(Code.UNSCHEDULABLE)
         if not len(rows):
             vlog(log, 3, WILL_NOT_HELP, pod=pod)
@@ -143,6 +146,18 @@ class Evaluator:
                 if harmless and len(harmless) + len(violating) >= wanted:
                     return harmless + violating, in_vain
         return harmless + violating, in_vain
+
+    def _cheapest_of_each(self, candidates: Sequence[Candidate]) -> list[DryRunResult]:
+        """Return the cheapest candidate of each node as a trial."""
+        found: dict[str, DryRunResult] = {}
+        for one in candidates:
+            pods = [self._handle.pod_info(victim) for victim in one.victims]
+            victims = Victims(one.victims, one.pdb_violations)
+            trial = DryRunResult.of(one.node_name, pods, victims)
+            best = found.get(one.node_name)
+            if best is None or trial.cost < best.cost:
+                found[one.node_name] = trial
+        return list(found.values())
 
     def _remembered(self, state: CycleState, pod: Pod, budgets: Budgets) -> RememberedTrials | None:
         """Return the cached trials of identical pods; None if they cannot be cached."""
@@ -204,14 +219,14 @@ class Evaluator:
         chosen = self._handle.random.choice(best)
         vlog(log, 2, DETERMINED, node=chosen.node_name, pod=pod)
         victims = tuple(info.pod for info in chosen.victims())
-        failure = await self.carry_out(pod, chosen.node_name, victims)
+        failure = await self._carry_out(pod, chosen.node_name, victims)
         if failure is not None:
             return failure
         candidates = Candidates(found, cheapest)
         return Nominate(chosen.node_name, victims=victims, candidates=candidates)
 
-    async def carry_out(self, pod: Pod, node_name: str, victims: Sequence[Pod]) -> Status | None:
-        """Remove pods, on whatever nodes, for a pod that is to be nominated; return the error."""
+    async def _carry_out(self, pod: Pod, node_name: str, victims: Sequence[Pod]) -> Status | None:
+        """Remove the victims, now or beside the scheduling loop; return the error."""
         beside = self._policy.beside_cycle
         if beside and self._handle.features.enabled("SchedulerAsyncPreemption"):
             self._executor.start(pod, node_name, victims)
