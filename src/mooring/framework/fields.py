@@ -48,6 +48,8 @@ class FieldError(msgspec.Struct, frozen=True):
 
     path: str
     message: str
+    #: What to do about it; "" if the message says enough.
+    advice: str = ""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message
