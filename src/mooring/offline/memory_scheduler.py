@@ -326,7 +326,9 @@ class MemoryScheduler:
                 log.exception("Work on behalf of pod %s failed", attempt.decision.pod.key)
 
     async def close(self) -> None:
-        """End every plugin."""
+        """End every plugin; pods that wait at Permit stay where they are."""
+        for attempt in self._waiting:
+            self.discard(attempt)
         for profile in self.profiles.values():
             for plugin in profile.plugins.values():
                 await plugin.close()

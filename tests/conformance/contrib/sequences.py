@@ -34,6 +34,7 @@ def check(scenario: dict[str, Any], expected: dict[str, Any]) -> list[str]:
     ):
         problems = run.step(step, wanted)
         found += [f"#{number} {step['op']} {step.get('pod', '')} {one}" for one in problems]
+    drive(run.scheduler.close())
     return found
 
 

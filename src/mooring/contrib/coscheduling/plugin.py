@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -23,7 +24,7 @@ from mooring import (
     Status,
 )
 from mooring.api import Pod, PodGroup, parse_time, pod_group_key, pod_group_name
-from mooring.contrib.coscheduling.assignments import Assignments, Expirations
+from mooring.contrib.coscheduling.assignments import Assignments, Expirations, Failures
 from mooring.contrib.coscheduling.members import Members
 from mooring.contrib.coscheduling.room import describe_gap, resource_gap
 from mooring.framework.decision import NodeStatuses
@@ -52,6 +53,8 @@ TOO_FEW_MEMBERS = "spec.minMember must be at least 1; the members are scheduled 
 _UNSCHEDULABLE = Status.unschedulable()
 #: Seconds of the wait at Permit if neither the group nor the argument says any.
 DEFAULT_WAIT = 60
+#: Seconds for which a group that fails again and again is held back if no backoff is configured.
+SHORTEST_BACKOFF = 1
 
 
 class Coscheduling(Plugin):
@@ -99,8 +102,7 @@ class Coscheduling(Plugin):
         self._assignments = Assignments()
         self._backed_off = Expirations()
         self._permitted = Expirations()
-        #: When the last attempt of a group failed, by the group's key.
-        self._failed_at: dict[str, float] = {}
+        self._failures = Failures()
 
     def start(self) -> None:
         """Follow PodGroups and pods."""
@@ -109,7 +111,7 @@ class Coscheduling(Plugin):
             PodGroup,
             added=_check_group,
             updated=lambda _, group: _check_group(group),
-            deleted=lambda group: self._failed_at.pop(group.key, None),
+            deleted=lambda group: self._failures.delete(group.key),
         )
         self.handle.watch(
             Pod, added=self._pod_added, updated=self._pod_updated, deleted=self._pod_deleted
@@ -158,7 +160,7 @@ class Coscheduling(Plugin):
         key = pod_group_key(queued.pod)
         if not key:
             return queued.initial_timestamp
-        failed_at = self._failed_at.get(key)
+        failed_at = self._failures.last(key)
         if failed_at is not None:
             return failed_at
         group = self._group(queued.pod)
@@ -209,12 +211,14 @@ class Coscheduling(Plugin):
         return Status.unschedulable(GROUP_REJECTED.format(group=key, pod=pod.metadata.name))
 
     def _back_off(self, pod: Pod, group: PodGroup) -> None:
+        now = self.handle.clock.now()
         seconds = self.args.pod_group_backoff_seconds
+        if not seconds and self._failures.is_frequent(group.key, now):
+            seconds = SHORTEST_BACKOFF
         count, _ = self._members.count(group.key)
-        if seconds and count >= group.spec.min_member:
-            now = self.handle.clock.now()
-            if self._backed_off.add(group.key, now, seconds):
-                self.handle.spawn(self._try_after_backoff(group.key, seconds), pod)
+        enough = seconds and count >= group.spec.min_member
+        if enough and self._backed_off.add(group.key, now, seconds):
+            self.handle.spawn(self._try_after_backoff(group.key, seconds), pod)
 
     async def _try_after_backoff(self, key: str, seconds: float) -> None:
         """Try the members again once the backoff is over: no event of the cluster says so."""
@@ -231,7 +235,7 @@ class Coscheduling(Plugin):
             return POD_GROUP_NOT_FOUND
         assigned = self._assignments.assign(pod)
         if assigned >= group.spec.min_member:
-            self._failed_at.pop(key, None)
+            self._failures.delete(key)
             self._allow_waiting(key)
             return None
         self._assignments.wait(pod)
@@ -240,7 +244,17 @@ class Coscheduling(Plugin):
             siblings = [one for one in self._members.of(key) if one.metadata.uid != uid]
             if siblings:
                 self.handle.activate(siblings)
+        rejected = tuple(self._assignments.take_rejected(key))
+        if rejected:
+            self.handle.spawn(self._try_again(rejected), pod)
         return Status.wait(self._wait_of(group))
+
+    async def _try_again(self, pods: Sequence[Pod]) -> None:
+        """Try members that lost their places, now that another one has found its own.
+
+        Without this a group of which some members run already would not come together again.
+        """
+        self.handle.activate(pods)
 
     def _wait_of(self, group: PodGroup) -> int:
         seconds = group.spec.schedule_timeout_seconds
@@ -250,22 +264,24 @@ class Coscheduling(Plugin):
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """Give up the whole group: the members that wait lose their places too."""
+        if self._assignments.was_given_up(pod):
+            return
         group = self._group(pod)
         if group is None:
             return
-        self._assignments.release(pod)
+        self._assignments.reject(pod)
         self._reject_waiting(group.key, REJECTION_IN_UNRESERVE)
         self._note_failure(group.key)
 
     def _note_failure(self, key: str) -> None:
         self._permitted.delete(key)
-        self._failed_at[key] = self.handle.clock.now()
+        self._failures.add(key, self.handle.clock.now())
 
     def _reject_waiting(self, key: str, message: str) -> None:
         for uid in self._assignments.take_waiting(key):
             waiting = self.handle.waiting_pod(uid)
-            if waiting is not None:
-                waiting.reject(self.name, message)
+            if waiting is not None and waiting.reject(self.name, message):
+                self._assignments.give_up(waiting.pod)
 
     def _allow_waiting(self, key: str) -> None:
         for uid in self._assignments.take_waiting(key):
@@ -286,21 +302,29 @@ class Coscheduling(Plugin):
         return [
             ClusterEvent(EventResource.POD, siblings, _after_sibling),
             ClusterEvent(POD_GROUPS, groups, _after_group),
-            ClusterEvent(EventResource.POD, ActionType.DELETE, self._after_room),
-            ClusterEvent(EventResource.NODE, more_room, self._after_room),
+            ClusterEvent(EventResource.POD, ActionType.DELETE, _after_pod),
+            ClusterEvent(EventResource.NODE, more_room, _after_node),
         ]
-
-    def _after_room(self, pod: Pod, old: Any, new: Any) -> QueueingHint:
-        """Try members of groups whose needs are compared with the room of the cluster."""
-        group = self._group(pod)
-        needs_room = group is not None and group.spec.min_resources is not None
-        return QueueingHint.QUEUE if needs_room else QueueingHint.SKIP
 
 
 def _after_sibling(pod: Pod, old: Any, new: Any) -> QueueingHint:
     """Try a pod again if a pod of its group came."""
     key = pod_group_key(pod)
     return QueueingHint.QUEUE if key and pod_group_key(new) == key else QueueingHint.SKIP
+
+
+def _after_pod(pod: Pod, old: Any, new: Any) -> QueueingHint:
+    """Try a member again if a pod outside its group leaves: its group may have failed for that.
+
+    The places that the group itself gives up are no news.
+    """
+    key = pod_group_key(pod)
+    return QueueingHint.QUEUE if key and pod_group_key(old) != key else QueueingHint.SKIP
+
+
+def _after_node(pod: Pod, old: Any, new: Any) -> QueueingHint:
+    """Try a member again if a node came or grew."""
+    return QueueingHint.QUEUE if pod_group_key(pod) else QueueingHint.SKIP
 
 
 def _after_group(pod: Pod, old: Any, new: Any) -> QueueingHint:
