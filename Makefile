@@ -18,7 +18,7 @@ API       ?= real
 API_local := export KUBE_APISERVER=$(abspath tests/support)/local-kube-apiserver ETCD=$(abspath tests/support)/local-etcd;
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up test soak frozen-leader mutants testenv helm older-kubectl testenv-env behave kubectl-judge lint format bench bench-live bench-local image docs clean
+.PHONY: help venv up test soak gangs frozen-leader mutants testenv helm older-kubectl testenv-env behave kubectl-judge lint format bench bench-live bench-local image docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -56,6 +56,10 @@ SEEDS ?= 5000
 FIRST ?= 0
 soak: venv ## run SEEDS=N seeds of the fault simulation, from FIRST=N on
 	@$(BIN)/python -m tests.soak.soak --first $(FIRST) --seeds $(SEEDS) --jobs $(JOBS)
+
+# The test suite runs 10.
+gangs: venv ## run 100 seeds of two gangs that fit one at a time, with faults
+	@$(BIN)/python -m tests.soak.gangs --seeds 100
 
 # The test suite runs 3; SCHEDULER=reference counts what kube-scheduler does.
 ROUNDS ?= 20

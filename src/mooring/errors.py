@@ -45,7 +45,10 @@ def _join(where: str, path: str | None, message: str) -> str:
 
 
 class ConfigError(MooringError):
-    """A configuration that cannot be used, and the place of the error."""
+    """A configuration that cannot be used, and the place of the error.
+
+    `advice` is printed on a line of its own.
+    """
 
     def __init__(
         self,
@@ -55,14 +58,17 @@ class ConfigError(MooringError):
         file: str | None = None,
         line: int | None = None,
         column: int | None = None,
+        advice: str = "",
     ) -> None:
         self.message = message
         self.path = path
         self.file = file
         self.line = line
         self.column = column
+        self.advice = advice
         where = ":".join(str(part) for part in (file, line, column) if part is not None)
-        super().__init__(_join(where, path, message))
+        text = _join(where, path, message)
+        super().__init__(f"{text}\nadvice: {advice}" if advice else text)
 
 
 class ConfigErrors(ConfigError):

@@ -1,4 +1,4 @@
-"""The array types of the plugin contract: what vector methods take and return.
+"""The types of the plugin contract: arrays of vector methods, and integers of arguments.
 
 A plugin annotates its vector form with them::
 
@@ -9,6 +9,9 @@ A plugin annotates its vector form with them::
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -26,3 +29,9 @@ Floats = npt.NDArray[np.float64]
 
 #: One small integer per node: an index into the distinct values of a label, taint set or zone.
 Codes = npt.NDArray[np.int32]
+
+#: An integer that fits 32 bits, for a field of arguments; other numbers are refused with its range.
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+
+#: An integer that fits 64 bits.
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]

@@ -26,6 +26,8 @@ class FieldError(msgspec.Struct, frozen=True):
     message: str
     #: The reason of the cause in a Status object.
     reason: str = _INVALID
+    #: What to do about it; "" if the message says enough.
+    advice: str = ""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message

@@ -7,7 +7,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from mooring.api import events, node, pod, resource, storage, workloads
+from mooring.api import (
+    elastic_quota,
+    events,
+    node,
+    pod,
+    pod_group,
+    resource,
+    storage,
+    workloads,
+)
 from mooring.api.custom_resource import CustomResource
 from mooring.api.meta import KubeObject, ObjectMeta, TypedObject
 from mooring.errors import ObjectError
@@ -22,11 +31,18 @@ class Kind(msgspec.Struct, frozen=True):
     plural: str
     namespaced: bool
     struct: type[TypedObject]
+    #: Whether a CustomResourceDefinition defines it: a server may not serve it.
+    custom: bool = False
 
     @property
     def api_version(self) -> str:
         """Return "version" for the core group, else "group/version"."""
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def resource(self) -> str:
+        """Return "plural.version.group"."""
+        return f"{self.plural}.{self.version}.{self.group}"
 
     @property
     def path(self) -> str:
@@ -35,9 +51,11 @@ class Kind(msgspec.Struct, frozen=True):
         return f"{root}/{self.version}/{self.plural}"
 
 
-def _kind(struct: type[TypedObject], plural: str, *, namespaced: bool = True) -> Kind:
+def _kind(
+    struct: type[TypedObject], plural: str, *, namespaced: bool = True, custom: bool = False
+) -> Kind:
     group, _, version = struct.api_version.rpartition("/")
-    return Kind(group, version, struct.kind, plural, namespaced, struct)
+    return Kind(group, version, struct.kind, plural, namespaced, struct, custom)
 
 
 #: Every kind that Mooring has a Struct for.
@@ -68,6 +86,8 @@ KINDS: tuple[Kind, ...] = (
     _kind(resource.DeviceClass, "deviceclasses", namespaced=False),
     _kind(events.Event, "events"),
     _kind(events.Lease, "leases"),
+    _kind(pod_group.PodGroup, "podgroups", custom=True),
+    _kind(elastic_quota.ElasticQuota, "elasticquotas", custom=True),
 )
 
 #: The kinds by name; names are unique in the table.

@@ -72,4 +72,6 @@ def _commands() -> list[ModuleType]:
 
 
 def _in_lines(error: MooringError) -> str:
-    return "\n".join(f"error: {line}" for line in str(error).split("\n"))
+    return "\n".join(
+        line if line.startswith("advice: ") else f"error: {line}" for line in str(error).split("\n")
+    )

@@ -20,6 +20,8 @@ class Resource(msgspec.Struct, frozen=True):
     version: str
     plural: str
     struct: type[KubeObject]
+    #: Whether a CustomResourceDefinition defines it: a server may not serve it.
+    custom: bool = False
 
     @property
     def name(self) -> str:
@@ -69,12 +71,12 @@ def _find(kind: Any) -> Resource:
             raise ObjectError(f'a resource is named "plural.version.group", got "{kind}"')
         for row in KINDS:
             if (row.plural, row.version, row.group) == (plural, version, group):
-                return Resource(group, version, plural, row.struct)
-        return Resource(group, version, plural, CustomResource)
+                return Resource(group, version, plural, row.struct, row.custom)
+        return Resource(group, version, plural, CustomResource, True)
     known = BY_STRUCT.get(kind)
     if known is None:
         raise ObjectError(f"{kind.__name__} is not in the table of kinds")
-    return Resource(known.group, known.version, known.plural, known.struct)
+    return Resource(known.group, known.version, known.plural, known.struct, known.custom)
 
 
 class ListOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):

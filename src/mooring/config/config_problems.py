@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import msgspec
+
 from mooring.api.field_errors import FieldError
 from mooring.config.decode import UnknownField
 from mooring.config.positions import Mark, Positions
@@ -33,7 +35,7 @@ class Problems:
         for error in fresh:
             path = self.origin(error.path)
             mark = self._positions.find(path, key=isinstance(error, UnknownField))
-            self._append(FieldError(path, error.message), mark)
+            self._append(msgspec.structs.replace(error, path=path), mark)
         self._paths.update(error.path for error in fresh)
 
     def add_original(self, errors: Iterable[FieldError]) -> None:
@@ -73,6 +75,7 @@ class Problems:
             file=self.file,
             line=None if mark is None else mark.line,
             column=None if mark is None else mark.column,
+            advice=error.advice,
         )
 
     def _is_explained(self, path: str) -> bool:

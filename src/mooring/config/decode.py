@@ -24,8 +24,6 @@ from mooring.config.struct_fields import struct_fields
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-INT32 = typing.Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
-INT64 = typing.Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 _EXPECTED = {
     "int": "an integer",

@@ -13,6 +13,7 @@ from mooring.config.decode import Decoder, describe
 from mooring.config.defaults import API_VERSION
 from mooring.config.struct_fields import struct_fields
 from mooring.config.types import KubeSchedulerConfiguration, PluginConfig
+from mooring.contrib import PLUGINS as CONTRIB
 from mooring.framework.plugin_errors import error_message, raise_if_external
 from mooring.plugins.args import ARGS_OF_PLUGIN, InTreeArgs
 from mooring.registry import Registry
@@ -52,7 +53,7 @@ def _type(config: PluginConfig, path: str, decoder: Decoder, registry: Registry 
     if not isinstance(data, dict):
         decoder.errors.append(FieldError(where, f"must be a mapping, got {describe(data)}"))
         return kind() if issubclass(kind, InTreeArgs) else None
-    if issubclass(kind, InTreeArgs):
+    if issubclass(kind, InTreeArgs) or config.name in CONTRIB:
         _check_type_meta(config.name, data, where, decoder)
     return build_args(kind, data, where, decoder)
 

@@ -25,6 +25,9 @@ UNSUPPORTED_PLUGINS = frozenset(
 )
 UNSUPPORTED_KEYS = frozenset({"placementGenerate", "placementScore"})
 
+#: The plugin that orders the queue by default.
+DEFAULT_QUEUE_SORT = "PrioritySort"
+
 _ALL = "*"
 
 
@@ -93,11 +96,30 @@ def expand_profile(
             f'only one queue sort plugin required for profile with scheduler name "{name}", '
             f"but got {len(plan[Point.QUEUE_SORT])}"
         )
-        errors.append(FieldError("queueSort", text))
+        errors.append(FieldError("queueSort", text, advice=_queue_sort_advice(plan, points_of)))
     if not plan[Point.BIND]:
         text = f'at least one bind plugin is needed for profile with scheduler name "{name}"'
         errors.append(FieldError("bind", text))
     return plan, errors
+
+
+def _queue_sort_advice(plan: PointPlan, points_of: Mapping[str, frozenset[Point]]) -> str:
+    """Return what to do about a profile that has not exactly one plugin that orders the queue."""
+    sorting = [name for name, _ in plan[Point.QUEUE_SORT]]
+    if len(sorting) > 1:
+        others = [name for name in sorting if name != DEFAULT_QUEUE_SORT]
+        kept = others[0]
+        dropped = ", ".join(f"{{name: {name}}}" for name in sorting if name != kept)
+        return f"to order the queue with {kept} alone, set queueSort.disabled: [{dropped}]"
+    able = sorting_plugins(plan, points_of)
+    name = able[0] if able else DEFAULT_QUEUE_SORT
+    return f"set queueSort.enabled: [{{name: {name}}}]"
+
+
+def sorting_plugins(plan: PointPlan, points_of: Mapping[str, frozenset[Point]]) -> list[str]:
+    """Return the plugins that run at some point and could order the queue, sorted."""
+    running = {name for point, plugins in plan.items() for name, _ in plugins}
+    return sorted(name for name in running if Point.QUEUE_SORT in points_of.get(name, ()))
 
 
 def _explicit(

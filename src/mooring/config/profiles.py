@@ -19,11 +19,12 @@ from mooring.config.plugin_sets import (
     PointPlan,
     enabled_names,
     expand_profile,
+    sorting_plugins,
 )
 from mooring.config.types import KubeSchedulerConfiguration, Plugins, ProfileConfig
 from mooring.config.validate import REMOVED_PLUGINS
 from mooring.framework.points import CONFIGURABLE_POINTS, Point
-from mooring.registry import Registry
+from mooring.registry import PointsByName, Registry
 
 NOT_SUPPORTED_YET = "not supported yet"
 
@@ -61,7 +62,7 @@ def resolve_profiles(
     problems: Problems,
 ) -> tuple[ResolvedProfile, ...]:
     """Return what each profile runs. `written` is the file's own form, used to locate errors."""
-    points_of = {name: registry.points(name) for name in registry.names()}
+    points_of = PointsByName(registry)
     profiles = []
     for index, profile in enumerate(config.profiles):
         path = f"profiles[{index}]"
@@ -70,8 +71,11 @@ def resolve_profiles(
         plan, errors = expand_profile(profile, points_of)
         if errors:
             places = _Places(path, given or Plugins())
-            problems.add(FieldError(places.of(error.path), error.message) for error in errors)
+            problems.add(
+                msgspec.structs.replace(error, path=places.of(error.path)) for error in errors
+            )
         _warn_about_args(path, profile, points_of, problems)
+        _warn_about_queue_sort(path, plan, points_of, problems)
         profiles.append(_resolved(path, profile, plan, registry, problems))
     problems.add(_different_queue_sort(profiles))
     return tuple(profiles)
@@ -134,6 +138,22 @@ def _warn_about_args(
                 f"{suggest(config.name, list(points_of))}"
             )
             problems.warn(f"{path}.pluginConfig[{index}].name", text)
+
+
+def _warn_about_queue_sort(
+    path: str, plan: PointPlan, points_of: Mapping[str, frozenset[Point]], problems: Problems
+) -> None:
+    """Warn about a plugin that is meant to order the queue, too, and does not."""
+    sorting = [name for name, _ in plan[Point.QUEUE_SORT]]
+    if len(sorting) != 1:
+        return
+    for name in sorting_plugins(plan, points_of):
+        if name not in sorting:
+            text = (
+                f"{name} runs without ordering the queue, which {sorting[0]} does; to change that, "
+                f"enable {name} and disable {sorting[0]} at queueSort"
+            )
+            problems.warn(f"{path}.plugins", text)
 
 
 def _resolved(

@@ -11,8 +11,8 @@ import msgspec
 
 from mooring.api.durations import Duration
 from mooring.config import defaults
-from mooring.config.decode import INT32, INT64
 from mooring.config.struct_fields import struct_fields
+from mooring.typing import Int32, Int64
 
 
 class _Type(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -50,7 +50,7 @@ class ClientConnection(_Type, frozen=True, kw_only=True):
     #: Requests per second on average; a negative number means no limit.
     qps: float = defaults.QPS
     #: Requests that may be sent at once.
-    burst: INT32 = defaults.BURST
+    burst: Int32 = defaults.BURST
 
 
 class PluginRef(_Type, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class PluginRef(_Type, frozen=True, kw_only=True):
     #: The name of the plugin, or `*` for all defaults in `disabled`.
     name: str = ""
     #: The weight of the scores; 0 or none means the default.
-    weight: INT32 | None = None
+    weight: Int32 | None = None
 
 
 class PluginSet(_Type, frozen=True, kw_only=True):
@@ -131,7 +131,7 @@ class ProfileConfig(_Type, frozen=True, kw_only=True):
     #: The `spec.schedulerName` of the pods that this profile serves.
     scheduler_name: str | None = None
     #: As above, for this profile.
-    percentage_of_nodes_to_score: INT32 | None = None
+    percentage_of_nodes_to_score: Int32 | None = None
     #: The plugins of each extension point; the defaults without it.
     plugins: Plugins | None = None
     #: The arguments of plugins.
@@ -180,7 +180,7 @@ class Extender(_Type, frozen=True, kw_only=True):
     #: The path for scoring.
     prioritize_verb: str = ""
     #: The weight of its scores; required with `prioritizeVerb`.
-    weight: INT64 = 0
+    weight: Int64 = 0
     #: The path for binding; one extender at most.
     bind_verb: str = ""
     #: Whether HTTPS is used.
@@ -205,7 +205,7 @@ class KubeSchedulerConfiguration(_Type, frozen=True, kw_only=True):
     #: The kind of the file.
     kind: str = defaults.KIND
     #: Accepted for compatibility; must be greater than 0.
-    parallelism: INT32 = defaults.PARALLELISM
+    parallelism: Int32 = defaults.PARALLELISM
     #: Leader election.
     leader_election: LeaderElection = LeaderElection()
     #: The connection to the API server.
@@ -216,11 +216,11 @@ class KubeSchedulerConfiguration(_Type, frozen=True, kw_only=True):
     enable_contention_profiling: bool | None = None
     #: The percentage of nodes to examine; 0 means all nodes, or a share that depends on their
     #: number if a plugin must be called node by node.
-    percentage_of_nodes_to_score: INT32 = defaults.PERCENTAGE_OF_NODES_TO_SCORE
+    percentage_of_nodes_to_score: Int32 = defaults.PERCENTAGE_OF_NODES_TO_SCORE
     #: The first pause after a failed attempt.
-    pod_initial_backoff_seconds: INT64 = defaults.POD_INITIAL_BACKOFF_SECONDS
+    pod_initial_backoff_seconds: Int64 = defaults.POD_INITIAL_BACKOFF_SECONDS
     #: The longest pause after failed attempts.
-    pod_max_backoff_seconds: INT64 = defaults.POD_MAX_BACKOFF_SECONDS
+    pod_max_backoff_seconds: Int64 = defaults.POD_MAX_BACKOFF_SECONDS
     #: The profiles; one with the defaults if there is none.
     profiles: tuple[ProfileConfig, ...] = ()
     #: The webhooks.

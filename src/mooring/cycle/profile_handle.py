@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
@@ -27,15 +28,21 @@ from mooring.framework.handle import ApiClient, EventWriter, Nominator, PreBindi
 from mooring.framework.listers import Lister
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
+from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.pod_info import PodInfo, PodInfos
+from mooring.framework.preemption import PreemptionPolicy, Preemptor
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
 from mooring.observe.clock import Clock
+from mooring.observe.logs import log_error
 from mooring.observe.metrics import Metrics
+from mooring.plugins.preemption.evaluator import Evaluator
 from mooring.registry import Registry
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 
 class WaitingPods(Protocol):
@@ -54,6 +61,20 @@ class WaitingPods(Protocol):
         ...
 
 
+class ObjectWatch(Protocol):
+    """Registers functions to be called, between two cycles, when objects of a kind change."""
+
+    def __call__(
+        self,
+        kind: Any,
+        added: Callable[[Any], None] | None,
+        updated: Callable[[Any, Any], None] | None,
+        deleted: Callable[[Any], None] | None,
+    ) -> None:
+        """Call the functions for every object of `kind`, and for every change from now on."""
+        ...
+
+
 class SharedState(msgspec.Struct, frozen=True):
     """What the profiles of one scheduler share; a scheduler has exactly one instance."""
 
@@ -66,6 +87,8 @@ class SharedState(msgspec.Struct, frozen=True):
     snapshot: Callable[[], Nodes]
     pod_infos: PodInfos
     lister: Callable[[Any], Lister[Any]]
+    watch: ObjectWatch
+    synced: Callable[[], bool]
     waiting_pods: WaitingPods
     activate: Callable[[Iterable[Pod]], None]
     spawn: Callable[[Coroutine[Any, Any, None], Pod], None]
@@ -103,6 +126,22 @@ class ProfileHandle:
     def lister(self, kind: type[T] | str) -> Lister[T]:
         """Return a lister of a kind; a custom resource is named "plural.version.group"."""
         return self._shared.lister(kind)
+
+    @property
+    def synced(self) -> bool:
+        """Whether the objects that existed at the start have been taken in."""
+        return self._shared.synced()
+
+    def watch(
+        self,
+        kind: type[T] | str,
+        *,
+        added: Callable[[T], object] | None = None,
+        updated: Callable[[T, T], object] | None = None,
+        deleted: Callable[[T], object] | None = None,
+    ) -> None:
+        """Call functions for every object of a kind, and for every change from now on."""
+        self._shared.watch(kind, _contained(added), _contained(updated), _contained(deleted))
 
     def waiting_pods(self) -> Iterable[WaitingPod]:
         """Return the pods that wait at Permit."""
@@ -178,6 +217,10 @@ class ProfileHandle:
         refused = refused_with(self.profile, state, pod, view, [others for _, others in found])
         return [(found[index][0], status) for index, status in refused]
 
+    def preemptor(self, plugin: str, policy: PreemptionPolicy) -> Preemptor:
+        """Return what carries out preemptions for a plugin, under its own policy."""
+        return Evaluator(plugin, self, policy)
+
     def run_add_pod(
         self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
     ) -> Status | None:
@@ -205,6 +248,22 @@ class ProfileHandle:
             self._signer = PodSigner(self.profile)
         signature = self._signer.sign(state, pod)
         return None if signature is None else signature.key
+
+
+def _contained(call: Callable[..., object] | None) -> Callable[..., None] | None:
+    """Return a function of a plugin so that what it raises is logged."""
+    if call is None:
+        return None
+
+    def contained(*objects: Any) -> None:
+        try:
+            call(*objects)
+        except BaseException as error:
+            raise_if_external(error)
+            text = "A plugin failed to take in a change"
+            log_error(log, error_text(error), text, object=objects[-1])
+
+    return contained
 
 
 def make_profiles(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from mooring.api import Pod
 from mooring.framework.extender import Extender
@@ -22,6 +22,9 @@ from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
 from mooring.observe.clock import Clock
 from mooring.observe.metrics import Metrics
+
+if TYPE_CHECKING:
+    from mooring.framework.preemption import PreemptionPolicy, Preemptor
 
 T = TypeVar("T")
 
@@ -168,6 +171,31 @@ class Handle(Protocol):
         """Return read access to a kind; a custom resource is named "plural.version.group"."""
         ...
 
+    @property
+    def synced(self) -> bool:
+        """Return whether the objects that existed when the scheduler started have been taken in.
+
+        Until then, the order in which `watch` reports objects of different kinds says nothing.
+        """
+        ...
+
+    def watch(
+        self,
+        kind: type[T] | str,
+        *,
+        added: Callable[[T], object] | None = None,
+        updated: Callable[[T, T], object] | None = None,
+        deleted: Callable[[T], object] | None = None,
+    ) -> None:
+        """Call functions for every object of a kind, and for every change from now on.
+
+        `added(object)` is also called for the objects that exist already, `updated` gets the old
+        and the new one, `deleted` the last known one. They are called between two cycles, one
+        after the other, in the order of the changes; what one raises is logged. For a plugin that
+        keeps state of its own; call it in `start()`.
+        """
+        ...
+
     def waiting_pods(self) -> Iterable[WaitingPod]:
         """Return the pods that wait at Permit."""
         ...
@@ -194,6 +222,10 @@ class Handle(Protocol):
         nominated to a node counted as running on it, and without them. The pod must fit both times
         (kube-scheduler's RunFilterPluginsWithNominatedPods).
         """
+        ...
+
+    def preemptor(self, plugin: str, policy: PreemptionPolicy) -> Preemptor:
+        """Return what carries out preemptions for a plugin, under its own policy."""
         ...
 
     def run_add_pod(

@@ -3,7 +3,8 @@
 The initial state comes as a stream (WatchList) or, if the server does not support that, as a list
 in pages. Then the watch continues; when it ends it is resumed at the last resource version, and
 only if the server no longer has that version (410 Gone) is everything listed again. After a broken
-connection, a refusal or an undecodable response, it retries with growing delays, forever.
+connection, a refusal or an undecodable response, it retries with growing delays, forever. It also
+retries if the server does not serve a custom resource, which until then has no objects.
 """
 
 # client-go: tools/cache/reflector.go
@@ -50,6 +51,10 @@ PAGE_SIZE = 500
 VERY_SHORT_WATCH = (
     "very short watch: Unexpected watch close - "
     "watch lasted less than a second and no items received"
+)
+NOT_SERVED = (
+    "The server does not serve %s: continuing as if there were no such objects. Install its "
+    "CustomResourceDefinition; the scheduler then finds it without a restart"
 )
 
 
@@ -134,6 +139,7 @@ class Reflector(Generic[T]):
         self._version_unavailable = False
         self._paged = False
         self._type = _describe(kind)
+        self._custom = find_resource(kind).custom
 
     async def run(self) -> None:
         """Keep the store up to date until cancelled."""
@@ -143,9 +149,13 @@ class Reflector(Generic[T]):
             try:
                 await self._list_and_watch()
             except MooringError as error:
-                self.failure = error
+                before, self.failure = self.failure, error
                 patience = getattr(error, "retry_after", None) or 0.0
-                log_error(log, error, "Failed to watch", type=self._type)
+                if self._is_not_served(error):
+                    if not self._is_not_served(before):
+                        self._go_on_without()
+                else:
+                    log_error(log, error, "Failed to watch", type=self._type)
                 if self._is_final(error):
                     self.synced.set()
             except Exception:
@@ -155,8 +165,19 @@ class Reflector(Generic[T]):
 
     def _is_final(self, error: MooringError) -> bool:
         """Return whether a failure means that the scheduler continues without this kind."""
+        if self._is_not_served(error):
+            return True
         refused = isinstance(error, ApiError) and error.is_forbidden
         return refused and self._dispensable and self._rights_known()
+
+    def _is_not_served(self, error: MooringError | None) -> bool:
+        """Return whether a failure means that no CustomResourceDefinition defines this kind."""
+        return self._custom and isinstance(error, ApiError) and error.is_not_found
+
+    def _go_on_without(self) -> None:
+        """Report, once, that the server does not serve this kind; the store becomes empty."""
+        log.warning(NOT_SERVED, find_resource(self._kind).name)
+        self._replace((), "")
 
     async def _list_and_watch(self) -> None:
         vlog(log, 3, "Listing and watching", type=self._type)

@@ -23,6 +23,8 @@ class MemoryCluster:
 
     def __init__(self, pod_infos: PodInfos, objects: Iterable[KubeObject] = ()) -> None:
         self._stores: dict[Any, Store[Any]] = {kind.struct: Store() for kind in KINDS}
+        for kind in KINDS:
+            self._stores[kind.resource] = self._stores[kind.struct]
         self.pods: Store[Pod] = self._stores[Pod]
         self.nodes: Store[Node] = self._stores[Node]
         self.cache = Cache(pod_infos)

@@ -25,6 +25,8 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.plugin_errors import abandon, raise_if_external
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+from mooring.informers.store import EventHandler
 from mooring.observe.clock import VirtualClock
 from mooring.observe.metrics import Metrics
 from mooring.offline.claim_controller import ClaimController
@@ -106,6 +108,7 @@ class MemoryScheduler:
         random: random_module.Random | None = None,
         choose: Choose = by_seed,
         reuse: bool | None = None,
+        client: Callable[[MemoryCluster], MemoryClient] = MemoryClient,
     ) -> None:
         registry = default_registry() if registry is None else registry
         features = FeatureGates() if features is None else features
@@ -115,7 +118,7 @@ class MemoryScheduler:
         self.random = random_module.Random(0) if random is None else random
         pod_infos = PodInfos(features)
         self.cluster = MemoryCluster(pod_infos, objects)
-        self.client = MemoryClient(self.cluster)
+        self.client = client(self.cluster)
         VolumeController(self.cluster)
         ClaimController(self.cluster)
         self.events = MemoryEvents(self.clock)
@@ -137,13 +140,18 @@ class MemoryScheduler:
             snapshot=lambda: self.cluster.cache.nodes,
             pod_infos=pod_infos,
             lister=self.cluster.lister,
+            watch=self._watch,
+            synced=lambda: self._synced,
             waiting_pods=self.on_the_way,
             activate=self.activated.extend,
             spawn=self._spawn,
             metrics=self.metrics,
         )
         events_of = self._events_of
+        #: Whether the objects of the cluster have been shown to the plugins.
+        self._synced = False
         self.profiles = make_profiles(config.profiles, registry, shared, events_of)
+        self._synced = True
         self._pre_enqueue = PreEnqueue(self.profiles, self.clock.now)
         self.cycle = Cycle(
             self.profiles,
@@ -181,6 +189,15 @@ class MemoryScheduler:
             clock=self.clock,
             metrics=self.metrics,
         )
+
+    def _watch(
+        self,
+        kind: Any,
+        added: Callable[[Any], None] | None,
+        updated: Callable[[Any, Any], None] | None,
+        deleted: Callable[[Any], None] | None,
+    ) -> None:
+        self.cluster.store(kind).add_handler(EventHandler(added, updated, deleted))
 
     def _events_of(self, profile: str) -> MemoryEvents:
         return self.events
@@ -239,6 +256,12 @@ class MemoryScheduler:
             return True
         await self._failed(attempt, failure)
         return False
+
+    async def unreserve(self, attempt: Attempt) -> None:
+        """Give back the place of a pod whose Reserve has run and whose Permit has not."""
+        self._spawned = attempt.spawned
+        self._attempts.give_back(attempt, Status.unschedulable())
+        await self._run_spawned(attempt)
 
     async def permit_and_bind(self, attempt: Attempt) -> None:
         """Run Permit and the binding cycle of a pod that has its reservation."""
@@ -303,7 +326,9 @@ class MemoryScheduler:
                 log.exception("Work on behalf of pod %s failed", attempt.decision.pod.key)
 
     async def close(self) -> None:
-        """End every plugin."""
+        """End every plugin; pods that wait at Permit stay where they are."""
+        for attempt in self._waiting:
+            self.discard(attempt)
         for profile in self.profiles.values():
             for plugin in profile.plugins.values():
                 await plugin.close()

@@ -9,7 +9,7 @@ worded as kube-scheduler's. The configuration loader calls both, in this order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Self
+from typing import Self
 
 import msgspec
 
@@ -28,9 +28,8 @@ from mooring.api.names import label_key_problems
 from mooring.api.node_selectors import NodeTerms, Term
 from mooring.api.scheduling import NodeAffinity, TopologySpreadConstraint
 from mooring.framework.features import FeatureGates
-
-Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
-Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+from mooring.framework.preemption import candidate_node_errors
+from mooring.typing import Int32, Int64
 
 MAX_CUSTOM_PRIORITY_SCORE = 10
 FILTER_TIMEOUT = Duration.from_seconds(10)
@@ -60,22 +59,9 @@ class DefaultPreemptionArgs(InTreeArgs, frozen=True, kw_only=True):
 
     def validate(self, path: str, gates: FeatureGates) -> list[FieldError]:
         """Return the validation errors."""
-        percentage, absolute = (
-            self.min_candidate_nodes_percentage,
-            self.min_candidate_nodes_absolute,
+        return candidate_node_errors(
+            path, self.min_candidate_nodes_percentage, self.min_candidate_nodes_absolute
         )
-        percentage_path = child(path, "minCandidateNodesPercentage")
-        absolute_path = child(path, "minCandidateNodesAbsolute")
-        errors = []
-        if not 0 <= percentage <= 100:
-            errors.append(invalid(percentage_path, percentage, "not in valid range [0, 100]"))
-        if absolute < 0:
-            errors.append(invalid(absolute_path, absolute, "not in valid range [0, inf)"))
-        if percentage == 0 and absolute == 0:
-            text = "cannot be zero at the same time as "
-            errors.append(invalid(percentage_path, 0, f"{text}minCandidateNodesAbsolute"))
-            errors.append(invalid(absolute_path, 0, f"{text}minCandidateNodesPercentage"))
-        return errors
 
 
 class InterPodAffinityArgs(InTreeArgs, frozen=True, kw_only=True):

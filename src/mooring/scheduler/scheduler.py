@@ -44,7 +44,7 @@ from mooring.queue.order import queue_order
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.queue.scheduling_queue import DEFAULT_MAX_IN_UNSCHEDULABLE, SchedulingQueue
 from mooring.registry import Registry
-from mooring.scheduler.event_handlers import ClusterEvents, Informers
+from mooring.scheduler.event_handlers import ClusterEvents, Informers, posting_handler
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.inbox import Inbox
 from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
@@ -101,6 +101,8 @@ class Scheduler:
         self._events_of = events_of
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = False
+        #: Whether the loop has begun: what the informers found first has been taken in.
+        self._synced = False
         #: The pod whose cycle ended because the task of the loop was cancelled.
         self._interrupted: QueuedPodInfo | None = None
         self._pods: Lister[Pod] = informers.informer(Pod).store
@@ -191,12 +193,24 @@ class Scheduler:
             snapshot=self._snapshot,
             pod_infos=self.pod_infos,
             lister=lambda kind: self._informers.informer(kind).store,
+            watch=self._watch,
+            synced=lambda: self._synced,
             waiting_pods=self.on_the_way,
             activate=self._activate,
             spawn=self._spawn,
             metrics=self.metrics,
         )
         return make_profiles(config.profiles, registry, shared, self._events_of)
+
+    def _watch(
+        self,
+        kind: Any,
+        added: Callable[[Any], None] | None,
+        updated: Callable[[Any, Any], None] | None,
+        deleted: Callable[[Any], None] | None,
+    ) -> None:
+        handler = posting_handler(self.inbox, added, updated, deleted)
+        self._informers.informer(kind).add_handler(handler)
 
     # Work beside the loop.
 
@@ -277,6 +291,7 @@ class Scheduler:
         """Take in what happened and try one pod; False where there is none to try."""
         now = self.clock.now()
         self.inbox.drain()
+        self._synced = True
         self.on_the_way.expire(now)
         self.queue.flush()
         info = self.queue.pop()

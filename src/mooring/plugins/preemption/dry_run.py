@@ -1,15 +1,15 @@
 """The dry run: on which nodes would the pod fit, and which pods would have to be removed?
 
-On each node, all pods of lower priority are removed. If the pod then fits, they are put back one
-by one, most important first; a pod that cannot be put back, because the new pod would no longer
-fit, is a victim.
+On each node, all pods that the policy names (those of lower priority) are removed. If the pod then
+fits, they are put back one by one, most important first; a pod that cannot be put back, because the
+new pod would no longer fit, is a victim.
 
 kube-scheduler does this node by node. Here all nodes of a chunk are processed at once: the first
 potential victim is put back on every node, the Filter plugins run once for all nodes, and so on;
 the number of rounds is the largest number of potential victims on one node. That is only possible
-if no plugin keeps counts across nodes (spreading, affinity), because removing pods from one node
-would change the answer for another. Otherwise each node is processed by itself, with its own clone
-of the cycle state.
+if priorities alone decide and no plugin keeps counts across nodes (spreading, affinity), because
+removing pods from one node would change the answer for another. Otherwise each node is processed by
+itself, with its own clone of the cycle state.
 
 # kube-scheduler: plugins/defaultpreemption/default_preemption.go (SelectVictimsOnNode),
 # framework/preemption/preemption.go (DryRunPreemption)
@@ -26,6 +26,7 @@ from mooring.api import Pod
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Rows
 from mooring.framework.pod_info import PodInfo
+from mooring.framework.preemption import PreemptionPolicy
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import PodBatch, WhatIf, one_row
@@ -38,8 +39,6 @@ from mooring.plugins.preemption.importance import (
     started,
 )
 from mooring.plugins.preemption.trials import DryRunResult, RememberedTrials
-
-NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
 
 #: Fewest nodes tried at a time: running the filters on one node costs as much as on this many.
 _SMALLEST_CHUNK = 32
@@ -80,7 +79,8 @@ class DryRun:
         state: CycleState,
         pod: Pod,
         budgets: Budgets,
-        remembered: RememberedTrials | None = None,
+        remembered: RememberedTrials | None,
+        policy: PreemptionPolicy,
     ) -> None:
         """Prepare trials of `pod`; the results `remembered` of identical pods are reused."""
         self._handle = handle
@@ -88,6 +88,7 @@ class DryRun:
         self._pod = pod
         self._budgets = budgets
         self._remembered = remembered
+        self._policy = policy
         self._priority = handle.pod_info(pod).priority
         self._snapshot = handle.snapshot
         self._names = handle.snapshot.names
@@ -98,7 +99,7 @@ class DryRun:
         A chunk has as many rows as successes are still `wanted`, but not fewer than
         `_SMALLEST_CHUNK`. The caller stops when it has enough.
         """
-        if self._handle.precomputes(self._state):
+        if not self._policy.by_priority_alone or self._handle.precomputes(self._state):
             for row in rows.tolist():
                 yield (self._try_one(row),)
             return
@@ -151,37 +152,52 @@ class DryRun:
     # One node by itself.
 
     def _try_one(self, row: int) -> DryRunResult:
-        victims = self._potential_victims(row)
-        if not victims:
-            return self._refused(row, NO_VICTIMS)
-        handle, pod = self._handle, self._pod
+        handle, pod, policy = self._handle, self._pod, self._policy
+        if policy.by_priority_alone and not self._potential_victims(row):
+            return self._refused(row, policy.no_victims(pod, self._names[row]))
         state = self._state.clone()
         node = one_row(self._snapshot, row)
-        for victim in victims:
+        victims: list[PodInfo] = []
+        for victim in policy.potential_victims(state, pod, self._snapshot.info(row)):
+            if isinstance(victim, Status):
+                return self._refused(row, victim)
+            victims.append(victim)
             failure = self._remove(state, node, victim)
             if failure is not None:
                 return self._refused(row, failure)
-        refusal = handle.run_filters(state, pod, node)[0]
+        if not victims:
+            return self._refused(row, policy.no_victims(pod, self._names[row]))
+        refusal = handle.run_filters(state, pod, node)[0] or policy.refusal(state, pod)
         if refusal is not None:
             return self._refused(row, refusal)
         order, violating = self._order_of_return(victims)
         lost: list[bool] = []
-        for victim in order:
+        violations = 0
+        for turn, victim in enumerate(order):
             node.add(0, victim)
             failure = handle.run_add_pod(state, pod, victim, node.info(0))
             gone = failure is None and handle.run_filters(state, pod, node)[0] is not None
             if gone:
                 failure = self._remove(state, node, victim)
+                violations += turn < violating
+            if failure is None and policy.must_go(state, pod):
+                failure = self._remove(state, node, victim)
+                gone = True
             if failure is not None:
                 return self._refused(row, failure)
             lost.append(gone)
         leaving = [pod for pod, gone in zip(order, lost, strict=True) if gone]
         if not leaving:
             return self._no_victim_needed(row)
-        price = cost(leaving, sum(lost[:violating]))
+        price = cost(leaving, violations)
         return DryRunResult(row, self._names[row], None, price, order, lost)
 
     def _remove(self, state: CycleState, node: WhatIf, victim: PodInfo) -> Status | None:
+        """Remove a pod from a what-if node; return the error, which a second removal is."""
+        info = node.info(0)
+        if victim.uid not in info.pods:
+            name = victim.pod.metadata.name
+            return Status.error(f"no corresponding pod {name} in pods of node {info.name}")
         node.remove(0, victim)
         status = self._handle.run_remove_pod(state, self._pod, victim, node.info(0))
         return None if status is None else Status.error(*status.reasons)
@@ -201,7 +217,7 @@ class DryRun:
             if price is not None:
                 yield DryRunResult(row, names[row], None, price, pods[begin:end], lost[begin:end])
             elif not size:
-                yield self._refused(row, NO_VICTIMS)
+                yield self._refused(row, self._policy.no_victims(self._pod, names[row]))
             else:
                 yield self._refused(row, refusal) if refusal else self._no_victim_needed(row)
             begin = end
