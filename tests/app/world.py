@@ -13,10 +13,12 @@ from mooring.api import Node, Pod
 from mooring.config.load import default_config, load_config_data
 from mooring.errors import ApiError
 from mooring.framework.features import FeatureGates
+from mooring.framework.listers import EventHandler
 from mooring.framework.plugin import Plugin
-from mooring.informers.store import EventHandler, Store
+from mooring.informers.store import Store
 from mooring.observe.clock import VirtualClock
 from mooring.observe.metrics import Metrics
+from mooring.offline.memory_scheduler import NoNetwork
 from mooring.registry import default_registry
 from mooring.scheduler.scheduler import Scheduler
 from mooring.testing import make_node, make_pod
@@ -132,6 +134,7 @@ class World:
         self.scheduler = Scheduler(
             config,
             client=self.client,  # type: ignore[arg-type]
+            http=NoNetwork(),
             informers=self.informers,
             registry=registry,
             features=features,

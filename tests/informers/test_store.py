@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from mooring.api import Pod
-from mooring.informers.store import EventHandler, Store
+from mooring.framework.listers import EventHandler
+from mooring.informers.store import Store
 
 
 def make_pod(name: str, namespace: str = "default", app: str = "web") -> Pod:

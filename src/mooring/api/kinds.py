@@ -7,7 +7,18 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from mooring.api import events, node, pod, resource, storage, workloads
+from mooring.api import (
+    app_group,
+    events,
+    network_topology,
+    node,
+    node_resource_topology,
+    pod,
+    resource,
+    seccomp_profile,
+    storage,
+    workloads,
+)
 from mooring.api.custom_resource import CustomResource
 from mooring.api.meta import KubeObject, ObjectMeta, TypedObject
 from mooring.errors import ObjectError
@@ -68,6 +79,10 @@ KINDS: tuple[Kind, ...] = (
     _kind(resource.DeviceClass, "deviceclasses", namespaced=False),
     _kind(events.Event, "events"),
     _kind(events.Lease, "leases"),
+    _kind(node_resource_topology.NodeResourceTopology, "noderesourcetopologies", namespaced=False),
+    _kind(app_group.AppGroup, "appgroups"),
+    _kind(network_topology.NetworkTopology, "networktopologies"),
+    _kind(seccomp_profile.SeccompProfile, "seccompprofiles"),
 )
 
 #: The kinds by name; names are unique in the table.

@@ -10,7 +10,8 @@ from typing import Any
 
 from mooring.api import Pod
 from mooring.controllers.owners import controller_of
-from mooring.informers.store import EventHandler, Store
+from mooring.framework.listers import EventHandler
+from mooring.informers.store import Store
 from mooring.observe.clock import Clock
 
 #: After this many seconds without the watch event, stop expecting it (controller_utils.go).

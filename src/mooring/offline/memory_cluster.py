@@ -9,9 +9,9 @@ from mooring.api import CustomResource, KubeObject, Node, Pod, find_kind
 from mooring.api.kinds import KINDS
 from mooring.cache.cache import Cache
 from mooring.errors import ObjectError
-from mooring.framework.listers import Lister
+from mooring.framework.listers import EventHandler, Lister
 from mooring.framework.pod_info import PodInfos
-from mooring.informers.store import EventHandler, Store
+from mooring.informers.store import Store
 from mooring.queue.nominator import PodNominator
 
 

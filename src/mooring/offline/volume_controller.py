@@ -27,7 +27,8 @@ from mooring.api import (
     VolumeNodeAffinity,
 )
 from mooring.api import volume_claims as claims
-from mooring.informers.store import EventHandler, Store
+from mooring.framework.listers import EventHandler
+from mooring.informers.store import Store
 from mooring.offline.memory_cluster import MemoryCluster
 
 _BOUND = "Bound"

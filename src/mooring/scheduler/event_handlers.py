@@ -28,7 +28,7 @@ from mooring.cache.cache import Cache
 from mooring.cycle.profile import Profile
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.features import FeatureGates
-from mooring.informers.store import EventHandler
+from mooring.framework.listers import EventHandler
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, vlog
 from mooring.observe.metrics import Metrics
