@@ -1,0 +1,103 @@
+"""The pods on each host and their system calls, as columns.
+
+A node scores |H - P| + the sum of |(H | P) - S| over its pods, where H are the calls of the host's
+pods together, P those of the new pod and S those of one pod on the host. S is part of H, so that
+equals |H| - x + n (|H| + |P| - x) - sum of |S|, where x is |H & P| and n the number of pods: with a
+few columns, only x depends on the pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mooring.api import Pod
+from mooring.contrib.sysched.syscalls import Syscalls
+from mooring.typing import Ints
+
+#: Different sets of a new pod's calls whose x is kept.
+_KEPT = 64
+
+
+class Hosts:
+    """The pods of each host. Owned by the plugin."""
+
+    def __init__(self, syscalls_of: Callable[[Pod], Syscalls]) -> None:
+        self._syscalls_of = syscalls_of
+        #: Pods of a host by name: namespaces do not count.
+        self._pods: dict[str, dict[str, Pod]] = {}
+        self._slots: dict[str, int] = {}
+        self._together: list[Syscalls] = []
+        #: |H|, n, and the sum of |S|.
+        self._size: Ints = np.zeros(0, dtype=np.int64)
+        self._count: Ints = np.zeros(0, dtype=np.int64)
+        self._sum: Ints = np.zeros(0, dtype=np.int64)
+        #: x by the new pod's calls.
+        self._shared: dict[Syscalls, Ints] = {}
+
+    def slot(self, host: str) -> int:
+        """Return the place of a host in the columns; it is added if it is new."""
+        slot = self._slots.get(host)
+        if slot is None:
+            slot = self._slots[host] = len(self._together)
+            self._together.append(0)
+            if slot >= len(self._size):
+                self._grow(max(64, 2 * slot))
+        return slot
+
+    def _grow(self, capacity: int) -> None:
+        for name in ("_size", "_count", "_sum"):
+            column = np.zeros(capacity, dtype=np.int64)
+            column[: len(self._size if name == "_size" else getattr(self, name))] = getattr(
+                self, name
+            )
+            setattr(self, name, column)
+        self._shared.clear()
+
+    def add(self, pod: Pod) -> None:
+        """Count a pod on its host, unless one of the same name is there."""
+        pods = self._pods.setdefault(pod.spec.node_name, {})
+        if pod.metadata.name not in pods:
+            pods[pod.metadata.name] = pod
+            self._count_again(pod.spec.node_name)
+
+    def remove(self, pod: Pod) -> None:
+        """Remove the pod of this name from its host."""
+        pods = self._pods.get(pod.spec.node_name, {})
+        if pods.pop(pod.metadata.name, None) is not None:
+            self._count_again(pod.spec.node_name)
+
+    def count_all(self) -> None:
+        """Count every host again: the calls of pods may have changed."""
+        for host in self._pods:
+            self._count_again(host)
+
+    def _count_again(self, host: str) -> None:
+        slot = self.slot(host)
+        sets = [self._syscalls_of(pod) for pod in self._pods[host].values()]
+        together = 0
+        for one in sets:
+            together |= one
+        self._together[slot] = together
+        self._size[slot] = together.bit_count()
+        self._count[slot] = len(sets)
+        self._sum[slot] = sum(one.bit_count() for one in sets)
+        for syscalls, shared in self._shared.items():
+            shared[slot] = (together & syscalls).bit_count()
+
+    def scores(self, syscalls: Syscalls) -> Ints:
+        """Return by slot how many calls the pods of a host, or the new pod, can do without."""
+        shared = self._shared.get(syscalls)
+        if shared is None:
+            if len(self._shared) >= _KEPT:
+                self._shared.clear()
+            shared = self._shared[syscalls] = np.zeros(len(self._size), dtype=np.int64)
+            shared[: len(self._together)] = [
+                (one & syscalls).bit_count() for one in self._together
+            ]
+        scores = self._size + (syscalls.bit_count() - shared) if False else self._size - shared
+        scores += self._count * (self._size + syscalls.bit_count() - shared)
+        scores -= self._sum
+        # A host without pods counts nothing.
+        return np.where(self._count > 0, scores, 0)
