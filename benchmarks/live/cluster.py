@@ -17,7 +17,7 @@ from mooring.client.resources import find_resource
 from mooring.client.transports import make_transport
 from mooring.errors import ApiError
 from mooring.informers.factory import InformerFactory
-from mooring.framework.listers import EventHandler
+from mooring.informers.store import EventHandler
 
 _AT_ONCE = 64
 

@@ -3,6 +3,7 @@
 A plugin is found by entry point (group `mooring.plugins`), by `--plugin FILE.py:Class` or
 `--plugin package.module:Class`, or is passed in by code. In each case it is checked here, once:
 the signature of every extension point, and that no public method looks like a misspelt point.
+The plugins of `mooring.contrib` are known by name and loaded when they are first asked for.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import importlib.metadata
 import importlib.util
 import inspect
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -36,14 +37,20 @@ _PLUGIN_METHODS = frozenset({"start", "close"})
 class Registry:
     """The plugin classes by name."""
 
-    def __init__(self, plugins: Iterable[type[Plugin]] = ()) -> None:
+    def __init__(
+        self, plugins: Iterable[type[Plugin]] = (), references: Mapping[str, str] | None = None
+    ) -> None:
+        """Register `plugins`; a plugin among `references` ("module:Class" by name) is loaded when
+        it is asked for, unless another one of its name is registered."""
         self._plugins: dict[str, type[Plugin]] = {}
+        self._references = dict(references or {})
         for plugin in plugins:
             self.register(plugin)
 
     def register(self, plugin: type[Plugin]) -> None:
         """Check a plugin class and add it; raise PluginError if it breaks the contract."""
         check_contract(plugin)
+        self._references.pop(plugin.name, None)
         if plugin.name in self._plugins and self._plugins[plugin.name] is not plugin:
             raise PluginError(
                 f"a plugin named {plugin.name} already exists: "
@@ -54,29 +61,57 @@ class Registry:
 
     def get(self, name: str) -> type[Plugin] | None:
         """Return a plugin class, or None."""
+        reference = self._references.get(name)
+        if reference is not None:
+            self.register(load_plugin(reference))
         return self._plugins.get(name)
 
     def names(self) -> list[str]:
         """Return all names, sorted."""
-        return sorted(self._plugins)
+        return sorted({*self._plugins, *self._references})
 
     def points(self, name: str) -> frozenset[Point]:
         """Return the extension points a registered plugin implements; empty if it is unknown."""
-        plugin = self._plugins.get(name)
+        plugin = self.get(name)
         return frozenset() if plugin is None else points_of(plugin)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._plugins
+        return name in self._plugins or name in self._references
 
     def __iter__(self) -> Iterator[type[Plugin]]:
+        for name in tuple(self._references):
+            self.get(name)
         return iter(self._plugins.values())
 
 
+class PointsByName(Mapping[str, frozenset[Point]]):
+    """The extension points of each plugin of a registry; a plugin is loaded when it is read."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def __getitem__(self, name: str) -> frozenset[Point]:
+        if name not in self._registry:
+            raise KeyError(name)
+        return self._registry.points(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._registry
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._registry.names())
+
+    def __len__(self) -> int:
+        return len(self._registry.names())
+
+
 def default_registry(plugins: Iterable[type[Plugin]] = ()) -> Registry:
-    """Return a registry with the built-ins, the plugins of installed packages, and `plugins`."""
+    """Return a registry with the built-ins, those of `contrib` and of installed packages, and
+    `plugins`."""
+    from mooring.contrib import PLUGINS
     from mooring.plugins import BUILT_INS
 
-    registry = Registry(BUILT_INS)
+    registry = Registry(BUILT_INS, PLUGINS)
     for entry in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP):
         registry.register(_as_plugin(_load_entry(entry), f"entry point {entry.name}"))
     for plugin in plugins:

@@ -34,7 +34,7 @@ import time
 
 from mooring import Plugin, Status
 from mooring.api import Pod
-from mooring.framework.listers import EventHandler
+from mooring.informers.store import EventHandler
 
 MARKS = pathlib.Path(__file__).parent
 

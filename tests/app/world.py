@@ -13,9 +13,8 @@ from mooring.api import Node, Pod
 from mooring.config.load import default_config, load_config_data
 from mooring.errors import ApiError
 from mooring.framework.features import FeatureGates
-from mooring.framework.listers import EventHandler
 from mooring.framework.plugin import Plugin
-from mooring.informers.store import Store
+from mooring.informers.store import EventHandler, Store
 from mooring.observe.clock import VirtualClock
 from mooring.observe.metrics import Metrics
 from mooring.offline.memory_scheduler import NoNetwork

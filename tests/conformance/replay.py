@@ -215,7 +215,7 @@ class Replay:
             scheduler.discard(attempt)
             return entry, attempt
         if not drive(scheduler.reserve(attempt)):
-            entry["reserve"] = _status(attempt.decision.errors[0])
+            entry["reserve"] = status_entry(attempt.decision.errors[0])
             return entry, attempt
         assert attempt.assumed is not None
         status = replace(pod.status, phase="Running", start_time=start_time, nominated_node_name="")
@@ -230,7 +230,7 @@ def _nominations(scheduler: MemoryScheduler) -> set[str]:
     return {pod.key for node in nominator.nodes() for pod in nominator.nominated_on(node)}
 
 
-def _status(status: Status | None) -> dict[str, Any] | None:
+def status_entry(status: Status | None) -> dict[str, Any] | None:
     if status is None:
         return None
     return {
@@ -248,7 +248,7 @@ def as_recorded(decision: Decision) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "pod": decision.pod.key,
         "outcome": decision.outcome.value,
-        "preEnqueue": _status(decision.pre_enqueue),
+        "preEnqueue": status_entry(decision.pre_enqueue),
         "preFilter": None,
         "filter": None,
         "skippedFilter": _sorted(decision.skipped_filter),
@@ -263,11 +263,11 @@ def as_recorded(decision: Decision) -> dict[str, Any]:
     }
     if reached:
         entry["preFilter"] = {
-            "status": _status(decision.pre_filter),
+            "status": status_entry(decision.pre_filter),
             "nodeNames": _sorted(decision.pre_filter_nodes),
         }
     if decision.statuses is not None:
-        entry["filter"] = {name: _status(status) for name, status in decision.statuses.items()}
+        entry["filter"] = {name: status_entry(status) for name, status in decision.statuses.items()}
     if decision.totals is not None:
         entry["total"] = dict(zip(names, decision.totals.tolist(), strict=True))
         entry["scores"] = {
@@ -293,7 +293,7 @@ def _preemption(result: PostFilterResult | None) -> dict[str, Any] | None:
     if result is None:
         return None
     return {
-        "status": _status(result.status),
+        "status": status_entry(result.status),
         "nominatedNode": result.nominated_node or "",
         "victims": sorted(pod.key for pod in result.victims) or None,
         "candidates": {

@@ -13,9 +13,8 @@ from mooring.client.resources import ListOptions
 from mooring.client.responses import ListMeta, ObjectList
 from mooring.client.watch import BOOKMARK, INITIAL_EVENTS_END, WatchEvent
 from mooring.errors import ApiError
-from mooring.framework.listers import EventHandler
 from mooring.informers.reflector import Reflector
-from mooring.informers.store import Store
+from mooring.informers.store import EventHandler, Store
 from tests.client.fakes import RecordingClock
 
 #: The error of a server that cannot stream an initial state.

@@ -14,8 +14,8 @@ from mooring.client.client import JSON_PATCH, MERGE, Client
 from mooring.client.kubeconfig import load_kubeconfig
 from mooring.client.transports import make_transport
 from mooring.errors import ApiError
-from mooring.framework.listers import EventHandler
 from mooring.informers.factory import InformerFactory
+from mooring.informers.store import EventHandler
 from tests.support.cluster import Cluster
 from tests.support.control_plane import ControlPlane
 

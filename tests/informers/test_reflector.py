@@ -12,8 +12,8 @@ import pytest
 from mooring.api import Pod
 from mooring.client.watch import WatchEvent
 from mooring.errors import ApiError, NoAnswerError
-from mooring.framework.listers import EventHandler
 from mooring.informers.reflector import Selection
+from mooring.informers.store import EventHandler
 from tests.informers.scripted import (
     GONE,
     UNSUPPORTED,

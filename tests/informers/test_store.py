@@ -9,8 +9,7 @@ import msgspec
 import pytest
 
 from mooring.api import Pod
-from mooring.framework.listers import EventHandler
-from mooring.informers.store import Store
+from mooring.informers.store import EventHandler, Store
 
 
 def make_pod(name: str, namespace: str = "default", app: str = "web") -> Pod:

@@ -21,9 +21,8 @@ from mooring.controllers.controllers import Controllers
 from mooring.controllers.daemon_pods import target_of
 from mooring.controllers.writer import Writer
 from mooring.errors import ApiError
-from mooring.framework.listers import EventHandler
 from mooring.informers.factory import InformerFactory
-from mooring.informers.store import Store
+from mooring.informers.store import EventHandler, Store
 from mooring.kubelet.fake_nodes import FakeNodes
 from mooring.kubelet.real_pods import ContainerSettings
 from mooring.observe.clock import Clock

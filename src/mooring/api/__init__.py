@@ -15,6 +15,7 @@ from mooring.api.containers import (
 )
 from mooring.api.custom_resource import CustomResource
 from mooring.api.default_values import set_defaults
+from mooring.api.elastic_quota import ElasticQuota, ElasticQuotaSpec, ElasticQuotaStatus
 from mooring.api.events import Event, EventSeries, EventSource, Lease, LeaseSpec
 from mooring.api.field_selectors import FieldSelector
 from mooring.api.kinds import KINDS, Kind, decode, decode_as, encode, encode_json, find_kind
@@ -67,6 +68,15 @@ from mooring.api.pod import (
     PodStatus,
     PodTemplateSpec,
 )
+from mooring.api.pod_group import (
+    POD_GROUP_LABEL,
+    PodGroup,
+    PodGroupSpec,
+    PodGroupStatus,
+    pod_group_key,
+    pod_group_name,
+)
+from mooring.api.pod_qos import qos_class
 from mooring.api.pod_requests import RequestOptions, pod_non_zero_requests, pod_requests
 from mooring.api.ports import host_ports
 from mooring.api.quantity import Quantity, QuantityText, ResourceList, milli_value, value
@@ -163,6 +173,7 @@ __all__ = [
     "EVERYTHING",
     "KINDS",
     "NOTHING",
+    "POD_GROUP_LABEL",
     "AWSElasticBlockStoreVolumeSource",
     "Affinity",
     "AppGroup",
@@ -190,6 +201,9 @@ __all__ = [
     "Deployment",
     "DeploymentSpec",
     "DeviceClass",
+    "ElasticQuota",
+    "ElasticQuotaSpec",
+    "ElasticQuotaStatus",
     "EnvVar",
     "EphemeralContainer",
     "EphemeralVolumeSource",
@@ -246,6 +260,9 @@ __all__ = [
     "PodDisruptionBudgetSpec",
     "PodDisruptionBudgetStatus",
     "PodExtendedResourceClaimStatus",
+    "PodGroup",
+    "PodGroupSpec",
+    "PodGroupStatus",
     "PodIP",
     "PodOS",
     "PodResourceClaim",
@@ -316,8 +333,11 @@ __all__ = [
     "is_scalar_resource",
     "milli_value",
     "parse_time",
+    "pod_group_key",
+    "pod_group_name",
     "pod_non_zero_requests",
     "pod_requests",
+    "qos_class",
     "read_manifests",
     "required_node_affinity",
     "set_defaults",

@@ -9,11 +9,13 @@ import msgspec
 
 from mooring.api import (
     app_group,
+    elastic_quota,
     events,
     network_topology,
     node,
     node_resource_topology,
     pod,
+    pod_group,
     resource,
     seccomp_profile,
     storage,
@@ -79,6 +81,8 @@ KINDS: tuple[Kind, ...] = (
     _kind(resource.DeviceClass, "deviceclasses", namespaced=False),
     _kind(events.Event, "events"),
     _kind(events.Lease, "leases"),
+    _kind(pod_group.PodGroup, "podgroups"),
+    _kind(elastic_quota.ElasticQuota, "elasticquotas"),
     _kind(node_resource_topology.NodeResourceTopology, "noderesourcetopologies", namespaced=False),
     _kind(app_group.AppGroup, "appgroups"),
     _kind(network_topology.NetworkTopology, "networktopologies"),

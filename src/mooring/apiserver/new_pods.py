@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from mooring.api.quantity import parse_nanos
+from mooring.api.pod_qos import qos_of
 from mooring.apiserver.object_status import set_condition
 from mooring.apiserver.server_state import ServerState
 
@@ -15,7 +15,6 @@ Object = dict[str, Any]
 
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
 _WRITTEN = ("managedFields", "resourceVersion")
-_COUNTED = ("cpu", "memory")
 
 
 def prepare_create(cluster: ServerState, pod: Object) -> None:
@@ -105,17 +104,4 @@ def qos_class(spec: Object) -> str:
     else:
         containers = (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
         holders = [one.get("resources") or {} for one in containers]
-    requests: dict[str, int] = {}
-    limits: dict[str, int] = {}
-    guaranteed = True
-    for holder in holders:
-        for kind, total in (("requests", requests), ("limits", limits)):
-            for name, text in (holder.get(kind) or {}).items():
-                amount = parse_nanos(text)
-                if name in _COUNTED and amount > 0:
-                    total[name] = total.get(name, 0) + amount
-        bounded = {name for name, text in (holder.get("limits") or {}).items() if parse_nanos(text)}
-        guaranteed = guaranteed and bounded.issuperset(_COUNTED)
-    if not requests and not limits:
-        return "BestEffort"
-    return "Guaranteed" if guaranteed and requests == limits else "Burstable"
+    return qos_of((one.get("requests") or {}, one.get("limits") or {}) for one in holders)

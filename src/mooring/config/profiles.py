@@ -23,7 +23,7 @@ from mooring.config.types import KubeSchedulerConfiguration, Plugins, ProfileCon
 from mooring.config.validate import REMOVED_PLUGINS
 from mooring.framework.fields import FieldError
 from mooring.framework.points import CONFIGURABLE_POINTS, Point
-from mooring.registry import Registry
+from mooring.registry import PointsByName, Registry
 
 NOT_SUPPORTED_YET = "not supported yet"
 
@@ -61,7 +61,7 @@ def resolve_profiles(
     problems: Problems,
 ) -> tuple[ResolvedProfile, ...]:
     """Return what each profile runs. `written` is the file's own form, used to locate errors."""
-    points_of = {name: registry.points(name) for name in registry.names()}
+    points_of = PointsByName(registry)
     profiles = []
     for index, profile in enumerate(config.profiles):
         path = f"profiles[{index}]"

@@ -1,1 +1,20 @@
-"""Plugins that come with Mooring but are in no default profile; they use the public API only."""
+"""Plugins that come with Mooring but are in no default profile; they use the public API only.
+
+The plugins of the scheduler-plugins family are registered by name out of the box: a configuration
+that names one of them needs no `--plugin`. Their modules are loaded when they are first named.
+"""
+
+from __future__ import annotations
+
+#: The plugins that are registered by name: "module:Class" of each.
+PLUGINS: dict[str, str] = {
+    "NetworkOverhead": "mooring.contrib.network_overhead:NetworkOverhead",
+    "NodeMetadata": "mooring.contrib.node_metadata:NodeMetadata",
+    "NodeResourcesAllocatable": (
+        "mooring.contrib.node_resources_allocatable:NodeResourcesAllocatable"
+    ),
+    "PodState": "mooring.contrib.pod_state:PodState",
+    "QOSSort": "mooring.contrib.qos_sort:QOSSort",
+    "SySched": "mooring.contrib.sysched:SySched",
+    "TopologicalSort": "mooring.contrib.topological_sort:TopologicalSort",
+}

@@ -15,9 +15,8 @@ from mooring.controllers.component_events import ComponentEvents
 from mooring.controllers.times import timestamp
 from mooring.controllers.work_queue import Key, WorkQueue
 from mooring.controllers.writer import Writer
-from mooring.framework.listers import EventHandler
 from mooring.informers.factory import InformerFactory
-from mooring.informers.store import Store
+from mooring.informers.store import EventHandler, Store
 from mooring.observe.clock import Clock
 
 #: A key that covers at most this many objects is reconciled without delay.

@@ -10,8 +10,7 @@ from typing import Any
 
 from mooring.api import Pod
 from mooring.controllers.owners import controller_of
-from mooring.framework.listers import EventHandler
-from mooring.informers.store import Store
+from mooring.informers.store import EventHandler, Store
 from mooring.observe.clock import Clock
 
 #: After this many seconds without the watch event, stop expecting it (controller_utils.go).

@@ -39,8 +39,8 @@ from mooring.controllers.rest_mapper import RestMapper
 from mooring.controllers.work_queue import Key
 from mooring.controllers.writer import BACKGROUND, FOREGROUND, ORPHAN
 from mooring.errors import ApiError
-from mooring.framework.listers import EventHandler
 from mooring.informers.factory import InformerFactory
+from mooring.informers.store import EventHandler
 
 DEFINITIONS = raw_resource("customresourcedefinitions.v1.apiextensions.k8s.io")
 

@@ -13,7 +13,7 @@ from mooring.controllers.controlled_kinds import NODES
 from mooring.controllers.controller import Controller, ControllerContext, itself
 from mooring.controllers.work_queue import Key
 from mooring.controllers.writer import Object
-from mooring.framework.listers import EventHandler
+from mooring.informers.store import EventHandler
 
 NOT_READY = "node.kubernetes.io/not-ready"
 UNREACHABLE = "node.kubernetes.io/unreachable"

@@ -18,7 +18,7 @@ from mooring.controllers.controller import Controller, ControllerContext, itself
 from mooring.controllers.work_queue import Key
 from mooring.controllers.writer import Object
 from mooring.errors import ApiError
-from mooring.framework.listers import EventHandler
+from mooring.informers.store import EventHandler
 
 #: Seconds until objects of kinds that are not watched are counted again.
 RECOUNT_SECONDS = 5.0

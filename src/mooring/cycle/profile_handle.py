@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
@@ -34,15 +35,19 @@ from mooring.framework.handle import (
 from mooring.framework.listers import Lister
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
+from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.pod_info import PodInfo, PodInfos
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
 from mooring.observe.clock import Clock
+from mooring.observe.logs import log_error
 from mooring.observe.metrics import Metrics
 from mooring.registry import Registry
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 
 class WaitingPods(Protocol):
@@ -61,6 +66,20 @@ class WaitingPods(Protocol):
         ...
 
 
+class ObjectWatch(Protocol):
+    """Registers functions to be called, between two cycles, when objects of a kind change."""
+
+    def __call__(
+        self,
+        kind: Any,
+        added: Callable[[Any], None] | None,
+        updated: Callable[[Any, Any], None] | None,
+        deleted: Callable[[Any], None] | None,
+    ) -> None:
+        """Call the functions for every object of `kind`, and for every change from now on."""
+        ...
+
+
 class SharedState(msgspec.Struct, frozen=True):
     """What the profiles of one scheduler share; a scheduler has exactly one instance."""
 
@@ -74,6 +93,7 @@ class SharedState(msgspec.Struct, frozen=True):
     snapshot: Callable[[], Nodes]
     pod_infos: PodInfos
     lister: Callable[[Any], Lister[Any]]
+    watch: ObjectWatch
     waiting_pods: WaitingPods
     activate: Callable[[Iterable[Pod]], None]
     spawn: Callable[[Coroutine[Any, Any, None], Pod], None]
@@ -113,6 +133,17 @@ class ProfileHandle:
     def lister(self, kind: type[T] | str) -> Lister[T]:
         """Return a lister of a kind; a custom resource is named "plural.version.group"."""
         return self._shared.lister(kind)
+
+    def watch(
+        self,
+        kind: type[T] | str,
+        *,
+        added: Callable[[T], object] | None = None,
+        updated: Callable[[T, T], object] | None = None,
+        deleted: Callable[[T], object] | None = None,
+    ) -> None:
+        """Call functions for every object of a kind, and for every change from now on."""
+        self._shared.watch(kind, _contained(added), _contained(updated), _contained(deleted))
 
     def waiting_pods(self) -> Iterable[WaitingPod]:
         """Return the pods that wait at Permit."""
@@ -219,6 +250,22 @@ class ProfileHandle:
             self._signer = PodSigner(self.profile)
         signature = self._signer.sign(state, pod)
         return None if signature is None else signature.key
+
+
+def _contained(call: Callable[..., object] | None) -> Callable[..., None] | None:
+    """Return a function of a plugin so that what it raises is logged."""
+    if call is None:
+        return None
+
+    def contained(*objects: Any) -> None:
+        try:
+            call(*objects)
+        except BaseException as error:
+            raise_if_external(error)
+            text = "A plugin failed to take in a change"
+            log_error(log, error_text(error), text, object=objects[-1])
+
+    return contained
 
 
 def make_profiles(

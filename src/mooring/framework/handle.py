@@ -200,6 +200,23 @@ class Handle(Protocol):
         """Return read access to a kind; a custom resource is named "plural.version.group"."""
         ...
 
+    def watch(
+        self,
+        kind: type[T] | str,
+        *,
+        added: Callable[[T], object] | None = None,
+        updated: Callable[[T, T], object] | None = None,
+        deleted: Callable[[T], object] | None = None,
+    ) -> None:
+        """Call functions for every object of a kind, and for every change from now on.
+
+        `added(object)` is also called for the objects that exist already, `updated` gets the old
+        and the new one, `deleted` the last known one. They are called between two cycles, one
+        after the other, in the order of the changes; what one raises is logged. For a plugin that
+        keeps state of its own; call it in `start()`.
+        """
+        ...
+
     def waiting_pods(self) -> Iterable[WaitingPod]:
         """Return the pods that wait at Permit."""
         ...

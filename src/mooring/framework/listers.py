@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-import msgspec
-
-T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-
-
-class EventHandler(msgspec.Struct, Generic[T], frozen=True):
-    """Callbacks for changes; each is optional."""
-
-    on_add: Callable[[T], None] | None = None
-    on_update: Callable[[T, T], None] | None = None
-    on_delete: Callable[[T], None] | None = None
 
 
 class Lister(Protocol[T_co]):
@@ -39,11 +28,4 @@ class Lister(Protocol[T_co]):
 
     def by_index(self, index: str, key: Hashable) -> Iterable[T_co]:
         """Return the objects that an index lists under `key`."""
-        ...
-
-    def add_handler(self, handler: EventHandler[Any]) -> None:
-        """Call a handler for every object there is, and for every change from now on.
-
-        A handler must only take note of the change: it runs on the scheduling loop, between cycles.
-        """
         ...

@@ -7,9 +7,8 @@ from typing import Generic, TypeVar
 
 from mooring.api import KubeObject
 from mooring.errors import MooringError
-from mooring.framework.listers import EventHandler
 from mooring.informers.reflector import Reflector
-from mooring.informers.store import Store
+from mooring.informers.store import EventHandler, Store
 
 T = TypeVar("T", bound=KubeObject)
 

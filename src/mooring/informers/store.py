@@ -7,8 +7,9 @@ import logging
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
+import msgspec
+
 from mooring.api import KubeObject
-from mooring.framework.listers import EventHandler
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.observe.logs import log_error
 
@@ -17,6 +18,14 @@ log = logging.getLogger(__name__)
 T = TypeVar("T", bound=KubeObject)
 
 _Key = tuple[str, str]
+
+
+class EventHandler(msgspec.Struct, Generic[T], frozen=True):
+    """Callbacks for changes; each is optional."""
+
+    on_add: Callable[[T], None] | None = None
+    on_update: Callable[[T, T], None] | None = None
+    on_delete: Callable[[T], None] | None = None
 
 
 class _Index(Generic[T]):

@@ -13,7 +13,7 @@ from mooring.controllers.controlled_kinds import PODS
 from mooring.controllers.controller import Controller, ControllerContext
 from mooring.controllers.owners import controller_of
 from mooring.controllers.work_queue import Key
-from mooring.framework.listers import EventHandler
+from mooring.informers.store import EventHandler
 from mooring.kubelet import commands, node_status, pod_status
 from mooring.kubelet.real_pods import ContainerSettings, RealPods
 

@@ -14,8 +14,8 @@ import msgspec
 from mooring.api import Pod
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.decision import Decision, Outcome
-from mooring.framework.listers import EventHandler
 from mooring.framework.queued import QueuedPod
+from mooring.informers.store import EventHandler
 from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.queue.order import queue_order
 from mooring.queue.queueing_hints import Hints

@@ -15,8 +15,7 @@ from mooring.api import (
     ResourceClaimTemplate,
 )
 from mooring.api.resource import CLAIM_FINALIZER, POD_CLAIM_NAME, ResourceClaimStatus
-from mooring.framework.listers import EventHandler
-from mooring.informers.store import Store
+from mooring.informers.store import EventHandler, Store
 from mooring.offline.memory_cluster import MemoryCluster
 
 

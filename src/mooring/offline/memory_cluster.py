@@ -9,9 +9,9 @@ from mooring.api import CustomResource, KubeObject, Node, Pod, find_kind
 from mooring.api.kinds import KINDS
 from mooring.cache.cache import Cache
 from mooring.errors import ObjectError
-from mooring.framework.listers import EventHandler, Lister
+from mooring.framework.listers import Lister
 from mooring.framework.pod_info import PodInfos
-from mooring.informers.store import Store
+from mooring.informers.store import EventHandler, Store
 from mooring.queue.nominator import PodNominator
 
 
@@ -23,6 +23,8 @@ class MemoryCluster:
 
     def __init__(self, pod_infos: PodInfos, objects: Iterable[KubeObject] = ()) -> None:
         self._stores: dict[Any, Store[Any]] = {kind.struct: Store() for kind in KINDS}
+        for kind in KINDS:
+            self._stores[f"{kind.plural}.{kind.version}.{kind.group}"] = self._stores[kind.struct]
         self.pods: Store[Pod] = self._stores[Pod]
         self.nodes: Store[Node] = self._stores[Node]
         self.cache = Cache(pod_infos)

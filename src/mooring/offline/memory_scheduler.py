@@ -29,6 +29,8 @@ from mooring.framework.handle import HttpAnswer, HttpClient
 from mooring.framework.plugin_errors import abandon, raise_if_external
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+from mooring.informers.store import EventHandler
 from mooring.observe.clock import VirtualClock
 from mooring.observe.metrics import Metrics
 from mooring.offline.claim_controller import ClaimController
@@ -127,6 +129,7 @@ class MemoryScheduler:
         random: random_module.Random | None = None,
         choose: Choose = by_seed,
         reuse: bool | None = None,
+        client: Callable[[MemoryCluster], MemoryClient] = MemoryClient,
         http: HttpClient | None = None,
     ) -> None:
         registry = default_registry() if registry is None else registry
@@ -137,7 +140,7 @@ class MemoryScheduler:
         self.random = random_module.Random(0) if random is None else random
         pod_infos = PodInfos(features)
         self.cluster = MemoryCluster(pod_infos, objects)
-        self.client = MemoryClient(self.cluster)
+        self.client = client(self.cluster)
         VolumeController(self.cluster)
         ClaimController(self.cluster)
         self.events = MemoryEvents(self.clock)
@@ -161,6 +164,7 @@ class MemoryScheduler:
             snapshot=lambda: self.cluster.cache.nodes,
             pod_infos=pod_infos,
             lister=self.cluster.lister,
+            watch=self._watch,
             waiting_pods=self.on_the_way,
             activate=self.activated.extend,
             spawn=self._spawn,
@@ -206,6 +210,15 @@ class MemoryScheduler:
             clock=self.clock,
             metrics=self.metrics,
         )
+
+    def _watch(
+        self,
+        kind: Any,
+        added: Callable[[Any], None] | None,
+        updated: Callable[[Any, Any], None] | None,
+        deleted: Callable[[Any], None] | None,
+    ) -> None:
+        self.cluster.store(kind).add_handler(EventHandler(added, updated, deleted))
 
     def _events_of(self, profile: str) -> MemoryEvents:
         return self.events
@@ -280,6 +293,12 @@ class MemoryScheduler:
             return True
         await self._failed(attempt, failure)
         return False
+
+    async def unreserve(self, attempt: Attempt) -> None:
+        """Give back the place of a pod whose Reserve has run and whose Permit has not."""
+        self._spawned = attempt.spawned
+        self._attempts.give_back(attempt, Status.unschedulable())
+        await self._run_spawned(attempt)
 
     async def permit_and_bind(self, attempt: Attempt) -> None:
         """Run Permit and the binding cycle of a pod that has its reservation."""

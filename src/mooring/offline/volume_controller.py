@@ -27,8 +27,7 @@ from mooring.api import (
     VolumeNodeAffinity,
 )
 from mooring.api import volume_claims as claims
-from mooring.framework.listers import EventHandler
-from mooring.informers.store import Store
+from mooring.informers.store import EventHandler, Store
 from mooring.offline.memory_cluster import MemoryCluster
 
 _BOUND = "Bound"

@@ -28,7 +28,7 @@ from mooring.cache.cache import Cache
 from mooring.cycle.profile import Profile
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.features import FeatureGates
-from mooring.framework.listers import EventHandler
+from mooring.informers.store import EventHandler
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, vlog
 from mooring.observe.metrics import Metrics
@@ -129,14 +129,8 @@ class ClusterEvents:
         updated: Callable[[Any, Any], None] | None,
         deleted: Callable[[Any], None] | None,
     ) -> None:
-        post = self._inbox.post
-        informers.informer(kind).add_handler(
-            EventHandler(
-                on_add=None if added is None else lambda obj: post(added, obj),
-                on_update=None if updated is None else lambda old, new: post(updated, old, new),
-                on_delete=None if deleted is None else lambda obj: post(deleted, obj),
-            )
-        )
+        handler = posting_handler(self._inbox, added, updated, deleted)
+        informers.informer(kind).add_handler(handler)
 
     def _mover(
         self, resource: str, action: ActionType, wanted: ActionType
@@ -303,6 +297,21 @@ class ClusterEvents:
             except Exception as error:
                 log_error(log, error, "Scheduler cache ForgetPod failed", pod=pod)
         self._move(event_types.ASSIGNED_POD_DELETE, assumed.pod, None)
+
+
+def posting_handler(
+    inbox: Inbox,
+    added: Callable[[Any], None] | None,
+    updated: Callable[[Any, Any], None] | None,
+    deleted: Callable[[Any], None] | None,
+) -> EventHandler[Any]:
+    """Return a handler that posts each change to the inbox, so that it waits for the loop."""
+    post = inbox.post
+    return EventHandler(
+        on_add=None if added is None else lambda obj: post(added, obj),
+        on_update=None if updated is None else lambda old, new: post(updated, old, new),
+        on_delete=None if deleted is None else lambda obj: post(deleted, obj),
+    )
 
 
 #: What a plugin waits for that does not say: every kind that is watched anyway.

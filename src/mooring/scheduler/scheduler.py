@@ -44,7 +44,7 @@ from mooring.queue.order import queue_order
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.queue.scheduling_queue import DEFAULT_MAX_IN_UNSCHEDULABLE, SchedulingQueue
 from mooring.registry import Registry
-from mooring.scheduler.event_handlers import ClusterEvents, Informers
+from mooring.scheduler.event_handlers import ClusterEvents, Informers, posting_handler
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.inbox import Inbox
 from mooring.scheduler.periodic_work import PeriodicWork
@@ -198,6 +198,7 @@ class Scheduler:
             snapshot=self._snapshot,
             pod_infos=self.pod_infos,
             lister=lambda kind: self._informers.informer(kind).store,
+            watch=self._watch,
             waiting_pods=self.on_the_way,
             activate=self._activate,
             spawn=self._spawn,
@@ -205,6 +206,16 @@ class Scheduler:
             metrics=self.metrics,
         )
         return make_profiles(config.profiles, registry, shared, self._events_of)
+
+    def _watch(
+        self,
+        kind: Any,
+        added: Callable[[Any], None] | None,
+        updated: Callable[[Any, Any], None] | None,
+        deleted: Callable[[Any], None] | None,
+    ) -> None:
+        handler = posting_handler(self.inbox, added, updated, deleted)
+        self._informers.informer(kind).add_handler(handler)
 
     # Work beside the loop.
 

@@ -8,7 +8,7 @@ few columns, only x depends on the pod.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -46,13 +46,14 @@ class Hosts:
                 self._grow(max(64, 2 * slot))
         return slot
 
+    def slots(self, hosts: Iterable[str]) -> Ints:
+        """Return the places of some hosts."""
+        return np.array([self.slot(host) for host in hosts], dtype=np.int64)
+
     def _grow(self, capacity: int) -> None:
-        for name in ("_size", "_count", "_sum"):
-            column = np.zeros(capacity, dtype=np.int64)
-            column[: len(self._size if name == "_size" else getattr(self, name))] = getattr(
-                self, name
-            )
-            setattr(self, name, column)
+        grown = np.zeros((3, capacity), dtype=np.int64)
+        grown[:, : len(self._size)] = self._size, self._count, self._sum
+        self._size, self._count, self._sum = grown
         self._shared.clear()
 
     def add(self, pod: Pod) -> None:
@@ -93,11 +94,7 @@ class Hosts:
             if len(self._shared) >= _KEPT:
                 self._shared.clear()
             shared = self._shared[syscalls] = np.zeros(len(self._size), dtype=np.int64)
-            shared[: len(self._together)] = [
-                (one & syscalls).bit_count() for one in self._together
-            ]
-        scores = self._size + (syscalls.bit_count() - shared) if False else self._size - shared
-        scores += self._count * (self._size + syscalls.bit_count() - shared)
-        scores -= self._sum
-        # A host without pods counts nothing.
-        return np.where(self._count > 0, scores, 0)
+            shared[: len(self._together)] = [(one & syscalls).bit_count() for one in self._together]
+        needless = self._size - shared
+        # A host without pods has no calls, so it scores 0.
+        return needless + self._count * (needless + syscalls.bit_count()) - self._sum

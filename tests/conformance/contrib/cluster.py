@@ -1,0 +1,110 @@
+"""A scheduler in memory for the cluster and the configuration of one scenario."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from mooring.api import KubeObject, Pod, PriorityClass, decode, decode_as
+from mooring.api.meta import parse_time
+from mooring.config.load import load_config_data
+from mooring.cycle.profile import Profile
+from mooring.cycle.scheduling_cycle import by_name
+from mooring.errors import ConfigError, PluginError
+from mooring.framework.points import CONFIGURABLE_POINTS, Point
+from mooring.observe.clock import VirtualClock
+from mooring.offline.memory_client import MemoryClient
+from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.registry import Registry, default_registry
+from tests.conformance import replay
+
+#: What a constructor or the loading of a configuration raises: the outcome "initError".
+INIT_ERRORS = (ConfigError, PluginError)
+
+#: Later than every time of the scenarios but those in 2099.
+START = 1_800_000_000.0
+
+OBJECTS: dict[str, type[KubeObject]] = {**replay.OBJECTS, "priorityClasses": PriorityClass}
+#: Fields with custom resources, which are decoded by their apiVersion and kind.
+CUSTOM = (
+    "podGroups",
+    "elasticQuotas",
+    "nodeResourceTopologies",
+    "appGroups",
+    "networkTopologies",
+    "seccompProfiles",
+)
+
+
+class RecordingClient(MemoryClient):
+    """A client that notes what a preemption would write and leaves the pods as they are."""
+
+    def __init__(self, cluster: Any) -> None:
+        super().__init__(cluster)
+        #: "namespace/name" of pods that lost their nomination.
+        self.cleared: list[str] = []
+
+    async def delete(
+        self, kind: type[Any], name: str, namespace: str = "", *, uid: str = ""
+    ) -> None:
+        """Delete an object, unless it is a pod."""
+        if kind is not Pod:
+            await super().delete(kind, name, namespace, uid=uid)
+
+    async def patch(
+        self,
+        kind: type[Any],
+        name: str,
+        namespace: str,
+        patch: dict[str, Any],
+        *,
+        subresource: str = "",
+    ) -> Any:
+        """Note a nomination that is cleared; the pod's other fields stay as they are."""
+        status = patch.get("status") or {}
+        if "nominatedNodeName" in status and not status["nominatedNodeName"]:
+            self.cleared.append(f"{namespace}/{name}")
+        return await self.get(kind, name, namespace)
+
+
+@cache
+def registry() -> Registry:
+    return default_registry()
+
+
+def build(scenario: dict[str, Any]) -> MemoryScheduler:
+    """Return a scheduler for a scenario; raise one of INIT_ERRORS if it is refused."""
+    loaded = load_config_data(scenario["config"], registry=registry())
+    objects: list[KubeObject] = [
+        decode_as(raw, kind) for field, kind in OBJECTS.items() for raw in scenario.get(field) or ()
+    ]
+    objects += [decode(raw) for field in CUSTOM for raw in scenario.get(field) or ()]
+    now = parse_time(scenario["now"]) if "now" in scenario else START
+    return MemoryScheduler(
+        objects,
+        config=loaded,
+        registry=registry(),
+        clock=VirtualClock(start=now),
+        random=replay.First(0),
+        choose=by_name,
+        client=RecordingClient,
+    )
+
+
+def only_profile(scheduler: MemoryScheduler) -> Profile:
+    """Return the profile of a scenario; each has one."""
+    (profile,) = scheduler.profiles.values()
+    return profile
+
+
+def plugins(scheduler: MemoryScheduler) -> dict[str, list[str]]:
+    """Return the plugins of each point, as `plugins` of a recording."""
+    resolved = only_profile(scheduler).resolved
+    return {
+        point.key: names for point in CONFIGURABLE_POINTS if (names := list(resolved.names(point)))
+    }
+
+
+def score_weights(scheduler: MemoryScheduler) -> dict[str, int]:
+    """Return the weights of Score plugins, as `scoreWeights` of a recording."""
+    return dict(only_profile(scheduler).resolved.points[Point.SCORE])

@@ -1,0 +1,136 @@
+"""The order of the queue: Less of every pair of a scenario's pods.
+
+A relation that was recorded as a strict weak order is matched pair by pair. Where the original
+panics, or its relation is not an order, ours must be a strict weak order on the same pods and agree
+with the recording where that has one answer: for pods of one AppGroup with different indexes.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+from mooring.api import Pod, decode_as
+from mooring.api.meta import parse_time
+from mooring.framework.queued import QueuedPod
+from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.queue.order import queue_order
+from tests.conformance.contrib.cluster import build, only_profile
+from tests.conformance.contrib.comparing import differences
+
+Less = list[list[bool]]
+
+_APP_GROUP = "appgroup.diktyo.x-k8s.io"
+_WORKLOAD = "appgroup.diktyo.x-k8s.io.workload"
+
+
+def check(scenario: dict[str, Any], expected: dict[str, Any]) -> list[str]:
+    """Return where our order of a scenario's queue differs from the recorded one."""
+    return check_sort(build(scenario), scenario, expected)
+
+
+def check_sort(
+    scheduler: MemoryScheduler, scenario: dict[str, Any], expected: dict[str, Any]
+) -> list[str]:
+    """Return where our order differs, in the present state of a scheduler."""
+    queue = [_queued(one) for one in scenario["queue"]]
+    names = [one.pod.key for one in queue]
+    less = relation(scheduler, queue)
+    found = not_a_strict_weak_order(names, less)
+    if expected["outcome"] == "sorted":
+        ours = {"pods": names, "order": order(names, less), "less": less}
+        if expected["irreflexive"]:
+            return found + differences(ours, expected, ("pods", "order", "less"))
+        return (
+            found
+            + differences(ours, expected, ("pods", "order"))
+            + _differing(names, less, expected["less"])
+        )
+    recorded = expected.get("less")
+    if recorded is None:
+        return found
+    decided = _pairs_of_one_group(scenario)
+    return found + [
+        f"less/{names[i]}/{names[j]}: ours {less[i][j]}, recorded {recorded[i][j]}"
+        for i, j in decided
+        if recorded[i][j] != "panic" and recorded[i][j] != less[i][j]
+    ]
+
+
+def relation(scheduler: MemoryScheduler, queue: list[QueuedPod]) -> Less:
+    """Return Less of every pair, as the queue of a live scheduler asks."""
+    plugin = only_profile(scheduler).queue_sort()
+    key = queue_order(plugin)
+    keys = [key(one) for one in queue]
+    less = [[bool(a < b) for b in keys] for a in keys]
+    compare = getattr(plugin, "less", None)
+    if compare is not None:
+        assert less == [[compare(a, b) for b in queue] for a in queue], "both forms agree"
+    return less
+
+
+def order(names: list[str], less: Less) -> list[list[str]]:
+    """Return the groups of equals, in order."""
+    groups: dict[int, list[str]] = {}
+    for index, name in enumerate(names):
+        groups.setdefault(sum(row[index] for row in less), []).append(name)
+    return [sorted(groups[before]) for before in sorted(groups)]
+
+
+def not_a_strict_weak_order(names: list[str], less: Less) -> list[str]:
+    """Return the pairs and triples that a strict weak order forbids."""
+    size = range(len(names))
+    found = [f"{names[i]} goes before itself" for i in size if less[i][i]]
+    found += [
+        f"{names[i]} and {names[j]} go before each other"
+        for i, j in product(size, size)
+        if i < j and less[i][j] and less[j][i]
+    ]
+    found += [
+        f"{names[i]} goes before {names[j]}, but not {names[k]} between them"
+        for i, j, k in product(size, size, size)
+        if less[i][j] and not less[i][k] and not less[k][j]
+    ]
+    return found
+
+
+def _differing(names: list[str], less: Less, recorded: list[list[Any]]) -> list[str]:
+    size = range(len(names))
+    return [
+        f"less/{names[i]}/{names[j]}: ours {less[i][j]}, recorded {recorded[i][j]}"
+        for i, j in product(size, size)
+        if recorded[i][j] != recorded[j][i] and less[i][j] != recorded[i][j]
+    ]
+
+
+def _pairs_of_one_group(scenario: dict[str, Any]) -> list[tuple[int, int]]:
+    """Return the pairs of pods of one AppGroup whose workloads have different indexes."""
+    places = [_place(scenario, one["pod"]) for one in scenario["queue"]]
+    size = range(len(places))
+    return [
+        (i, j)
+        for i, j in product(size, size)
+        if (a := places[i]) and (b := places[j]) and a[:2] == b[:2] and a[2] != b[2]
+    ]
+
+
+def _place(scenario: dict[str, Any], pod: dict[str, Any]) -> tuple[str, str, int] | None:
+    """Return namespace, AppGroup and index of a pod; None if it has no index."""
+    labels = pod["metadata"].get("labels") or {}
+    namespace, name = pod["metadata"]["namespace"], labels.get(_APP_GROUP)
+    for group in scenario.get("appGroups") or ():
+        metadata = group["metadata"]
+        if (metadata["namespace"], metadata["name"]) == (namespace, name):
+            for one in (group.get("status") or {}).get("topologyOrder") or ():
+                if one["workload"]["selector"] == labels.get(_WORKLOAD):
+                    return namespace, name, one["index"]
+    return None
+
+
+def _queued(raw: dict[str, Any]) -> QueuedPod:
+    return QueuedPod(
+        decode_as(raw["pod"], Pod),
+        parse_time(raw["timestamp"]),
+        parse_time(raw["initialAttemptTimestamp"]),
+        raw["attempts"],
+    )

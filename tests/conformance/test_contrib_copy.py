@@ -1,0 +1,18 @@
+"""The recorded decisions of the scheduler-plugins family are the recorder's, unchanged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+VECTORS = Path(__file__).parent / "contrib_vectors"
+ORIGINALS = VECTORS.parents[3] / "shared" / "contrib-vectors"
+
+
+@pytest.mark.skipif(not ORIGINALS.is_dir(), reason="the originals are not beside this checkout")
+def test_the_vectors_equal_the_originals() -> None:
+    originals = {path.name: path.read_bytes() for path in ORIGINALS.iterdir()}
+    copies = {path.name: path.read_bytes() for path in VECTORS.iterdir()}
+    assert copies.keys() == originals.keys()
+    assert [name for name in copies if copies[name] != originals[name]] == []
