@@ -14,8 +14,8 @@ from mooring.framework.listers import Lister
 
 _INDEX = "TopologicalSort/app-group"
 
-#: Priority of the pod or group, negated; time; AppGroup; index; the pod's own priority and time.
-SortKey = tuple[int, float, str, int, int, float]
+#: Priority of the pod or group, negated; time; AppGroup; index.
+SortKey = tuple[int, float, str, int]
 
 
 class TopologicalSort(Plugin):
@@ -53,7 +53,7 @@ class TopologicalSort(Plugin):
         name = app_group_name(pod)
         group = find_in(self._groups, self.args.namespaces, name) if name else None
         if group is None:
-            return -pod.priority, queued.timestamp, "", 0, 0, 0.0
+            return -pod.priority, queued.timestamp, "", 0
         members = self._pods.by_index(_INDEX, name)
         priority = max((member.priority for member in members), default=0)
         created = group.metadata.creation_timestamp
@@ -62,8 +62,6 @@ class TopologicalSort(Plugin):
             parse_time(created) if created else 0.0,
             name,
             topology_index(group, workload_of(pod)),
-            -pod.priority,
-            queued.timestamp,
         )
 
     def less(self, a: QueuedPod, b: QueuedPod) -> bool:

@@ -62,16 +62,16 @@ class SySched(Plugin):
         syscalls = self._syscalls.of(pod)
         if not syscalls:
             return NOTHING_KNOWN
-        scores = self._scores(syscalls)
-        slots = nodes.derive((self.name, id(self)), self._slots)
-        return scores[nodes.gather(slots)]
+        slots = nodes.gather(nodes.derive((self.name, id(self)), self._slots))
+        return self._scores(syscalls).take(slots)
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         """Return how many needless system calls one node would have."""
         syscalls = self._syscalls.of(pod)
         if not syscalls:
             return NOTHING_KNOWN
-        return int(self._scores(syscalls)[self._hosts.slot(node.name)])
+        slot = self._hosts.slot(node.name)
+        return int(self._scores(syscalls)[slot])
 
     def _scores(self, syscalls: int) -> Ints:
         if self._counted != self._syscalls.version:
