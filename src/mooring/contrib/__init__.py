@@ -8,13 +8,19 @@ from __future__ import annotations
 
 #: The plugins that are registered by name: "module:Class" of each.
 PLUGINS: dict[str, str] = {
+    "LoadVariationRiskBalancing": (
+        "mooring.contrib.load_variation_risk_balancing:LoadVariationRiskBalancing"
+    ),
+    "LowRiskOverCommitment": "mooring.contrib.low_risk_over_commitment:LowRiskOverCommitment",
     "NetworkOverhead": "mooring.contrib.network_overhead:NetworkOverhead",
     "NodeMetadata": "mooring.contrib.node_metadata:NodeMetadata",
     "NodeResourcesAllocatable": (
         "mooring.contrib.node_resources_allocatable:NodeResourcesAllocatable"
     ),
+    "Peaks": "mooring.contrib.peaks:Peaks",
     "PodState": "mooring.contrib.pod_state:PodState",
     "QOSSort": "mooring.contrib.qos_sort:QOSSort",
     "SySched": "mooring.contrib.sysched:SySched",
+    "TargetLoadPacking": "mooring.contrib.target_load_packing:TargetLoadPacking",
     "TopologicalSort": "mooring.contrib.topological_sort:TopologicalSort",
 }

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable
 from typing import Any, Literal
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from mooring import MAX_NODE_SCORE, CycleState, Handle, NodeInfo, Nodes, Plugin
 from mooring.api import Node, Pod
+from mooring.contrib.go_numbers import parse_float
 from mooring.contrib.node_metadata.time_layout import RFC3339, TimeLayout
 from mooring.contrib.score_ranges import NOT_AN_INT64, quotient, to_int64
 from mooring.typing import Floats, Scores
@@ -20,9 +20,6 @@ from mooring.typing import Floats, Scores
 #: The raw score of a node without a readable value; it always becomes 0.
 INVALID = NOT_AN_INT64
 
-_NUMBER = re.compile(
-    r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)", re.ASCII | re.IGNORECASE
-)
 _STRATEGIES = {"Number": ("Highest", "Lowest"), "Timestamp": ("Newest", "Oldest")}
 
 
@@ -120,12 +117,5 @@ class NodeMetadata(Plugin):
         if self._is_time:
             time = self._layout.parse(text)
             return np.nan if time is None else time
-        return _number(text)
-
-
-def _number(text: str) -> float:
-    if _NUMBER.fullmatch(text) is None:
-        return np.nan
-    number = float(text)
-    # Go refuses numbers that are too large for a float64.
-    return np.nan if np.isinf(number) and "n" not in text.lower() else number
+        number = parse_float(text)
+        return np.nan if number is None else number
