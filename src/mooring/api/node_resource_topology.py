@@ -34,10 +34,10 @@ class ZoneResource(Wire, frozen=True, kw_only=True):
     """What a zone has of one resource."""
 
     name: str = ""
-    capacity: QuantityText = 0
-    allocatable: QuantityText = 0
+    capacity: QuantityText | None = None
+    allocatable: QuantityText | None = None
     #: What is left for new pods.
-    available: QuantityText = 0
+    available: QuantityText | None = None
 
 
 class TopologyZone(Wire, frozen=True, kw_only=True):

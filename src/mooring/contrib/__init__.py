@@ -14,6 +14,9 @@ PLUGINS: dict[str, str] = {
     "LowRiskOverCommitment": "mooring.contrib.low_risk_over_commitment:LowRiskOverCommitment",
     "NetworkOverhead": "mooring.contrib.network_overhead:NetworkOverhead",
     "NodeMetadata": "mooring.contrib.node_metadata:NodeMetadata",
+    "NodeResourceTopologyMatch": (
+        "mooring.contrib.node_resource_topology:NodeResourceTopologyMatch"
+    ),
     "NodeResourcesAllocatable": (
         "mooring.contrib.node_resources_allocatable:NodeResourcesAllocatable"
     ),
