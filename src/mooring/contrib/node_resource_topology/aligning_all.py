@@ -74,7 +74,7 @@ def _align_containers(needs: PodNeeds, columns: CellColumns, slots: Slots) -> In
     for index, request in enumerate(needs.containers):
         suitable = room.suitable(needs, request)
         if suitable is not None:
-            fits = suitable.any(axis=0)
+            fits: Mask = np.logical_or.reduce(suitable, axis=0)
             codes[(codes == FITS) & ~fits] = code
             if index + 1 < len(needs.containers):
                 room.take(needs, request, suitable.argmax(axis=0), fits)
@@ -101,7 +101,8 @@ class _Room:
         suitable = self.suitable(needs, request)
         if suitable is None:
             return np.ones(len(self._slots), dtype=np.bool_)
-        return suitable.any(axis=0)
+        fits: Mask = np.logical_or.reduce(suitable, axis=0)
+        return fits
 
     def suitable(self, needs: PodNeeds, request: Amounts) -> Mask | None:
         """Return which cells have room for a request; None if it needs none."""

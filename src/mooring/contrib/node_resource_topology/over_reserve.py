@@ -4,7 +4,7 @@ Nobody knows which cell the kubelet will choose, so a reserved pod counts on all
 leave a node out that has room, but never overcommits a cell. When a node has refused a pod, or runs
 pods of other schedulers, the next resync compares the fingerprint in the newest report with the
 pods that are known on the node; if they are equal, the report shows them all, and replaces what was
-counted.
+counted for them. Pods that do not run yet, which no report can show, still count.
 """
 
 # scheduler-plugins: pkg/noderesourcetopology/cache/overreserve.go, store.go, foreign_pods.go,
@@ -159,6 +159,12 @@ class OverReserve:
             return pod.status.phase == "Running"
         return pod.status.phase != "Pending"
 
+    def _is_on_its_way(self, key: str) -> bool:
+        """Return whether no report can show a pod yet: it is not bound, or does not run."""
+        namespace, _, name = key.partition("/")
+        pod = self._pods.get(name, namespace)
+        return pod is not None and not (pod.spec.node_name and self._counts(pod))
+
     def _fingerprint(self, topology: NodeResourceTopology) -> tuple[str, bool]:
         """Return the fingerprint in a report, and whether it covers exclusive resources only."""
         found = topology.attribute(ATTRIBUTE)
@@ -170,12 +176,15 @@ class OverReserve:
         return found, method == "OnlyExclusiveResources"
 
     def _take(self, topology: NodeResourceTopology) -> None:
-        """Take over a report, and forget what was counted beside it."""
+        """Take over a report, and forget what was counted for the pods that it shows."""
         name = topology.metadata.name
         known = name in self._reports
         self._reports[name] = (topology, read_and_report(topology))
         if known:
-            self._assumed.pop(name, None)
+            assumed = self._assumed.pop(name, {})
+            self._assumed[name] = {
+                key: request for key, request in assumed.items() if self._is_on_its_way(key)
+            }
             self._refused.discard(name)
             self._foreign.discard(name)
             self._reconfigured.discard(name)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, ClassVar
 
 import msgspec
@@ -98,12 +99,17 @@ class NodeResourceTopologyMatch(Plugin):
             self._changed,
             self.handle.lister(NodeResourceTopology),
             self.handle.lister(Pod),
-            self.handle.shared(_PROFILES, set),
+            self._profiles(),
         )
+
+    def _profiles(self) -> set[str]:
+        """Return the profiles that place pods through an over-reserve cache."""
+        found: set[str] = self.handle.shared(_PROFILES, set)
+        return found
 
     def _start_over_reserve(self, cache: OverReserve) -> None:
         if self.args.cache.foreign_pods_detect != "None":
-            self.handle.shared(_PROFILES, set).add(self.handle.profile_name)
+            self._profiles().add(self.handle.profile_name)
             self.handle.watch(
                 Pod,
                 added=cache.pod_changed,
@@ -277,15 +283,13 @@ def _missing(request: dict[str, int], nodes: Nodes) -> Mask | None:
     for resource, amount in request.items():
         if amount == 0 or resource in _ALWAYS_OFFERED:
             continue
-        lacks = nodes.gather(
-            nodes.derive(
-                ("NodeResourceTopologyMatch", resource),
-                lambda every, resource=resource: np.array(
-                    [not _offers(info.allocatable, resource) for info in every.infos()],
-                    dtype=np.bool_,
-                ),
-            )
-        )
+        key = ("NodeResourceTopologyMatch", resource)
+        lacks = nodes.gather(nodes.derive(key, partial(_lacking, resource)))
         if lacks.any():
             found = lacks if found is None else found | lacks
     return found
+
+
+def _lacking(resource: str, nodes: Nodes) -> Mask:
+    found = [not _offers(info.allocatable, resource) for info in nodes.infos()]
+    return np.array(found, dtype=np.bool_)
