@@ -12,7 +12,7 @@ from mooring import MAX_NODE_SCORE, CycleState, NodeInfo, Nodes, Plugin
 from mooring.api import Pod, milli_value, value
 from mooring.contrib.load import LoadArgs, LoadSource
 from mooring.contrib.load.measurements import CPU, MEMORY, Measurements, resource_load
-from mooring.contrib.load.pod_amounts import pod_requests_of
+from mooring.contrib.load.pod_amounts import PodAmounts, pod_requests_of
 from mooring.contrib.score_ranges import round_half_away, to_int64
 from mooring.typing import Floats, Mask, Scores
 
@@ -34,9 +34,8 @@ class _Risk(msgspec.Struct, frozen=True):
 class _Columns(msgspec.Struct, frozen=True):
     cpu: _Risk
     memory: _Risk
-    #: Nodes of which both, or none, of the resources were measured.
+    #: Nodes of which both resources were measured.
     both: Mask
-    measured: Mask
 
 
 class LoadVariationRiskBalancing(Plugin):
@@ -73,12 +72,7 @@ class LoadVariationRiskBalancing(Plugin):
         if columns is None:
             return 0
         requests = pod_requests_of(pod)
-        cpu = _score(nodes, columns.cpu, float(requests.cpu))
-        memory = _score(nodes, columns.memory, float(requests.memory) * MEGA)
-        total = np.where(
-            nodes.gather(columns.both), np.minimum(memory, cpu), np.maximum(memory, cpu)
-        )
-        return to_int64(round_half_away(total))
+        return nodes.gather(self.load.remembered(requests, lambda: _score_all(columns, requests)))
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         """Score one node."""
@@ -89,7 +83,7 @@ class LoadVariationRiskBalancing(Plugin):
     def _columns(self, measurements: Measurements, nodes: Nodes) -> _Columns:
         cpu = self._risk(measurements, nodes, CPU)
         memory = self._risk(measurements, nodes, MEMORY)
-        return _Columns(cpu, memory, cpu.known & memory.known, cpu.known | memory.known)
+        return _Columns(cpu, memory, cpu.known & memory.known)
 
     def _risk(self, measurements: Measurements, nodes: Nodes, kind: str) -> _Risk:
         by_node = measurements.by_node
@@ -126,12 +120,15 @@ def capacities(nodes: Nodes, kind: str) -> Floats:
     return np.array(found, dtype=np.float64) * MEGA
 
 
-def _score(nodes: Nodes, risk: _Risk, request: float) -> Floats:
+def _score_all(columns: _Columns, requests: PodAmounts) -> Scores:
+    cpu = _score(columns.cpu, float(requests.cpu))
+    memory = _score(columns.memory, float(requests.memory) * MEGA)
+    total = np.where(columns.both, np.minimum(memory, cpu), np.maximum(memory, cpu))
+    return to_int64(round_half_away(total))
+
+
+def _score(risk: _Risk, request: float) -> Floats:
     """Return the score by one resource; 0 if it was not measured or there is none."""
-    mu = nodes.gather(risk.used) + request
-    mu /= nodes.gather(risk.capacity)
-    mu = np.maximum(np.minimum(mu, 1.0), 0.0)
-    mu += nodes.gather(risk.sigma)
-    mu /= 2
-    score = (1.0 - mu) * float(MAX_NODE_SCORE)
-    return np.where(nodes.gather(risk.known) & ~np.isnan(score), score, 0.0)
+    mu = np.clip((risk.used + request) / risk.capacity, 0.0, 1.0)
+    score = (1.0 - (mu + risk.sigma) / 2) * float(MAX_NODE_SCORE)
+    return np.where(risk.known & ~np.isnan(score), score, 0.0)

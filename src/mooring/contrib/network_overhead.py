@@ -29,6 +29,7 @@ from mooring.api.network_topology import NETPERF_COSTS, NetworkWeights
 from mooring.contrib.app_groups import app_group_name, find_in, search, workload_of
 from mooring.contrib.score_ranges import highest_to_lowest
 from mooring.framework.listers import Lister
+from mooring.framework.nodes import Rows
 from mooring.typing import Codes, Ints, Mask, Scores
 
 REGION = "topology.kubernetes.io/region"
@@ -61,6 +62,8 @@ class Overhead(msgspec.Struct, frozen=True):
     satisfied: Ints
     violated: Ints
     cost: Ints
+    #: Rows of the nodes that are refused.
+    refused: Rows
 
 
 class NetworkOverhead(Plugin):
@@ -93,6 +96,8 @@ class NetworkOverhead(Plugin):
         #: The costs by place, and the NetworkTopology that they are from.
         self._costs: dict[Place, Costs] = {}
         self._costs_of: NetworkTopology | None = None
+        #: The last overhead, and what it was worked out from: pods of one template need the same.
+        self._kept: tuple[Any, ...] | None = None
 
     def start(self) -> None:
         """Watch AppGroups and NetworkTopologies, and find pods by their AppGroup."""
@@ -104,8 +109,7 @@ class NetworkOverhead(Plugin):
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         """Work out costs, satisfied and violated dependencies for every node."""
         dependencies, topology = self._dependencies(pod)
-        state.delete(self.name)
-        if topology is None:
+        if topology is None or not dependencies:
             return None
         needs = self._needs(pod, dependencies)
         every = self.handle.snapshot
@@ -114,7 +118,11 @@ class NetworkOverhead(Plugin):
         for host in needs:
             if every.row(host) < 0:
                 return Status.error(NO_SUCH_NODE.format(host))
-        state.write(self.name, self._work_out(topology, needs, every))
+        kept = self._kept
+        if kept is None or kept[:3] != (every.node_generation, id(topology), needs):
+            overhead = self._work_out(topology, needs, every)
+            kept = self._kept = (every.node_generation, id(topology), needs, topology, overhead)
+        state.write(self.name, kept[-1])
         return None
 
     def _dependencies(
@@ -159,16 +167,16 @@ class NetworkOverhead(Plugin):
         sums = np.array(
             [self._sum(topology, here, by_place.items()) for here in places], dtype=np.int64
         ).reshape(len(places), 3)
-        overhead = Overhead(*(column[codes] for column in sums.T))
+        satisfied, violated, cost = (column[codes] for column in sums.T)
         for host, limits in needs.items():
             row = every.row(host)
             here = places[codes[row]]
             # On the node itself every dependency is satisfied and costs nothing.
             own = self._sum(topology, here, [(here, limits)])
-            overhead.satisfied[row] += len(limits) - own[0]
-            overhead.violated[row] -= own[1]
-            overhead.cost[row] += SAME_NODE * len(limits) - own[2]
-        return overhead
+            satisfied[row] += len(limits) - own[0]
+            violated[row] -= own[1]
+            cost[row] += SAME_NODE * len(limits) - own[2]
+        return Overhead(satisfied, violated, cost, np.flatnonzero(violated > satisfied))
 
     def _sum(self, topology: NetworkTopology, here: Place, needs: Any) -> tuple[int, int, int]:
         """Return how many dependencies are satisfied and violated from a place, and the cost."""
@@ -224,7 +232,7 @@ class NetworkOverhead(Plugin):
     ) -> Iterator[tuple[Status, Mask]]:
         """Refuse nodes on which more dependencies are violated than satisfied."""
         overhead = state.get(self.name)
-        if overhead is None:
+        if overhead is None or not len(overhead.refused):
             return
         satisfied, violated = nodes.gather(overhead.satisfied), nodes.gather(overhead.violated)
         names = nodes.names

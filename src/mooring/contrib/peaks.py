@@ -98,13 +98,8 @@ class Peaks(Plugin):
         columns = self.load.columns(nodes, self._columns)
         if columns is None:
             return 0
-        capacity = nodes.gather(columns.capacity)
-        predicted = 100 * (nodes.gather(columns.used) + float(_request(pod)))
-        predicted = np.where(capacity != 0.0, predicted / np.where(capacity, capacity, 1.0), 0.0)
-        jump = _exp(nodes.gather(columns.k2) * predicted) - nodes.gather(columns.before)
-        raw = to_int64(nodes.gather(columns.k1) * jump * _SCALE)
-        unknown = (predicted > 100.0) | np.isnan(nodes.gather(columns.percent))
-        return np.where(unknown, 0, raw)
+        request = _request(pod)
+        return nodes.gather(self.load.remembered(request, lambda: _jumps(columns, request)))
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         """Return the jump in power of one node."""
@@ -130,6 +125,15 @@ class Peaks(Plugin):
         k2 = np.array([model.k2 for model in models])
         used = percent / 100 * capacity
         return _Columns(percent, used, capacity, k1, k2, _exp(k2 * percent))
+
+
+def _jumps(columns: _Columns, request: int) -> Scores:
+    capacity = columns.capacity
+    predicted = 100 * (columns.used + float(request))
+    predicted = np.where(capacity != 0.0, predicted / np.where(capacity, capacity, 1.0), 0.0)
+    jump = _exp(columns.k2 * predicted) - columns.before
+    raw = to_int64(columns.k1 * jump * _SCALE)
+    return np.where((predicted > 100.0) | np.isnan(columns.percent), 0, raw)
 
 
 def _exp(values: Floats) -> Floats:

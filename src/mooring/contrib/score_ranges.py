@@ -12,6 +12,8 @@ from mooring.typing import Floats, Ints
 
 #: What Go on amd64 makes of a float that no int64 can hold, NaN included.
 NOT_AN_INT64 = -(2**63)
+#: Below this, a product with 100 is exact in a float64.
+EXACT = 2**46
 
 
 def quotient(dividend: Ints, divisor: int | Ints) -> Ints:
@@ -36,16 +38,24 @@ def round_half_away(values: Floats) -> Floats:
     return np.where(np.abs(values - whole) >= 0.5, whole + np.copysign(1.0, values), whole)
 
 
+def scaled(parts: Ints, factor: int, whole: int) -> Ints:
+    """Return `parts * factor / whole` truncated toward zero, for a whole other than 0."""
+    if 0 < whole < EXACT and 0 <= factor <= MAX_NODE_SCORE and parts.min(initial=0) >= 0:
+        # Exact: the product is, and a quotient of at most 100 cannot round up to the next integer.
+        return (parts * float(factor) / whole).astype(np.int64)
+    with np.errstate(over="ignore"):
+        return quotient(parts * factor, whole)
+
+
 def lowest_to_highest(scores: Ints) -> Ints:
     """Scale so that the lowest score becomes 0 and the highest 100; all 0 if all are equal."""
     if not len(scores):
         return scores
-    lowest = scores.min()
+    lowest, highest = int(scores.min()), int(scores.max())
+    if lowest == highest:
+        return np.zeros(len(scores), dtype=np.int64)
     with np.errstate(over="ignore"):
-        width = scores.max() - lowest
-        if width == 0:
-            return np.zeros(len(scores), dtype=np.int64)
-        return quotient((scores - lowest) * MAX_NODE_SCORE, width)
+        return scaled(scores - lowest, MAX_NODE_SCORE, _wrapped(highest - lowest))
 
 
 def highest_to_lowest(costs: Ints) -> Ints:
@@ -59,12 +69,12 @@ def highest_to_lowest(costs: Ints) -> Ints:
     lowest, highest = costs.min(), costs.max()
     if lowest == 0 and highest == 0:
         return costs
+    if lowest == highest:
+        return np.full(len(costs), MAX_NODE_SCORE, dtype=np.int64)
+    width = _wrapped(int(highest) - int(lowest))
     with np.errstate(over="ignore"):
-        width = highest - lowest
-        if width == 0:
-            return np.full(len(costs), MAX_NODE_SCORE, dtype=np.int64)
-        scaled = MAX_NODE_SCORE * (costs - lowest).astype(np.float64) / float(width)
-    return MAX_NODE_SCORE - to_int64(scaled)
+        shares = (costs - lowest) * float(MAX_NODE_SCORE) / float(width)
+    return MAX_NODE_SCORE - (shares.astype(np.int64) if width > 0 else to_int64(shares))
 
 
 def reverse_by_highest(scores: Ints) -> Ints:
@@ -73,5 +83,9 @@ def reverse_by_highest(scores: Ints) -> Ints:
     highest = int(scores.max(initial=0))
     if highest == 0:
         return np.full(len(scores), MAX_NODE_SCORE, dtype=np.int64)
-    with np.errstate(over="ignore"):
-        return MAX_NODE_SCORE - quotient(scores * MAX_NODE_SCORE, highest)
+    return MAX_NODE_SCORE - scaled(scores, MAX_NODE_SCORE, highest)
+
+
+def _wrapped(number: int) -> int:
+    """Return an integer as an int64 holds it."""
+    return (number + 2**63) % 2**64 - 2**63

@@ -33,6 +33,14 @@ class _Columns(msgspec.Struct, frozen=True):
     capacity: Floats
 
 
+class _Kept(msgspec.Struct):
+    """The scores of all nodes for one expected use."""
+
+    scores: Scores
+    #: How many changes of recent pods they include.
+    seen: int
+
+
 class TargetLoadPacking(Plugin):
     """The plugin that fills nodes up to a target use of the cpu.
 
@@ -85,13 +93,19 @@ class TargetLoadPacking(Plugin):
         if columns is None or newest is None:
             return 0
         missing = self._recent.sums(newest.window.end, nodes)
-        scores = self._score(
-            nodes.gather(columns.used),
-            nodes.gather(columns.capacity),
-            float(self._use_of(pod)),
-            nodes.gather(missing),
-        )
-        return scores
+        use, log = self._use_of(pod), self._recent.log
+        kept = self.load.remembered(use, lambda: self._score_all(columns, use, missing))
+        if kept.seen < len(log):
+            rows = np.array(log[kept.seen :], dtype=np.intp)
+            kept.scores[rows] = self._score(
+                columns.used[rows], columns.capacity[rows], use, missing[rows]
+            )
+            kept.seen = len(log)
+        return nodes.gather(kept.scores)
+
+    def _score_all(self, columns: _Columns, use: int, missing: Ints) -> _Kept:
+        scores = self._score(columns.used, columns.capacity, use, missing)
+        return _Kept(scores, len(self._recent.log))
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         """Score one node."""
@@ -99,9 +113,9 @@ class TargetLoadPacking(Plugin):
         scores = self.score_nodes(state, pod, self.handle.snapshot.select(rows))
         return scores if isinstance(scores, int) else int(scores[0])
 
-    def _score(self, used: Floats, capacity: Floats, use: float, missing: Ints) -> Scores:
+    def _score(self, used: Floats, capacity: Floats, use: int, missing: Ints) -> Scores:
         target = float(self.args.target_utilization)
-        total = used + use
+        total = used + float(use)
         total += missing
         total *= 100.0
         predicted = np.where(capacity != 0.0, total / np.where(capacity, capacity, 1.0), 0.0)

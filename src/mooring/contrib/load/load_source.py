@@ -10,8 +10,8 @@ measurements arrive or a node object changes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Literal, TypeVar
+from collections.abc import Callable, Hashable
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -33,6 +33,8 @@ MAX_ANSWER = 8 * 2**20
 #: The path of load-watcher's API.
 WATCHER_PATH = "/watcher"
 _TIMEOUT = 10.0
+#: Scores that are kept, for different requests.
+_KEPT = 64
 
 PROVIDERS = ("KubernetesMetricsServer", "Prometheus", "SignalFx")
 
@@ -72,6 +74,7 @@ class LoadSource:
         self._failed = False
         self._columns: object = None
         self._columns_at: tuple[int, int] | None = None
+        self._kept: dict[Hashable, Any] = {}
 
     def start(self) -> None:
         """Begin to fetch."""
@@ -103,7 +106,20 @@ class LoadSource:
         if self._columns_at != at:
             self._columns = work_out(newest, nodes.all)
             self._columns_at = at
+            self._kept.clear()
         found: T = self._columns  # type: ignore[assignment]
+        return found
+
+    def remembered(self, key: Hashable, work_out: Callable[[], T]) -> T:
+        """Return what `work_out` made, kept under `key` as long as the columns.
+
+        Pods of one template have the same requests, and so the same scores.
+        """
+        if key not in self._kept:
+            if len(self._kept) >= _KEPT:
+                self._kept.clear()
+            self._kept[key] = work_out()
+        found: T = self._kept[key]
         return found
 
     async def fetch(self) -> None:

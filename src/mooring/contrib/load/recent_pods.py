@@ -32,6 +32,8 @@ class RecentPods:
         self._sums_at: tuple[int, int] | None = None
         #: Nodes whose pods have changed since the sums were made.
         self._changed: set[str] = set()
+        #: Rows of the sums that have changed, in order, since all of them were made.
+        self.log: list[int] = []
 
     def added(self, pod: Pod) -> None:
         """Note a pod that is bound."""
@@ -64,11 +66,14 @@ class RecentPods:
             self._sums = np.zeros(len(nodes.all), dtype=np.int64)
             self._sums_at = at
             self._changed = set(self._bound)
-        for node in self._changed:
-            row = nodes.row(node)
-            if row >= 0:
-                self._sums[row] = self._sum(node, end)
-        self._changed.clear()
+            self.log.clear()
+        if self._changed:
+            for node in self._changed:
+                row = nodes.row(node)
+                if row >= 0:
+                    self._sums[row] = self._sum(node, end)
+                    self.log.append(row)
+            self._changed.clear()
         return self._sums
 
     def _sum(self, node: str, end: int) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from mooring import NodeInfo, Nodes
-from mooring.api import milli_value, value
+from mooring.api import Pod, PodSpec, milli_value, value
 from mooring.contrib.load.measurements import (
     CPU,
     MEMORY,
@@ -20,7 +20,7 @@ from mooring.contrib.load.measurements import (
     NodeMetrics,
     resource_load,
 )
-from mooring.contrib.load.pod_amounts import pod_limits_of, pod_requests_of
+from mooring.contrib.load.pod_amounts import PodAmounts, pod_limits_of, pod_requests_of
 from mooring.contrib.low_risk_over_commitment.beta import probability_below, shape_of
 from mooring.typing import Floats, Ints, Mask
 
@@ -41,6 +41,12 @@ class NodeRisks:
         self._smoothing = smoothing
         self._measurements: Measurements | None = None
         self._generation = -1
+        #: What pods request and may use, by uid.
+        self._amounts: dict[str, tuple[PodSpec, PodAmounts, PodAmounts]] = {}
+        #: Grows whenever all rows are computed again.
+        self.version = 0
+        #: Rows that have changed since, in order.
+        self.log: list[int] = []
         self._resize(0)
 
     def _resize(self, size: int) -> None:
@@ -53,6 +59,8 @@ class NodeRisks:
 
     def of(self, measurements: Measurements, nodes: Nodes) -> NodeRisks:
         """Return the columns, up to date with measurements and nodes."""
+        if self._generation == nodes.generation and self._measurements is measurements:
+            return self
         rows: Iterable[int] | None = nodes.changed_since(self._generation)
         if (
             rows is None
@@ -60,21 +68,32 @@ class NodeRisks:
             or len(nodes.all) != len(self.measured)
         ):
             self._resize(len(nodes.all))
+            self._amounts.clear()
+            self.version += 1
+            self.log.clear()
             rows = range(len(nodes.all))
         self._measurements = measurements
         self._generation = nodes.generation
         every = nodes.all
         for row in set(rows):
             self._write(row, every.info(row), measurements)
+            self.log.append(row)
         return self
+
+    def _amounts_of(self, pod: Pod) -> tuple[PodSpec, PodAmounts, PodAmounts]:
+        found = self._amounts.get(pod.metadata.uid)
+        if found is None or found[0] is not pod.spec:
+            requests = pod_requests_of(pod)
+            limits = pod_limits_of(pod).at_least(requests)
+            found = self._amounts[pod.metadata.uid] = (pod.spec, requests, limits)
+        return found
 
     def _write(self, row: int, node: NodeInfo, measurements: Measurements) -> None:
         offered = node.node.status.allocatable
         capacity = milli_value(offered.get("cpu", 0)), value(offered.get("memory", 0))
         requests, limits = [0, 0], [0, 0]
         for info in node.pods.values():
-            requested = pod_requests_of(info.pod)
-            limited = pod_limits_of(info.pod).at_least(requested)
+            _, requested, limited = self._amounts_of(info.pod)
             requests[0] += requested.cpu
             requests[1] += requested.memory
             limits[0] += limited.cpu

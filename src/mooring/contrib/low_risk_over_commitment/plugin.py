@@ -13,11 +13,13 @@ from msgspec.structs import force_setattr
 
 from mooring import MAX_NODE_SCORE, CycleState, Handle, NodeInfo, Nodes, Plugin, Status
 from mooring.api import Pod
+from mooring.contrib.go_numbers import round_half_away as round_one
 from mooring.contrib.load import LoadArgs, LoadSource
 from mooring.contrib.load.measurements import CPU, MEMORY
 from mooring.contrib.load.pod_amounts import PodAmounts, pod_limits_of, pod_requests_of
 from mooring.contrib.low_risk_over_commitment.node_risks import NodeRisks
 from mooring.contrib.score_ranges import round_half_away, to_int64
+from mooring.framework.nodes import Rows
 from mooring.typing import Floats, Scores
 
 DEFAULT_WINDOW = 5
@@ -27,6 +29,11 @@ DEFAULT_WEIGHT = 0.5
 RESOURCES = (("cpu", CPU), ("memory", MEMORY))
 
 Amounts = tuple[PodAmounts, PodAmounts]
+
+#: Scores that are kept, for different pods.
+_KEPT = 64
+#: Up to this many nodes, one at a time is faster.
+_FEW = 8
 
 
 class LowRiskOverCommitment(Plugin):
@@ -66,6 +73,9 @@ class LowRiskOverCommitment(Plugin):
         weights = self.args.risk_limit_weights
         self._weights = [weights.get(name, DEFAULT_WEIGHT) for name, _ in RESOURCES]
         self._risks = NodeRisks(math.sqrt(self.args.smoothing_window_size))
+        #: Scores of all nodes by what a pod requests and may use, and the changes they include.
+        self._kept: dict[Amounts, tuple[Scores, int]] = {}
+        self._kept_at = -1
 
     def start(self) -> None:
         """Begin to fetch measurements."""
@@ -85,14 +95,39 @@ class LowRiskOverCommitment(Plugin):
         newest = self.load.newest
         if newest is None:
             return 0
-        risks = self._risks.of(newest, nodes)
-        pairs = ((requests.cpu, limits.cpu), (requests.memory, limits.memory))
-        found = [
-            self._risk(nodes, index, request, limit) for index, (request, limit) in enumerate(pairs)
-        ]
-        rank = 1 - np.maximum(found[0], found[1])
+        self._risks.of(newest, nodes)
+        return nodes.gather(self._remembered(requests, limits))
+
+    def _remembered(self, requests: PodAmounts, limits: PodAmounts) -> Scores:
+        """Return the scores of all nodes; only those that have changed are computed again."""
+        risks = self._risks
+        if self._kept_at != risks.version or len(self._kept) > _KEPT:
+            self._kept_at = risks.version
+            self._kept.clear()
+        kept = self._kept.get((requests, limits))
+        if kept is None:
+            every = np.arange(len(risks.measured), dtype=np.intp)
+            scores = self._score(every, requests, limits)
+        else:
+            scores, seen = kept
+            if seen == len(risks.log):
+                return scores
+            changed = risks.log[seen:]
+            if len(changed) <= _FEW:
+                for row in changed:
+                    scores[row] = self._score_one(row, requests, limits)
+            else:
+                rows = np.array(changed, dtype=np.intp)
+                scores[rows] = self._score(rows, requests, limits)
+        self._kept[requests, limits] = (scores, len(risks.log))
+        return scores
+
+    def _score(self, rows: Rows, requests: PodAmounts, limits: PodAmounts) -> Scores:
+        cpu = self._risk(rows, 0, requests.cpu, limits.cpu)
+        memory = self._risk(rows, 1, requests.memory, limits.memory)
+        rank = 1 - np.maximum(cpu, memory)
         scores = to_int64(round_half_away(rank * float(MAX_NODE_SCORE)))
-        return np.where(nodes.gather(risks.measured), scores, 0)
+        return np.where(self._risks.measured[rows], scores, 0)
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         """Score one node."""
@@ -100,18 +135,38 @@ class LowRiskOverCommitment(Plugin):
         scores = self.score_nodes(state, pod, self.handle.snapshot.select(rows))
         return scores if isinstance(scores, int) else int(scores[0])
 
-    def _risk(self, nodes: Nodes, index: int, request: int, limit: int) -> Floats:
-        """Return the risk of one resource on each node."""
+    def _score_one(self, row: int, requests: PodAmounts, limits: PodAmounts) -> int:
+        """Return what `_score` does for one node, with the same operations."""
+        if not self._risks.measured[row]:
+            return 0
+        cpu = self._risk_one(row, 0, requests.cpu, limits.cpu)
+        memory = self._risk_one(row, 1, requests.memory, limits.memory)
+        return round_one((1 - max(cpu, memory)) * float(MAX_NODE_SCORE))
+
+    def _risk_one(self, row: int, index: int, request: int, limit: int) -> float:
         risks = self._risks
-        capacity = nodes.gather(risks.capacity[index])
-        requested = np.minimum(nodes.gather(risks.requests[index]) + request, capacity)
-        limited = nodes.gather(risks.limits[index]) + limit
+        capacity = int(risks.capacity[index, row])
+        limited = int(risks.limits[index, row]) + limit
+        by_limit = 0.0
+        if limited > capacity:
+            requested = min(int(risks.requests[index, row]) + request, capacity)
+            by_limit = (limited - capacity) / (limited - requested)
+        weight = self._weights[index]
+        risk = weight * by_limit + (1 - weight) * float(risks.by_load[index, row])
+        return min(max(risk, 0.0), 1.0)
+
+    def _risk(self, rows: Rows, index: int, request: int, limit: int) -> Floats:
+        """Return the risk of one resource on some nodes."""
+        risks = self._risks
+        capacity = risks.capacity[index][rows]
+        requested = np.minimum(risks.requests[index][rows] + request, capacity)
+        limited = risks.limits[index][rows] + limit
         beyond = limited - capacity
         exceeds = beyond > 0
         span = np.where(exceeds, limited - requested, 1)
         by_limit = np.where(exceeds, beyond / span, 0.0)
         weight = self._weights[index]
-        risk: Floats = weight * by_limit + (1 - weight) * nodes.gather(risks.by_load[index])
+        risk: Floats = weight * by_limit + (1 - weight) * risks.by_load[index][rows]
         return np.clip(risk, 0.0, 1.0)
 
 

@@ -14,7 +14,7 @@ from mooring import MAX_NODE_SCORE, CycleState, Handle, NodeInfo, Nodes, Plugin
 from mooring.api import Node, Pod
 from mooring.contrib.go_numbers import parse_float
 from mooring.contrib.node_metadata.time_layout import RFC3339, TimeLayout
-from mooring.contrib.score_ranges import NOT_AN_INT64, quotient, to_int64
+from mooring.contrib.score_ranges import NOT_AN_INT64, scaled, to_int64
 from mooring.typing import Floats, Scores
 
 #: The raw score of a node without a readable value; it always becomes 0.
@@ -72,8 +72,12 @@ class NodeMetadata(Plugin):
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
         """Return each node's number, or age in seconds, negative if the lower one is better."""
-        values = nodes.gather(nodes.derive((self.name, self.args), self._read_all))
-        return self._raw(values)
+        if self._is_time:
+            times = nodes.derive((self.name, self.args), self._read_all)
+            return self._raw(nodes.gather(times))
+        key = (self.name, self.args)
+        scores: Scores = nodes.derive(key, lambda every: self._raw(self._read_all(every)))
+        return nodes.gather(scores)
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         """Return one node's number, or age in seconds."""
@@ -82,13 +86,19 @@ class NodeMetadata(Plugin):
     def normalize_score(self, state: CycleState, pod: Pod, scores: Scores) -> Scores:
         """Scale nodes with a value to 1…100, all to 1 if they are equal; the others become 0."""
         valid = scores != INVALID
+        if not valid.any():
+            return np.zeros(len(scores), dtype=np.int64)
+        known = scores if valid.all() else scores[valid]
+        lowest, highest = int(known.min()), int(known.max())
+        if lowest == highest:
+            return np.where(valid, np.int64(1), np.int64(0))
+        with np.errstate(over="ignore"):
+            width = int(known.max() - known.min())
+            above = scaled(known - lowest, MAX_NODE_SCORE - 1, width) + 1
+        if known is scores:
+            return above
         normalized = np.zeros(len(scores), dtype=np.int64)
-        if valid.any():
-            known = scores[valid]
-            lowest, highest = known.min(), known.max()
-            with np.errstate(over="ignore"):
-                above = quotient((known - lowest) * (MAX_NODE_SCORE - 1), highest - lowest)
-            normalized[valid] = above + 1
+        normalized[valid] = above
         return normalized
 
     def sign_pod(self, pod: Pod) -> Hashable:

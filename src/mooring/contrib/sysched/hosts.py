@@ -16,7 +16,7 @@ from mooring.api import Pod
 from mooring.contrib.sysched.syscalls import Syscalls
 from mooring.typing import Ints
 
-#: Different sets of a new pod's calls whose x is kept.
+#: Different sets of a new pod's calls whose scores are kept.
 _KEPT = 64
 
 
@@ -33,8 +33,8 @@ class Hosts:
         self._size: Ints = np.zeros(0, dtype=np.int64)
         self._count: Ints = np.zeros(0, dtype=np.int64)
         self._sum: Ints = np.zeros(0, dtype=np.int64)
-        #: x by the new pod's calls.
-        self._shared: dict[Syscalls, Ints] = {}
+        #: The scores by the new pod's calls.
+        self._scores: dict[Syscalls, Ints] = {}
 
     def slot(self, host: str) -> int:
         """Return the place of a host in the columns; it is added if it is new."""
@@ -54,7 +54,7 @@ class Hosts:
         grown = np.zeros((3, capacity), dtype=np.int64)
         grown[:, : len(self._size)] = self._size, self._count, self._sum
         self._size, self._count, self._sum = grown
-        self._shared.clear()
+        self._scores.clear()
 
     def add(self, pod: Pod) -> None:
         """Count a pod on its host, unless one of the same name is there."""
@@ -84,17 +84,25 @@ class Hosts:
         self._size[slot] = together.bit_count()
         self._count[slot] = len(sets)
         self._sum[slot] = sum(one.bit_count() for one in sets)
-        for syscalls, shared in self._shared.items():
-            shared[slot] = (together & syscalls).bit_count()
+        for syscalls, scores in self._scores.items():
+            scores[slot] = self._score(syscalls, slot)
 
     def scores(self, syscalls: Syscalls) -> Ints:
         """Return by slot how many calls the pods of a host, or the new pod, can do without."""
-        shared = self._shared.get(syscalls)
-        if shared is None:
-            if len(self._shared) >= _KEPT:
-                self._shared.clear()
-            shared = self._shared[syscalls] = np.zeros(len(self._size), dtype=np.int64)
-            shared[: len(self._together)] = [(one & syscalls).bit_count() for one in self._together]
-        needless = self._size - shared
+        scores = self._scores.get(syscalls)
+        if scores is None:
+            if len(self._scores) >= _KEPT:
+                self._scores.clear()
+            scores = self._scores[syscalls] = np.zeros(len(self._size), dtype=np.int64)
+            for slot in range(len(self._together)):
+                scores[slot] = self._score(syscalls, slot)
+        return scores
+
+    def _score(self, syscalls: Syscalls, slot: int) -> int:
         # A host without pods has no calls, so it scores 0.
-        return needless + self._count * (needless + syscalls.bit_count()) - self._sum
+        needless = int(self._size[slot]) - (self._together[slot] & syscalls).bit_count()
+        return (
+            needless
+            + int(self._count[slot]) * (needless + syscalls.bit_count())
+            - int(self._sum[slot])
+        )
