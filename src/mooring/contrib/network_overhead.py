@@ -20,6 +20,7 @@ from mooring import (
     NodeInfo,
     Nodes,
     Plugin,
+    PodInfo,
     QueueingHint,
     Status,
 )
@@ -52,6 +53,8 @@ _INDEX = "NetworkOverhead/app-group"
 Place = tuple[str, str]
 #: What the network costs from an origin to a destination.
 Costs = dict[tuple[str, str], int]
+#: The nodes that run dependencies, with the highest allowed cost of each.
+Needs = dict[str, list[int]]
 
 
 class Overhead(msgspec.Struct, frozen=True):
@@ -64,6 +67,8 @@ class Overhead(msgspec.Struct, frozen=True):
     cost: Ints
     #: Rows of the nodes that are refused.
     refused: Rows
+    #: The nodes that run dependencies, with the highest allowed cost of each.
+    needs: Needs
 
 
 class NetworkOverhead(Plugin):
@@ -141,25 +146,54 @@ class NetworkOverhead(Plugin):
             for dependency in one.dependencies
         ], topology
 
-    def _needs(self, pod: Pod, dependencies: Sequence[AppGroupDependency]) -> dict[str, list[int]]:
+    def _needs(self, pod: Pod, dependencies: Sequence[AppGroupDependency]) -> Needs:
         """Return the nodes that run dependencies, with the highest allowed cost of each."""
-        found: dict[str, list[int]] = {}
+        found: Needs = {}
         if not dependencies:
             return found
         for other in self._pods.by_index(_INDEX, app_group_name(pod)):
             if not other.spec.node_name:
                 continue
-            workload = workload_of(other)
-            limits = [
-                one.max_network_cost for one in dependencies if one.workload.selector == workload
-            ]
+            limits = _limits(other, dependencies)
             if limits:
                 found.setdefault(other.spec.node_name, []).extend(limits)
         return found
 
-    def _work_out(
-        self, topology: NetworkTopology, needs: dict[str, list[int]], every: Nodes
-    ) -> Overhead:
+    def add_pod(self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo) -> Status | None:
+        """Count a dependency that a dry run puts on a node."""
+        self._try(state, pod, other.pod, node.name, added=True)
+        return None
+
+    def remove_pod(
+        self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo
+    ) -> Status | None:
+        """Leave out a dependency that a dry run takes off a node."""
+        self._try(state, pod, other.pod, node.name, added=False)
+        return None
+
+    def _try(self, state: CycleState, pod: Pod, other: Pod, host: str, *, added: bool) -> None:
+        name = app_group_name(pod)
+        if not name or app_group_name(other) != name:
+            return
+        dependencies, topology = self._dependencies(pod)
+        limits = _limits(other, dependencies)
+        if topology is None or not limits:
+            return
+        before: Overhead | None = state.get(self.name)
+        needs = {} if before is None else dict(before.needs)
+        there = list(needs.pop(host, ()))
+        for limit in limits:
+            if added:
+                there.append(limit)
+            elif limit in there:
+                there.remove(limit)
+        if there:
+            needs[host] = there
+        state.delete(self.name)
+        if needs:
+            state.write(self.name, self._work_out(topology, needs, self.handle.snapshot))
+
+    def _work_out(self, topology: NetworkTopology, needs: Needs, every: Nodes) -> Overhead:
         places, codes = every.derive(f"{self.name}/places", _places)
         by_place: dict[Place, list[int]] = {}
         for host, limits in needs.items():
@@ -176,7 +210,7 @@ class NetworkOverhead(Plugin):
             satisfied[row] += len(limits) - own[0]
             violated[row] -= own[1]
             cost[row] += SAME_NODE * len(limits) - own[2]
-        return Overhead(satisfied, violated, cost, np.flatnonzero(violated > satisfied))
+        return Overhead(satisfied, violated, cost, np.flatnonzero(violated > satisfied), needs)
 
     def _sum(self, topology: NetworkTopology, here: Place, needs: Any) -> tuple[int, int, int]:
         """Return how many dependencies are satisfied and violated from a place, and the cost."""
@@ -293,6 +327,12 @@ class NetworkOverhead(Plugin):
     def sign_pod(self, pod: Pod) -> Hashable:
         """Return the same for all pods outside AppGroups; others depend on pods elsewhere."""
         return None if app_group_name(pod) else ()
+
+
+def _limits(other: Pod, dependencies: Sequence[AppGroupDependency]) -> list[int]:
+    """Return the highest allowed cost of each dependency that a pod is."""
+    workload = workload_of(other)
+    return [one.max_network_cost for one in dependencies if one.workload.selector == workload]
 
 
 def _queue_if(useful: bool) -> QueueingHint:

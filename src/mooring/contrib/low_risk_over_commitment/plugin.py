@@ -71,7 +71,7 @@ class LowRiskOverCommitment(Plugin):
     def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
         super().__init__(args, handle)
         weights = self.args.risk_limit_weights
-        self._weights = [weights.get(name, DEFAULT_WEIGHT) for name, _ in RESOURCES]
+        self._weights: list[float] = [weights.get(name, DEFAULT_WEIGHT) for name, _ in RESOURCES]
         self._risks = NodeRisks(math.sqrt(self.args.smoothing_window_size))
         #: Scores of all nodes by what a pod requests and may use, and the changes they include.
         self._kept: dict[Amounts, tuple[Scores, int]] = {}
