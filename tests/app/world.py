@@ -17,6 +17,7 @@ from mooring.framework.plugin import Plugin
 from mooring.informers.store import EventHandler, Store
 from mooring.observe.clock import VirtualClock
 from mooring.observe.metrics import Metrics
+from mooring.offline.memory_scheduler import NoNetwork
 from mooring.registry import default_registry
 from mooring.scheduler.scheduler import Scheduler
 from mooring.testing import make_node, make_pod
@@ -132,6 +133,7 @@ class World:
         self.scheduler = Scheduler(
             config,
             client=self.client,  # type: ignore[arg-type]
+            http=NoNetwork(),
             informers=self.informers,
             registry=registry,
             features=features,

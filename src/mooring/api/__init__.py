@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mooring.api.app_group import AppGroup
 from mooring.api.containers import (
     Container,
     ContainerPort,
@@ -32,6 +33,7 @@ from mooring.api.meta import (
     TypedObject,
 )
 from mooring.api.names import is_extended_resource, is_scalar_resource
+from mooring.api.network_topology import NetworkTopology
 from mooring.api.node import (
     AttachedVolume,
     ContainerImage,
@@ -45,6 +47,7 @@ from mooring.api.node import (
     NodeSystemInfo,
     Taint,
 )
+from mooring.api.node_resource_topology import NodeResourceTopology
 from mooring.api.node_selectors import (
     NodeTerms,
     PreferredTerms,
@@ -94,6 +97,7 @@ from mooring.api.scheduling import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
+from mooring.api.seccomp_profile import SeccompProfile
 from mooring.api.storage import (
     CSIDriver,
     CSIDriverSpec,
@@ -172,6 +176,7 @@ __all__ = [
     "POD_GROUP_LABEL",
     "AWSElasticBlockStoreVolumeSource",
     "Affinity",
+    "AppGroup",
     "AttachedVolume",
     "AzureDiskVolumeSource",
     "AzureFileVolumeSource",
@@ -220,11 +225,13 @@ __all__ = [
     "LocalObjectReference",
     "LocalVolumeSource",
     "Namespace",
+    "NetworkTopology",
     "Node",
     "NodeAddress",
     "NodeAffinity",
     "NodeAllocatableResourceClaimStatus",
     "NodeFeatures",
+    "NodeResourceTopology",
     "NodeRuntimeHandler",
     "NodeRuntimeHandlerFeatures",
     "NodeSelector",
@@ -285,6 +292,7 @@ __all__ = [
     "ResourceList",
     "ResourceRequirements",
     "ResourceSlice",
+    "SeccompProfile",
     "Selector",
     "Service",
     "ServiceSpec",

@@ -8,12 +8,16 @@ from typing import Any, TypeVar
 import msgspec
 
 from mooring.api import (
+    app_group,
     elastic_quota,
     events,
+    network_topology,
     node,
+    node_resource_topology,
     pod,
     pod_group,
     resource,
+    seccomp_profile,
     storage,
     workloads,
 )
@@ -88,6 +92,15 @@ KINDS: tuple[Kind, ...] = (
     _kind(events.Lease, "leases"),
     _kind(pod_group.PodGroup, "podgroups", custom=True),
     _kind(elastic_quota.ElasticQuota, "elasticquotas", custom=True),
+    _kind(
+        node_resource_topology.NodeResourceTopology,
+        "noderesourcetopologies",
+        namespaced=False,
+        custom=True,
+    ),
+    _kind(app_group.AppGroup, "appgroups", custom=True),
+    _kind(network_topology.NetworkTopology, "networktopologies", custom=True),
+    _kind(seccomp_profile.SeccompProfile, "seccompprofiles", custom=True),
 )
 
 #: The kinds by name; names are unique in the table.

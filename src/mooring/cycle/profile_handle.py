@@ -24,7 +24,14 @@ from mooring.cycle.profile import Profile
 from mooring.cycle.signature import PodSigner
 from mooring.framework.extender import Extender
 from mooring.framework.features import FeatureGates
-from mooring.framework.handle import ApiClient, EventWriter, Nominator, PreBindingPod, WaitingPod
+from mooring.framework.handle import (
+    ApiClient,
+    EventWriter,
+    HttpClient,
+    Nominator,
+    PreBindingPod,
+    WaitingPod,
+)
 from mooring.framework.listers import Lister
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
@@ -82,6 +89,7 @@ class SharedState(msgspec.Struct, frozen=True):
     clock: Clock
     random: random.Random
     client: ApiClient
+    http: HttpClient
     nominator: Nominator
     extenders: Sequence[Extender]
     snapshot: Callable[[], Nodes]
@@ -92,6 +100,7 @@ class SharedState(msgspec.Struct, frozen=True):
     waiting_pods: WaitingPods
     activate: Callable[[Iterable[Pod]], None]
     spawn: Callable[[Coroutine[Any, Any, None], Pod], None]
+    every: Callable[[float, Callable[[], Coroutine[Any, Any, None]]], None]
     #: By default, a new set of metrics that is not exported.
     metrics: Metrics = msgspec.field(default_factory=Metrics)
     #: What plugins share across profiles, by key (Handle.shared).
@@ -111,6 +120,7 @@ class ProfileHandle:
         self.clock = shared.clock
         self.random = shared.random
         self.client = shared.client
+        self.http = shared.http
         self.nominator = shared.nominator
         self.extenders = shared.extenders
         self.metrics = shared.metrics
@@ -170,6 +180,10 @@ class ProfileHandle:
     def spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
         """Run I/O outside the cycle, on behalf of a pod; failures are logged."""
         self._shared.spawn(work, pod)
+
+    def every(self, seconds: float, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run I/O beside the cycle, now and then every so many seconds; failures are logged."""
+        self._shared.every(seconds, work)
 
     # Dry runs.
 

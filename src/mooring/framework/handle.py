@@ -10,6 +10,8 @@ import random
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+import msgspec
+
 from mooring.api import Pod
 from mooring.framework.extender import Extender
 from mooring.framework.features import FeatureGates
@@ -68,6 +70,35 @@ class ApiClient(Protocol):
 
     async def bind(self, pod: Pod, node_name: str) -> None:
         """Bind a pod to a node."""
+        ...
+
+
+class HttpAnswer(msgspec.Struct, frozen=True):
+    """An answer to a request over HTTP."""
+
+    status: int
+    body: bytes = b""
+
+
+class HttpClient(Protocol):
+    """Access to servers other than the API server, for work beside the cycle."""
+
+    async def get(
+        self,
+        url: str,
+        *,
+        token: str = "",
+        ca_file: str = "",
+        insecure: bool = False,
+        timeout: float = 10.0,
+        max_bytes: int = 2**24,
+    ) -> HttpAnswer:
+        """Return the answer to GET, whatever its status.
+
+        Raise ConfigError for a URL that cannot be used, and ApiError if no complete answer of at
+        most `max_bytes` arrives within `timeout` seconds. `token` is sent as a bearer token, over
+        TLS only; `insecure` accepts any certificate.
+        """
         ...
 
 
@@ -152,6 +183,7 @@ class Handle(Protocol):
     clock: Clock
     random: random.Random
     client: ApiClient
+    http: HttpClient
     events: EventWriter
     nominator: Nominator
     extenders: Sequence[Extender]
@@ -262,4 +294,12 @@ class Handle(Protocol):
 
     def spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
         """Run I/O outside the cycle on behalf of a pod; failures are logged."""
+        ...
+
+    def every(self, seconds: float, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run I/O beside the cycle: once scheduling begins, and again every so many seconds.
+
+        For measurements and other state that does not come from the API server. Failures are
+        logged; the next run starts `seconds` after the end of the last.
+        """
         ...

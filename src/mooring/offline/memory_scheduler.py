@@ -13,15 +13,19 @@ import random as random_module
 from collections.abc import Callable, Collection, Coroutine, Iterable
 from typing import Any, TypeVar
 
+import msgspec
+
 from mooring.api import KubeObject, Pod
 from mooring.binding.binding_cycle import BindingCycles
 from mooring.binding.binding_pods import BindingPods
 from mooring.config.load import LoadResult, default_config
 from mooring.cycle.profile_handle import SharedState, make_profiles
 from mooring.cycle.scheduling_cycle import Choose, Cycle, by_seed
+from mooring.errors import NoAnswerError
 from mooring.framework.cluster_events import ClusterEvent
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.features import FeatureGates
+from mooring.framework.handle import HttpAnswer, HttpClient
 from mooring.framework.plugin_errors import abandon, raise_if_external
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.state import CycleState
@@ -62,6 +66,23 @@ class Attempt(SchedulingAttempt, kw_only=True):
 
     decision: Decision
     spawned: list[Coroutine[Any, Any, None]]
+
+
+class NoNetwork:
+    """The HttpClient of a scheduler in memory: there is nothing to reach."""
+
+    async def get(self, url: str, **options: Any) -> HttpAnswer:
+        """Raise NoAnswerError."""
+        raise NoAnswerError("a scheduler in memory has no network", sent=False, url=url)
+
+
+class _Periodic(msgspec.Struct):
+    """Work that a plugin repeats."""
+
+    seconds: float
+    work: Callable[[], Coroutine[Any, Any, None]]
+    #: When it is due.
+    next: float
 
 
 class UnqueuedPods:
@@ -109,6 +130,7 @@ class MemoryScheduler:
         choose: Choose = by_seed,
         reuse: bool | None = None,
         client: Callable[[MemoryCluster], MemoryClient] = MemoryClient,
+        http: HttpClient | None = None,
     ) -> None:
         registry = default_registry() if registry is None else registry
         features = FeatureGates() if features is None else features
@@ -130,11 +152,13 @@ class MemoryScheduler:
         #: Work that plugins have spawned in the attempt under way.
         self._spawned: list[Coroutine[Any, Any, None]] = []
         self._waiting: list[Attempt] = []
+        self._periodic: list[_Periodic] = []
         shared = SharedState(
             features=features,
             clock=self.clock,
             random=self.random,
             client=self.client,
+            http=NoNetwork() if http is None else http,
             nominator=self.cluster.nominator,
             extenders=(),
             snapshot=lambda: self.cluster.cache.nodes,
@@ -145,6 +169,7 @@ class MemoryScheduler:
             waiting_pods=self.on_the_way,
             activate=self.activated.extend,
             spawn=self._spawn,
+            every=self._every,
             metrics=self.metrics,
         )
         events_of = self._events_of
@@ -205,8 +230,24 @@ class MemoryScheduler:
     def _spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
         self._spawned.append(work)
 
+    def _every(self, seconds: float, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._periodic.append(_Periodic(seconds, work, self.clock.now()))
+
+    async def run_periodic(self) -> None:
+        """Run the periodic work of plugins that is due; every attempt begins with this."""
+        for one in self._periodic:
+            if one.next <= self.clock.now():
+                try:
+                    await one.work()
+                except BaseException as error:
+                    raise_if_external(error)
+                    log.exception("Periodic work of a plugin failed")
+                one.next = self.clock.now() + one.seconds
+
     async def decide(self, pod: Pod, *, examine: bool = False) -> Attempt:
         """Run PreEnqueue and the scheduling cycle; nothing in the cluster changes."""
+        if self._periodic:
+            await self.run_periodic()
         profile = self.profiles[pod.spec.scheduler_name]
         start, state = self.clock.now(), CycleState()
         info = QueuedPodInfo(pod, start, 0)

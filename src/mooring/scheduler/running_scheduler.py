@@ -8,6 +8,7 @@ from functools import cache
 
 from mooring.binding.broadcaster import EventBroadcaster
 from mooring.client.client import Client
+from mooring.client.web_client import WebClient
 from mooring.config import LoadResult
 from mooring.extenders.extenders import Extenders
 from mooring.extenders.webhook import MAX_RESPONSE
@@ -54,9 +55,11 @@ class RunningScheduler:
             before_write=before_write,
         )
         self.informers = InformerFactory(client, clock=clock, random=random)
+        self._web = WebClient(clock)
         self.scheduler = Scheduler(
             config,
             client=client,
+            http=self._web,
             informers=self.informers,
             registry=registry,
             features=features,
@@ -84,3 +87,4 @@ class RunningScheduler:
         await self.informers.close()
         await self._broadcaster.close()
         await self._extenders.close()
+        await self._web.close()

@@ -30,7 +30,7 @@ from mooring.cycle.profile_handle import SharedState, make_profiles
 from mooring.cycle.scheduling_cycle import Cycle
 from mooring.framework.extender import Extender
 from mooring.framework.features import FeatureGates
-from mooring.framework.handle import ApiClient, EventWriter
+from mooring.framework.handle import ApiClient, EventWriter, HttpClient
 from mooring.framework.listers import Lister
 from mooring.framework.plugin import Plugin
 from mooring.framework.plugin_errors import error_text, raise_if_external
@@ -47,6 +47,7 @@ from mooring.registry import Registry
 from mooring.scheduler.event_handlers import ClusterEvents, Informers, posting_handler
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.inbox import Inbox
+from mooring.scheduler.periodic_work import PeriodicWork
 from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
 
 log = logging.getLogger(__name__)
@@ -73,6 +74,7 @@ class Scheduler:
         config: LoadResult,
         *,
         client: ApiClient,
+        http: HttpClient,
         informers: Informers,
         registry: Registry,
         features: FeatureGates,
@@ -100,6 +102,7 @@ class Scheduler:
         self._informers = informers
         self._events_of = events_of
         self._tasks: set[asyncio.Task[None]] = set()
+        self._periodic = PeriodicWork(clock)
         self._stopping = False
         #: Whether the loop has begun: what the informers found first has been taken in.
         self._synced = False
@@ -108,7 +111,9 @@ class Scheduler:
         self._pods: Lister[Pod] = informers.informer(Pod).store
         self.nominator = PodNominator(self.pod_infos, self._pods)
         self.status_writer = StatusWriter(client, clock, self._start)
-        self.profiles = self._make_profiles(config, registry, client, features, random, extenders)
+        self.profiles = self._make_profiles(
+            config, registry, client, http, features, random, extenders
+        )
         self.cycle = Cycle(
             self.profiles,
             snapshot=self._snapshot,
@@ -179,6 +184,7 @@ class Scheduler:
         config: LoadResult,
         registry: Registry,
         client: ApiClient,
+        http: HttpClient,
         features: FeatureGates,
         random: random_module.Random,
         extenders: Sequence[Extender],
@@ -188,6 +194,7 @@ class Scheduler:
             clock=self.clock,
             random=random,
             client=client,
+            http=http,
             nominator=self.nominator,
             extenders=extenders,
             snapshot=self._snapshot,
@@ -198,6 +205,7 @@ class Scheduler:
             waiting_pods=self.on_the_way,
             activate=self._activate,
             spawn=self._spawn,
+            every=self._periodic.add,
             metrics=self.metrics,
         )
         return make_profiles(config.profiles, registry, shared, self._events_of)
@@ -247,6 +255,7 @@ class Scheduler:
         The loop is a task of its own: if a plugin cancels the task that it runs in, the loop is
         started again.
         """
+        self._periodic.start()
         while not self._stopping:
             turning = self.turning = asyncio.create_task(self._run())
             try:
@@ -273,6 +282,7 @@ class Scheduler:
 
     async def follow(self) -> None:
         """Take in what happens and schedule nothing, as one that does not lead."""
+        self._periodic.start()
         while True:
             self.inbox.drain()
             await self.inbox.wait(None)
@@ -327,6 +337,7 @@ class Scheduler:
         and gives its place back too.
         """
         self._stopping = True
+        await self._periodic.close()
         self.inbox.wake()
         for waiting in self.on_the_way.waiting():
             waiting.reject("", "the scheduler is shutting down")

@@ -25,7 +25,7 @@ from mooring.framework.points import CONFIGURABLE_POINTS, Point, points_of
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
-from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.offline.memory_scheduler import MemoryScheduler, drive
 from mooring.registry import Registry, check_contract, default_registry
 
 #: The answer of Filter for each node, in their order; None if the node passes.
@@ -103,6 +103,7 @@ class Workbench:
             if getattr(plugin, "handle", None) is None:
                 plugin.handle = handle
         plugin.start()
+        drive(scheduler.run_periodic())
         profile = Profile(self._alone, self.registry, handle, {self.kind.name: plugin})
         return Bench(plugin, scheduler, profile)
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+
+import msgspec
+import pytest
 
 from mooring.api import KubeObject, Pod, PriorityClass, decode, decode_as
 from mooring.api.timestamps import parse_time
 from mooring.config.load import load_config_data
+from mooring.contrib.peaks import MODEL_FILE
 from mooring.cycle.profile import Profile
 from mooring.cycle.scheduling_cycle import by_name
-from mooring.errors import ConfigError, PluginError
+from mooring.errors import ConfigError, NoAnswerError, PluginError
+from mooring.framework.handle import HttpAnswer
 from mooring.framework.points import CONFIGURABLE_POINTS, Point
 from mooring.observe.clock import VirtualClock
 from mooring.offline.memory_client import MemoryClient
@@ -67,6 +76,21 @@ class RecordingClient(MemoryClient):
         return await self.get(kind, name, namespace)
 
 
+class LoadWatcher:
+    """The load watcher of a scenario: it answers every request as recorded."""
+
+    def __init__(self, answer: dict[str, Any] | None) -> None:
+        self._answer = answer
+
+    async def get(self, url: str, **options: Any) -> HttpAnswer:
+        """Return the recorded answer."""
+        if self._answer is None:
+            raise NoAnswerError("no load watcher", sent=False, url=url)
+        body = self._answer["body"]
+        data = body.encode() if isinstance(body, str) else msgspec.json.encode(body)
+        return HttpAnswer(self._answer["status"], data)
+
+
 @cache
 def registry() -> Registry:
     return default_registry()
@@ -80,15 +104,40 @@ def build(scenario: dict[str, Any]) -> MemoryScheduler:
     ]
     objects += [decode(raw) for field in CUSTOM for raw in scenario.get(field) or ()]
     now = parse_time(scenario["now"]) if "now" in scenario else START
-    return MemoryScheduler(
-        objects,
-        config=loaded,
-        registry=registry(),
-        clock=VirtualClock(start=now),
-        random=replay.First(0),
-        choose=by_name,
-        client=RecordingClient,
-    )
+    bound = {key: parse_time(time) for key, time in (scenario.get("boundAt") or {}).items()}
+    late = sorted((bound[obj.key], obj.key, obj) for obj in objects if _is_bound(obj, bound))
+    with _environment(scenario):
+        scheduler = MemoryScheduler(
+            [obj for obj in objects if not _is_bound(obj, bound)],
+            config=loaded,
+            registry=registry(),
+            clock=VirtualClock(start=late[0][0] if late else now),
+            random=replay.First(0),
+            choose=by_name,
+            client=RecordingClient,
+            http=LoadWatcher(scenario.get("loadWatcher")),
+        )
+    for time, _, pod in late:
+        scheduler.clock.advance(time - scheduler.clock.now())
+        scheduler.cluster.add(pod)
+    scheduler.clock.advance(max(0.0, now - scheduler.clock.now()))
+    return scheduler
+
+
+def _is_bound(obj: KubeObject, bound: dict[str, float]) -> bool:
+    return isinstance(obj, Pod) and obj.key in bound
+
+
+@contextmanager
+def _environment(scenario: dict[str, Any]) -> Iterator[None]:
+    """Put the file of power models where the environment says."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.delenv(MODEL_FILE, raising=False)
+        if "nodePowerModelFile" in scenario:
+            file = Path(folder) / "models.json"
+            file.write_text(scenario["nodePowerModelFile"])
+            patch.setenv(MODEL_FILE, str(file))
+        yield
 
 
 def only_profile(scheduler: MemoryScheduler) -> Profile:

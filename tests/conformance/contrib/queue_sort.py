@@ -1,8 +1,9 @@
 """The order of the queue: Less of every pair of a scenario's pods.
 
-A relation that was recorded as a strict weak order is matched pair by pair. Where the original
-panics, or its relation is not an order, ours must be a strict weak order on the same pods and agree
-with the recording where that has one answer: for pods of one AppGroup with different indexes.
+Ours must be a strict weak order on all pods of a scenario. A relation that was recorded as one is
+matched pair by pair. Where the original panics, or its relation is not an order or not irreflexive,
+ours must agree where the recording has one answer: for pods of one AppGroup with different indexes,
+and for the order of the whole queue if all its pods are of one group.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from tests.conformance.contrib.comparing import differences
 Less = list[list[bool]]
 
 _APP_GROUP = "appgroup.diktyo.x-k8s.io"
-_WORKLOAD = "appgroup.diktyo.x-k8s.io.workload"
 
 
 def check(scenario: dict[str, Any], expected: dict[str, Any]) -> list[str]:
@@ -37,23 +37,21 @@ def check_sort(
     names = [one.pod.key for one in queue]
     less = relation(scheduler, queue)
     found = not_a_strict_weak_order(names, less)
-    if expected["outcome"] == "sorted":
-        ours = {"pods": names, "order": order(names, less), "less": less}
-        if expected["irreflexive"]:
-            return found + differences(ours, expected, ("pods", "order", "less"))
-        return (
-            found
-            + differences(ours, expected, ("pods", "order"))
-            + _differing(names, less, expected["less"])
-        )
+    ours = {"pods": names, "order": order(names, less)}
     recorded = expected.get("less")
+    if expected["outcome"] == "sorted":
+        found += differences(ours, expected, ("pods",))
+        if expected["irreflexive"] or _is_one_group(scenario):
+            found += differences(ours, expected, ("order",))
     if recorded is None:
         return found
-    decided = _pairs_of_one_group(scenario)
     return found + [
         f"less/{names[i]}/{names[j]}: ours {less[i][j]}, recorded {recorded[i][j]}"
-        for i, j in decided
-        if recorded[i][j] != "panic" and recorded[i][j] != less[i][j]
+        for i, j in product(range(len(names)), repeat=2)
+        if recorded[i][j] != recorded[j][i]
+        and "panic" not in (recorded[i][j], recorded[j][i])
+        and (expected.get("irreflexive") or _group(scenario, i) == _group(scenario, j) != "")
+        and recorded[i][j] != less[i][j]
     ]
 
 
@@ -94,37 +92,14 @@ def not_a_strict_weak_order(names: list[str], less: Less) -> list[str]:
     return found
 
 
-def _differing(names: list[str], less: Less, recorded: list[list[Any]]) -> list[str]:
-    size = range(len(names))
-    return [
-        f"less/{names[i]}/{names[j]}: ours {less[i][j]}, recorded {recorded[i][j]}"
-        for i, j in product(size, size)
-        if recorded[i][j] != recorded[j][i] and less[i][j] != recorded[i][j]
-    ]
+def _group(scenario: dict[str, Any], index: int) -> str:
+    """Return the AppGroup of a pod of the queue, or ""."""
+    labels = scenario["queue"][index]["pod"]["metadata"].get("labels") or {}
+    return str(labels.get(_APP_GROUP, ""))
 
 
-def _pairs_of_one_group(scenario: dict[str, Any]) -> list[tuple[int, int]]:
-    """Return the pairs of pods of one AppGroup whose workloads have different indexes."""
-    places = [_place(scenario, one["pod"]) for one in scenario["queue"]]
-    size = range(len(places))
-    return [
-        (i, j)
-        for i, j in product(size, size)
-        if (a := places[i]) and (b := places[j]) and a[:2] == b[:2] and a[2] != b[2]
-    ]
-
-
-def _place(scenario: dict[str, Any], pod: dict[str, Any]) -> tuple[str, str, int] | None:
-    """Return namespace, AppGroup and index of a pod; None if it has no index."""
-    labels = pod["metadata"].get("labels") or {}
-    namespace, name = pod["metadata"]["namespace"], labels.get(_APP_GROUP)
-    for group in scenario.get("appGroups") or ():
-        metadata = group["metadata"]
-        if (metadata["namespace"], metadata["name"]) == (namespace, name):
-            for one in (group.get("status") or {}).get("topologyOrder") or ():
-                if one["workload"]["selector"] == labels.get(_WORKLOAD):
-                    return namespace, name, one["index"]
-    return None
+def _is_one_group(scenario: dict[str, Any]) -> bool:
+    return len({_group(scenario, index) for index in range(len(scenario["queue"]))}) == 1
 
 
 def _queued(raw: dict[str, Any]) -> QueuedPod:

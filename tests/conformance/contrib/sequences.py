@@ -23,6 +23,8 @@ from tests.conformance.contrib.single_cycle import NOT_COMPARED, as_recorded, co
 
 #: Seconds that a step takes, so that no two things happen at the same time.
 MOMENT = 0.001
+#: The period of the NodeResourceTopology cache in all scenarios, in seconds.
+RESYNC_PERIOD = 3600
 
 
 def check(scenario: dict[str, Any], expected: dict[str, Any]) -> list[str]:
@@ -231,4 +233,10 @@ class Sequence:
         while (due := scheduler.on_the_way.next_deadline()) is not None and due <= until:
             drive(scheduler.expire_waits())
         scheduler.clock.advance(until - scheduler.clock.now())
+        return {}
+
+    def _resync(self, step: dict[str, Any]) -> dict[str, Any]:
+        """Let the period of the cache pass: the resync is due."""
+        self.scheduler.clock.advance(RESYNC_PERIOD)
+        drive(self.scheduler.run_periodic())
         return {}

@@ -1,0 +1,5 @@
+"""NodeResourceTopologyMatch: place pods where the kubelet can give them all from one NUMA cell."""
+
+from mooring.contrib.node_resource_topology.plugin import NodeResourceTopologyMatch
+
+__all__ = ["NodeResourceTopologyMatch"]

@@ -1,0 +1,16 @@
+"""Resources with weights, as several plugins have them in their arguments."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+class ResourceWeight(msgspec.Struct, frozen=True):
+    """A resource and its weight."""
+
+    name: str = ""
+    weight: Int64 = 0

@@ -1,0 +1,5 @@
+"""SySched: place pods beside pods that need the same system calls."""
+
+from mooring.contrib.sysched.plugin import SySched
+
+__all__ = ["SySched"]
