@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import logging
 import random as random_module
-from collections.abc import Callable, Collection, Coroutine, Iterable
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from mooring.api import KubeObject, Pod
@@ -37,7 +38,7 @@ from mooring.queue.pre_enqueue import PreEnqueue
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.registry import Registry, default_registry
 from mooring.scheduler.failure import Failure
-from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
+from mooring.scheduler.schedule_one import AttemptQueue, SchedulingAttempt, SchedulingAttempts
 
 T = TypeVar("T")
 
@@ -65,10 +66,6 @@ class Attempt(SchedulingAttempt, kw_only=True):
 class UnqueuedPods:
     """The queue of a scheduler whose caller chooses the pods: it keeps none of them."""
 
-    def __init__(self) -> None:
-        #: Pods that lost their node in the binding cycle, which leaves room for others.
-        self.released: list[Pod] = []
-
     def done(self, uid: str) -> None:
         """Do nothing: no pod is in flight."""
 
@@ -84,12 +81,11 @@ class UnqueuedPods:
     def move_all(
         self,
         event: ClusterEvent,
-        old: Pod,
-        new: None,
+        old: Any,
+        new: Any,
         check: Callable[[Pod], bool] | None = None,
     ) -> None:
-        """Remember a pod that lost its node."""
-        self.released.append(old)
+        """Do nothing: no pod waits for an event."""
 
 
 class MemoryScheduler:
@@ -111,6 +107,8 @@ class MemoryScheduler:
         features = FeatureGates() if features is None else features
         if config is None:
             config = default_config(registry=registry, feature_gates=features)
+        self.settings = config.config
+        self.features = features
         self.clock = VirtualClock() if clock is None else clock
         self.random = random_module.Random(0) if random is None else random
         pod_infos = PodInfos(features)
@@ -123,7 +121,6 @@ class MemoryScheduler:
         self.on_the_way = BindingPods()
         #: Pods that plugins asked to try again soon.
         self.activated: list[Pod] = []
-        self.queue = UnqueuedPods()
         #: Work that plugins have spawned in the attempt under way.
         self._spawned: list[Coroutine[Any, Any, None]] = []
         self._waiting: list[Attempt] = []
@@ -164,7 +161,7 @@ class MemoryScheduler:
             clock=self.clock,
             metrics=self.metrics,
             nominates=features.enabled("NominatedNodeNameForExpectation"),
-            permitted=self.queue.done,
+            permitted=lambda uid: self._attempts.queue.done(uid),
             start_task=None,
         )
         self._attempts = SchedulingAttempts(
@@ -172,7 +169,7 @@ class MemoryScheduler:
             cycle=self.cycle,
             cache=self.cluster.cache,
             nominator=self.cluster.nominator,
-            queue=self.queue,
+            queue=UnqueuedPods(),
             on_the_way=self.on_the_way,
             binding=self._binding,
             events_of=events_of,
@@ -188,27 +185,43 @@ class MemoryScheduler:
     def _spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
         self._spawned.append(work)
 
-    async def decide(self, pod: Pod, *, examine: bool = False) -> Attempt:
-        """Run PreEnqueue and the scheduling cycle; nothing in the cluster changes."""
+    @contextmanager
+    def taking_from(self, queue: AttemptQueue) -> Iterator[None]:
+        """Have pods that were popped from a queue return to it when they fail."""
+        before, self._attempts.queue = self._attempts.queue, queue
+        try:
+            yield
+        finally:
+            self._attempts.queue = before
+
+    async def decide(
+        self, pod: Pod, info: QueuedPodInfo | None = None, *, examine: bool = False
+    ) -> Attempt:
+        """Run the scheduling cycle; nothing in the cluster changes.
+
+        PreEnqueue runs before it, unless the pod was popped from a queue, which gives its `info`.
+        """
         profile = self.profiles[pod.spec.scheduler_name]
         start, state = self.clock.now(), CycleState()
-        info = QueuedPodInfo(pod, start, 0)
         spawned = self._spawned = []
-        status = self._pre_enqueue.run(info)
+        status = None
+        if info is None:
+            info = QueuedPodInfo(pod, start, 0)
+            info.attempts = 1
+            status = self._pre_enqueue.run(info)
         if status is not None:
             decision = Decision(pod, profile.name, Outcome.GATED, pre_enqueue=status)
         else:
-            info.attempts = 1
             decision = await self._attempts.decide(pod, state, start, examine=examine)
         return Attempt(info, profile, state, start, decision=decision, spawned=spawned)
 
-    async def schedule_one(self, pod: Pod) -> Decision:
-        """Try one pod through all points.
+    async def schedule_one(self, pod: Pod, info: QueuedPodInfo | None = None) -> Decision:
+        """Try one pod through all points; see `decide`.
 
         A pod that a plugin makes wait at Permit is left waiting: its decision is complete when
         another pod's attempt or `expire_waits` has ended the wait.
         """
-        attempt = await self.decide(pod)
+        attempt = await self.decide(pod, info)
         await self.carry_out(attempt)
         return attempt.decision
 
@@ -279,10 +292,14 @@ class MemoryScheduler:
         deadline = self.on_the_way.next_deadline()
         if deadline is None:
             return False
-        self.clock.advance(max(0.0, deadline - self.clock.now()))
+        await self.advance_to(deadline)
+        return True
+
+    async def advance_to(self, moment: float) -> None:
+        """Let time pass until a moment, and end the waits at Permit that end until then."""
+        self.clock.advance(max(0.0, moment - self.clock.now()))
         self.on_the_way.expire(self.clock.now())
         await self.finish_waits()
-        return True
 
     async def _failed(self, attempt: Attempt, failure: Failure) -> None:
         """Put into the decision that the pod has lost its node after the scheduling cycle."""
