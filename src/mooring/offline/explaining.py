@@ -1,4 +1,4 @@
-"""A scheduler in memory that explains the attempts of some pods as it makes them."""
+"""A scheduler in memory that examines the attempts of some pods."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mooring.queue.queued_pod_info import QueuedPodInfo
 
 
 class ExplainingScheduler(MemoryScheduler):
-    """Count every pod's attempts, and examine those of the pods whose uids are `explained`."""
+    """A scheduler that counts attempts, and examines those of the pods with `explained` uids."""
 
     def __init__(self, *args: Any, explained: Collection[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -25,7 +25,7 @@ class ExplainingScheduler(MemoryScheduler):
         self.examinations: dict[str, list[Examination]] = {uid: [] for uid in explained}
 
     async def schedule_one(self, pod: Pod, info: QueuedPodInfo | None = None) -> Decision:
-        """Try one pod through all points; the details are kept of explained pods only."""
+        """Try one pod through all points; keep the details only if it is explained."""
         decision = await super().schedule_one(pod, info)
         if pod.metadata.uid not in self.examinations:
             _drop_details(decision)
@@ -44,7 +44,7 @@ class ExplainingScheduler(MemoryScheduler):
     async def _examined(self, pod: Pod, info: QueuedPodInfo | None) -> Attempt:
         uid = pod.metadata.uid
         profile = self.profiles[pod.spec.scheduler_name]
-        # Asked first: a preemption within the cycle changes the cluster.
+        # Call the filters first, because a preemption in the cycle changes the cluster.
         answers = ask_filters(profile, self.cluster.nominator, pod, self.cluster.cache.nodes)
         attempt = await super().decide(pod, info)
         found = examine(answers, attempt.decision, self.attempts[uid])
@@ -53,7 +53,7 @@ class ExplainingScheduler(MemoryScheduler):
 
 
 def _drop_details(decision: Decision) -> None:
-    """Let go of what grows with the number of nodes: a run may hold a decision for every pod."""
+    """Drop what grows with the number of nodes: a run may keep a decision for every pod."""
     decision.statuses = None
     decision.feasible = None
     decision.scores = {}

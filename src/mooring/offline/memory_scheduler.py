@@ -1,9 +1,8 @@
 """MemoryScheduler: the whole scheduler in memory, every point from PreEnqueue to PostBind.
 
 It serves `mooring schedule`, the benchmarks, `mooring.testing` and the conformance tests. Its
-attempts are those of a live scheduler (`scheduler.schedule_one`); here they are driven by plain
-calls. Nothing waits for anything outside: time passes on the clock that was handed in, and writes
-go to the stores.
+attempts are those of a live scheduler (`scheduler.schedule_one`), driven by plain calls. Nothing
+waits for I/O: time passes on a virtual clock, and writes go to the stores.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ log = logging.getLogger(__name__)
 
 
 def drive(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never suspends; raise RuntimeError where it does."""
+    """Run a coroutine that never suspends; raise RuntimeError if it does."""
     try:
         work.send(None)
     except StopIteration as done:
@@ -119,9 +118,9 @@ class MemoryScheduler:
         self.events = MemoryEvents(self.clock)
         self.metrics = Metrics(features.enabled)
         self.on_the_way = BindingPods()
-        #: Pods that plugins asked to try again soon.
+        #: Pods that plugins have activated.
         self.activated: list[Pod] = []
-        #: Work that plugins have spawned in the attempt under way.
+        #: Work that plugins have spawned in the current attempt.
         self._spawned: list[Coroutine[Any, Any, None]] = []
         self._waiting: list[Attempt] = []
         shared = SharedState(
@@ -218,8 +217,8 @@ class MemoryScheduler:
     async def schedule_one(self, pod: Pod, info: QueuedPodInfo | None = None) -> Decision:
         """Try one pod through all points; see `decide`.
 
-        A pod that a plugin makes wait at Permit is left waiting: its decision is complete when
-        another pod's attempt or `expire_waits` has ended the wait.
+        A pod that waits at Permit is left waiting; its decision is complete when another pod's
+        attempt or `expire_waits` has ended the wait.
         """
         attempt = await self.decide(pod, info)
         await self.carry_out(attempt)
@@ -254,7 +253,7 @@ class MemoryScheduler:
         return False
 
     async def permit_and_bind(self, attempt: Attempt) -> None:
-        """Run Permit and the binding cycle of a pod that has its reservation."""
+        """Run Permit and the binding cycle of a pod after Reserve."""
         self._spawned = attempt.spawned
         failure = self._attempts.permit(attempt)
         if failure is not None:
@@ -288,7 +287,7 @@ class MemoryScheduler:
                 await self._finish_binding(attempt)
 
     async def expire_waits(self) -> bool:
-        """Let time pass until the next pod's wait at Permit ends; False if no pod waits."""
+        """Advance the clock to the next timeout at Permit; False if no pod waits."""
         deadline = self.on_the_way.next_deadline()
         if deadline is None:
             return False
@@ -296,13 +295,13 @@ class MemoryScheduler:
         return True
 
     async def advance_to(self, moment: float) -> None:
-        """Let time pass until a moment, and end the waits at Permit that end until then."""
+        """Advance the clock to a moment, and end the waits at Permit that time out until then."""
         self.clock.advance(max(0.0, moment - self.clock.now()))
         self.on_the_way.expire(self.clock.now())
         await self.finish_waits()
 
     async def _failed(self, attempt: Attempt, failure: Failure) -> None:
-        """Put into the decision that the pod has lost its node after the scheduling cycle."""
+        """Record in the decision that the pod lost its node after the scheduling cycle."""
         decision = attempt.decision
         decision.outcome = Outcome.UNSCHEDULABLE if failure.rejected else Outcome.ERROR
         decision.message = failure.message
@@ -320,7 +319,7 @@ class MemoryScheduler:
                 log.exception("Work on behalf of pod %s failed", attempt.decision.pod.key)
 
     async def close(self) -> None:
-        """End every plugin."""
+        """Close every plugin."""
         for profile in self.profiles.values():
             for plugin in profile.plugins.values():
                 await plugin.close()
