@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.api import LabelSelector, decode_as
-from mooring.api.labels import EVERYTHING, NOTHING, Requirement, Selector, parse_int64
+from mooring.api.labels import EVERYTHING, NOTHING, Requirement, Selector
 from mooring.errors import MooringError, ObjectError
 from tests.api.reference import recorded
 
@@ -79,14 +79,6 @@ def test_nothing_and_everything():
 )
 def test_a_requirement_judges_a_value_or_its_absence(requirement, value, matches):
     assert requirement.matches_value(value) is matches
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [("1", 1), ("+7", 7), ("007", 7), ("-0", 0), ("", None), ("1_0", None), ("9" * 30, None)],
-)
-def test_integers_are_those_of_go(text, number):
-    assert parse_int64(text) == number
 
 
 def test_the_text_says_what_was_selected():

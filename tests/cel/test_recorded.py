@@ -102,5 +102,5 @@ def test_a_rule_is_compiled_estimated_and_evaluated_as_recorded(recorded: dict[s
     assert cost == recorded["cost"]
     schema = SCHEMA | {"x-kubernetes-validations": [{"rule": recorded["expression"]}]}
     old = OBJECT if "oldSelf" in recorded["expression"] else None
-    problems = [f"<nil>: {text}" for _, _, text in check_rules(schema, OBJECT, old)]
+    problems = [f"<nil>: {error.message}" for error in check_rules(schema, OBJECT, old)]
     assert problems == recorded.get("errors", [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
 from mooring.api import PersistentVolumeClaim, Pod, Volume, decode
@@ -166,6 +167,85 @@ def test_a_gated_pod_stays_out() -> None:
     gate = plugin("Gate", pre_enqueue=lambda pod: Status.unresolvable("closed"))
     outcomes = run(make_scheduler([gate], [*make_nodes("n1"), make_pod("gated")]))
     assert outcomes.decisions["gated"].outcome is Outcome.GATED
+
+
+def test_a_gate_that_opens_lets_the_pod_in() -> None:
+    class Gate(Plugin):
+        opened = False
+
+        def pre_enqueue(self, pod: Any) -> Status | None:
+            held = pod.name == "gated" and not self.opened
+            return Status.unresolvable("closed") if held else None
+
+        def post_bind(self, state: Any, pod: Any, node_name: str) -> None:
+            self.opened = True
+
+        def events_to_register(self) -> list[ClusterEvent]:
+            return [ClusterEvent(EventResource.POD, ActionType.ADD)]
+
+    pods = [make_pod("gated", priority=9), make_pod("key")]
+    outcomes = run(make_scheduler([Gate], [*make_nodes("n1"), *pods]))
+    assert placed(outcomes) == {"key": "n1", "gated": "n1"}
+
+
+class Fails(Plugin):
+    """Raises for the pod "faulty" while `times` is positive, at the point that `where` names."""
+
+    times = 1
+    where = "filter"
+
+    def _fail(self, pod: Any, where: str) -> None:
+        if pod.name == "faulty" and self.where == where and self.times > 0:
+            self.times -= 1
+            raise RuntimeError("out of order")
+
+    def filter(self, state: Any, pod: Any, node: Any) -> Status | None:
+        return self._fail(pod, "filter")
+
+    async def pre_bind(self, state: Any, pod: Any, node_name: str) -> Status | None:
+        return self._fail(pod, "pre_bind")
+
+
+def test_an_error_that_nothing_happened_since_is_not_repeated() -> None:
+    pods = [make_pod("first", priority=9), make_pod("faulty")]
+    scheduler = make_scheduler([Fails], [*make_nodes("n1"), *pods])
+    begin = scheduler.clock.now()
+    assert run(scheduler).decisions["faulty"].outcome is Outcome.ERROR
+    assert scheduler.clock.now() == begin
+
+
+def test_an_error_is_followed_by_another_attempt_after_an_event() -> None:
+    pods = [make_pod("faulty", priority=9), make_pod("other")]
+    scheduler = make_scheduler([Fails], [*make_nodes("n1"), *pods])
+    begin = scheduler.clock.now()
+    assert placed(run(scheduler)) == {"faulty": "n1", "other": "n1"}
+    assert scheduler.clock.now() > begin, "the pod backs off"
+
+
+@pytest.mark.parametrize(
+    ("times", "node"), [(3, "n1"), (MAX_ATTEMPTS, "")], ids=["it passes", "it lasts"]
+)
+def test_a_bind_that_failed_is_tried_again(times: int, node: str) -> None:
+    class FailsToBind(Fails):
+        where = "pre_bind"
+
+    FailsToBind.times = times
+    outcomes = run(make_scheduler([FailsToBind], [*make_nodes("n1"), make_pod("faulty")]))
+    assert placed(outcomes) == {"faulty": node}
+
+
+def test_a_preemptor_does_not_overtake_pods_that_have_not_been_tried() -> None:
+    objects = [
+        *(make_node("n1"), sized("victim", "3", node="n1")),
+        *(sized("urgent", "2", priority=10), sized("later", "1")),
+    ]
+    scheduler = MemoryScheduler(objects)
+    assert placed(run(scheduler)) == {"urgent": "n1", "later": "n1"}
+    bound = [event.note for event in scheduler.events.recorded if event.reason == "Scheduled"]
+    assert bound == [
+        "Successfully assigned default/later to n1",
+        "Successfully assigned default/urgent to n1",
+    ]
 
 
 def test_claims_are_bound_on_the_way() -> None:

@@ -731,3 +731,4 @@ def test_summary_counts_the_places() -> None:
     queue.refuse(pod("b"))
     queue.add(pod("c"))
     assert queue.summary() == "activeQ:1; backoffQ:1; unschedulablePods:1"
+    assert queue.count_queued() == 2

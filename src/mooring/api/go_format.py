@@ -26,6 +26,8 @@ _ESCAPES = {
     "\t": "\\t",
     "\v": "\\v",
 }
+#: From this value on, and below 1e-4, Go writes an exponent.
+_PLAIN = 1e6
 _TYPES: dict[type, str] = {
     str: "string",
     bool: "bool",
@@ -113,6 +115,9 @@ def go_float(number: float, bits: int = 64) -> str:
     """
     if not math.isfinite(number):
         return "NaN" if math.isnan(number) else "+Inf" if number > 0 else "-Inf"
+    if bits == 64 and abs(number) < _PLAIN:
+        # Up to here Python prints the same digits, and is much faster.
+        return repr(number).removesuffix(".0")
     shortest = Decimal(repr(number) if bits == 64 else _shortest_32(number))
     digits, _, exponent = f"{shortest.normalize():e}".partition("e")
     power = int(exponent)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from mooring.api.field_errors import FieldError, aggregate, invalid, not_supported
+from mooring.api.go_numbers import parse_int64
 from mooring.api.meta import LabelSelector
 from mooring.api.names import (
     label_key_problems,
@@ -30,15 +31,6 @@ LT = "Lt"
 OPERATORS = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT, LT)
 
 _EQUIVALENT = {"=": IN, "==": IN, "!=": NOT_IN}
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
-
-
-def parse_int64(text: str) -> int | None:
-    """Parse a decimal integer as Go's strconv.ParseInt does; None if it cannot."""
-    if _INTEGER.fullmatch(text) is None or len(text) > 64:
-        return None
-    number = int(text)
-    return number if -(2**63) <= number < 2**63 else None
 
 
 def requirement_problems(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from mooring.api.labels import parse_int64
+from mooring.api.go_numbers import parse_int64
 from mooring.api.node import Taint
 from mooring.api.scheduling import Toleration
 

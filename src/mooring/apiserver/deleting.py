@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from mooring.api.field_errors import invalid, not_supported
+from mooring.api.go_numbers import INT64, parse_integer
 from mooring.api.timestamps import format_time, parse_time
 from mooring.apiserver import bodies, reading, refusals, strategies
 from mooring.apiserver.http import ApiRequest, ApiResponse, answer
@@ -77,11 +78,9 @@ def _read_options(request: ApiRequest) -> Object:
         options = _decoded(found)
     if text := request.parameter("gracePeriodSeconds"):
         try:
-            options["gracePeriodSeconds"] = int(text)
-        except ValueError:
-            raise refusals.bad_request(
-                f'strconv.ParseInt: parsing "{text}": invalid syntax'
-            ) from None
+            options["gracePeriodSeconds"] = parse_integer(text, INT64)
+        except ValueError as error:
+            raise refusals.bad_request(str(error)) from None
     if text := request.parameter("propagationPolicy"):
         options["propagationPolicy"] = text
     if text := request.parameter("orphanDependents"):

@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 from mooring.api.field_errors import FieldError, forbidden, invalid, not_supported
-from mooring.api.go_format import go_quote
+from mooring.api.go_numbers import INT64, UINT64, parse_integer
 from mooring.apiserver import refusals
 from mooring.apiserver.http import ApiRequest
 
 _MATCH = "resourceVersionMatch"
 _INITIAL = "sendInitialEvents"
 _NOT_OLDER = "NotOlderThan"
-_MAX_UINT64 = 2**64 - 1
 
 
 def _refuse(problems: list[FieldError]) -> None:
@@ -66,15 +65,10 @@ def version_of(text: str) -> int:
     """
     if not text:
         return 0
-    why = ""
-    if not text.isascii() or not text.isdigit():
-        why = "invalid syntax"
-    elif int(text[:30]) > _MAX_UINT64:
-        why = "value out of range"
-    if why:
-        parsed = f"strconv.ParseUint: parsing {go_quote(text)}: {why}"
-        raise ValueError(str(invalid("resourceVersion", text, parsed)))
-    return int(text)
+    try:
+        return parse_integer(text, UINT64, "ParseUint")
+    except ValueError as error:
+        raise ValueError(str(invalid("resourceVersion", text, str(error)))) from None
 
 
 def whole(request: ApiRequest, name: str) -> int:
@@ -82,12 +76,7 @@ def whole(request: ApiRequest, name: str) -> int:
     text = request.parameter(name)
     if not text:
         return 0
-    body = text[1:] if text[0] in "+-" else text
-    why = ""
-    if not body.isascii() or not body.isdigit():
-        why = "invalid syntax"
-    elif not -(2**63) <= int(text[:30]) < 2**63:
-        why = "value out of range"
-    if why:
-        raise refusals.bad_request(f"strconv.ParseInt: parsing {go_quote(text)}: {why}")
-    return int(text)
+    try:
+        return parse_integer(text, INT64)
+    except ValueError as error:
+        raise refusals.bad_request(str(error)) from None

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from mooring.api.field_errors import invalid
+from mooring.api.go_numbers import UINT64, parse_integer
 from mooring.apiserver import (
     admission,
     bodies,
@@ -210,8 +211,11 @@ def _preconditions(write: Write, live: Object, obj: Object) -> None:
     blind = write.request.method == "PUT" and version in (None, "", "0")
     if blind and served.store in _CONDITIONAL and not write.subresource:
         raise refusals.invalid(served.name, served.group, there["name"], [_NO_VERSION])
-    if version and not (version.isascii() and version.isdigit()):
-        raise refusals.failure(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    if version:
+        try:
+            parse_integer(version, UINT64, "ParseUint")
+        except ValueError as error:
+            raise refusals.failure(str(error)) from None
     if version and version != "0" and version != there["resourceVersion"]:
         raise refusals.conflict(served.name, served.group, there["name"], refusals.MODIFIED)
 

@@ -13,15 +13,13 @@ from typing import Any
 
 import msgspec
 
+from mooring.api import go_numbers
 from mooring.api.durations import Duration
 from mooring.api.go_format import go_float, go_quote, go_text
+from mooring.api.go_numbers import parse_bool, parse_integer
 from mooring.api.quantity import Quantity
 from mooring.errors import ObjectError
 from mooring.serve.serving_options import CertKey
-
-#: Go's strconv.ParseBool accepts exactly these.
-TRUE_WORDS = frozenset({"1", "t", "T", "TRUE", "true", "True"})
-FALSE_WORDS = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
 _QUANTITY = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -42,28 +40,8 @@ class ValueKind(msgspec.Struct, frozen=True, kw_only=True):
     grows: bool = False
 
 
-def parse_bool(text: str) -> bool:
-    """Parse a boolean as Go does."""
-    if text in TRUE_WORDS:
-        return True
-    if text in FALSE_WORDS:
-        return False
-    raise ValueError(f"strconv.ParseBool: parsing {go_quote(text)}: invalid syntax")
-
-
-def _integer(function: str, low: int, high: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        digits = text
-        if low < 0:
-            digits = text.removeprefix("-") if text.startswith("-") else text.removeprefix("+")
-        if not (digits.isascii() and digits.isdigit()):
-            raise ValueError(f"strconv.{function}: parsing {go_quote(text)}: invalid syntax")
-        value = int(text)
-        if not low <= value <= high:
-            raise ValueError(f"strconv.{function}: parsing {go_quote(text)}: value out of range")
-        return value
-
-    return parse
+def _integer(within: range, function: str = "ParseInt") -> Callable[[str], int]:
+    return lambda text: parse_integer(text, within, function)
 
 
 def _parse_float32(text: str) -> float:
@@ -128,7 +106,7 @@ def _show_map(values: dict[str, str]) -> str:
 
 
 def _parse_vmodule(text: str) -> tuple[str, ...]:
-    level = _integer("ParseUint", 0, 2**31 - 1)
+    level = _integer(range(2**31), "ParseUint")
     for item in filter(None, text.split(",")):
         pattern, equals, number = item.partition("=")
         if not equals or not pattern or "=" in number:
@@ -170,8 +148,8 @@ def _parse_version(text: str) -> str:
 BOOL = ValueKind(word="", parse=parse_bool, show=go_text, bare="true")
 STRING = ValueKind(word="string", parse=str)
 STRINGS = ValueKind(word="strings", parse=_parse_strings, show=_show_strings, grows=True)
-INT = ValueKind(word="int", parse=_integer("ParseInt", -(2**63), 2**63 - 1))
-INT32 = ValueKind(word="int32", parse=_integer("ParseInt", -(2**31), 2**31 - 1))
+INT = ValueKind(word="int", parse=_integer(go_numbers.INT64))
+INT32 = ValueKind(word="int32", parse=_integer(go_numbers.INT32))
 INT32S = ValueKind(
     word="int32Slice",
     parse=lambda text: tuple(INT32.parse(item) for item in text.split(",")),
@@ -184,7 +162,7 @@ FLOAT32 = ValueKind(
 DURATION = ValueKind(word="duration", parse=Duration.parse)
 IP = ValueKind(word="ip", parse=_parse_ip)
 STRING_MAP = ValueKind(word="stringToString", parse=_parse_map, show=_show_map, grows=True)
-LEVEL = ValueKind(word="Level", parse=_integer("ParseUint", 0, 2**31 - 1))
+LEVEL = ValueKind(word="Level", parse=_integer(range(2**31), "ParseUint"))
 VMODULE = ValueKind(word="pattern=N,...", parse=_parse_vmodule, show=",".join, grows=True)
 QUANTITY = ValueKind(word="quantity", parse=_parse_quantity)
 CERT_KEYS = ValueKind(

@@ -1,1 +1,1 @@
-"""Making a decision true: waiting at Permit, then the binding points."""
+"""Carrying out a decision: the wait at Permit, and the points from Reserve to PostBind."""

@@ -1,9 +1,9 @@
-"""The binding cycle: making a decision true, beside the scheduling loop.
+"""The binding cycle: carrying out a decision, beside the scheduling loop.
 
-Cache and queue belong to the scheduling loop: this only talks to plugins and to the API server, and
-returns how it ended. It is divided at the wait at Permit: `prepare` comes before it, `finish`
-begins with it. If the wait has already ended and no plugin suspends, neither does a binding cycle,
-so it can be driven without an event loop.
+Cache and queue belong to the scheduling loop. The binding cycle only calls plugins and the API
+server, and returns its result. It has two parts: `prepare` comes before the wait at Permit,
+`finish` begins with it. If the wait has already ended and no plugin suspends, neither does a
+binding cycle, so it can be driven without an event loop.
 
 # kube-scheduler: schedule_one.go (bindingCycle)
 """

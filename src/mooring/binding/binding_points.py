@@ -31,7 +31,7 @@ _STATUS = "a Status or None"
 
 
 def _answer(step: Step, point: Point, answer: Any, node: str | None) -> Status | None:
-    """Return a plugin's answer where it is one, else the error that says so."""
+    """Return a plugin's status, or an error status if it returned something else."""
     if answer is None or (isinstance(answer, Status) and answer.is_success):
         return None
     if isinstance(answer, Status):
@@ -50,7 +50,7 @@ def _failed(text: str, step: Step, status: Status) -> Status:
 
 
 def run_reserve(profile: Profile, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-    """Reserve; at the first failure the rest is not asked, and the caller runs `run_unreserve`."""
+    """Run Reserve up to the first failure, after which the caller must run `run_unreserve`."""
     start = profile.recorder.now()
     status = _run_reserve(profile.of(state), state, pod, node_name)
     profile.recorder.point(timing.RESERVE, status, start)
@@ -74,7 +74,7 @@ def _run_reserve(profile: Profile, state: CycleState, pod: Pod, node_name: str) 
 def run_unreserve(
     profile: Profile, state: CycleState, pod: Pod, node_name: str
 ) -> Sequence[Status]:
-    """Take back what Reserve did, last plugin first, all of them; return the faults."""
+    """Run Unreserve of all plugins, in reverse order; return the faults."""
     start = profile.recorder.now()
     faults = []
     for step in profile.of(state).unreserve:
@@ -89,7 +89,7 @@ def run_unreserve(
 def run_permit(
     profile: Profile, state: CycleState, pod: Pod, node_name: str
 ) -> tuple[dict[str, float], Status | None]:
-    """Ask for permission; return how long which plugin waits at most (with a Wait status)."""
+    """Run Permit; return the timeout of each plugin that waits, and the status (Wait if any)."""
     start = profile.recorder.now()
     waits, status = _run_permit(profile.of(state), state, pod, node_name)
     profile.recorder.point(timing.PERMIT, status, start)
@@ -113,7 +113,7 @@ def _run_permit(
             return {}, status.by(step.name)
         if not status.is_wait:
             return {}, _failed("running Permit plugin", step, status)
-        # In this order NaN, which would never come, is the maximum.
+        # In this order the result is the maximum if the timeout is NaN, which would never end.
         waits[step.name] = min(MAX_PERMIT_TIMEOUT, status.timeout)
         waiting = status
     if waiting is None:
@@ -122,7 +122,7 @@ def _run_permit(
 
 
 class _PreFlights(msgspec.Struct, frozen=True):
-    """Which PreBind plugins have nothing to do, and which may run side by side."""
+    """The PreBind plugins that have no work, and those that may run concurrently."""
 
     skipped: frozenset[str] = frozenset()
     parallel: frozenset[str] = frozenset()
@@ -134,7 +134,7 @@ _NO_PRE_FLIGHTS = _PreFlights()
 def run_pre_bind_pre_flights(
     profile: Profile, state: CycleState, pod: Pod, node_name: str
 ) -> Status | None:
-    """Ask the PreBind plugins whether they have work; Skip where none has."""
+    """Ask the PreBind plugins whether they have work; return Skip if none has."""
     start = profile.recorder.now()
     status = _run_pre_bind_pre_flights(profile.of(state), state, pod, node_name)
     profile.recorder.point(timing.PRE_BIND_PRE_FLIGHT, status, start)
@@ -150,7 +150,7 @@ def _run_pre_bind_pre_flights(
     for plugin in profile.pre_bind:
         step = flights.get(plugin.name)
         if step is None:
-            # A plugin that cannot say is taken to have work.
+            # A plugin without the method is assumed to have work.
             result = None
             continue
         try:
@@ -181,7 +181,7 @@ def _run_pre_bind_pre_flights(
 async def run_pre_bind(
     profile: Profile, state: CycleState, pod: Pod, node_name: str
 ) -> Status | None:
-    """Prepare for binding; plugins that allow it run side by side."""
+    """Run PreBind; plugins that allow it run concurrently."""
     start = profile.recorder.now()
     status = await _run_pre_bind(profile.of(state), state, pod, node_name)
     profile.recorder.point(timing.PRE_BIND, status, start)
@@ -223,7 +223,7 @@ async def _pre_bind(step: Step, state: CycleState, pod: Pod, node_name: str) -> 
     try:
         status = await _call(step, Point.PRE_BIND, state, pod, node_name)
     except asyncio.CancelledError as cancelled:
-        # With a reason, PreBind of this pod alone was cancelled; without, the process ends.
+        # With a reason, only this PreBind was cancelled; without one, the process is stopping.
         if not cancelled.args or not cancelled.args[0]:
             raise
         status = Status.error(str(cancelled.args[0]))
@@ -249,9 +249,9 @@ async def _call(
 async def _first_failure(
     group: Sequence[Step], state: CycleState, pod: Pod, node_name: str
 ) -> Status | None:
-    """Run a group side by side; the first failure calls off the others.
+    """Run a group of plugins concurrently; the first failure cancels the others.
 
-    Without an event loop, as in a simulation, nothing can wait and they run one after the other.
+    Without an event loop nothing can wait, so they run one after another.
     """
     try:
         asyncio.get_running_loop()
@@ -283,7 +283,7 @@ async def _first_failure(
 
 
 async def run_bind(profile: Profile, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-    """Bind by the first plugin that does not step aside."""
+    """Run Bind of the plugins until one does not return Skip."""
     start = profile.recorder.now()
     status = await _run_bind(profile.of(state), state, pod, node_name)
     profile.recorder.point(timing.BIND, status, start)
@@ -307,7 +307,7 @@ async def _run_bind(profile: Profile, state: CycleState, pod: Pod, node_name: st
 async def run_post_bind(
     profile: Profile, state: CycleState, pod: Pod, node_name: str
 ) -> Sequence[Status]:
-    """Tell the PostBind plugins that the pod is bound; return the faults."""
+    """Run PostBind; return the faults."""
     start = profile.recorder.now()
     faults = []
     for step in profile.of(state).post_bind:

@@ -48,7 +48,7 @@ class EventRecorder:
         """Record an Event; `type` is "Normal" or "Warning". Does not block."""
         about = reference(regarding)
         if about is None:
-            problem = f"{regarding.__class__.__name__} is no Kubernetes object"
+            problem = f"{regarding.__class__.__name__} is not a Kubernetes object"
             text = "Could not construct reference, will not report event"
             log_error(log, problem, text, eventType=type, reason=reason, message=note)
             return

@@ -1,11 +1,11 @@
-"""StatusWriter: telling the API server why a pod stays pending, and where it is nominated to.
+"""StatusWriter: writes to the API server why a pod is pending, and its nominated node.
 
-The scheduling loop does not wait for these writes. For one pod they are made one after the other,
-and of those that pile up while one is under way only the sum is sent.
+The scheduling loop does not wait for these writes. The writes of one pod are made one after
+another, and changes that arrive during a write are combined into one.
 
-A nomination that stays on the server by mistake keeps room from others. So a write that fails for a
-passing reason is made again, and what is written is compared with the server's last answer where
-the informer is behind it. kube-scheduler does neither; its flush after 5 minutes mends what it can.
+A nomination that stays on the server by mistake keeps room from other pods. So a write that fails
+for a temporary reason is retried, and a change is compared with the server's last response if the
+informer is behind it. kube-scheduler does neither, and relies on its flush after 5 minutes.
 
 # kube-scheduler: schedule_one.go (updatePod)
 """
@@ -30,25 +30,25 @@ log = logging.getLogger(__name__)
 
 
 UPDATING = "Updating pod condition and nominated node name"
-#: Seconds between two attempts at a write; they double up to the longest.
+#: Seconds between two attempts of a write; they double up to the maximum.
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 30.0
-#: How many pods' last answers are kept.
+#: The number of pods whose last response is kept.
 MAX_ANSWERS = 10_000
 
-#: A nomination that is set or cleared, and one that is left alone. # kube-scheduler: framework
+#: The modes of a nomination: set or clear it, or leave it. # kube-scheduler: framework
 _MODE_NO_OP, _MODE_OVERRIDE = 0, 1
 
 
 class StatusChange(msgspec.Struct, frozen=True):
-    """What is to be said of a pod; a part that is None is left as it is."""
+    """A change of a pod's status; a part that is None stays as it is."""
 
     condition: Condition | None = None
     #: "" clears the nomination.
     nominated_node_name: str | None = None
 
     def then(self, later: StatusChange) -> StatusChange:
-        """Return the sum of two changes."""
+        """Return the combination of two changes."""
         nominated = later.nominated_node_name
         return StatusChange(
             later.condition or self.condition,
@@ -60,11 +60,11 @@ class PodStatusWriter(Protocol):
     """A writer of pods' status."""
 
     def write(self, pod: Pod, change: StatusChange) -> None:
-        """Have a change written soon, against the status that `pod` shows."""
+        """Schedule the write of a change, relative to the status of `pod`."""
         ...
 
     async def write_first(self, pod: Pod, change: StatusChange) -> None:
-        """Have a change written, and return when that was tried, with or without success."""
+        """Write a change, and return after the first attempt, successful or not."""
         ...
 
     async def settle(self, uid: str) -> None:
@@ -76,18 +76,18 @@ class _Writing:
     """A pod whose status is being written."""
 
     def __init__(self) -> None:
-        #: What is to be written next; None while there is nothing beyond the write under way.
+        #: The change to write next; None if there is none besides the write in progress.
         self.next: StatusChange | None = None
-        #: Whether what failed is not to be written again.
+        #: Whether failed writes are not retried.
         self.dropped = False
-        #: Set once all was written, or something failed.
+        #: Set when everything has been written, or a write has failed.
         self.done = asyncio.Event()
-        #: Set while no write is on its way.
+        #: Set while no write is in progress.
         self.idle = asyncio.Event()
 
 
 class StatusWriter:
-    """Patch pods' status beside the scheduling loop. Owned by the scheduling loop."""
+    """A writer of pods' status, in tasks. Owned by the scheduling loop."""
 
     def __init__(
         self, client: ApiClient, clock: Clock, spawn: Callable[[Coroutine[Any, Any, None]], None]
@@ -97,11 +97,11 @@ class StatusWriter:
         self._spawn = spawn
         #: By uid.
         self._under_way: dict[str, _Writing] = {}
-        #: By uid, the pod as the server last answered; None where its last answer was lost.
+        #: By uid, the pod in the server's last response; None if that response was lost.
         self._answers: dict[str, Pod | None] = {}
 
     def write(self, pod: Pod, change: StatusChange) -> None:
-        """Have a change written soon, against the status that `pod` shows."""
+        """Schedule the write of a change, relative to the status of `pod`."""
         vlog(log, 3, UPDATING, pod=pod, **_told(change))
         uid = pod.metadata.uid
         writing = self._under_way.get(uid)
@@ -114,17 +114,17 @@ class StatusWriter:
         self._spawn(self._send(pod, change, writing))
 
     async def write_first(self, pod: Pod, change: StatusChange) -> None:
-        """Have a change written, and go on when that was tried, with or without success."""
+        """Write a change, and return after the first attempt, successful or not."""
         self.write(pod, change)
         writing = self._under_way.get(pod.metadata.uid)
         if writing is not None:
             await writing.done.wait()
 
     async def settle(self, uid: str) -> None:
-        """Wait for a write that is on its way, and make none again that failed.
+        """Wait for the write of a pod in progress; do not retry failed writes.
 
-        A pod that is being bound has no more use for what was said of it before, and it must not
-        come after the bind.
+        A pod that is being bound does not need its earlier changes, and they must not arrive after
+        the bind.
         """
         writing = self._under_way.get(uid)
         if writing is not None:
@@ -156,7 +156,7 @@ class StatusWriter:
             writing.idle.set()
 
     async def _try(self, pod: Pod, change: StatusChange) -> ApiError | None:
-        """Write a change, and return why that failed."""
+        """Write a change; return why it failed, or None."""
         patch, meta = self._patch(pod, change), pod.metadata
         if patch is None:
             return None
@@ -173,14 +173,14 @@ class StatusWriter:
         return None
 
     def _learn(self, uid: str, answer: Pod | None) -> None:
-        """Keep what the server has of a pod; None where that is not known."""
+        """Keep the server's version of a pod; None if it is not known."""
         self._answers.pop(uid, None)
         self._answers[uid] = answer
         if len(self._answers) > MAX_ANSWERS:
             del self._answers[next(iter(self._answers))]
 
     def _latest(self, pod: Pod) -> Pod | None:
-        """Return the later of what the informer and the server's last answer show of a pod."""
+        """Return the later of the informer's version of a pod and the server's last response."""
         uid = pod.metadata.uid
         if uid not in self._answers:
             return pod
@@ -203,13 +203,13 @@ class StatusWriter:
             status["nominatedNodeName"] = nominated or None
         if not status:
             return None
-        # The uid makes the server refuse the patch where a new pod has got the name. kube-scheduler
-        # sends none, and may nominate the new pod where the old one was.
+        # With the uid, the server refuses the patch if the name now belongs to another pod.
+        # kube-scheduler sends no uid, and may nominate the new pod to the old one's node.
         return {"metadata": {"uid": pod.metadata.uid}, "status": status}
 
 
 def _is_passing(error: ApiError) -> bool:
-    """Tell whether the same write may succeed later."""
+    """Return whether the same write may succeed later."""
     return error.status == 0 or error.status >= 500 or error.status in (409, 429)
 
 
@@ -219,7 +219,7 @@ def _version(pod: Pod) -> int:
 
 
 def _told(change: StatusChange) -> dict[str, Any]:
-    """Return what the log says of a change."""
+    """Return the description of a change for the log."""
     pairs: dict[str, Any] = {}
     if change.condition is not None:
         pairs["conditionType"] = change.condition.type

@@ -14,6 +14,7 @@ from functools import total_ordering
 from typing import Any
 
 from mooring.api.go_format import go_text
+from mooring.api.go_numbers import UINT64, parse_integer
 from mooring.api.quantity import Quantity
 
 
@@ -76,9 +77,10 @@ class Semver:
 
 def _version_number(text: str) -> int:
     # blang/semver: the numbers of a version have 64 bits
-    if len(text) > 20 or int(text) >= 2**64:
-        raise EvaluationError(f'strconv.ParseUint: parsing "{text}": value out of range')
-    return int(text)
+    try:
+        return parse_integer(text, UINT64, "ParseUint")
+    except ValueError as error:
+        raise EvaluationError(str(error)) from None
 
 
 def normalize_semver(text: str) -> str:

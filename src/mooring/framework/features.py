@@ -14,6 +14,7 @@ import msgspec
 
 from mooring.api.field_errors import aggregate
 from mooring.api.go_format import go_text
+from mooring.api.go_numbers import parse_bool
 from mooring.errors import ConfigError
 from mooring.framework.feature_table import ROWS
 
@@ -24,11 +25,6 @@ _COMPONENT = "kube"
 _MIXED_PREFIX = (
     "set kube feature gates with default empty prefix or kube: prefix consistently, do not mix use"
 )
-# Go's strconv.ParseBool accepts exactly these.
-_BOOLEANS = {
-    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
-    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
-}
 
 
 class Feature(msgspec.Struct, frozen=True):
@@ -85,12 +81,10 @@ class FeatureGates:
             name, value = name.strip(), value.strip()
             if not equals:
                 raise ConfigError(f"missing bool value for {name}")
-            if value not in _BOOLEANS:
-                raise ConfigError(
-                    f"invalid value of {name}={value}, "
-                    f'err: strconv.ParseBool: parsing "{value}": invalid syntax'
-                )
-            settings[name] = _BOOLEANS[value]
+            try:
+                settings[name] = parse_bool(value)
+            except ValueError as error:
+                raise ConfigError(f"invalid value of {name}={value}, err: {error}") from None
         if len(prefixes) > 1:
             raise ConfigError(_MIXED_PREFIX)
         return cls(settings)

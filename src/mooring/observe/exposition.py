@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
-from decimal import Decimal
 from typing import Any
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
+from mooring.api.go_format import go_float
 
-#: From this value on Go writes numbers with an exponent. # strconv/ftoa.go
-_PLAIN = 1e6
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
 _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 _HELP_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n"})
@@ -49,20 +46,8 @@ def _family(family: Any) -> Iterator[str]:
         if "le" in labels:
             pairs.append(f'le="{_bound(labels["le"])}"')
         shown = f"{{{','.join(pairs)}}}" if pairs else ""
-        yield f"{sample.name}{shown} {_number(float(sample.value))}\n"
+        yield f"{sample.name}{shown} {go_float(float(sample.value))}\n"
 
 
 def _bound(bound: str) -> str:
-    return bound if bound == "+Inf" else _number(float(bound))
-
-
-def _number(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "+Inf" if value > 0 else "-Inf"
-    if abs(value) < _PLAIN:
-        return str(int(value)) if value.is_integer() else repr(value)
-    # The shortest digits that parse to the same number, formatted as Go's 'g' does.
-    digits, exponent = f"{Decimal(repr(value)).normalize():e}".split("e")
-    return f"{digits}e{int(exponent):+03d}"
+    return bound if bound == "+Inf" else go_float(float(bound))

@@ -1,42 +1,66 @@
 """Scheduling everything that is pending, in queue order, until nothing moves any more.
 
-A pod that was refused is tried again when something happened that one of the plugins that refused
-it waits for: another pod was placed, or left. Retries come after the pods that have not been tried,
-as from a backoff queue; pods that wait at Permit are waited for last, on the virtual clock.
+The pods are in the queue of a live scheduler: a refused pod is tried again when an event occurs
+that a plugin which refused it has registered for, here another pod that is placed or leaves.
+
+Two rules differ, because time is virtual and a run has to end. The clock is advanced only if no pod
+is ready: to the end of a wait at Permit, or to the end of a backoff. A pod whose attempt ended with
+an error is waited for only if an event has occurred since that attempt began; without one, the
+error would repeat. And a pod is given up after `MAX_ATTEMPTS`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from mooring.api import Pod
-from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
+from mooring.framework.cluster_events import ClusterEvent
 from mooring.framework.decision import Decision, Outcome
-from mooring.framework.queued import QueuedPod
 from mooring.informers.store import EventHandler
 from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.queue import event_types
 from mooring.queue.order import queue_order
-from mooring.queue.queueing_hints import Hints
+from mooring.queue.queued_pod_info import Place, QueuedPodInfo
+from mooring.queue.scheduling_queue import SchedulingQueue
+from mooring.scheduler.inbox import Inbox
 
-#: A pod is given up after this many attempts: two gangs could wait for each other for ever.
+#: A pod is given up after this many attempts: two gangs could wait for each other forever.
 MAX_ATTEMPTS = 10
 
-_UNDECIDED = (Outcome.UNSCHEDULABLE, Outcome.ERROR)
-_POD_ADDED = ClusterEvent(EventResource.POD, ActionType.ADD)
-_POD_DELETED = ClusterEvent(EventResource.POD, ActionType.DELETE)
-
-#: Told after every attempt how many pods have been tried, and how many are in the queue.
+#: Called after every attempt with the numbers of pods that have been tried, and that are queued.
 Progress = Callable[[int, int], None]
 
 
 class Outcomes(msgspec.Struct, frozen=True):
-    """What became of the pending pods: by uid, the last decision on each."""
+    """What became of the pending pods."""
 
+    #: The last decision on each pod, by uid, in the order in which the pods were first tried; pods
+    #: that PreEnqueue kept out come last.
     decisions: dict[str, Decision]
     #: Pods that a preemption removed.
     evicted: list[Pod]
+
+
+class EventCountingQueue(SchedulingQueue):
+    """A scheduling queue that counts the cluster events."""
+
+    #: How many events have occurred.
+    events = 0
+
+    def move_all(
+        self,
+        event: ClusterEvent,
+        old: Any,
+        new: Any,
+        check: Callable[[Pod], bool] | None = None,
+    ) -> None:
+        """Queue the unschedulable pods that an event may help, and count the event."""
+        self.events += 1
+        super().move_all(event, old, new, check)
 
 
 class Backlog:
@@ -45,127 +69,147 @@ class Backlog:
     def __init__(self, scheduler: MemoryScheduler, progress: Progress | None = None) -> None:
         self._scheduler = scheduler
         self._progress = progress
-        self._hints = {name: Hints(profile.plugins) for name, profile in scheduler.profiles.items()}
         first = next(iter(scheduler.profiles.values()))
-        self._order = queue_order(first.queue_sort())
-        self._active: list[QueuedPod] = []
-        self._backoff: list[QueuedPod] = []
-        #: Refused pods by uid, as they were queued.
-        self._refused: dict[str, QueuedPod] = {}
+        settings = scheduler.settings
+        self._queue = EventCountingQueue(
+            scheduler.profiles,
+            queue_order(first.queue_sort()),
+            scheduler.clock,
+            features=scheduler.features,
+            initial_backoff=settings.pod_initial_backoff_seconds,
+            max_backoff=settings.pod_max_backoff_seconds,
+            # Nothing else happens while time passes, so no hint can have been wrong.
+            max_in_unschedulable=math.inf,
+        )
+        #: What happened during an attempt, for the queue to handle after it.
+        self._inbox = Inbox()
         self._decisions: dict[str, Decision] = {}
+        self._gated: dict[str, Decision] = {}
         self._evicted: list[Pod] = []
-        self._happened: list[tuple[ClusterEvent, Pod | None, Pod | None]] = []
-        #: Every queued pod gets a later moment than the one before, as in a running scheduler.
-        self._moment = 0
+        #: By uid, the number of events at the start of an attempt that ended with an error.
+        self._errors: dict[str, int] = {}
+        #: The uids of pods that are not tried any more.
+        self._given_up: set[str] = set()
 
     async def schedule_all(self) -> Outcomes:
         """Schedule every pending pod that names a profile."""
-        pods = self._scheduler.cluster.pods
-        for pod in pods.list():
-            # kube-scheduler: schedule_one.go (skipPodSchedule)
-            waits = not pod.spec.node_name and not pod.is_terminating
-            if waits and pod.spec.scheduler_name in self._scheduler.profiles:
-                self._active.append(self._queued(pod))
-        self._active.sort(key=self._order)
+        scheduler = self._scheduler
+        pods = scheduler.cluster.pods
         handler = EventHandler(on_update=self._pod_updated, on_delete=self._pod_deleted)
+        for pod in pods.list():
+            if not pod.spec.node_name and self._is_ours(pod):
+                self._queue.add(pod)
         pods.add_handler(handler)
         try:
-            while True:
-                await self._drain()
-                if not self._backoff and not await self._let_time_pass():
-                    return Outcomes(self._decisions, self._evicted)
-                self._active, self._backoff = sorted(self._backoff, key=self._order), []
+            with scheduler.taking_from(self._queue):
+                await self._note_gated()
+                while await self._turn() or await self._let_time_pass():
+                    pass
         finally:
             pods.remove_handler(handler)
+        # A gate may have opened meanwhile.
+        still_gated = {
+            uid: decision for uid, decision in self._gated.items() if uid not in self._decisions
+        }
+        return Outcomes(self._decisions | still_gated, self._evicted)
 
-    def _queued(self, pod: Pod, attempts: int = 0) -> QueuedPod:
-        self._moment += 1
-        return QueuedPod(pod, self._scheduler.clock.now() + self._moment * 1e-6, attempts=attempts)
+    def _is_ours(self, pod: Pod) -> bool:
+        # kube-scheduler: schedule_one.go (skipPodSchedule)
+        return pod.spec.scheduler_name in self._scheduler.profiles and not pod.is_terminating
 
-    async def _drain(self) -> None:
-        scheduler = self._scheduler
-        while self._active:
-            queued = self._active.pop(0)
-            meta = queued.pod.metadata
-            pod = scheduler.cluster.pods.get(meta.name, meta.namespace)
-            if pod is None or pod.spec.node_name or pod.metadata.uid != meta.uid:
-                continue
-            decision = await scheduler.schedule_one(pod)
-            self._decisions[meta.uid] = decision
-            if decision.outcome in _UNDECIDED or scheduler.on_the_way.get(meta.uid) is not None:
-                self._refused[meta.uid] = self._queued(pod, queued.attempts + 1)
-            self._requeue()
-            if self._progress is not None:
-                waiting = len(self._active) + len(self._backoff)
-                self._progress(len(self._decisions), waiting)
+    async def _note_gated(self) -> None:
+        """Record why PreEnqueue keeps pods out: the queue knows the plugin only."""
+        for pod in self._queue.pods_in(Place.UNSCHEDULABLE):
+            attempt = await self._scheduler.decide(pod)
+            if attempt.decision.outcome is Outcome.GATED:
+                self._gated[pod.metadata.uid] = attempt.decision
+            else:
+                self._scheduler.discard(attempt)
+                self._queue.activate([pod])
 
-    async def _let_time_pass(self) -> bool:
-        """End the next wait at Permit; False where none is left."""
-        if not await self._scheduler.expire_waits():
+    async def _turn(self) -> bool:
+        """Try one pod; False if none is ready."""
+        self._take_in()
+        self._queue.flush()
+        info = self._queue.pop()
+        if info is None:
             return False
-        self._requeue()
+        if info.attempts > MAX_ATTEMPTS:
+            self._given_up.add(info.uid)
+            self._queue.done(info.uid)
+            return True
+        await self._try(info)
+        if self._progress is not None:
+            self._progress(len(self._decisions), self._queue.count_queued())
         return True
 
-    def _requeue(self) -> None:
-        """Bring back the pods for which one of the latest events is worth another attempt."""
-        released = self._scheduler.queue.released
-        self._happened += [(_POD_DELETED, pod, None) for pod in released]
-        released.clear()
-        happened, self._happened = self._happened, []
-        for event, old, new in happened:
-            for uid, queued, decision in self._concerned(event):
-                if decision.outcome is Outcome.SCHEDULED:
-                    # Waiting at Permit: not refused, so far.
-                    continue
-                if old is not None and old.metadata.uid == uid and decision.unschedulable_plugins:
-                    # Its own release helps others only.
-                    continue
-                hints = self._hints[queued.pod.spec.scheduler_name]
-                if queued.attempts < MAX_ATTEMPTS and hints.worth_requeuing(
-                    queued.pod, decision.unschedulable_plugins, event, old, new
-                ):
-                    del self._refused[uid]
-                    self._backoff.append(queued)
-        for pod in self._scheduler.activated:
-            activated = self._refused.pop(pod.metadata.uid, None)
-            if activated is not None and activated.attempts < MAX_ATTEMPTS:
-                self._backoff.append(activated)
-        self._scheduler.activated.clear()
+    async def _try(self, info: QueuedPodInfo) -> None:
+        events = self._queue.events
+        self._decisions[info.uid] = await self._scheduler.schedule_one(info.pod, info)
+        self._errors.pop(info.uid, None)
+        if info.place is Place.BACKOFF and not info.rejectors:
+            self._errors[info.uid] = events
+        self._take_in()
 
-    def _concerned(self, event: ClusterEvent) -> list[tuple[str, QueuedPod, Decision]]:
-        """Return the refused pods of which some plugin waits for such an event at all.
+    async def _let_time_pass(self) -> bool:
+        """Advance the clock to the next moment at which something ends; False if there is none."""
+        moment = self._scheduler.on_the_way.next_deadline()
+        if self._is_backoff_awaited():
+            completion = self._queue.next_wakeup()
+            assert completion is not None
+            moment = completion if moment is None else min(moment, completion)
+        if moment is None:
+            return False
+        await self._scheduler.advance_to(moment)
+        return True
 
-        Thousands of pods are refused by a few sets of plugins: each set is asked once.
-        """
-        answers: dict[tuple[str, frozenset[str]], bool] = {}
-        found = []
-        for uid, queued in self._refused.items():
-            decision = self._decisions[uid]
-            refused_by = decision.unschedulable_plugins
-            key = (decision.profile_name, refused_by)
-            answer = answers.get(key)
-            if answer is None:
-                hints = self._hints[decision.profile_name]
-                waiting = hints.waiting_for(event)
-                answer = answers[key] = not refused_by or any(
-                    name in waiting or not hints.knows(name) for name in refused_by
-                )
-            if answer:
-                found.append((uid, queued, decision))
-        return found
+    def _is_backoff_awaited(self) -> bool:
+        events, errors = self._queue.events, self._errors
+        return any(
+            errors.get(pod.metadata.uid, -1) < events for pod in self._queue.pods_in(Place.BACKOFF)
+        )
+
+    def _take_in(self) -> None:
+        """Handle what happened during an attempt."""
+        self._inbox.drain()
+        activated, queue = self._scheduler.activated, self._queue
+        for pod in activated:
+            info = queue.get(pod.key)
+            # A pod that an event has queued again keeps its place: victims leave at once here, and
+            # their preemptor is not to overtake pods that have not been tried.
+            if info is None or info.place is not Place.BACKOFF:
+                queue.activate((pod,))
+        activated.clear()
+
+    # Changes of pods. kube-scheduler: eventhandlers.go
 
     def _pod_updated(self, old: Pod, new: Pod) -> None:
-        if new.spec.node_name and not old.spec.node_name:
-            self._refused.pop(new.metadata.uid, None)
-            self._happened.append((_POD_ADDED, None, new))
+        self._inbox.post(self._handle_update, old, new)
+
+    def _handle_update(self, old: Pod, new: Pod) -> None:
+        uid = new.metadata.uid
+        if new.spec.node_name:
+            if not old.spec.node_name:
+                self._queue.move_all(event_types.ASSIGNED_POD_ADD, None, new)
+                self._queue.delete(old)
+        elif (
+            self._is_ours(new)
+            and uid not in self._given_up
+            and not self._scheduler.cluster.cache.is_assumed(uid)
+        ):
+            self._queue.update(old, new)
 
     def _pod_deleted(self, pod: Pod) -> None:
-        self._refused.pop(pod.metadata.uid, None)
         if pod.spec.node_name:
             self._evicted.append(pod)
-            self._happened.append((_POD_DELETED, pod, None))
+        self._inbox.post(self._handle_delete, pod)
+
+    def _handle_delete(self, pod: Pod) -> None:
+        if pod.spec.node_name:
+            self._queue.move_all(event_types.ASSIGNED_POD_DELETE, pod, None)
+        self._queue.delete(pod)
 
 
 async def schedule_all(scheduler: MemoryScheduler, progress: Progress | None = None) -> Outcomes:
-    """Schedule every pending pod of a cluster in memory, with retries where they make sense."""
+    """Schedule every pending pod of a cluster in memory, with retries if they may help."""
     return await Backlog(scheduler, progress).schedule_all()

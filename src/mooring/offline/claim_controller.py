@@ -1,4 +1,4 @@
-"""What the controller of resource claims does in a cluster, in memory and at once."""
+"""The resource claim controller of a cluster in memory, which acts at once."""
 
 # kubernetes: pkg/controller/resourceclaim/controller.go
 
@@ -20,7 +20,7 @@ from mooring.offline.memory_cluster import MemoryCluster
 
 
 class ClaimController:
-    """Make the claims that pods ask for by template, and take back what pods leave behind."""
+    """A controller that creates the claims of pods from templates, and releases unused claims."""
 
     def __init__(self, cluster: MemoryCluster) -> None:
         self._pods = cluster.pods
@@ -34,7 +34,7 @@ class ClaimController:
             self._make(pod)
 
     def _make(self, pod: Pod) -> None:
-        """Make the claims of a pod that has none yet, as far as their templates exist."""
+        """Create the claims of a new pod whose templates exist."""
         if not pod.spec.resource_claims:
             return
         statuses = {one.name: one for one in pod.status.resource_claim_statuses}
@@ -55,7 +55,7 @@ class ClaimController:
             self._pods.update(replace(pod, status=status))
 
     def _release(self, pod: Pod) -> None:
-        """Delete the claims made for a pod; let it use others no longer, and free the unused."""
+        """Delete the claims created for a pod; remove it from others and deallocate unused ones."""
         if not pod.spec.resource_claims and pod.status.extended_resource_claim_status is None:
             return
         uid = pod.metadata.uid

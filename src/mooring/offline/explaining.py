@@ -1,4 +1,4 @@
-"""A scheduler in memory that explains the attempts of some pods as it makes them."""
+"""A scheduler in memory that examines the attempts of some pods."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from mooring.api import Pod
 from mooring.explain.examination import Examination, ask_filters, examine
 from mooring.framework.decision import Decision
 from mooring.offline.memory_scheduler import Attempt, MemoryScheduler
+from mooring.queue.queued_pod_info import QueuedPodInfo
 
 
 class ExplainingScheduler(MemoryScheduler):
-    """Count every pod's attempts, and examine those of the pods whose uids are `explained`."""
+    """A scheduler that counts attempts, and examines those of the pods with `explained` uids."""
 
     def __init__(self, *args: Any, explained: Collection[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -23,34 +24,36 @@ class ExplainingScheduler(MemoryScheduler):
         #: By uid, every attempt in order.
         self.examinations: dict[str, list[Examination]] = {uid: [] for uid in explained}
 
-    async def schedule_one(self, pod: Pod) -> Decision:
-        """Try one pod through all points; the details are kept of explained pods only."""
-        decision = await super().schedule_one(pod)
+    async def schedule_one(self, pod: Pod, info: QueuedPodInfo | None = None) -> Decision:
+        """Try one pod through all points; keep the details only if it is explained."""
+        decision = await super().schedule_one(pod, info)
         if pod.metadata.uid not in self.examinations:
             _drop_details(decision)
         return decision
 
-    async def decide(self, pod: Pod, *, examine: bool = False) -> Attempt:
-        """Run PreEnqueue and the scheduling cycle, and look at it closely where that is wanted."""
+    async def decide(
+        self, pod: Pod, info: QueuedPodInfo | None = None, *, examine: bool = False
+    ) -> Attempt:
+        """Run the scheduling cycle, and examine it if the pod is explained."""
         uid = pod.metadata.uid
         self.attempts[uid] += 1
         if uid not in self.examinations:
-            return await super().decide(pod, examine=examine)
-        return await self._examined(pod)
+            return await super().decide(pod, info, examine=examine)
+        return await self._examined(pod, info)
 
-    async def _examined(self, pod: Pod) -> Attempt:
+    async def _examined(self, pod: Pod, info: QueuedPodInfo | None) -> Attempt:
         uid = pod.metadata.uid
         profile = self.profiles[pod.spec.scheduler_name]
-        # Asked first: a preemption within the cycle changes the cluster.
+        # Call the filters first, because a preemption in the cycle changes the cluster.
         answers = ask_filters(profile, self.cluster.nominator, pod, self.cluster.cache.nodes)
-        attempt = await super().decide(pod)
+        attempt = await super().decide(pod, info)
         found = examine(answers, attempt.decision, self.attempts[uid])
         self.examinations[uid].append(found)
         return attempt
 
 
 def _drop_details(decision: Decision) -> None:
-    """Let go of what grows with the number of nodes: a run may hold a decision for every pod."""
+    """Drop what grows with the number of nodes: a run may keep a decision for every pod."""
     decision.statuses = None
     decision.feasible = None
     decision.scores = {}

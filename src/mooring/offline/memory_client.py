@@ -1,4 +1,4 @@
-"""The API server's part, in memory: writes go straight to the stores."""
+"""A client of a cluster in memory: writes go directly to the stores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ORDER = "$setElementOrder/"
 
 
 class MemoryClient:
-    """Write to a MemoryCluster as `framework.handle.Client` does to a server. Never suspends."""
+    """A `framework.handle.Client` that writes to a MemoryCluster. It never suspends."""
 
     def __init__(self, cluster: MemoryCluster) -> None:
         self._cluster = cluster
@@ -35,7 +35,7 @@ class MemoryClient:
         return found
 
     async def create(self, obj: T) -> T:
-        """Create an object; one without a name gets one, and a uid, as the server would do."""
+        """Create an object; generate a missing name and uid, as the server does."""
         store = self._store(type(obj))
         meta = obj.metadata  # type: ignore[attr-defined]
         if not meta.name:
@@ -47,7 +47,7 @@ class MemoryClient:
         return self._write(store, obj)
 
     async def update(self, obj: T) -> T:
-        """Replace an object; its resourceVersion, where it has one, must be the latest."""
+        """Replace an object; its resourceVersion, if it has one, must be the latest."""
         store = self._store(type(obj))
         meta = obj.metadata  # type: ignore[attr-defined]
         old = _find(store, type(obj), meta.name, meta.namespace)
@@ -74,7 +74,7 @@ class MemoryClient:
         return self._write(store, patched)
 
     async def add_finalizer(self, obj: T, finalizer: str) -> T:
-        """Add a finalizer; the object's resourceVersion, where it has one, must be the latest."""
+        """Add a finalizer; the object's resourceVersion, if it has one, must be the latest."""
         meta = obj.metadata  # type: ignore[attr-defined]
         patch = {"resourceVersion": meta.resource_version, "finalizers": [finalizer]}
         return await self.patch(type(obj), meta.name, meta.namespace, {"metadata": patch})
@@ -82,7 +82,7 @@ class MemoryClient:
     async def delete(
         self, kind: type[Any], name: str, namespace: str = "", *, uid: str = ""
     ) -> None:
-        """Delete an object at once; with `uid`, only that one."""
+        """Delete an object at once; with `uid`, only if it has that uid."""
         store = self._store(kind)
         old = _find(store, kind, name, namespace)
         if uid and old.metadata.uid != uid:
@@ -133,12 +133,12 @@ def _check_version(old: KubeObject, version: str) -> None:
 
 
 def merge(old: Any, patch: Any, key: str = "") -> Any:
-    """Apply a strategic merge patch to what JSON has; of lists, the scheduler's are merged."""
+    """Apply a strategic merge patch to a JSON value; only lists that the scheduler writes merge."""
     if isinstance(patch, dict):
         merged = dict(old) if isinstance(old, dict) else {}
         for name, value in patch.items():
             if name.startswith(_ORDER):
-                continue  # new items come last anyway
+                continue  # New items come last in any case.
             if value is None:
                 merged.pop(name, None)
             elif name.startswith(_TAKE_OUT):

@@ -1,4 +1,4 @@
-"""A cluster in memory: the objects, and what the scheduler believes of them."""
+"""A cluster in memory: the objects, and the scheduler's cache of them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from mooring.queue.nominator import PodNominator
 
 
 class MemoryCluster:
-    """Hold every object in a store, and keep the cache and the nominations in step.
+    """The stores of all objects, and a cache and nominator that follow them.
 
-    Pods that have succeeded or failed are left out: the scheduler does not see them.
+    Pods that have succeeded or failed are left out, because a scheduler does not list them.
     """
 
     def __init__(self, pod_infos: PodInfos, objects: Iterable[KubeObject] = ()) -> None:
@@ -67,14 +67,14 @@ class MemoryCluster:
         return self.store(type(obj))
 
     def add(self, obj: KubeObject) -> None:
-        """Add an object, or replace the one of its name."""
+        """Add an object, or replace the object of the same name."""
         if isinstance(obj, Pod) and obj.is_finished:
             self.pods.delete(obj.metadata.name, obj.metadata.namespace)
         else:
             self.store_of(obj).add(obj)
 
     def delete(self, obj: KubeObject) -> None:
-        """Remove an object, if it is there."""
+        """Remove an object if it exists."""
         self.store_of(obj).delete(obj.metadata.name, obj.metadata.namespace)
 
     # What the informers of a live scheduler do.

@@ -1,4 +1,4 @@
-"""The Kubernetes Events of a simulation, as a list."""
+"""The Kubernetes Events of a scheduler in memory, as a list."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mooring.observe.clock import Clock
 
 
 class RecordedEvent(msgspec.Struct, frozen=True):
-    """One Event, as the recorder was asked to write it."""
+    """The arguments of one recorded Event."""
 
     time: float
     regarding: Any
@@ -22,7 +22,7 @@ class RecordedEvent(msgspec.Struct, frozen=True):
 
 
 class MemoryEvents:
-    """Record Events in memory (`framework.handle.Events`)."""
+    """A recorder of Events in memory (`framework.handle.Events`)."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -31,7 +31,7 @@ class MemoryEvents:
     def event(
         self, regarding: Any, type: str, reason: str, action: str, note: str, related: Any = None
     ) -> None:
-        """Record one."""
+        """Record an Event."""
         self.recorded.append(
             RecordedEvent(self._clock.now(), regarding, type, reason, action, note, related)
         )

@@ -1,16 +1,16 @@
 """MemoryScheduler: the whole scheduler in memory, every point from PreEnqueue to PostBind.
 
 It serves `mooring schedule`, the benchmarks, `mooring.testing` and the conformance tests. Its
-attempts are those of a live scheduler (`scheduler.schedule_one`); here they are driven by plain
-calls. Nothing waits for anything outside: time passes on the clock that was handed in, and writes
-go to the stores.
+attempts are those of a live scheduler (`scheduler.schedule_one`), driven by plain calls. Nothing
+waits for I/O: time passes on a virtual clock, and writes go to the stores.
 """
 
 from __future__ import annotations
 
 import logging
 import random as random_module
-from collections.abc import Callable, Collection, Coroutine, Iterable
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import msgspec
@@ -43,7 +43,7 @@ from mooring.queue.pre_enqueue import PreEnqueue
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.registry import Registry, default_registry
 from mooring.scheduler.failure import Failure
-from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
+from mooring.scheduler.schedule_one import AttemptQueue, SchedulingAttempt, SchedulingAttempts
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ log = logging.getLogger(__name__)
 
 
 def drive(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never suspends; raise RuntimeError where it does."""
+    """Run a coroutine that never suspends; raise RuntimeError if it does."""
     try:
         work.send(None)
     except StopIteration as done:
@@ -88,10 +88,6 @@ class _Periodic(msgspec.Struct):
 class UnqueuedPods:
     """The queue of a scheduler whose caller chooses the pods: it keeps none of them."""
 
-    def __init__(self) -> None:
-        #: Pods that lost their node in the binding cycle, which leaves room for others.
-        self.released: list[Pod] = []
-
     def done(self, uid: str) -> None:
         """Do nothing: no pod is in flight."""
 
@@ -107,12 +103,11 @@ class UnqueuedPods:
     def move_all(
         self,
         event: ClusterEvent,
-        old: Pod,
-        new: None,
+        old: Any,
+        new: Any,
         check: Callable[[Pod], bool] | None = None,
     ) -> None:
-        """Remember a pod that lost its node."""
-        self.released.append(old)
+        """Do nothing: no pod waits for an event."""
 
 
 class MemoryScheduler:
@@ -136,6 +131,8 @@ class MemoryScheduler:
         features = FeatureGates() if features is None else features
         if config is None:
             config = default_config(registry=registry, feature_gates=features)
+        self.settings = config.config
+        self.features = features
         self.clock = VirtualClock() if clock is None else clock
         self.random = random_module.Random(0) if random is None else random
         pod_infos = PodInfos(features)
@@ -146,10 +143,9 @@ class MemoryScheduler:
         self.events = MemoryEvents(self.clock)
         self.metrics = Metrics(features.enabled)
         self.on_the_way = BindingPods()
-        #: Pods that plugins asked to try again soon.
+        #: Pods that plugins have activated.
         self.activated: list[Pod] = []
-        self.queue = UnqueuedPods()
-        #: Work that plugins have spawned in the attempt under way.
+        #: Work that plugins have spawned in the current attempt.
         self._spawned: list[Coroutine[Any, Any, None]] = []
         self._waiting: list[Attempt] = []
         self._periodic: list[_Periodic] = []
@@ -197,7 +193,7 @@ class MemoryScheduler:
             clock=self.clock,
             metrics=self.metrics,
             nominates=features.enabled("NominatedNodeNameForExpectation"),
-            permitted=self.queue.done,
+            permitted=lambda uid: self._attempts.queue.done(uid),
             start_task=None,
         )
         self._attempts = SchedulingAttempts(
@@ -205,7 +201,7 @@ class MemoryScheduler:
             cycle=self.cycle,
             cache=self.cluster.cache,
             nominator=self.cluster.nominator,
-            queue=self.queue,
+            queue=UnqueuedPods(),
             on_the_way=self.on_the_way,
             binding=self._binding,
             events_of=events_of,
@@ -244,29 +240,45 @@ class MemoryScheduler:
                     log.exception("Periodic work of a plugin failed")
                 one.next = self.clock.now() + one.seconds
 
-    async def decide(self, pod: Pod, *, examine: bool = False) -> Attempt:
-        """Run PreEnqueue and the scheduling cycle; nothing in the cluster changes."""
+    @contextmanager
+    def taking_from(self, queue: AttemptQueue) -> Iterator[None]:
+        """Have pods that were popped from a queue return to it when they fail."""
+        before, self._attempts.queue = self._attempts.queue, queue
+        try:
+            yield
+        finally:
+            self._attempts.queue = before
+
+    async def decide(
+        self, pod: Pod, info: QueuedPodInfo | None = None, *, examine: bool = False
+    ) -> Attempt:
+        """Run the scheduling cycle; nothing in the cluster changes.
+
+        PreEnqueue runs before it, unless the pod was popped from a queue, which gives its `info`.
+        """
         if self._periodic:
             await self.run_periodic()
         profile = self.profiles[pod.spec.scheduler_name]
         start, state = self.clock.now(), CycleState()
-        info = QueuedPodInfo(pod, start, 0)
         spawned = self._spawned = []
-        status = self._pre_enqueue.run(info)
+        status = None
+        if info is None:
+            info = QueuedPodInfo(pod, start, 0)
+            info.attempts = 1
+            status = self._pre_enqueue.run(info)
         if status is not None:
             decision = Decision(pod, profile.name, Outcome.GATED, pre_enqueue=status)
         else:
-            info.attempts = 1
             decision = await self._attempts.decide(pod, state, start, examine=examine)
         return Attempt(info, profile, state, start, decision=decision, spawned=spawned)
 
-    async def schedule_one(self, pod: Pod) -> Decision:
-        """Try one pod through all points.
+    async def schedule_one(self, pod: Pod, info: QueuedPodInfo | None = None) -> Decision:
+        """Try one pod through all points; see `decide`.
 
-        A pod that a plugin makes wait at Permit is left waiting: its decision is complete when
-        another pod's attempt or `expire_waits` has ended the wait.
+        A pod that waits at Permit is left waiting; its decision is complete when another pod's
+        attempt or `expire_waits` has ended the wait.
         """
-        attempt = await self.decide(pod)
+        attempt = await self.decide(pod, info)
         await self.carry_out(attempt)
         return attempt.decision
 
@@ -305,7 +317,7 @@ class MemoryScheduler:
         await self._run_spawned(attempt)
 
     async def permit_and_bind(self, attempt: Attempt) -> None:
-        """Run Permit and the binding cycle of a pod that has its reservation."""
+        """Run Permit and the binding cycle of a pod after Reserve."""
         self._spawned = attempt.spawned
         failure = self._attempts.permit(attempt)
         if failure is not None:
@@ -339,17 +351,21 @@ class MemoryScheduler:
                 await self._finish_binding(attempt)
 
     async def expire_waits(self) -> bool:
-        """Let time pass until the next pod's wait at Permit ends; False if no pod waits."""
+        """Advance the clock to the next timeout at Permit; False if no pod waits."""
         deadline = self.on_the_way.next_deadline()
         if deadline is None:
             return False
-        self.clock.advance(max(0.0, deadline - self.clock.now()))
-        self.on_the_way.expire(self.clock.now())
-        await self.finish_waits()
+        await self.advance_to(deadline)
         return True
 
+    async def advance_to(self, moment: float) -> None:
+        """Advance the clock to a moment, and end the waits at Permit that time out until then."""
+        self.clock.advance(max(0.0, moment - self.clock.now()))
+        self.on_the_way.expire(self.clock.now())
+        await self.finish_waits()
+
     async def _failed(self, attempt: Attempt, failure: Failure) -> None:
-        """Put into the decision that the pod has lost its node after the scheduling cycle."""
+        """Record in the decision that the pod lost its node after the scheduling cycle."""
         decision = attempt.decision
         decision.outcome = Outcome.UNSCHEDULABLE if failure.rejected else Outcome.ERROR
         decision.message = failure.message
@@ -367,7 +383,7 @@ class MemoryScheduler:
                 log.exception("Work on behalf of pod %s failed", attempt.decision.pod.key)
 
     async def close(self) -> None:
-        """End every plugin; pods that wait at Permit stay where they are."""
+        """Close every plugin; pods that wait at Permit stay where they are."""
         for attempt in self._waiting:
             self.discard(attempt)
         for profile in self.profiles.values():

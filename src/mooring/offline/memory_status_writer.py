@@ -1,4 +1,4 @@
-"""The status writer of a scheduler in memory: changes go straight to the store."""
+"""The status writer of a scheduler in memory: changes go directly to the store."""
 
 from __future__ import annotations
 

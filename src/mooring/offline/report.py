@@ -1,4 +1,4 @@
-"""ScheduleReport: what became of every pending pod, as data whose shape does not change."""
+"""ScheduleReport: the result for every pending pod, as data in a stable format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mooring.offline.backlog import Outcomes
 from mooring.offline.explaining import ExplainingScheduler
 from mooring.offline.memory_events import RecordedEvent
 
-#: Version of the shape; it goes up when a field changes its meaning or leaves.
+#: Version of the format; increased when a field changes its meaning or is removed.
 VERSION = 1
 
 SCHEDULED = "scheduled"
@@ -28,7 +28,7 @@ PREEMPTED = "preempted"
 UNSERVED = "unserved"
 TERMINATING = "terminating"
 
-#: How a pod may end, in the order in which a summary counts them.
+#: The possible results, in the order of the summary.
 RESULTS = (SCHEDULED, PENDING, GATED, ERROR, PREEMPTED, UNSERVED, TERMINATING)
 
 _BY_OUTCOME = {
@@ -42,7 +42,7 @@ _TERMINATING = "the pod is being deleted"
 
 
 class PodResult(msgspec.Struct, frozen=True):
-    """What became of one pod."""
+    """The result for one pod."""
 
     pod: Pod
     #: One of RESULTS.
@@ -54,27 +54,27 @@ class PodResult(msgspec.Struct, frozen=True):
     #: Plugins that refused in the last attempt.
     plugins: Sequence[str] = ()
     errors: Sequence[Status] = ()
-    #: Pods that were removed for this one.
+    #: Pods that were preempted by this one.
     victims: Sequence[str] = ()
 
 
 class Preemption(msgspec.Struct, frozen=True):
-    """One pod that was removed to make room."""
+    """One preempted pod."""
 
     pod: Pod
-    #: The pod it made room for, as namespace/name.
+    #: The preemptor, as namespace/name.
     by: str
 
 
 class ScheduleReport(msgspec.Struct, frozen=True):
-    """What became of all."""
+    """The results for all pending pods."""
 
     num_nodes: int
     pods: Sequence[PodResult]
     preempted: Sequence[Preemption]
 
     def counts(self) -> dict[str, int]:
-        """Return how many pods ended each way; every way is present."""
+        """Return how many pods have each result; every result is present."""
         counted = Counter(result.result for result in self.pods)
         return {result: counted[result] for result in RESULTS}
 
@@ -82,7 +82,7 @@ class ScheduleReport(msgspec.Struct, frozen=True):
 def make_report(
     scheduler: ExplainingScheduler, outcomes: Outcomes, not_tried: Iterable[Pod]
 ) -> ScheduleReport:
-    """Put a run into a report: pods in the order first tried, then those that nobody tries."""
+    """Return the report of a run: pods in the order of the outcomes, then those not tried."""
     keys = {uid: decision.pod.key for uid, decision in outcomes.decisions.items()}
     by = {
         event.regarding.metadata.uid: _preemptor(event, keys)
@@ -103,7 +103,7 @@ def make_report(
 
 
 def _preemptor(event: RecordedEvent, keys: Mapping[str, str]) -> str:
-    """Return whom a pod made room for: the note alone says it, by uid, as kube-scheduler's does."""
+    """Return the preemptor of a pod; only the note names it, by uid, as in kube-scheduler."""
     _, _, uid = event.note.partition("Preempted by pod ")
     return keys.get(uid.partition(" on node ")[0], "")
 
@@ -142,7 +142,7 @@ def _not_tried(pod: Pod, profiles: Iterable[str]) -> PodResult:
 
 
 def report_data(report: ScheduleReport) -> dict[str, Any]:
-    """Return a report as plain data: the shape that docs/schedule.md describes."""
+    """Return a report as plain data, in the format that docs/schedule.md describes."""
     return {
         "version": VERSION,
         "summary": {

@@ -1,7 +1,7 @@
-"""What the volume controller and the provisioners of a cluster do, in memory and at once.
+"""The volume controller and provisioner of a cluster in memory, which act at once.
 
 The scheduler's part of binding a claim ends with a request: a volume that names the claim, or a
-claim that names a node. Somebody has to answer it; here that is done as soon as it is written.
+claim that names a node. This controller answers the request as soon as it is written.
 """
 
 # kubernetes: pkg/controller/volume/persistentvolume/pv_controller.go
@@ -34,11 +34,11 @@ _BOUND = "Bound"
 
 
 class VolumeController:
-    """Finish the bindings that a scheduler begins, and make the volumes it asks for.
+    """A controller that completes the bindings of a scheduler, and provisions volumes for it.
 
-    Only what is written from now on is answered: objects that are there already stay as they are.
-    A volume that is made can be reached from where the driver's topology keys say; storage capacity
-    is not used up.
+    It answers only writes after its creation; objects that exist by then stay as they are. A
+    provisioned volume is reachable according to the driver's topology keys. Storage capacity is not
+    used up.
     """
 
     def __init__(self, cluster: MemoryCluster) -> None:
@@ -79,7 +79,7 @@ class VolumeController:
         self._claims.update(bound)
 
     def _provision(self, claim: PersistentVolumeClaim) -> None:
-        """Make the volume that a claim asks for on its selected node."""
+        """Provision the volume of a claim on its selected node."""
         node = self._nodes.get(claim.metadata.annotations.get(claims.SELECTED_NODE, ""))
         storage_class = self._classes.get(claims.claim_class(claim))
         if (

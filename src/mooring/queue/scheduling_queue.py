@@ -319,6 +319,10 @@ class SchedulingQueue:
         """Return the pods of one part of the queue, in no order."""
         return [info.pod for info in self._places.among(place)]
 
+    def count_queued(self) -> int:
+        """Return the number of pods that are active or back off."""
+        return len(self._places.active) + len(self._places.backoff)
+
     def in_flight(self) -> list[Pod]:
         """Return the pods that are being scheduled."""
         return list(self._in_flight)

@@ -1,1 +1,1 @@
-"""The engine: the loop that takes pods from the queue, one attempt, and what the loop is told."""
+"""The engine: the scheduling loop, one scheduling attempt, and the handlers of cluster events."""

@@ -1,4 +1,4 @@
-"""Debugger: what cache and queue hold, written to the log when SIGUSR2 asks, and compared.
+"""Debugger: logs the contents of cache and queue on SIGUSR2, and compares them with the informers.
 
 # kube-scheduler: backend/cache/debugger
 """
@@ -19,14 +19,14 @@ log = logging.getLogger(__name__)
 
 
 class Debugger:
-    """Dump and compare; called on the scheduling loop."""
+    """A dumper and comparer of cache and queue. Called on the scheduling loop."""
 
     def __init__(self, scheduler: Scheduler, informers: InformerFactory) -> None:
         self._scheduler = scheduler
         self._informers = informers
 
     def dump(self) -> None:
-        """Write everything to the log, between two cycles."""
+        """Write the contents of cache and queue to the log, between two cycles."""
         self._scheduler.inbox.post(self._dump)
 
     def _dump(self) -> None:

@@ -1,4 +1,4 @@
-"""From informers to cache and queue: what the scheduler makes of every change it is told of.
+"""Handlers of informer events, which update the cache and the queue.
 
 # kube-scheduler: eventhandlers.go
 """
@@ -50,7 +50,7 @@ _KINDS: Mapping[str, Any] = {
     EventResource.RESOURCE_SLICE: ResourceSlice,
     EventResource.DEVICE_CLASS: DeviceClass,
 }
-#: Handled apart, or not watched at all.
+#: Handled separately, or not watched.
 _OTHERS = frozenset(
     {
         EventResource.POD,
@@ -64,7 +64,7 @@ _OTHERS = frozenset(
 
 
 class Informers(Protocol):
-    """Find the informer of a kind."""
+    """The informers of a scheduler, by kind."""
 
     def informer(self, kind: Any) -> Any:
         """Return the informer; a custom resource is named "plural.version.group"."""
@@ -72,7 +72,7 @@ class Informers(Protocol):
 
 
 class ClusterEvents:
-    """Keep cache and queue in step with the informers. Owned by the scheduling loop."""
+    """The handlers that keep cache and queue up to date. Owned by the scheduling loop."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class ClusterEvents:
         self._metrics = metrics
 
     def attach(self, informers: Informers) -> None:
-        """Listen to pods, nodes, and every kind that a plugin waits for."""
+        """Add handlers for pods, nodes, and every kind that a plugin has registered for."""
         self._listen(informers, Pod, self._pod_added, self._pod_updated, self._pod_deleted)
         self._listen(informers, Node, self._node_added, self._node_updated, self._node_deleted)
         for resource, actions in self._wanted().items():
@@ -110,7 +110,7 @@ class ClusterEvents:
             )
 
     def _wanted(self) -> dict[str, ActionType]:
-        """Return the kinds that plugins wait for, and what of them."""
+        """Return the kinds that plugins have registered for, with the actions."""
         wanted: dict[str, ActionType] = {}
         for profile in self._profiles.values():
             for plugin in profile.plugins.values():
@@ -165,7 +165,7 @@ class ClusterEvents:
     def _move_for_update(
         self, happened: Sequence[ClusterEvent], old: Any, new: Any, start: float
     ) -> None:
-        """Move pods for each event that an update amounts to; each takes the update's time too."""
+        """Move pods for each event that an update causes; the metrics add the update's own time."""
         updating = self._clock.now() - start
         for event in happened:
             begin = self._clock.now()
@@ -210,7 +210,7 @@ class ClusterEvents:
 
     def _pod_updated(self, old: Pod, new: Pod) -> None:
         if old.metadata.uid != new.metadata.uid:
-            # Deleted and made again between two looks: two events in one.
+            # The pod was deleted and created again between two watch events, so this is both.
             self._pod_deleted(old)
             self._pod_added(new)
         elif old.spec.node_name:
@@ -230,7 +230,7 @@ class ClusterEvents:
             self._move(event_types.ASSIGNED_POD_DELETE, pod, None)
             self._observe(event_types.ASSIGNED_POD_DELETE, start)
             if self._is_ours(pod):
-                # The last that was seen of it may have been without a node.
+                # The last version that the queue saw may have had no node.
                 self._queue.delete(pod)
         elif self._is_ours(pod):
             self._drop(pod)
@@ -279,7 +279,7 @@ class ClusterEvents:
             self._nomination_ended(old)
 
     def _nomination_ended(self, pod: Pod) -> None:
-        """Give pods of no higher priority another chance: the room was kept from them."""
+        """Queue pods of the same or a lower priority: the nomination kept room from them."""
         priority = pod.priority
         self._move(
             event_types.ASSIGNED_POD_DELETE, pod, None, lambda other: other.priority <= priority
@@ -314,5 +314,5 @@ def posting_handler(
     )
 
 
-#: What a plugin waits for that does not say: every kind that is watched anyway.
+#: The events of a plugin that registers none: every kind that is watched anyway.
 _EVERY_KIND = tuple(ClusterEvent(resource, ActionType.ALL) for resource in _KINDS)

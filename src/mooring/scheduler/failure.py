@@ -1,4 +1,4 @@
-"""Failure: why an attempt to schedule a pod came to nothing."""
+"""Failure: why an attempt to schedule a pod failed."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ class Failure:
         pending: Iterable[str] = (),
         nominated: str | None = "",
     ) -> None:
-        #: Cut: an API server refuses a condition of megabytes, and the pod would show none.
+        #: Cut, because an API server refuses a condition of megabytes and the pod would have none.
         self.message = cut_text(message)
-        #: A refusal, not a fault.
+        #: Whether a plugin refused the pod; False after an error.
         self.rejected = rejected
-        #: No node was found, or it was lost again before binding began.
+        #: Whether no node was found, or the node was lost before the binding cycle began.
         self.no_fit = no_fit
-        #: Plugins that refused: what the queue waits for on the pod's behalf.
+        #: The plugins that refused; the queue waits for the events that they have registered.
         self.unschedulable = unschedulable
         self.pending = pending
-        #: Where the pod is nominated to now; "" clears it, None leaves it.
+        #: The nominated node; "" clears the nomination, None leaves it.
         self.nominated = nominated
         #: Errors of plugins after the scheduling cycle, each with its traceback.
         self.faults: Sequence[Status] = ()
 
     @classmethod
     def on_node(cls, status: Status) -> Failure:
-        """Make the failure of a pod whose node was lost again before binding began."""
+        """Return the failure of a pod that lost its node before the binding cycle began."""
         if not status.is_rejected:
             return cls(status.message, rejected=False)
         return cls(
@@ -54,7 +54,7 @@ class Failure:
 
     @classmethod
     def of(cls, decision: Decision) -> Failure:
-        """Make the failure of a scheduling cycle."""
+        """Return the failure of a scheduling cycle."""
         result = decision.post_filter
         return cls(
             decision.message,

@@ -1,7 +1,7 @@
-"""Inbox: what happened outside, kept until the scheduling loop is between two cycles.
+"""Inbox: calls that wait until the scheduling loop is between two cycles.
 
 Informers, binding cycles and plugins run on the same event loop as the scheduling cycle, which may
-wait for an extender: they do not change its state but say here what is to be done.
+wait for an extender. They do not change its state; they post a call here instead.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ log = logging.getLogger(__name__)
 
 
 class Inbox:
-    """Hold calls in the order they were posted. Drained by the scheduling loop alone."""
+    """Posted calls, in order. Drained only by the scheduling loop."""
 
     def __init__(self) -> None:
         self._calls: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
         self._posted = asyncio.Event()
 
     def post(self, call: Callable[..., None], *args: Any) -> None:
-        """Have `call(*args)` made between two cycles."""
+        """Post `call(*args)`, to be made between two cycles."""
         self._calls.append((call, args))
         self._posted.set()
 
     def drain(self) -> None:
-        """Make every call posted so far, and those that these post."""
+        """Make every posted call, including those that are posted meanwhile."""
         calls = self._calls
         while calls:
             call, args = calls.popleft()
@@ -42,11 +42,11 @@ class Inbox:
                 log_error(log, error, "Handling an event failed", handler=call.__qualname__)
 
     def wake(self) -> None:
-        """End a wait although nothing was posted."""
+        """End `wait` although nothing was posted."""
         self._posted.set()
 
     async def wait(self, seconds: float | None) -> None:
-        """Wait until something is posted, or some seconds have passed."""
+        """Wait until a call is posted, or for `seconds` at most."""
         if self._calls:
             return
         self._posted.clear()

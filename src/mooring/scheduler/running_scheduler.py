@@ -1,4 +1,4 @@
-"""RunningScheduler: a scheduler with the informers, extenders and Events that it works with."""
+"""RunningScheduler: a scheduler with its informers, extenders and Events."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from mooring.scheduler.scheduler import GRACE, Scheduler
 
 
 class RunningScheduler:
-    """Put a scheduler together, bring it up and end it. The clients are the caller's.
+    """A scheduler with what it needs to run. The caller owns the clients.
 
-    Making one makes and starts the plugins, and raises if they cannot be made. `before_write` is
-    called right before an extender is asked to bind; the clients check their writes themselves.
+    The constructor creates and starts the plugins, and raises if that fails. `before_write` is
+    called right before an extender is asked to bind; the clients check their own writes.
     """
 
     def __init__(
@@ -72,17 +72,17 @@ class RunningScheduler:
         )
 
     def start(self) -> None:
-        """Begin to write Events."""
+        """Start to write Events."""
         self._broadcaster.start()
 
     async def sync(self) -> None:
-        """Start the informers and wait until the scheduler knows what they know."""
+        """Start the informers and wait until the scheduler has handled their initial lists."""
         self.informers.start()
         await self.informers.wait_synced()
         self.scheduler.inbox.drain()
 
     async def close(self, grace: float = GRACE) -> None:
-        """End; binding cycles under way get `grace` seconds."""
+        """Stop; binding cycles in progress have `grace` seconds to end."""
         await self.scheduler.stop(grace)
         await self.informers.close()
         await self._broadcaster.close()

@@ -1,12 +1,12 @@
-"""One attempt to schedule a pod, from the pod that the queue gave out to its bind or its failure.
+"""One attempt to schedule a pod, from its pop from the queue to its bind or its failure.
 
     queue ─▶ scheduling cycle ─▶ assume, Reserve, Permit ─▶ wait, PreBind, Bind ─▶ PostBind
                     │                     │                         │
                   fail ◀──────── Unreserve, forget ◀────────────────┘
 
-Nothing here does I/O of its own, reads a clock of its own or creates tasks: all that is handed in.
-What drives an attempt decides when its parts run: the live scheduler runs binding cycles in tasks
-and takes their failures from its inbox, a scheduler in memory calls one part after the other.
+Nothing here does I/O, reads a clock or creates tasks by itself: clients, clock and queue are passed
+in. The caller decides when the parts of an attempt run: the live scheduler runs binding cycles in
+tasks and handles their failures from its inbox, a scheduler in memory calls one part after another.
 
 # kube-scheduler: schedule_one.go
 """
@@ -49,12 +49,12 @@ POD_SCHEDULED = "PodScheduled"
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULER_ERROR = "SchedulerError"
 
-#: Results in metrics.
+#: Values of the result label in metrics.
 _SCHEDULED = "scheduled"
 _UNSCHEDULABLE = "unschedulable"
 _ERROR = "error"
 
-#: From this many attempts on, the metric does not count them. # schedule_one.go (getAttemptsLabel)
+#: The metric has one label for this many attempts and more. # schedule_one.go (getAttemptsLabel)
 _MANY_ATTEMPTS = 15
 
 _RECREATED = (
@@ -66,7 +66,7 @@ class AttemptQueue(Protocol):
     """The queue that a pod came from, as its attempt needs it; `SchedulingQueue` is one."""
 
     def done(self, uid: str) -> None:
-        """Note that a pod needs no more attention: it is about to be bound, or is gone."""
+        """Record that a popped pod is no longer in flight: it is about to be bound, or is gone."""
         ...
 
     def add_unschedulable(
@@ -76,7 +76,7 @@ class AttemptQueue(Protocol):
         unschedulable_plugins: Collection[str] = (),
         pending_plugins: Collection[str] = (),
     ) -> None:
-        """Take back a pod that could not be scheduled, in its latest version."""
+        """Put a popped pod that could not be scheduled back, in its latest version."""
         ...
 
     def move_all(
@@ -86,14 +86,15 @@ class AttemptQueue(Protocol):
         new: Any,
         check: Callable[[Pod], bool] | None = None,
     ) -> None:
-        """Try the unschedulable pods again that pass `check` and that an event may help."""
+        """Queue the unschedulable pods that pass `check` and that an event may help."""
         ...
 
 
 class SchedulingAttempt(msgspec.Struct):
-    """One attempt under way. It outlives the scheduling cycle, so it does not hold the decision.
+    """One attempt in progress.
 
-    A decision's arrays are large, and thousands of pods may be binding.
+    It does not hold the decision, whose arrays are large, because it outlives the scheduling cycle
+    and thousands of pods may be binding.
     """
 
     info: QueuedPodInfo
@@ -101,12 +102,12 @@ class SchedulingAttempt(msgspec.Struct):
     state: CycleState
     #: When the attempt began, in seconds since the epoch.
     start: float
-    #: The pod on its node, from the moment it is assumed.
+    #: The assumed pod; None until it is assumed.
     assumed: AssumedPod | None = None
 
     @property
     def waits_at_permit(self) -> bool:
-        """Return whether the pod waits at Permit, and its wait has not ended."""
+        """Return whether the pod still waits at Permit."""
         wait = None if self.assumed is None else self.assumed.wait
         return wait is not None and wait.outcome is None
 
@@ -201,12 +202,12 @@ class SchedulingAttempts:
         try:
             status = run_reserve(profile, state, pod, node_name)
         except Exception as error:
-            # An answer that cannot be used: the pod loses its node like one that was refused.
+            # The plugin returned something unusable; the pod loses its node as after a refusal.
             status = Status.error(error_text(error))
         return None if status is None else self._placement_failed(attempt, status)
 
     def permit(self, attempt: SchedulingAttempt) -> Failure | None:
-        """Run Permit, where the pod's wait may begin; return why the attempt failed, or None."""
+        """Run Permit, which may start a wait; return why the attempt failed, or None."""
         assumed, state = attempt.assumed, attempt.state
         assert assumed is not None
         pod = assumed.pod
@@ -220,7 +221,7 @@ class SchedulingAttempts:
             status = Status.error(error_text(error))
         if status is not None:
             return self._placement_failed(attempt, status)
-        # What plugins keep for the scheduling cycle alone is large.
+        # The state that plugins keep for the scheduling cycle only is large.
         state.end_cycle()
         return None
 
@@ -249,7 +250,7 @@ class SchedulingAttempts:
             log_traceback(fault, pod)
         if not status.is_rejected:
             faults = (status, *faults)
-        # The wait of a pod that failed before it waited has not ended.
+        # If the pod failed before it waited, its wait is still registered.
         self._on_the_way.remove_waiting(uid)
         was_assumed = self._cache.is_assumed(uid)
         if was_assumed:
@@ -292,13 +293,13 @@ class SchedulingAttempts:
         return await self._binding.tell(assumed)
 
     def binding_failed(self, attempt: SchedulingAttempt, status: Status) -> Failure:
-        """Undo a placement whose binding cycle failed; its room is free for others: an event."""
+        """Undo a placement whose binding cycle failed; queue pods that may use the freed room."""
         assumed = attempt.assumed
         assert assumed is not None
         pod = assumed.pod
         faults, given_back = self.give_back(attempt, status)
         if assumed.permitted:
-            # From PreBind on a refusal no longer means that the pod does not fit: it is retried.
+            # From PreBind on, a refusal does not mean that the pod does not fit, so it is retried.
             failure = Failure(status.message, rejected=status.is_rejected)
         else:
             failure = Failure.on_node(status)
@@ -340,7 +341,7 @@ class SchedulingAttempts:
         self._status_writer.write(current, StatusChange(condition, failure.nominated))
 
     def _requeue(self, info: QueuedPodInfo, failure: Failure) -> Pod | None:
-        """Put a pod back into the queue in its latest version; None if it is another pod."""
+        """Put a pod back into the queue and return its latest version; None if it was recreated."""
         pod, meta = info.pod, info.pod.metadata
         current = self._pods.get(meta.name, meta.namespace)
         if current is not None and current.metadata.uid != meta.uid:

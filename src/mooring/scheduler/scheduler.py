@@ -1,11 +1,11 @@
 """Scheduler: the loop that takes one pod after the other from the queue.
 
-What one attempt consists of is in `schedule_one`; here are the loop, what runs beside it, and how
-both end.
+`schedule_one` has the steps of one attempt; here are the loop, the tasks that run beside it, and
+how they end.
 
-One event loop owns cache, queue and cycle, so nothing here is locked. Binding cycles run beside the
-loop as tasks; what they and the informers have to say waits in the inbox until the loop is between
-two cycles.
+One event loop owns cache, queue and cycle, so there are no locks. Binding cycles run beside the
+loop as tasks; their results and informer events wait in the inbox until the loop is between two
+cycles.
 
 # kube-scheduler: scheduler.go, schedule_one.go
 """
@@ -52,22 +52,21 @@ from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
 
 log = logging.getLogger(__name__)
 
-#: One scheduling cycle in so many has its plugins timed.
+#: The plugins are timed in one of this many scheduling cycles.
 _SAMPLE_EVERY = 100 // PLUGIN_METRICS_SAMPLE_PERCENT
-#: Pods that are tried before watches and binding cycles get their turn, and the seconds after
-#: which they get it anyway.
+#: The loop yields to watches and binding cycles after this many pods, or after these seconds.
 _ROW = 8
 _ROW_SECONDS = 0.002
-#: Seconds that binding cycles under way get to end when the scheduler stops.
+#: Seconds that binding cycles in progress have to end when the scheduler stops.
 GRACE = 5.0
-#: What is said of a pod whose task was cancelled: by the scheduler at its end, which says nothing
-#: of its pods, or by a plugin.
+#: The status of a pod whose binding task was cancelled: by the scheduler when it stops, which then
+#: reports nothing, or by a plugin.
 _CANCELLED = Status.error("the task of the binding cycle was cancelled")
 _LOOP_CANCELLED = "a plugin cancelled the task of the scheduling loop"
 
 
 class Scheduler:
-    """Schedule the pods of a cluster that an API server knows. Owned by its event loop."""
+    """A scheduler of the pods of an API server. Owned by its event loop."""
 
     def __init__(
         self,
@@ -94,8 +93,8 @@ class Scheduler:
         self._show_sizes()
         self.cycles = 0
         self.on_the_way = BindingPods()
-        #: The pod that a scheduling cycle is trying; None between two cycles. Another thread reads
-        #: this and the number of cycles, to see whether a cycle ends.
+        #: The pod of the current scheduling cycle; None between two cycles. Another thread reads
+        #: this and the number of cycles, to detect a cycle that does not end.
         self.trying: Pod | None = None
         #: The task of the loop.
         self.turning: asyncio.Task[None] | None = None
@@ -236,7 +235,7 @@ class Scheduler:
         self._start(self._contain(work, pod))
 
     async def _contain(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
-        """Run a plugin's work; whatever it raises is logged."""
+        """Run a plugin's work and log what it raises."""
         try:
             await work
         except BaseException as error:
@@ -281,14 +280,14 @@ class Scheduler:
                 await asyncio.sleep(0)
 
     async def follow(self) -> None:
-        """Take in what happens and schedule nothing, as one that does not lead."""
+        """Handle events without scheduling, while another replica is the leader."""
         self._periodic.start()
         while True:
             self.inbox.drain()
             await self.inbox.wait(None)
 
     async def _turns(self) -> bool:
-        """Try a few pods in a row, which takes less than each for itself; False after the last."""
+        """Try a few pods without yielding, which is faster; False if no pod is ready."""
         until = self.clock.now() + _ROW_SECONDS
         for _ in range(_ROW):
             if not await self.turn():
@@ -298,7 +297,7 @@ class Scheduler:
         return True
 
     async def turn(self) -> bool:
-        """Take in what happened and try one pod; False where there is none to try."""
+        """Handle what happened and try one pod; False if no pod is ready."""
         now = self.clock.now()
         self.inbox.drain()
         self._synced = True
@@ -331,10 +330,10 @@ class Scheduler:
         return None if soonest is None else max(0.0, soonest - self.clock.now())
 
     async def stop(self, grace: float = GRACE) -> None:
-        """End the loop, let binding cycles under way end, and close the plugins.
+        """End the loop, let binding cycles in progress end, and close the plugins.
 
-        Pods that wait at Permit give their place back. After `grace` seconds all else is cancelled,
-        and gives its place back too.
+        Pods that wait at Permit lose their node. After `grace` seconds the other binding cycles are
+        cancelled, and their pods lose their node too.
         """
         self._stopping = True
         await self._periodic.close()
@@ -347,7 +346,7 @@ class Scheduler:
         for task in left:
             task.cancel()
         if left:
-            # A plugin may ignore that its task is cancelled.
+            # A plugin may ignore the cancellation of its task.
             await asyncio.wait(left, timeout=GRACE)
         self.inbox.drain()
         for profile in self.profiles.values():
@@ -378,7 +377,7 @@ class Scheduler:
         finally:
             gauge.dec()
             if status is not None:
-                # However it ended, the pod gives back what it holds.
+                # However it failed, release what the pod holds.
                 self.inbox.post(self._binding_failed, attempt, status)
         if status is None:
             await self.attempts.bound(attempt)

@@ -14,7 +14,8 @@ import msgspec
 from aiohttp import web
 
 from mooring.api import Pod
-from mooring.api.go_format import go_json, go_quote
+from mooring.api.go_format import go_json
+from mooring.api.go_numbers import parse_integer
 from mooring.config.printing import to_yaml
 from mooring.observe.clock import Clock
 from mooring.observe.exposition import CONTENT_TYPE
@@ -37,7 +38,7 @@ from mooring.serve.zpages import (
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 CONFIGZ_KEY = "componentconfig"
-MAX_VERBOSITY = 2**31 - 1
+VERBOSITIES = range(2**31)
 _VERBOSITY_LIMIT = 2**20
 NO_METHOD = "unsupported http method"
 
@@ -191,14 +192,10 @@ class Endpoints:
         except BodyError as error:
             return text(f"{error}\n", error.status)
         value = body.decode("utf-8", "backslashreplace").strip()
-        problem = ""
-        if not (value.isascii() and value.isdigit()):
-            problem = "invalid syntax"
-        elif len(value.lstrip("0")) > len(str(MAX_VERBOSITY)) or int(value) > MAX_VERBOSITY:
-            problem = "value out of range"
-        if problem:
-            return text(f"strconv.ParseUint: parsing {go_quote(value)}: {problem}\n", 400)
-        self._sources.set_verbosity(int(value))
+        try:
+            self._sources.set_verbosity(parse_integer(value, VERBOSITIES, "ParseUint"))
+        except ValueError as error:
+            return text(f"{error}\n", 400)
         return text(f"successfully set klog.logging.verbosity to {value}\n")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.api.go_format import go_json
+from mooring.api.go_format import go_json, json_type
 from mooring.apiserver.patch.field_set import FieldSet, path_text
 from mooring.apiserver.patch.managed import (
     APPLY,
@@ -62,11 +62,9 @@ def read_apply_patch(data: bytes) -> Object:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        what = "array" if isinstance(value, list) else "string"
-        what = "number" if isinstance(value, int | float) else what
         raise bad_request(
             "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
-            f"unmarshal {what} into Go value of type map[string]interface {{}}"
+            f"unmarshal {json_type(value)} into Go value of type map[string]interface {{}}"
         )
     return value
 

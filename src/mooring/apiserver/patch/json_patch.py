@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from mooring.api.go_format import json_type
 from mooring.apiserver.refusals import Refusal, bad_request, unprocessable
 from mooring.apiserver.schema.canonical import DecodeError, Duplicated
 from mooring.apiserver.schema.decoding import parse_json
@@ -24,7 +25,7 @@ def read_json_patch(data: bytes) -> tuple[list[dict[str, Any]], list[str]]:
     except DecodeError as error:
         raise bad_request(f"error decoding patch: {error}") from None
     if not isinstance(operations, list):
-        what = _name(operations)
+        what = json_type(operations)
         raise bad_request(
             f"error decoding patch: json: cannot unmarshal {what} into Go value of type "
             f"{_OPERATIONS}"
@@ -45,14 +46,15 @@ def read_json_patch(data: bytes) -> tuple[list[dict[str, Any]], list[str]]:
 def _check(i: int, operation: Any, errors: list[str]) -> None:
     if not isinstance(operation, dict):
         raise bad_request(
-            f"error decoding patch: json: cannot unmarshal {_name(operation)} into Go value of "
+            f"error decoding patch: json: cannot unmarshal {json_type(operation)} into Go value of "
             f"type {_OPERATIONS[2:]}"
         )
     for name in _KNOWN[:3]:
         if name in operation and not isinstance(operation[name], str):
+            what = json_type(operation[name])
             raise bad_request(
-                f"error decoding patch: json: cannot unmarshal {_name(operation[name])} into Go "
-                f"struct field jsonPatchOp.{name} of type string"
+                f"error decoding patch: json: cannot unmarshal {what} into Go struct field "
+                f"jsonPatchOp.{name} of type string"
             )
     seen: set[str] = set()
     pairs = operation.pairs if isinstance(operation, Duplicated) else list(operation.items())
@@ -62,16 +64,6 @@ def _check(i: int, operation: Any, errors: list[str]) -> None:
         elif key not in _KNOWN:
             errors.append(f'json patch unknown field "[{i}].{key}"')
         seen.add(key)
-
-
-def _name(value: Any) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    return "object" if isinstance(value, dict) else "array" if value is not None else "null"
 
 
 def apply_json_patch(document: Any, operations: list[dict[str, Any]]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mooring.api.go_format import json_type
 from mooring.apiserver.refusals import bad_request
 from mooring.apiserver.schema.canonical import DecodeError, plain
 from mooring.apiserver.schema.decoding import duplicates, parse_json
@@ -18,9 +19,7 @@ def read_merge_patch(data: bytes, prefix: str = "error decoding patch: ") -> tup
     except DecodeError as error:
         raise bad_request(f"{prefix}{error}") from None
     if not isinstance(patch, dict):
-        what = "array" if isinstance(patch, list) else "string"
-        what = "bool" if isinstance(patch, bool) else what
-        what = "number" if isinstance(patch, int | float) and what != "bool" else what
+        what = json_type(patch)
         raise bad_request(f"{prefix}json: cannot unmarshal {what} into Go value of type {_MAP}")
     return patch, duplicates(patch)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.api.go_format import json_type
 from mooring.api.yaml_documents import load_documents
 from mooring.apiserver.schema import protobuf_decoding
 from mooring.apiserver.schema.canonical import DecodeError, Duplicated, Object, decode
@@ -176,14 +177,12 @@ def _internal(group_version: str) -> str:
 
 def _check_meta(value: Any) -> None:
     if not isinstance(value, dict):
-        what = "array" if isinstance(value, list) else "string"
-        what = "number" if isinstance(value, int | float) else what
+        what = json_type(value)
         raise DecodeError(f"{_PARSE}json: cannot unmarshal {what} into Go value of type {_META}")
     for name in ("kind", "apiVersion"):
         one = value.get(name)
         if one is not None and not isinstance(one, str):
-            what = "number" if isinstance(one, int | float) else "object"
-            what = "bool" if isinstance(one, bool) else "array" if isinstance(one, list) else what
+            what = json_type(one)
             raise DecodeError(
                 f"{_PARSE}json: cannot unmarshal {what} into Go struct field .{name} of type string"
             )

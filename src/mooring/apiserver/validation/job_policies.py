@@ -19,6 +19,7 @@ from mooring.api.field_errors import (
     too_many,
 )
 from mooring.api.go_format import go_quote_all
+from mooring.api.go_numbers import parse_int64
 from mooring.apiserver.validation.field_problems import Object, non_negative, repeated
 from mooring.apiserver.validation.formats import label_key_problems
 
@@ -174,12 +175,12 @@ def _count_indexes(text: str, completions: int) -> int:
 
 
 def _index(text: str, completions: int) -> int:
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if not (digits.isascii() and digits.isdigit()):
+    number = parse_int64(text)
+    if number is None:
         raise ValueError(f'cannot convert string to integer for index: "{text}"')
-    if int(text) >= completions:
+    if number >= completions:
         raise ValueError(f'too large index: "{text}"')
-    return int(text)
+    return number
 
 
 def _falling(previous: int, current: int) -> ValueError:

@@ -101,8 +101,8 @@ class _Costs:
         if total <= SCHEMA_LIMIT:
             return []
         ordered = sorted(self._costs, key=lambda one: -one[0])
-        dear = [where for cost, where in ordered if cost >= SCHEMA_LIMIT // 100]
-        problems = [forbidden(where, CONTRIBUTED) for where in dear[:_NAMED]]
+        expensive = [where for cost, where in ordered if cost >= SCHEMA_LIMIT // 100]
+        problems = [forbidden(where, CONTRIBUTED) for where in expensive[:_NAMED]]
         return [*problems, forbidden(path, _exceeds(_TOTAL, total, SCHEMA_LIMIT))]
 
 

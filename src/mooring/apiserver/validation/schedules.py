@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from mooring.api.durations import Duration
 from mooring.api.go_format import go_text
+from mooring.api.go_numbers import INT64, parse_integer
 
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
@@ -85,13 +86,10 @@ def _check_range(expression: str, least: int, most: int, names: dict[str, int]) 
 def _number(text: str, names: dict[str, int]) -> int:
     if text.lower() in names:
         return names[text.lower()]
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if not digits.isascii() or not digits.isdigit():
-        why = f'strconv.Atoi: parsing "{text}": invalid syntax'
-        raise ValueError(f"failed to parse int from {text}: {why}")
-    if len(digits) > 18:
-        why = f'strconv.Atoi: parsing "{text}": value out of range'
-        raise ValueError(f"failed to parse int from {text}: {why}")
-    if int(text) < 0:
-        raise ValueError(f"negative number ({int(text)}) not allowed: {text}")
-    return int(text)
+    try:
+        number = parse_integer(text, INT64, "Atoi")
+    except ValueError as error:
+        raise ValueError(f"failed to parse int from {text}: {error}") from None
+    if number < 0:
+        raise ValueError(f"negative number ({number}) not allowed: {text}")
+    return number

@@ -1,0 +1,55 @@
+"""Integers and booleans read as Go reads them, with the errors of its strconv package."""
+
+# Go: strconv/atoi.go, strconv/atob.go
+
+from __future__ import annotations
+
+import re
+
+from mooring.api.go_format import go_quote
+
+_UNSIGNED = re.compile(r"[0-9]+", re.ASCII)
+_SIGNED = re.compile(r"[+-]?[0-9]+", re.ASCII)
+#: Longer numbers are out of every range; Python refuses to convert very long ones.
+_MAX_DIGITS = 20
+_BOOLEANS = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
+
+INT32 = range(-(2**31), 2**31)
+INT64 = range(-(2**63), 2**63)
+UINT64 = range(2**64)
+
+
+def parse_int64(text: str) -> int | None:
+    """Return a decimal integer of 64 bits; None if a text is not one.
+
+    >>> parse_int64("+5"), parse_int64("5.0")
+    (5, None)
+    """
+    if _SIGNED.fullmatch(text) is None or len(text) > 64:
+        return None
+    number = int(text)
+    return number if number in INT64 else None
+
+
+def parse_integer(text: str, within: range, function: str = "ParseInt") -> int:
+    """Return a decimal integer within a range; raise ValueError with the message of `function`.
+
+    Only integers of a range with negative numbers may have a sign.
+    """
+    syntax = _SIGNED if within.start < 0 else _UNSIGNED
+    if syntax.fullmatch(text) is None:
+        raise ValueError(f"strconv.{function}: parsing {go_quote(text)}: invalid syntax")
+    if len(text.lstrip("+-0")) > _MAX_DIGITS or int(text) not in within:
+        raise ValueError(f"strconv.{function}: parsing {go_quote(text)}: value out of range")
+    return int(text)
+
+
+def parse_bool(text: str) -> bool:
+    """Return a boolean; raise ValueError with Go's message."""
+    found = _BOOLEANS.get(text)
+    if found is None:
+        raise ValueError(f"strconv.ParseBool: parsing {go_quote(text)}: invalid syntax")
+    return found
