@@ -313,7 +313,11 @@ class Nodes:
 
     def label_is(self, key: str, value: str) -> Mask:
         """Return which nodes carry a label with this value."""
-        return self.matches(Requirement(key, "In", (value,)))
+        if not self._columns.knows_label(key):
+            return np.zeros(len(self), dtype=np.bool_)
+        column = self._columns.label(key)
+        code = column.code_of(value)
+        return self.gather(column.answer(value, lambda: np.arange(len(column.values)) == code))
 
     def has_label(self, key: str) -> Mask:
         """Return which nodes carry a label."""
@@ -321,10 +325,10 @@ class Nodes:
 
     def matches(self, requirement: Requirement) -> Mask:
         """Return which nodes' labels satisfy a requirement."""
+        if not self._columns.knows_label(requirement.key):
+            absent = np.ones if requirement.matches_value(None) else np.zeros
+            return absent(len(self), dtype=np.bool_)
         column = self._columns.label(requirement.key)
-        if len(column.values) == 1:
-            # No node has the label.
-            return np.full(len(self), requirement.matches_value(None))
         answer = column.answer(requirement, lambda: requirement_table(column, requirement))
         return self.gather(answer)
 

@@ -18,8 +18,7 @@ from mooring.api.meta import parse_time
 from mooring.api.pod_requests import (
     RequestOptions,
     is_resize_infeasible,
-    pod_non_zero_requests,
-    pod_requests,
+    pod_and_non_zero_requests,
 )
 from mooring.api.ports import host_ports
 from mooring.api.scheduling import PodAffinity, PodAntiAffinity
@@ -126,11 +125,9 @@ class PodInfo:
         self.uid: str = pod.metadata.uid
         self.priority: int = pod.spec.priority or 0
         #: What the pod requests: cpu in thousandths, the rest in whole units.
-        self.requests: dict[str, int] = pod_requests(pod, options)
-        if _asks_for_cpu_and_memory(pod):
-            self.non_zero_cpu, self.non_zero_memory = self.requests["cpu"], self.requests["memory"]
-        else:
-            self.non_zero_cpu, self.non_zero_memory = pod_non_zero_requests(pod, options)
+        self.requests: dict[str, int]
+        self.requests, non_zero = pod_and_non_zero_requests(pod, options)
+        self.non_zero_cpu, self.non_zero_memory = non_zero
         self.host_ports: tuple[HostPort, ...] = host_ports(pod)
         #: "namespace/name" of every claim the pod names (not those of ephemeral volumes).
         self.claim_keys: tuple[str, ...] = tuple(
@@ -165,15 +162,6 @@ class PodInfo:
 
     def __repr__(self) -> str:
         return f"PodInfo({self.key!r})"
-
-
-def _asks_for_cpu_and_memory(pod: Pod) -> bool:
-    """Return whether every container requests cpu and memory, so that no default is added."""
-    for container in (*pod.spec.containers, *pod.spec.init_containers):
-        requests = container.resources.requests
-        if "cpu" not in requests or "memory" not in requests:
-            return False
-    return bool(pod.spec.containers)
 
 
 #: Fields of a bound pod's status that can change without changing any plugin's answer.
