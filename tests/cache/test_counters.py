@@ -197,3 +197,38 @@ def test_a_dropped_counter_is_told_of_no_pods(monkeypatch: pytest.MonkeyPatch) -
     for number in range(20):
         cache.nodes.pods_matching(None, Selector.from_map({"number": str(number)}))
         assert len(cache._counters._counter_index) == len(cache._counters.counters()) <= 4
+
+
+def test_counts_take_a_bounded_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound holds while counters are added, nodes are added and pods begin to terminate."""
+    limit = 16 * 64 * 4
+    monkeypatch.setattr(counters, "MAX_BYTES", limit)
+    cache = make_cache(*(make_node(f"n{number}") for number in range(64)))
+    selectors = [Selector.from_text(f"app notin (x{number})") for number in range(40)]
+
+    def size() -> int:
+        kept = cache._counters.counters()
+        found = sum(each.counts.nbytes for each in kept)
+        return found + sum(each.terminating.nbytes for each in kept if each.terminating is not None)
+
+    for selector in selectors:
+        cache.nodes.pods_matching(None, selector)
+        assert size() <= limit
+    assert size() > limit // 2
+    cache.add_pod(terminating(web("ending", "n0")))
+    assert limit // 4 < size() <= limit
+    cache.add_node(make_node("n64"))
+    assert limit // 4 < size() <= limit
+    assert cache.nodes.pods_matching(None, selectors[0]).tolist() == [1, *[0] * 64]
+    cache.validate()
+
+
+def test_the_counter_asked_for_last_is_kept_however_large_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(counters, "MAX_BYTES", 1)
+    cache = make_cache(make_node("n0"), web("a", "n0"))
+    assert counted(cache) == [1]
+    cache.add_pod(web("b", "n0"))
+    assert counted(cache) == [2]
+    assert len(cache._counters.counters()) == 1

@@ -46,7 +46,22 @@ class TermCount(msgspec.Struct, frozen=True):
 
     term: AffinityTerm
     #: Per row of the full snapshot.
-    counts: npt.NDArray[np.int32]
+    counts: Ints
+
+
+class TermSum(Protocol):
+    """The affinity terms of one topology key that match a pod, added up per row of the full
+    snapshot. Arrays are made when they are read."""
+
+    @property
+    def counts(self) -> Ints:
+        """How often the pods of each node carry these terms."""
+        ...
+
+    @property
+    def worth(self) -> Ints:
+        """The same, with each term counted as often as its weight says (required terms: once)."""
+        ...
 
 
 class ImageState(msgspec.Struct, frozen=True):
@@ -74,6 +89,12 @@ class PodCounts(Protocol):
         self, kind: TermKind, pod: Pod, namespace_labels: Mapping[str, str]
     ) -> Iterable[TermCount]:
         """Return the distinct terms of existing pods that match `pod`."""
+        ...
+
+    def term_sums(
+        self, kind: TermKind, pod: Pod, namespace_labels: Mapping[str, str]
+    ) -> Mapping[str, TermSum]:
+        """Add up the terms of existing pods that match `pod`, by topology key."""
         ...
 
 
@@ -395,3 +416,12 @@ class Nodes:
     ) -> Iterable[TermCount]:
         """Return the distinct terms that existing pods carry and that match `pod`."""
         return self._counts.terms_matching(kind, pod, namespace_labels)
+
+    def term_sums(
+        self, kind: TermKind, pod: Pod, namespace_labels: Mapping[str, str]
+    ) -> Mapping[str, TermSum]:
+        """Add up the terms that existing pods carry and that match `pod`, by topology key.
+
+        Empty if no term matches. Faster than `terms_matching` if there are many terms.
+        """
+        return self._counts.term_sums(kind, pod, namespace_labels)

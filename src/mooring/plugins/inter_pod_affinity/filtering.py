@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mooring.api import Pod
 from mooring.framework.node_info import NodeInfo
-from mooring.framework.nodes import Nodes, TermCount
+from mooring.framework.nodes import Nodes, TermSum
 from mooring.framework.pod_info import AffinityTerm, PodInfo, Terms
 from mooring.framework.status import Status
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, intersection, matches_all
@@ -25,7 +26,7 @@ EXISTING_ANTI_AFFINITY_NOT_MATCH = Status.unschedulable(
     "node(s) didn't satisfy existing pods anti-affinity rules"
 )
 
-Counts = npt.NDArray[np.int32]
+Counts = npt.NDArray[np.integer[Any]]
 
 
 class TopologyCounts:
@@ -185,7 +186,7 @@ class FilterState:
         namespace_labels: Mapping[str, str],
         required: tuple[OwnTerm, ...],
         unwanted: tuple[OwnTerm, ...],
-        existing: Iterable[TermCount],
+        existing: Mapping[str, TermSum],
         nodes: Nodes,
     ) -> FilterState:
         """Count pods in the domains of the terms' topology keys.
@@ -216,7 +217,13 @@ class FilterState:
                     everything,
                 ),
                 TopologyCounts.count(
-                    ((found.term.topology_key, found.counts) for found in existing), everything
+                    (
+                        (key, terms.counts)
+                        for key, terms in existing.items()
+                        # Pods can name any topology key.
+                        if everything.label(key).any
+                    ),
+                    everything,
                 ),
             ),
         )
