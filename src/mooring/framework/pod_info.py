@@ -72,28 +72,28 @@ def _parse_section(namespace: str, section: bytes) -> tuple[Terms, Terms]:
 
 
 def _parse_terms(namespace: str, section: PodAffinity | PodAntiAffinity) -> tuple[Terms, Terms]:
+    own = frozenset((namespace,))
     return (
         tuple(
-            _parse_term(namespace, term)
+            _parse_term(own, term, 0)
             for term in section.required_during_scheduling_ignored_during_execution
         ),
         tuple(
-            _parse_term(namespace, term.pod_affinity_term, term.weight)
+            _parse_term(own, term.pod_affinity_term, term.weight)
             for term in section.preferred_during_scheduling_ignored_during_execution
         ),
     )
 
 
-def _parse_term(namespace: str, term: PodAffinityTerm, weight: int = 0) -> AffinityTerm:
-    named = frozenset(term.namespaces)
-    if not named and term.namespace_selector is None:
-        named = frozenset((namespace,))
+def _parse_term(own: frozenset[str], term: PodAffinityTerm, weight: int) -> AffinityTerm:
+    """Parse a term of a pod; `own` holds the pod's namespace."""
+    selected = term.namespace_selector
     return AffinityTerm(
-        topology_key=term.topology_key,
-        selector=Selector.from_label_selector(term.label_selector),
-        namespaces=named,
-        namespace_selector=Selector.from_label_selector(term.namespace_selector),
-        weight=weight,
+        term.topology_key,
+        Selector.from_label_selector(term.label_selector),
+        own if not term.namespaces and selected is None else frozenset(term.namespaces),
+        Selector.from_label_selector(selected),
+        weight,
     )
 
 

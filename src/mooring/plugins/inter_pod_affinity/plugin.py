@@ -121,12 +121,16 @@ class InterPodAffinity(Plugin):
 
     def _weigh_own(self, info: PodInfo, nodes: Nodes) -> list[Weighed]:
         everything = nodes.all
-        weighed: list[Weighed] = []
+        weighed: dict[str, Weighed] = {}
         for sign, terms in ((1, info.preferred_affinity), (-1, info.preferred_anti_affinity)):
             for term in self._namespaces.own_terms(terms):
+                key = term.topology_key
                 counts = everything.pods_matching(term.namespaces, term.selector)
-                weighed.append((term.topology_key, counts, counts * (sign * term.weight)))
-        return weighed
+                added: Weighed = (key, counts, counts * (sign * term.weight))
+                if there := weighed.get(key):
+                    added = (key, there[1] + added[1], there[2] + added[2])
+                weighed[key] = added
+        return list(weighed.values())
 
     def _weigh_existing(self, pod: Pod, nodes: Nodes) -> list[Weighed]:
         labels = self._namespaces.labels(pod.metadata.namespace)
