@@ -96,6 +96,27 @@ def test_the_counters_that_nothing_asked_for_longest_are_dropped(
     cache.validate()
 
 
+@pytest.mark.parametrize("kind", TermKind)
+def test_terms_are_added_up_by_kind_and_preferred_ones_by_weight(kind: TermKind) -> None:
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "db"}}}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    preferred = {
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 7, "podAffinityTerm": term}]
+    }
+    weighted = "PREFERRED" in kind.name
+    section = "podAntiAffinity" if "ANTI" in kind.name else "podAffinity"
+    affinity = {section: preferred if weighted else required}
+    carriers = [web(name, "n1", affinity=affinity) for name in ("a", "b")]
+    nodes = make_cache(make_node("n0"), make_node("n1"), *carriers).nodes
+    incoming = make_pod("new", labels={"app": "db"})
+    for other in TermKind:
+        sums = nodes.term_sums(other, incoming, {})
+        assert list(sums) == (["zone"] if other is kind else [])
+    found = nodes.term_sums(kind, incoming, {})["zone"]
+    assert found.counts.tolist() == [0, 2]
+    assert found.worth.tolist() == [0, 14 if weighted else 2]
+
+
 def test_a_term_lives_as_long_as_a_pod_carries_it() -> None:
     pods = [web(name, "n0", affinity=away_from("db")) for name in ("a", "b")]
     cache = make_cache(make_node("n0"), *pods)
@@ -211,9 +232,11 @@ def test_counts_take_a_bounded_number_of_bytes(monkeypatch: pytest.MonkeyPatch) 
         found = sum(each.counts.nbytes for each in kept)
         return found + sum(each.terminating.nbytes for each in kept if each.terminating is not None)
 
-    for selector in selectors:
+    for count, selector in enumerate(selectors, start=1):
         cache.nodes.pods_matching(None, selector)
         assert size() <= limit
+        if count <= 16:
+            assert size() == count * 64 * 4
     assert size() > limit // 2
     cache.add_pod(terminating(web("ending", "n0")))
     assert limit // 4 < size() <= limit
