@@ -60,30 +60,41 @@ def matched(monkeypatch: pytest.MonkeyPatch) -> list[AffinityTerm]:
     return compared
 
 
+_ROWS = st.integers(0, SIZE - 1) | st.just("every row")
+
+
 @given(
     st.lists(
         st.tuples(
-            st.integers(0, 30), st.sampled_from(["web", "db"]), st.sampled_from(["zone", "host"])
+            st.integers(0, 30),
+            st.sampled_from(["web", "db"]),
+            st.sampled_from(["zone", "host"]),
+            _ROWS,
         ),
         min_size=1,
-        max_size=60,
+        max_size=20,
     ),
-    st.lists(st.integers(0, SIZE - 1), min_size=1, max_size=5),
+    st.booleans(),
     st.booleans(),
 )
 def test_sums_are_those_of_the_matching_terms(
-    made: list[tuple[int, str, str]], rows: list[int], weighted: bool
+    made: list[tuple[int, str, str, int | str]], weighted: bool, many: bool
 ) -> None:
     counts = make_counts(weighted=weighted)
+    if many:
+        for number in range(term_counts.FEW_TERMS + 1):
+            counts.change(make_term(number, "db", "rack", weight=2), 1, 1)
     there: list[tuple[AffinityTerm, int]] = []
-    for index, (number, app, key) in enumerate(made):
+    for number, app, key, place in made:
         term = make_term(number, app, key, weight=1 + number)
-        there.append((term, rows[index % len(rows)]))
-        counts.change(*there[-1], 1)
+        for row in range(SIZE) if isinstance(place, str) else [place]:
+            there.append((term, row))
+            counts.change(term, row, 1)
         assert sums(counts) == expected(counts, weighted)
-    for term, row in there[::2]:
+    for term, row in there:
         counts.change(term, row, -1)
         assert sums(counts) == expected(counts, weighted)
+    assert not counts.sums(POD, {})
 
 
 def test_a_term_that_goes_is_left_out() -> None:
@@ -126,14 +137,38 @@ def test_pods_with_equal_labels_are_compared_with_each_term_once(
     assert len(matched) == 1 + 2001
 
 
-def test_after_many_changes_sums_are_computed_again() -> None:
+@pytest.mark.parametrize(
+    ("changes", "compared"),
+    [
+        (2, 2),
+        (2 * term_counts.MAX_CHANGES, 2 * term_counts.MAX_CHANGES),
+        (2 * term_counts.MAX_CHANGES + 1, 30),
+        (1000, 30),
+    ],
+)
+def test_after_many_changes_sums_are_computed_again(
+    changes: int, compared: int, matched: list[AffinityTerm]
+) -> None:
     counts = make_counts()
     for number in range(30):
         counts.change(make_term(number), 0, 1)
-    sums(counts)
-    for number in range(30, 30 + 3 * term_counts.MAX_CHANGES):
-        counts.change(make_term(number), 1, 1)
-    assert sums(counts) == expected(counts, False)
+    before = sums(counts)
+    matched.clear()
+    # Terms of other pods change: they do not match, and the index finds none of them.
+    for number in range(changes):
+        counts.change(make_term(number, "db"), 1, 1)
+    assert sums(counts) == before
+    assert len(matched) == compared
+
+
+def test_a_term_on_many_nodes_stays_counted_as_nodes_are_added() -> None:
+    counts = make_counts()
+    for row in range(SIZE):
+        counts.change(make_term(0), row, 1)
+    counts.set_size(3 * SIZE, 4 * SIZE)
+    counts.change(make_term(0), 3 * SIZE - 1, 1)
+    (found,) = counts.all()
+    assert found.counts.tolist() == [1] * SIZE + [0] * (2 * SIZE - 1) + [1]
 
 
 def test_sums_are_remembered_for_a_bounded_number_of_labels(

@@ -26,7 +26,8 @@ from mooring.typing import Ints
 FEW_TERMS = 16
 #: Sums are remembered for this many sets of labels; the least recently queried are dropped.
 MAX_SUMS = 64
-#: Up to this many changes are applied to remembered sums; after more they are computed again.
+#: Up to this many changes, or twice as many, are applied to remembered sums; after more they are
+#: computed again.
 MAX_CHANGES = 64
 
 #: Amounts for fewer rows than this are kept in a dict; in large clusters, for fewer than one row in
