@@ -109,7 +109,8 @@ async def _cluster(
     try:
         for name in chosen:
             if name == _HOSTILE:
-                missed += await run_hostile(plane, cluster, folder, *hostile, pairs)
+                names = [node.metadata.name for node in made]
+                missed += await run_hostile(plane, cluster, folder, names, *hostile, pairs)
                 continue
             missed += await _workload(cluster, plane, folder, name, made, pairs)
     finally:

@@ -6,11 +6,12 @@ stay below etcd's size limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
+from benchmarks.live.workloads import HIGH
 from benchmarks.objects import HOSTNAME
 
 Document = dict[str, Any]
@@ -28,6 +29,8 @@ class HostilePod(msgspec.Struct, frozen=True):
     spec: Callable[[int], Document]
     #: Returns the other objects that the pod needs.
     objects: Callable[[int], Iterator[Document]] = lambda count: iter(())
+    #: Returns the pods that run on nodes with these names.
+    running: Callable[[int, Sequence[str]], Iterator[Document]] = lambda count, nodes: iter(())
 
 
 def make_pod(name: str, spec: Document) -> Document:
@@ -155,7 +158,50 @@ def _device_claims(count: int) -> Iterator[Document]:
         }
 
 
-HOSTILE_PODS: dict[str, HostilePod] = {
+#: Nodes whose pods the pod may preempt, if these pods have long lists.
+_FEW_NODES = 5
+
+
+def _enlarge(spec: Document, memory: int = 1, **more: Any) -> Document:
+    """Return a pod's spec that takes so much cpu that no two such pods fit on a node."""
+    large = {
+        "name": "large",
+        "image": "pause",
+        "resources": {"requests": {"cpu": "3", "memory": f"{memory}Mi"}},
+    }
+    return {**spec, "containers": [*spec.get("containers", ()), large], **more}
+
+
+def _preempting(kind: HostilePod) -> HostilePod:
+    """Return a pod with a long list that must preempt one of the plain pods on all nodes."""
+
+    def running(count: int, nodes: Sequence[str]) -> Iterator[Document]:
+        for name in nodes:
+            yield make_pod(f"running-{name}", _enlarge({}, nodeName=name))
+
+    return HostilePod(
+        lambda count: _enlarge(kind.spec(count), priorityClassName=HIGH), kind.objects, running
+    )
+
+
+def _victims(kind: HostilePod) -> HostilePod:
+    """Return a plain pod that must preempt a pod with a long list; the other pods may stay."""
+
+    def running(count: int, nodes: Sequence[str]) -> Iterator[Document]:
+        for i, name in enumerate(nodes):
+            if i < _FEW_NODES:
+                spec = _enlarge(kind.spec(count), nodeName=name)
+            else:
+                spec = _enlarge({}, nodeName=name, priorityClassName=HIGH)
+            yield make_pod(f"running-{name}", spec)
+
+    # Pods differ in memory, so that no scheduler reuses what it computed for the one before.
+    return HostilePod(
+        lambda count: _enlarge({}, count, priorityClassName=HIGH), kind.objects, running
+    )
+
+
+_WITHOUT_PREEMPTION: dict[str, HostilePod] = {
     "hard spreading": HostilePod(_spread("DoNotSchedule")),
     "soft spreading": HostilePod(_spread("ScheduleAnyway")),
     "affinity": HostilePod(_terms("podAffinity", _REQUIRED, _others)),
@@ -250,4 +296,35 @@ HOSTILE_PODS: dict[str, HostilePod] = {
         },
         _device_claims,
     ),
+}
+
+HOSTILE_PODS: dict[str, HostilePod] = {
+    **_WITHOUT_PREEMPTION,
+    **{
+        f"preempting, {kind}": _preempting(_WITHOUT_PREEMPTION[kind])
+        for kind in (
+            "soft spreading",
+            "anti-affinity",
+            "node expressions",
+            "tolerations",
+            "containers",
+            "sidecars",
+            "host ports",
+            "disks",
+            "bound claims",
+        )
+    },
+    **{
+        f"victims, {kind}": _victims(_WITHOUT_PREEMPTION[kind])
+        for kind in (
+            "hard spreading",
+            "anti-affinity",
+            "preferred affinity",
+            "containers",
+            "resources",
+            "host ports",
+            "disks",
+            "bound claims",
+        )
+    },
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ from benchmarks.live.hostile_pods import HOSTILE_PODS, HostilePod, make_pod
 from mooring.api import KubeObject, Node, Pod, decode
 from mooring.framework.decision import Outcome
 from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.plugins.inter_pod_affinity.terms import OwnTerm
 from tests.support.api import Api
-from tests.support.growth import assert_linear
+from tests.support.growth import assert_linear, count_calls
 from tests.support.local_up import Up
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -23,7 +24,7 @@ FEW = 60
 
 
 def _node(name: str, labels: dict[str, str], taints: int) -> Node:
-    amounts = {"cpu": "100", "memory": "64Gi", "pods": "110"}
+    amounts = {"cpu": "4", "memory": "64Gi", "pods": "110"}
     return decode(
         {
             "apiVersion": "v1",
@@ -40,8 +41,14 @@ def _node(name: str, labels: dict[str, str], taints: int) -> Node:
 
 
 def _pod(name: str, spec: dict[str, Any]) -> Pod:
-    document = make_pod(name, {"schedulerName": "default-scheduler", **spec})
-    document["metadata"]["uid"] = name
+    return _admitted(make_pod(name, {"schedulerName": "default-scheduler", **spec}))
+
+
+def _admitted(document: dict[str, Any]) -> Pod:
+    """Return a pod with what the API server adds to it."""
+    document["metadata"]["uid"] = document["metadata"]["name"]
+    if "priorityClassName" in document["spec"]:
+        document["spec"]["priority"] = 100
     pod: Pod = decode(document)
     return pod
 
@@ -50,8 +57,10 @@ def _scheduler(
     kind: HostilePod, count: int, *, labelled: bool = False, taints: int = 0
 ) -> MemoryScheduler:
     labels = {f"example.com/key-{i}": "x" for i in range(count)} if labelled else {}
-    objects: list[KubeObject] = [_node(f"node-{i}", labels, taints) for i in range(NODES)]
+    names = [f"node-{i}" for i in range(NODES)]
+    objects: list[KubeObject] = [_node(name, labels, taints) for name in names]
     objects += [decode(one) for one in kind.objects(count)]
+    objects += [_admitted(one) for one in kind.running(count, names)]
     scheduler = MemoryScheduler(objects)
     # Schedule a first pod, so that one-time work is not measured.
     drive(scheduler.decide(_pod("first", {})))
@@ -73,6 +82,54 @@ def _attempt(
 @pytest.mark.parametrize("kind", HOSTILE_PODS)
 def test_an_attempt_takes_time_linear_in_a_pods_lists(kind: str) -> None:
     assert_linear(_attempt(HOSTILE_PODS[kind]), FEW)
+
+
+#: Most calls per entry of the list, where a loop over the entries is all that an attempt needs.
+SHORT_LOOPS = {
+    "node selector": 1,
+    "tolerations": 2,
+    "containers too large": 8,
+}
+
+
+@pytest.mark.parametrize("kind", SHORT_LOOPS)
+def test_an_attempt_makes_few_calls_per_entry(kind: str) -> None:
+    prepare = _attempt(HOSTILE_PODS[kind])
+    few, many = (count_calls(prepare(count)) for count in (FEW, 4 * FEW))
+    assert (many - few) / (3 * FEW) <= SHORT_LOOPS[kind]
+
+
+def test_the_disks_of_two_pods_are_compared_in_linear_time() -> None:
+    def disks(count: int, owner: str) -> dict[str, Any]:
+        names = [("shared", True), *((f"{owner}-{i}", False) for i in range(count))]
+        return {
+            "volumes": [
+                {"name": name, "gcePersistentDisk": {"pdName": name, "readOnly": read_only}}
+                for name, read_only in names
+            ]
+        }
+
+    def running(count: int, nodes: Sequence[str]) -> Iterator[dict[str, Any]]:
+        yield make_pod("running", {"nodeName": nodes[0], **disks(count, "running")})
+
+    kind = HostilePod(lambda count: disks(count, "pending"), running=running)
+    assert_linear(_attempt(kind), FEW)
+
+
+def test_terms_are_matched_once_with_the_labels_of_many_victims(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    matched: list[str] = []
+
+    def matches(term: OwnTerm, pod: Pod) -> bool:
+        matched.append(pod.metadata.name)
+        return False
+
+    attempt = _attempt(HOSTILE_PODS["preempting, anti-affinity"])(FEW)
+    monkeypatch.setattr(OwnTerm, "matches", matches)
+    attempt()
+    assert len(set(matched)) == 1
+    assert len(matched) == FEW
 
 
 @pytest.mark.parametrize("kind", ["hard spreading", "soft spreading", "node selector"])

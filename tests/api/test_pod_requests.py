@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mooring.api import Pod, decode_as
 from mooring.api.pod_requests import (
     NON_ZERO_DEFAULTS,
     RequestOptions,
+    pod_and_non_zero_requests,
     pod_non_zero_requests,
     pod_requests,
 )
@@ -95,7 +98,7 @@ def test_a_resized_pod_holds_what_it_may_still_hold(reason, expected):
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("asked", "expected"),
     [
         pytest.param(pod([container()]), (100, 200 * MI), id="a container that requests nothing"),
         pytest.param(pod([container(cpu="0")]), (0, 200 * MI), id="an explicit zero is a request"),
@@ -114,8 +117,29 @@ def test_a_resized_pod_holds_what_it_may_still_hold(reason, expected):
         ),
     ],
 )
-def test_non_zero_requests(given, expected):
-    assert pod_non_zero_requests(given) == expected
+def test_non_zero_requests(asked, expected):
+    assert pod_non_zero_requests(asked) == expected
+    assert pod_and_non_zero_requests(asked) == (pod_requests(asked), expected)
+
+
+_AMOUNTS = st.dictionaries(st.sampled_from(["cpu", "memory"]), st.sampled_from(["1m", "2", "3Mi"]))
+_CONTAINERS = st.lists(st.tuples(_AMOUNTS, st.booleans()), max_size=3)
+
+
+@given(_CONTAINERS, _CONTAINERS, st.none() | _AMOUNTS, _AMOUNTS, st.none() | _AMOUNTS)
+def test_one_sum_gives_both_kinds_of_requests(containers, init, pod_level, overhead, actual):
+    status = {}
+    if actual is not None:
+        status = {"containerStatuses": [{"name": "c0", "resources": {"requests": actual}}]}
+    made = pod(
+        [container(f"c{i}", **amounts) for i, (amounts, _) in enumerate(containers)],
+        init=[container(f"i{i}", sidecar, **amounts) for i, (amounts, sidecar) in enumerate(init)],
+        overhead=overhead,
+        **({} if pod_level is None else {"resources": {"requests": pod_level}}),
+        status=status,
+    )
+    expected = (pod_requests(made), pod_non_zero_requests(made))
+    assert pod_and_non_zero_requests(made) == expected
 
 
 def test_options_follow_the_feature_gates():

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import json
+from collections.abc import Coroutine
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mooring.apiserver.http import RequestUser
+from mooring.cel.environment import Expression
+from mooring.plugins.dynamic_resources.selectors import DeviceEnvironment
 from tests.apiserver.api_server import MAPS, PODS, ApiServer, config_map, pod
 
 JANE = RequestUser("jane")
@@ -214,3 +221,42 @@ def _shared() -> ApiServer:
     if not _SERVERS:
         _SERVERS.append(ApiServer())
     return _SERVERS[0]
+
+
+async def test_other_requests_are_answered_while_long_selectors_are_compiled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At most one selector is compiled between two requests, even if several claims have many."""
+    happened: list[str] = []
+    real = DeviceEnvironment.compile
+
+    def compile_noted(environment: DeviceEnvironment, source: str) -> Expression:
+        happened.append("compiled")
+        return real(environment, source)
+
+    monkeypatch.setattr(DeviceEnvironment, "compile", compile_noted)
+    server = ApiServer()
+
+    def create(name: str) -> Coroutine[Any, Any, Any]:
+        selectors = [
+            {"cel": {"expression": f'device.driver != "{name}-{i}"' + " " * 9_000}}
+            for i in range(32)
+        ]
+        exactly = {"deviceClassName": "c", "allocationMode": "All", "selectors": selectors}
+        claim = {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "metadata": {"name": name},
+            "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}},
+        }
+        path = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+        return server.ask("POST", path, claim)
+
+    claims = [asyncio.ensure_future(create(name)) for name in ("one", "two")]
+    while not all(claim.done() for claim in claims):
+        await server.send("GET", "/livez")
+        happened.append("answered")
+        await asyncio.sleep(0)
+    assert [claim.result()["metadata"]["name"] for claim in claims] == ["one", "two"]
+    assert happened.count("compiled") == 64
+    assert ("compiled", "compiled") not in itertools.pairwise(happened)

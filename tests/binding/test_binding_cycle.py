@@ -197,6 +197,21 @@ async def test_a_pod_can_be_called_off_in_pre_bind() -> None:
     assert "bind" not in one.journal.lines
 
 
+async def test_a_pod_can_be_called_off_before_pre_bind_begins() -> None:
+    one = Setting()
+    running = asyncio.create_task(one.run())
+    while (under_way := one.on_the_way.pre_binding(one.pod.metadata.uid)) is None:
+        assert not running.done()
+        await asyncio.sleep(0)
+    assert "pre-bind" not in one.journal.lines
+    assert under_way.cancel("preempted")
+    found = await running
+    assert found is not None
+    assert (found.code, found.message) == (Code.ERROR, "preempted")
+    assert "pre-bind" not in one.journal.lines
+    assert "bind" not in one.journal.lines
+
+
 async def test_a_cycle_that_is_cancelled_ends_its_pre_bind() -> None:
     one = Setting()
     running = asyncio.create_task(one.run())

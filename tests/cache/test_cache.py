@@ -424,5 +424,5 @@ def test_nothing_is_left_of_pods_that_have_gone() -> None:
     for uid in ("p0", "p1"):
         cache.remove_pod(uid)
     assert (cache._index._by_namespace, cache._index._by_label) == ({}, {})
-    assert not any(index._buckets for index in cache._counters._term_index.values())
+    assert not any(terms._index._buckets for terms in cache._counters._terms.values())
     cache.validate()

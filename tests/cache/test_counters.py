@@ -96,6 +96,27 @@ def test_the_counters_that_nothing_asked_for_longest_are_dropped(
     cache.validate()
 
 
+@pytest.mark.parametrize("kind", TermKind)
+def test_terms_are_added_up_by_kind_and_preferred_ones_by_weight(kind: TermKind) -> None:
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "db"}}}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    preferred = {
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 7, "podAffinityTerm": term}]
+    }
+    weighted = "PREFERRED" in kind.name
+    section = "podAntiAffinity" if "ANTI" in kind.name else "podAffinity"
+    affinity = {section: preferred if weighted else required}
+    carriers = [web(name, "n1", affinity=affinity) for name in ("a", "b")]
+    nodes = make_cache(make_node("n0"), make_node("n1"), *carriers).nodes
+    incoming = make_pod("new", labels={"app": "db"})
+    for other in TermKind:
+        sums = nodes.term_sums(other, incoming, {})
+        assert list(sums) == (["zone"] if other is kind else [])
+    found = nodes.term_sums(kind, incoming, {})["zone"]
+    assert found.counts.tolist() == [0, 2]
+    assert found.worth.tolist() == [0, 14 if weighted else 2]
+
+
 def test_a_term_lives_as_long_as_a_pod_carries_it() -> None:
     pods = [web(name, "n0", affinity=away_from("db")) for name in ("a", "b")]
     cache = make_cache(make_node("n0"), *pods)
@@ -197,3 +218,40 @@ def test_a_dropped_counter_is_told_of_no_pods(monkeypatch: pytest.MonkeyPatch) -
     for number in range(20):
         cache.nodes.pods_matching(None, Selector.from_map({"number": str(number)}))
         assert len(cache._counters._counter_index) == len(cache._counters.counters()) <= 4
+
+
+def test_counts_take_a_bounded_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound holds while counters are added, nodes are added and pods begin to terminate."""
+    limit = 16 * 64 * 4
+    monkeypatch.setattr(counters, "MAX_BYTES", limit)
+    cache = make_cache(*(make_node(f"n{number}") for number in range(64)))
+    selectors = [Selector.from_text(f"app notin (x{number})") for number in range(40)]
+
+    def size() -> int:
+        kept = cache._counters.counters()
+        found = sum(each.counts.nbytes for each in kept)
+        return found + sum(each.terminating.nbytes for each in kept if each.terminating is not None)
+
+    for count, selector in enumerate(selectors, start=1):
+        cache.nodes.pods_matching(None, selector)
+        assert size() <= limit
+        if count <= 16:
+            assert size() == count * 64 * 4
+    assert size() > limit // 2
+    cache.add_pod(terminating(web("ending", "n0")))
+    assert limit // 4 < size() <= limit
+    cache.add_node(make_node("n64"))
+    assert limit // 4 < size() <= limit
+    assert cache.nodes.pods_matching(None, selectors[0]).tolist() == [1, *[0] * 64]
+    cache.validate()
+
+
+def test_the_counter_asked_for_last_is_kept_however_large_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(counters, "MAX_BYTES", 1)
+    cache = make_cache(make_node("n0"), web("a", "n0"))
+    assert counted(cache) == [1]
+    cache.add_pod(web("b", "n0"))
+    assert counted(cache) == [2]
+    assert len(cache._counters.counters()) == 1

@@ -255,6 +255,24 @@ def test_a_body_that_is_too_large_is_refused(data: bytes) -> None:
         ResponseReader(10).feed(data)
 
 
+@pytest.mark.parametrize(
+    ("packed", "error", "words"),
+    [
+        pytest.param(b"hello", ProtocolError, "not valid gzip", id="not gzip"),
+        pytest.param(PACKED + b"x", ProtocolError, "after the end", id="more than gzip"),
+        pytest.param(
+            gzip.compress(b"x" * 101), TooLargeError, "larger than 100 bytes", id="too large"
+        ),
+    ],
+)
+def test_a_body_that_does_not_inflate_is_refused(
+    packed: bytes, error: type[Exception], words: str
+) -> None:
+    head = OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
+    with pytest.raises(error, match=words):
+        ResponseReader(100).feed(head + packed)
+
+
 def test_nothing_of_one_response_is_left_for_the_next() -> None:
     trailed = (
         OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nWarning: x\r\nVary: y\r\n\r\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -105,6 +106,25 @@ async def test_much_comes_whole_and_others_get_their_turn(
         assert await stream.receive() == b""
     task.cancel()
     assert turns > 10
+
+
+async def test_others_get_their_turn_while_a_long_request_is_sent() -> None:
+    """The server reads nothing until another task lets it; a busy client would never get there."""
+    body = bytes(5_000_000)
+    mine, theirs = socket.socketpair()
+    with mine, theirs:
+        for end in (mine, theirs):
+            end.setblocking(False)
+        stream = HttpStream(mine, None)
+        sending = asyncio.create_task(stream.begin(GET + body))
+        loop = asyncio.get_running_loop()
+        received = 0
+        while received < len(GET) + len(body):
+            received += len(await loop.sock_recv(theirs, 2**20))
+        await loop.sock_sendall(theirs, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        await sending
+        assert stream.status == 200
+        stream.close()
 
 
 @pytest.mark.parametrize(

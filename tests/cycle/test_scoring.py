@@ -159,7 +159,7 @@ NORMALIZE = 'running Normalize on Score plugins: plugin "A" failed with: '
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
-        pytest.param(scores("A", [0, 101, 0]), RANGE.format(101), id="a score above the range"),
+        pytest.param(scores("A", [100, 101, 0]), RANGE.format(101), id="a score above the range"),
         pytest.param(scores("A", [0, -1, 0]), RANGE.format(-1), id="a score below the range"),
         pytest.param(
             scores_each("A", {"n1": 0, "n2": 2**70, "n3": 0}),

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.api import NodeSelector, NodeTerms, Selector, decode_as
+from mooring.api import NodeSelector, NodeTerms, decode_as
 from mooring.api.node_selectors import RequiredNodeAffinity
 from mooring.plugins.node_matching import nodes_matching_required, nodes_matching_terms
 from tests.plugins.cluster import Cluster, make_node
@@ -54,7 +54,7 @@ def test_all_nodes_at_once_match_as_one_by_one(labels: list, selector, terms) ->
         parsed = NodeTerms.parse(decode_as({"nodeSelectorTerms": terms}, NodeSelector))
         expected = [parsed.matches(info.node) for info in cluster.nodes.infos()]
         assert nodes_matching_terms(cluster.nodes, parsed).tolist() == expected
-    demand = RequiredNodeAffinity(Selector.from_map(selector) if selector else None, parsed)
+    demand = RequiredNodeAffinity(selector or {}, parsed)
     expected = [demand.matches(info.node) for info in cluster.nodes.infos()]
     assert nodes_matching_required(cluster.nodes, demand).tolist() == expected
     backwards = cluster.nodes.select(np.arange(len(labels), dtype=np.intp)[::-1])

@@ -95,17 +95,20 @@ def test_the_plugin_that_gated_the_pod_is_asked_first() -> None:
 
 
 @pytest.mark.parametrize(
-    "status",
+    ("status", "traceback"),
     [
-        pytest.param(_raise, id="an exception"),
-        pytest.param(lambda pod: Status.error("boom"), id="an error"),
-        pytest.param(lambda pod: 7, id="nonsense"),
+        pytest.param(_raise, True, id="an exception"),
+        pytest.param(lambda pod: Status.error("boom"), False, id="an error"),
+        pytest.param(lambda pod: 7, False, id="nonsense"),
     ],
 )
-def test_faults_are_reported(status: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_faults_are_reported(
+    status: Any, traceback: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.ERROR):
         asked(gate("G", status)).run(an_info())
     assert caplog.messages == ["Unexpected error running PreEnqueue plugin"]
+    assert bool(caplog.records[0].exc_info) is traceback
 
 
 def test_a_pod_counts_once_for_its_gate() -> None:
@@ -120,14 +123,15 @@ def test_a_pod_counts_once_for_its_gate() -> None:
     assert value("scheduler_framework_extension_point_duration_seconds_count", point) == 2
 
 
-def test_the_time_of_every_tenth_run_is_taken_per_plugin() -> None:
+@pytest.mark.parametrize(("runs", "sampled"), [(9, None), (10, 1), (19, 1), (25, 2)])
+def test_the_time_of_every_tenth_run_is_taken_per_plugin(runs: int, sampled: int | None) -> None:
     metrics = Metrics()
     pre_enqueue = asked(gate("G", held("g")), metrics=metrics)
-    for _ in range(25):
+    for _ in range(runs):
         pre_enqueue.run(an_info())
     labels = {"plugin": "G", "extension_point": "PreEnqueue", "status": "Success"}
     name = "scheduler_plugin_execution_duration_seconds_count"
-    assert metrics.registry.get_sample_value(name, labels) == 2
+    assert metrics.registry.get_sample_value(name, labels) == sampled
 
 
 def test_times_are_those_that_have_passed() -> None:

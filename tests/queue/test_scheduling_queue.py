@@ -14,6 +14,7 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.queued import QueuedPod
+from mooring.framework.status import Status
 from mooring.observe.metrics import Metrics
 from mooring.queue.event_types import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE
 from mooring.queue.nominator import PodNominator
@@ -542,6 +543,19 @@ def test_a_pod_that_waits_too_long_is_tried_without_a_reason() -> None:
     assert info.was_flushed
     queue.add_unschedulable(info, info.pod, ["Fit"])
     assert not info.was_flushed
+
+
+def test_a_pod_that_waits_too_long_and_is_held_back_then_was_not_tried() -> None:
+    """PreEnqueue lets the pod pass at first; a later success is not one of the flush."""
+    holds: list[bool] = []
+    queue = Queue(gate("Hold", lambda pod: Status.unschedulable("held") if holds else None))
+    queue.refuse(pod("a"), ["Fit"])
+    holds.append(True)
+    queue.clock.advance(331)
+    queue.flush()
+    info = queue.get("default/a")
+    assert info is not None
+    assert (info.is_gated, info.was_flushed) == (True, False)
 
 
 def test_a_gated_pod_is_looked_at_again_after_a_while_and_not_at_every_look() -> None:

@@ -36,6 +36,20 @@ def replace_functions(mutant: Mutant, functions: list[FunctionType]) -> bool:
     return found
 
 
+def replaceable(mutant: Mutant) -> bool:
+    """Return whether functions that are loaded can get the code of a mutant.
+
+    A function keeps its free variables, so a mutant that needs others cannot replace its code:
+    without `super()`, for example, a method no longer has the variable `__class__`.
+    """
+    path = str(mutant.path.resolve())
+    trees = (ast.parse(mutant.path.read_bytes()), mutant.tree())
+    before, after = (
+        {_key(code): code.co_freevars for code in _codes(_compiled(tree, path))} for tree in trees
+    )
+    return before == after
+
+
 def import_mutant(mutant: Mutant, module: str) -> None:
     """Make the import of a module, which must not be loaded yet, load a mutant."""
     sys.meta_path.insert(0, _Finder(module, str(mutant.path.resolve()), mutant.tree()))

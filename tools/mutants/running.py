@@ -3,8 +3,9 @@
 One process per room has loaded the room and collected its tests. Each mutant is a fork of it in
 which the changed function has the code of the mutant. It runs the tests that run the changed line,
 the fastest first, until one fails. Code that runs when a module is imported cannot be changed
-afterwards, so such a mutant is a fork of a process that has only loaded libraries; it imports the
-changed module and runs all tests of the room. No source file is written.
+afterwards, nor can code whose free variables change, so such a mutant is a fork of a process that
+has only loaded libraries; it imports the changed module and runs all tests of the room. No source
+file is written.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ import pytest
 from hypothesis import Phase, settings
 
 from tools.mutants.drawing import Mutant
-from tools.mutants.installing import functions_of, import_mutant, replace_functions
+from tools.mutants.installing import (
+    functions_of,
+    import_mutant,
+    replace_functions,
+    replaceable,
+)
 from tools.mutants.process import BROKEN, Process
 from tools.mutants.survey import NO_TEST, Survey, Surveyor
 
@@ -93,7 +99,9 @@ def run(room: Room, mutants: list[Mutant], folder: Path, tell: Tell) -> None:
 
 
 def _at_import(mutant: Mutant, survey: Survey) -> bool:
-    return mutant.at_import or NO_TEST in survey.of(str(mutant.path.resolve()), mutant.lines)
+    if mutant.at_import or NO_TEST in survey.of(str(mutant.path.resolve()), mutant.lines):
+        return True
+    return not replaceable(mutant)
 
 
 def _in_order(tests: Iterable[str], survey: Survey) -> list[str]:

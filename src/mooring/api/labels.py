@@ -164,17 +164,22 @@ class Selector:
     nothing: bool
 
     def __init__(self, requirements: Iterable[Requirement] = (), *, nothing: bool = False) -> None:
-        ordered: Sequence[Requirement] = tuple(requirements)
+        ordered = tuple(requirements)
         if len(ordered) > 1:
-            ordered = sorted(set(ordered), key=lambda r: (r.key, r.operator, r.values))
-        self.requirements = tuple(ordered)
+            ordered = tuple(sorted(set(ordered), key=lambda r: (r.key, r.operator, r.values)))
+        self.requirements = ordered
         self.nothing = nothing
         # Plain equality is by far the most frequent requirement: test it first, without a call.
-        self._equal = tuple(
-            (r.key, r.values[0]) for r in ordered if r.operator == IN and len(r.values) == 1
-        )
-        self._other = tuple(r for r in ordered if r.operator != IN or len(r.values) != 1)
-        self._hash = hash((self.requirements, nothing))
+        equal: list[tuple[str, str]] = []
+        other: list[Requirement] = []
+        for requirement in ordered:
+            if requirement.operator == IN and len(requirement.values) == 1:
+                equal.append((requirement.key, requirement.values[0]))
+            else:
+                other.append(requirement)
+        self._equal = tuple(equal)
+        self._other = tuple(other)
+        self._hash = hash((ordered, nothing))
 
     @classmethod
     def from_label_selector(cls, selector: LabelSelector | None) -> Selector:

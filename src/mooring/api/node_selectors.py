@@ -8,7 +8,7 @@ as in kube-scheduler.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from mooring.api.field_errors import FieldError, aggregate, invalid, not_supported
@@ -17,7 +17,6 @@ from mooring.api.labels import (
     NOT_IN,
     OPERATORS,
     Requirement,
-    Selector,
     requirement_problems,
 )
 from mooring.api.meta import KubeObject
@@ -39,7 +38,7 @@ class Term:
     If the term could not be parsed, `errors` is not empty and the term matches nothing.
     """
 
-    __slots__ = ("_hash", "errors", "fields", "labels")
+    __slots__ = ("errors", "fields", "labels")
 
     labels: tuple[Requirement, ...]
     fields: tuple[Requirement, ...]
@@ -51,10 +50,9 @@ class Term:
         fields: Iterable[Requirement] = (),
         errors: Iterable[FieldError] = (),
     ) -> None:
-        self.labels = tuple(sorted(set(labels), key=_order))
-        self.fields = tuple(sorted(set(fields), key=_order))
+        self.labels = _canonical(labels)
+        self.fields = _canonical(fields)
         self.errors = tuple(errors)
-        self._hash = hash((self.labels, self.fields, self.errors))
 
     @classmethod
     def parse(cls, term: NodeSelectorTerm, path: str = "") -> Term:
@@ -93,10 +91,16 @@ class Term:
         )
 
     def __hash__(self) -> int:
-        return self._hash
+        return hash((self.labels, self.fields, self.errors))
 
     def __repr__(self) -> str:
         return f"Term({', '.join(map(str, (*self.labels, *self.fields)))})"
+
+
+def _canonical(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
+    """Return the requirements sorted and without repetitions."""
+    listed = tuple(requirements)
+    return tuple(sorted(set(listed), key=_order)) if len(listed) > 1 else listed
 
 
 def _order(requirement: Requirement) -> tuple[str, str, tuple[str, ...]]:
@@ -224,30 +228,34 @@ class PreferredTerms:
 class RequiredNodeAffinity:
     """A pod's nodeSelector and its required node affinity. Hashable.
 
-    `selector` is None if the pod has no nodeSelector, `terms` if it has no required affinity.
+    `labels` is empty if the pod has no nodeSelector, `terms` is None if it has no required
+    affinity.
     """
 
-    __slots__ = ("selector", "terms")
+    __slots__ = ("labels", "terms")
 
-    def __init__(self, selector: Selector | None, terms: NodeTerms | None) -> None:
-        self.selector = selector
+    def __init__(self, labels: Mapping[str, str], terms: NodeTerms | None) -> None:
+        self.labels = labels
         self.terms = terms
+
+    def selects(self, node: KubeObject) -> bool:
+        """Return whether a node has the labels of the nodeSelector."""
+        get = node.metadata.labels.get
+        return all(get(key) == text for key, text in self.labels.items())
 
     def matches(self, node: KubeObject) -> bool:
         """Return whether a node satisfies both."""
-        if self.selector is not None and not self.selector.matches(node.metadata.labels):
-            return False
-        return self.terms is None or self.terms.matches(node)
+        return self.selects(node) and (self.terms is None or self.terms.matches(node))
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, RequiredNodeAffinity)
-            and self.selector == other.selector
+            and self.labels == other.labels
             and self.terms == other.terms
         )
 
     def __hash__(self) -> int:
-        return hash((self.selector, self.terms))
+        return hash((frozenset(self.labels.items()), self.terms))
 
 
 @lru_cache(maxsize=4096)
@@ -259,10 +267,9 @@ def _parse_terms(selector: NodeSelector) -> NodeTerms:
 def required_node_affinity(pod: Pod) -> RequiredNodeAffinity:
     """Return what a pod requires of its node: nodeSelector and required node affinity."""
     spec = pod.spec
-    selector = Selector.from_map(spec.node_selector) if spec.node_selector else None
     terms = None
     if spec.affinity is not None and spec.affinity.node_affinity is not None:
         required = spec.affinity.node_affinity.required_during_scheduling_ignored_during_execution
         if required is not None:
             terms = _parse_terms(required)
-    return RequiredNodeAffinity(selector, terms)
+    return RequiredNodeAffinity(spec.node_selector, terms)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,7 @@ from mooring.apiserver.request_paths import RequestInfo, read
 from mooring.apiserver.resource_table import Served
 from mooring.apiserver.server_state import ServerState
 from mooring.apiserver.subresources import account_tokens, binding, eviction, pod_logs, scaling
+from mooring.apiserver.validation.device_selectors import UncompiledSelectors
 from mooring.apiserver.validation.warnings import kind_warning
 
 log = logging.getLogger(__name__)
@@ -78,6 +80,8 @@ class Api:
         self.ready = True
         self._reviews = Reviews(cluster, self.authenticator, self.authorizer)
         self._documents = Documents(cluster.catalogue)
+        #: Held while a selector is compiled.
+        self._turn = asyncio.Lock()
         metrics_api.serve(cluster.catalogue)
 
     async def handle(self, request: ApiRequest, read_body: BodyReader | None = None) -> ApiResponse:
@@ -92,7 +96,7 @@ class Api:
             self._authorize(request, info)
             if read_body is not None:
                 request.body = await read_body()
-            response = self._answer(request, info)
+            response = await self._answer_compiled(request, info)
             if response.later is None:
                 return response
             found = await response.later
@@ -103,6 +107,15 @@ class Api:
         except Exception as error:
             log.exception("A request failed")
             return refuse(refusals.internal(str(error) or type(error).__name__))
+
+    async def _answer_compiled(self, request: ApiRequest, info: RequestInfo) -> ApiResponse:
+        """Answer a request, after its long selectors are compiled."""
+        while True:
+            try:
+                return self._answer(request, info)
+            except UncompiledSelectors as missing:
+                # Nothing has been written yet, so the request can start again.
+                await missing.compile(self._turn)
 
     def _answer(self, request: ApiRequest, info: RequestInfo) -> ApiResponse:
         if info.is_resource:

@@ -19,16 +19,20 @@ from mooring.api import Pod
 from mooring.api.labels import Selector
 from mooring.cache.pod_index import PodIndex
 from mooring.cache.selector_index import SelectorIndex
+from mooring.cache.term_counts import TermCounts
 from mooring.framework.columns import grown
-from mooring.framework.nodes import TermCount, TermKind
+from mooring.framework.nodes import TermCount, TermKind, TermSum
 from mooring.framework.pod_info import AffinityTerm, PodInfo
 
 Counts = npt.NDArray[np.int32]
 
-#: Above this many counters, the least recently queried quarter is dropped.
+#: Above this many counters, or this many bytes of counts, the least recently queried quarter is
+#: dropped.
 MAX_COUNTERS = 8192
+MAX_BYTES = 64 << 20
 
 _KINDS = tuple(TermKind)
+_PREFERRED = (TermKind.PREFERRED_AFFINITY, TermKind.PREFERRED_ANTI_AFFINITY)
 
 
 class _Counter:
@@ -54,6 +58,11 @@ class _Counter:
             self.namespaces is None or pod.metadata.namespace in self.namespaces
         ) and self.selector.matches(pod.metadata.labels)
 
+    @property
+    def size(self) -> int:
+        """Return how many bytes the counts take."""
+        return self.counts.nbytes + (0 if self.terminating is None else self.terminating.nbytes)
+
     def change(self, row: int, pod: Pod, sign: int) -> None:
         self.counts[row] += sign
         if pod.metadata.deletion_timestamp is not None:
@@ -61,17 +70,6 @@ class _Counter:
                 self.terminating = np.zeros(len(self.counts), dtype=np.int32)
             self.terminating[row] += sign
             self.terminating_total += sign
-
-
-class _Term:
-    """The number of pods that carry one term, per row."""
-
-    __slots__ = ("counts", "term", "total")
-
-    def __init__(self, term: AffinityTerm, capacity: int) -> None:
-        self.term = term
-        self.counts: Counts = np.zeros(capacity, dtype=np.int32)
-        self.total = 0
 
 
 class Counters:
@@ -86,9 +84,9 @@ class Counters:
         self._questions = itertools.count()
         self._counters: dict[tuple[frozenset[str] | None, Selector], _Counter] = {}
         self._counter_index: SelectorIndex[_Counter] = SelectorIndex()
-        self._terms: dict[TermKind, dict[AffinityTerm, _Term]] = {kind: {} for kind in _KINDS}
-        self._term_index: dict[TermKind, SelectorIndex[_Term]] = {
-            kind: SelectorIndex() for kind in _KINDS
+        self._bytes = 0
+        self._terms = {
+            kind: TermCounts(self._capacity, weighted=kind in _PREFERRED) for kind in _KINDS
         }
 
     # Queries.
@@ -109,30 +107,23 @@ class Counters:
 
     def terms(self, kind: TermKind) -> Iterator[TermCount]:
         """Yield every distinct term of a kind that existing pods carry."""
-        for entry in self._terms[kind].values():
-            yield self._view(entry)
+        return self._terms[kind].all()
 
     def terms_matching(
         self, kind: TermKind, pod: Pod, namespace_labels: Mapping[str, str]
     ) -> list[TermCount]:
         """Return the distinct terms of existing pods that match `pod`."""
-        if not self._terms[kind]:
-            return []
-        meta = pod.metadata
-        return [
-            self._view(entry)
-            for entry in self._term_index[kind].candidates(meta.namespace, meta.labels)
-            if entry.term.matches(pod, namespace_labels)
-        ]
+        return self._terms[kind].matching(pod, namespace_labels)
+
+    def term_sums(
+        self, kind: TermKind, pod: Pod, namespace_labels: Mapping[str, str]
+    ) -> Mapping[str, TermSum]:
+        """Add up the terms of existing pods that match `pod`, by topology key."""
+        return self._terms[kind].sums(pod, namespace_labels)
 
     def counters(self) -> list[_Counter]:
         """Return all counters, for `Cache.validate`."""
         return list(self._counters.values())
-
-    def _view(self, entry: _Term) -> TermCount:
-        counts = entry.counts[: self._size]
-        counts.flags.writeable = False
-        return TermCount(entry.term, counts)
 
     def _make_counter(self, namespaces: frozenset[str] | None, selector: Selector) -> _Counter:
         if len(self._counters) >= MAX_COUNTERS:
@@ -142,13 +133,22 @@ class Counters:
             counter.change(self._row_of(info), info.pod, 1)
         self._counters[namespaces, selector] = counter
         self._counter_index.add(counter, namespaces, selector)
+        counter.asked = next(self._questions)
+        self._note_size(counter.size)
         return counter
+
+    def _note_size(self, more: int) -> None:
+        """Note that the counts take more bytes, and drop counters that take too many."""
+        self._bytes += more
+        while self._bytes > MAX_BYTES and len(self._counters) > 1:
+            self._drop_unasked()
 
     def _drop_unasked(self) -> None:
         by_age = sorted(self._counters.values(), key=lambda counter: counter.asked)
-        for counter in by_age[: len(by_age) // 4]:
+        for counter in by_age[: max(len(by_age) // 4, 1)]:
             del self._counters[counter.namespaces, counter.selector]
             self._counter_index.remove(counter)
+            self._bytes -= counter.size
 
     # Changes.
 
@@ -163,27 +163,20 @@ class Counters:
     def _change_pod(self, info: PodInfo, row: int, sign: int) -> None:
         pod = info.pod
         meta = pod.metadata
+        more = 0
         for counter in self._counter_index.candidates(meta.namespace, meta.labels):
             if counter.matches(pod):
+                before = counter.terminating
                 counter.change(row, pod, sign)
+                if counter.terminating is not before:
+                    more += counter.counts.nbytes
+        if more:
+            self._note_size(more)
         if info.has_affinity:
             for kind in _KINDS:
+                change = self._terms[kind].change
                 for term in cast(Iterable[AffinityTerm], getattr(info, kind.value)):
-                    self._change_term(kind, term, row, sign)
-
-    def _change_term(self, kind: TermKind, term: AffinityTerm, row: int, sign: int) -> None:
-        entry = self._terms[kind].get(term)
-        if entry is None:
-            entry = self._terms[kind][term] = _Term(term, self._capacity)
-            everywhere = not term.namespace_selector.nothing
-            self._term_index[kind].add(
-                entry, None if everywhere else term.namespaces, term.selector
-            )
-        entry.counts[row] += sign
-        entry.total += sign
-        if not entry.total:
-            del self._terms[kind][term]
-            self._term_index[kind].remove(entry)
+                    change(term, row, sign)
 
     def set_size(self, size: int) -> None:
         """Set the number of rows."""
@@ -191,26 +184,22 @@ class Counters:
         if size > self._capacity:
             while size > self._capacity:
                 self._capacity *= 2
+            before = self._bytes
             for counter in self._counters.values():
                 counter.counts = cast(Counts, grown(counter.counts, self._capacity))
                 if counter.terminating is not None:
                     counter.terminating = cast(Counts, grown(counter.terminating, self._capacity))
-            for entries in self._terms.values():
-                for entry in entries.values():
-                    entry.counts = cast(Counts, grown(entry.counts, self._capacity))
+            self._note_size(sum(counter.size for counter in self._counters.values()) - before)
+        for terms in self._terms.values():
+            terms.set_size(size, self._capacity)
 
     def move_row(self, source: int, target: int) -> None:
         """Move a row's counts and set the source row to zero; a row without pods has nothing to
         move."""
-        for counts in self._arrays():
-            counts[target] = counts[source]
-            counts[source] = 0
-
-    def _arrays(self) -> Iterator[Counts]:
         for counter in self._counters.values():
-            yield counter.counts
-            if counter.terminating is not None:
-                yield counter.terminating
-        for entries in self._terms.values():
-            for entry in entries.values():
-                yield entry.counts
+            for counts in (counter.counts, counter.terminating):
+                if counts is not None:
+                    counts[target] = counts[source]
+                    counts[source] = 0
+        for terms in self._terms.values():
+            terms.move_row(source, target)

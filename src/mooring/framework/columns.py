@@ -265,6 +265,10 @@ class Columns:
             amounts[self.rows[name]] = amount
         return amounts
 
+    def knows_label(self, key: str) -> bool:
+        """Return whether some node may have a label; False is certain."""
+        return key in self._label_keys
+
     def label(self, key: str) -> ValueColumn[str]:
         """Return the column of a label key; it is created on first use and then kept up to
         date."""

@@ -46,7 +46,22 @@ class TermCount(msgspec.Struct, frozen=True):
 
     term: AffinityTerm
     #: Per row of the full snapshot.
-    counts: npt.NDArray[np.int32]
+    counts: Ints
+
+
+class TermSum(Protocol):
+    """The affinity terms of one topology key that match a pod, added up per row of the full
+    snapshot. Arrays are made when they are read."""
+
+    @property
+    def counts(self) -> Ints:
+        """How often the pods of each node carry these terms."""
+        ...
+
+    @property
+    def worth(self) -> Ints:
+        """The same, with each term counted as often as its weight says (required terms: once)."""
+        ...
 
 
 class ImageState(msgspec.Struct, frozen=True):
@@ -74,6 +89,12 @@ class PodCounts(Protocol):
         self, kind: TermKind, pod: Pod, namespace_labels: Mapping[str, str]
     ) -> Iterable[TermCount]:
         """Return the distinct terms of existing pods that match `pod`."""
+        ...
+
+    def term_sums(
+        self, kind: TermKind, pod: Pod, namespace_labels: Mapping[str, str]
+    ) -> Mapping[str, TermSum]:
+        """Add up the terms of existing pods that match `pod`, by topology key."""
         ...
 
 
@@ -313,7 +334,11 @@ class Nodes:
 
     def label_is(self, key: str, value: str) -> Mask:
         """Return which nodes carry a label with this value."""
-        return self.matches(Requirement(key, "In", (value,)))
+        if not self._columns.knows_label(key):
+            return np.zeros(len(self), dtype=np.bool_)
+        column = self._columns.label(key)
+        code = column.code_of(value)
+        return self.gather(column.answer(value, lambda: np.arange(len(column.values)) == code))
 
     def has_label(self, key: str) -> Mask:
         """Return which nodes carry a label."""
@@ -321,10 +346,10 @@ class Nodes:
 
     def matches(self, requirement: Requirement) -> Mask:
         """Return which nodes' labels satisfy a requirement."""
+        if not self._columns.knows_label(requirement.key):
+            absent = np.ones if requirement.matches_value(None) else np.zeros
+            return absent(len(self), dtype=np.bool_)
         column = self._columns.label(requirement.key)
-        if len(column.values) == 1:
-            # No node has the label.
-            return np.full(len(self), requirement.matches_value(None))
         answer = column.answer(requirement, lambda: requirement_table(column, requirement))
         return self.gather(answer)
 
@@ -391,3 +416,12 @@ class Nodes:
     ) -> Iterable[TermCount]:
         """Return the distinct terms that existing pods carry and that match `pod`."""
         return self._counts.terms_matching(kind, pod, namespace_labels)
+
+    def term_sums(
+        self, kind: TermKind, pod: Pod, namespace_labels: Mapping[str, str]
+    ) -> Mapping[str, TermSum]:
+        """Add up the terms that existing pods carry and that match `pod`, by topology key.
+
+        Empty if no term matches. Faster than `terms_matching` if there are many terms.
+        """
+        return self._counts.term_sums(kind, pod, namespace_labels)

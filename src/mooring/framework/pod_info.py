@@ -17,8 +17,7 @@ from mooring.api.labels import Selector
 from mooring.api.pod_requests import (
     RequestOptions,
     is_resize_infeasible,
-    pod_non_zero_requests,
-    pod_requests,
+    pod_and_non_zero_requests,
 )
 from mooring.api.ports import host_ports
 from mooring.api.scheduling import PodAffinity, PodAntiAffinity
@@ -73,28 +72,28 @@ def _parse_section(namespace: str, section: bytes) -> tuple[Terms, Terms]:
 
 
 def _parse_terms(namespace: str, section: PodAffinity | PodAntiAffinity) -> tuple[Terms, Terms]:
+    own = frozenset((namespace,))
     return (
         tuple(
-            _parse_term(namespace, term)
+            _parse_term(own, term, 0)
             for term in section.required_during_scheduling_ignored_during_execution
         ),
         tuple(
-            _parse_term(namespace, term.pod_affinity_term, term.weight)
+            _parse_term(own, term.pod_affinity_term, term.weight)
             for term in section.preferred_during_scheduling_ignored_during_execution
         ),
     )
 
 
-def _parse_term(namespace: str, term: PodAffinityTerm, weight: int = 0) -> AffinityTerm:
-    named = frozenset(term.namespaces)
-    if not named and term.namespace_selector is None:
-        named = frozenset((namespace,))
+def _parse_term(own: frozenset[str], term: PodAffinityTerm, weight: int) -> AffinityTerm:
+    """Parse a term of a pod; `own` holds the pod's namespace."""
+    selected = term.namespace_selector
     return AffinityTerm(
-        topology_key=term.topology_key,
-        selector=Selector.from_label_selector(term.label_selector),
-        namespaces=named,
-        namespace_selector=Selector.from_label_selector(term.namespace_selector),
-        weight=weight,
+        term.topology_key,
+        Selector.from_label_selector(term.label_selector),
+        own if not term.namespaces and selected is None else frozenset(term.namespaces),
+        Selector.from_label_selector(selected),
+        weight,
     )
 
 
@@ -126,11 +125,9 @@ class PodInfo:
         self.uid: str = pod.metadata.uid
         self.priority: int = pod.spec.priority or 0
         #: What the pod requests: cpu in thousandths, the rest in whole units.
-        self.requests: dict[str, int] = pod_requests(pod, options)
-        if _asks_for_cpu_and_memory(pod):
-            self.non_zero_cpu, self.non_zero_memory = self.requests["cpu"], self.requests["memory"]
-        else:
-            self.non_zero_cpu, self.non_zero_memory = pod_non_zero_requests(pod, options)
+        self.requests: dict[str, int]
+        self.requests, non_zero = pod_and_non_zero_requests(pod, options)
+        self.non_zero_cpu, self.non_zero_memory = non_zero
         self.host_ports: tuple[HostPort, ...] = host_ports(pod)
         #: "namespace/name" of every claim the pod names (not those of ephemeral volumes).
         self.claim_keys: tuple[str, ...] = tuple(
@@ -165,15 +162,6 @@ class PodInfo:
 
     def __repr__(self) -> str:
         return f"PodInfo({self.key!r})"
-
-
-def _asks_for_cpu_and_memory(pod: Pod) -> bool:
-    """Return whether every container requests cpu and memory, so that no default is added."""
-    for container in (*pod.spec.containers, *pod.spec.init_containers):
-        requests = container.resources.requests
-        if "cpu" not in requests or "memory" not in requests:
-            return False
-    return bool(pod.spec.containers)
 
 
 #: Fields of a bound pod's status that can change without changing any plugin's answer.

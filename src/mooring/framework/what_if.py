@@ -66,6 +66,14 @@ class _Change(msgspec.Struct, frozen=True):
     members: Positions
     sign: int
 
+    def at(self, position: int) -> Sequence[int]:
+        """Return which of the changes are of the node at `position`."""
+        if len(self.positions) == 1:
+            # The usual case in a dry run of one node: faster without arrays.
+            return (0,) if self.positions[0] == position else ()
+        found: list[int] = np.flatnonzero(self.positions == position).tolist()
+        return found
+
     def apply(self, kind: str, resource: str, column: Ints) -> None:
         amounts = self.batch.amounts(kind, resource)[self.members]
         np.add.at(
@@ -145,7 +153,7 @@ class WhatIf(Nodes):
             info, seen = found
         if seen < len(self._changes) or found is None:
             for change in self._changes[seen:]:
-                for index in np.flatnonzero(change.positions == position).tolist():
+                for index in change.at(position):
                     pod = change.batch.pods[change.members[index]]
                     if change.sign > 0:
                         info.add_pod(pod)

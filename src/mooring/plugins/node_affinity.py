@@ -202,8 +202,7 @@ def _matches(required: RequiredNodeAffinity, node: Node) -> bool | None:
     terms = required.terms
     if terms is None or not terms.errors:
         return False
-    selected = required.selector is None or required.selector.matches(node.metadata.labels)
-    return None if selected else False
+    return None if required.selects(node) else False
 
 
 def _preferred(pod: Pod) -> PreferredTerms | None:

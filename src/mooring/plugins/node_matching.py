@@ -44,13 +44,11 @@ def nodes_matching_terms(nodes: Nodes, selector: NodeTerms) -> Mask:
 
 def nodes_matching_required(nodes: Nodes, required: RequiredNodeAffinity) -> Mask:
     """Return which nodes satisfy a pod's nodeSelector and required node affinity."""
-    selected = () if required.selector is None else required.selector.requirements
+    selected = (nodes.label_is(key, text) for key, text in required.labels.items())
     terms = () if required.terms is None else (required.terms,)
     return _all_of(
         nodes,
-        itertools.chain(
-            map(nodes.matches, selected), (nodes_matching_terms(nodes, one) for one in terms)
-        ),
+        itertools.chain(selected, (nodes_matching_terms(nodes, one) for one in terms)),
     )
 
 

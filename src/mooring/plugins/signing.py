@@ -7,51 +7,31 @@ Pods with equal signatures get equal answers from every plugin, so a result may 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 
-from mooring.api import NodeSelectorRequirement, NodeSelectorTerm, Pod
+from mooring.api import Pod
 
 
 def sign_tolerations(pod: Pod) -> Hashable:
-    """Return the tolerations, sorted by key and value."""
-    tolerations = pod.spec.tolerations
-    if len(tolerations) < 2:
-        return tolerations
-    return tuple(sorted(tolerations, key=lambda toleration: (toleration.key, toleration.value)))
+    """Return the tolerations; their order does not matter."""
+    return frozenset(pod.spec.tolerations)
 
 
 def sign_node_affinity(pod: Pod) -> Hashable:
-    """Return the node selector and the node affinity; the order of terms does not matter."""
+    """Return the node selector and the node affinity.
+
+    The order of labels and of required terms does not matter. Requirements and preferences are
+    compared as written: sorting them takes longer than most pods save, and pods that could share
+    results have one template.
+    """
     spec = pod.spec
     affinity = spec.affinity.node_affinity if spec.affinity is not None else None
+    labels = frozenset(spec.node_selector.items())
     if affinity is None:
-        return tuple(sorted(spec.node_selector.items()))
+        return labels
     required = affinity.required_during_scheduling_ignored_during_execution
     return (
-        tuple(sorted(spec.node_selector.items())),
-        None
-        if required is None
-        else tuple(sorted(_sign_term(term) for term in required.node_selector_terms)),
-        tuple(
-            sorted(
-                (term.weight, _sign_term(term.preference))
-                for term in affinity.preferred_during_scheduling_ignored_during_execution
-            )
-        ),
-    )
-
-
-_Requirements = tuple[tuple[str, str, tuple[str, ...]], ...]
-
-
-def _sign_term(term: NodeSelectorTerm) -> tuple[_Requirements, _Requirements]:
-    return _sign_requirements(term.match_expressions), _sign_requirements(term.match_fields)
-
-
-def _sign_requirements(requirements: Iterable[NodeSelectorRequirement]) -> _Requirements:
-    return tuple(
-        sorted(
-            (requirement.key, requirement.operator, tuple(sorted(requirement.values)))
-            for requirement in requirements
-        )
+        labels,
+        None if required is None else frozenset(required.node_selector_terms),
+        affinity.preferred_during_scheduling_ignored_during_execution,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,7 +17,7 @@ Sums = npt.NDArray[np.float64]
 _SPARSE = 4
 
 
-def sum_domains(column: Column[str], counts: npt.NDArray[np.int32]) -> Sums:
+def sum_domains(column: Column[str], counts: npt.NDArray[np.integer[Any]]) -> Sums:
     """Add up counts of all rows per value of a full column; entry 0 is for rows without a value."""
     codes = column.codes
     if np.count_nonzero(counts) * _SPARSE < len(counts):
@@ -40,7 +42,7 @@ class TopologyDomains:
         self._occupied: Mask | None = None
 
     @classmethod
-    def count(cls, nodes: Nodes, key: str, counts: npt.NDArray[np.int32]) -> TopologyDomains:
+    def count(cls, nodes: Nodes, key: str, counts: npt.NDArray[np.integer[Any]]) -> TopologyDomains:
         """Return the domains of a topology key, from pods per row of the full snapshot."""
         column = nodes.all.label(key)
         return cls(column, sum_domains(column, counts))

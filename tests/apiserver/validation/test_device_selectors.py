@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from mooring.api.field_errors import FieldError
+from mooring.apiserver.validation import device_selectors
 from mooring.apiserver.validation.device_claims import check_claim, check_device_class
-from mooring.apiserver.validation.device_selectors import check_selector
+from mooring.apiserver.validation.device_selectors import UncompiledSelectors, check_selector
+from mooring.cel.environment import Expression
+from mooring.plugins.dynamic_resources.selectors import DeviceEnvironment
 
 TEN = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"
 
@@ -77,3 +83,111 @@ def test_no_more_than_32_selectors_are_looked_at() -> None:
             "spec.selectors", "Too many: 33: must have at most 32 items", "FieldValueTooMany"
         )
     ]
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the expressions that are compiled, in order."""
+    sources: list[str] = []
+    real = DeviceEnvironment.compile
+
+    def compile_counted(environment: DeviceEnvironment, source: str) -> Expression:
+        sources.append(source)
+        return real(environment, source)
+
+    monkeypatch.setattr(DeviceEnvironment, "compile", compile_counted)
+    return sources
+
+
+def _request(name: str, *expressions: str, **more: Any) -> dict[str, Any]:
+    selectors = [{"cel": {"expression": expression}} for expression in expressions]
+    exactly = {"deviceClassName": "c", "allocationMode": "All", "selectors": selectors}
+    return {"name": name, "exactly": exactly, **more}
+
+
+def _claim(*requests: dict[str, Any]) -> dict[str, Any]:
+    return {"spec": {"devices": {"requests": list(requests)}}}
+
+
+def _long(number: int) -> str:
+    return f'device.driver != "{number}"' + " " * 9_000
+
+
+def test_what_exceeds_a_limit_is_not_compiled(compiled: list[str]) -> None:
+    many = _claim(*(_request(f"r{i}", f"not compiled {i}") for i in range(33)))
+    assert check_claim(many) == [
+        ("FieldValueTooMany", "spec.devices.requests", "Too many: 33: must have at most 32 items")
+    ]
+    parts = [{"name": f"s{i}", **_request("", f"not compiled {i}")["exactly"]} for i in range(9)]
+    assert check_claim(_claim({"name": "r", "firstAvailable": parts})) == [
+        (
+            "FieldValueTooMany",
+            "spec.devices.requests[0].firstAvailable",
+            "Too many: 9: must have at most 8 items",
+        )
+    ]
+    both = _request("r", "not compiled", firstAvailable=parts[:1])
+    assert [why for _, _, why in check_claim(_claim(both))] == [
+        "Invalid value: null: exactly one of `exactly` or `firstAvailable` is required, but "
+        "multiple fields are set"
+    ]
+    assert compiled == []
+
+
+def test_references_and_configurations_are_limited_too() -> None:
+    references = [f"r{i}" for i in range(33)]
+    config = {"opaque": {"driver": "d", "parameters": {}}}
+    devices = {
+        "requests": [_request("r")],
+        "constraints": [{"requests": references, "matchAttribute": "a/b"}],
+        "config": [config] * 33,
+    }
+    limited = ["spec.devices.constraints[0].requests", "spec.devices.config"]
+    assert check_claim({"spec": {"devices": devices}}) == [
+        ("FieldValueTooMany", path, "Too many: 33: must have at most 32 items") for path in limited
+    ]
+    assert [found[1] for found in check_device_class({"spec": {"config": [config] * 33}})] == [
+        "spec.config"
+    ]
+
+
+async def test_long_selectors_are_compiled_once_and_before_the_check(compiled: list[str]) -> None:
+    expressions = [_long(number) for number in range(5)]
+    claim = _claim(_request("a", *expressions), _request("b", *expressions))
+    with pytest.raises(UncompiledSelectors) as missing:
+        check_claim(claim)
+    assert compiled == []
+    await missing.value.compile(asyncio.Lock())
+    assert compiled == expressions
+    assert check_claim(claim) == []
+    assert check_claim(claim) == []
+    assert compiled == expressions
+
+
+def test_short_selectors_are_compiled_by_the_check(compiled: list[str]) -> None:
+    expressions = [f'device.driver != "short {number}"' for number in range(5)]
+    assert check_device_class({"spec": {"selectors": _selectors(expressions)}}) == []
+    assert compiled == expressions
+
+
+def test_a_device_class_with_long_selectors_is_not_compiled_at_once() -> None:
+    expressions = [_long(number) for number in range(100, 103)]
+    with pytest.raises(UncompiledSelectors):
+        check_device_class({"spec": {"selectors": _selectors(expressions)}})
+
+
+def test_results_are_forgotten_when_they_take_too_much_memory(
+    compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device_selectors, "_REMEMBERED", 40)
+    first, second = "1 == 1000000000001", "1 == 1000000000002"
+    for expression in (first, second, second, first):
+        assert check_selector(expression, "p") == []
+    assert compiled == [first, second]
+    assert check_selector("1 == 1000000000003", "p") == []
+    assert check_selector(first, "p") == []
+    assert compiled[3:] == [first]
+
+
+def _selectors(expressions: list[str]) -> list[dict[str, Any]]:
+    return [{"cel": {"expression": expression}} for expression in expressions]

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
 
 from mooring.api.field_errors import (
     FieldError,
@@ -20,7 +20,7 @@ from mooring.api.field_errors import (
     too_many,
 )
 from mooring.api.names import is_extended_resource
-from mooring.apiserver.validation.device_selectors import check_selector
+from mooring.apiserver.validation.device_selectors import check_selector, require_compiled
 from mooring.apiserver.validation.field_problems import Object, immutable, repeated
 from mooring.apiserver.validation.formats import (
     label_key_problems,
@@ -30,6 +30,8 @@ from mooring.apiserver.validation.formats import (
 )
 from mooring.apiserver.validation.volume_claims import check_template_metadata
 
+T = TypeVar("T")
+
 _MODES = ("All", "ExactCount")
 _EFFECTS = ("NoExecute", "NoSchedule", "None")
 _OPERATORS = ("Equal", "Exists")
@@ -37,6 +39,7 @@ _PARAMETERS_LENGTH = 10 * 1024
 _DRIVER_LENGTH = 63
 _IDENTIFIER_LENGTH = 32
 _MOST = 32
+_MOST_ALTERNATIVES = 8
 _C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 POSITIVE = "must be greater than zero"
 NO_REQUEST = (
@@ -74,7 +77,7 @@ def check_template(template: Object) -> list[FieldError]:
 
 def check_template_update(template: Object, old: Object) -> list[FieldError]:
     """Check an update of a template: its spec may not change."""
-    return immutable("spec", template["spec"], old["spec"]) + check_template(template)
+    return immutable("spec", template["spec"], old["spec"])
 
 
 def _claim_spec(spec: Object, path: str) -> list[FieldError]:
@@ -86,24 +89,51 @@ def _claim_spec(spec: Object, path: str) -> list[FieldError]:
         for request in requests
         for one in request.get("firstAvailable") or ()
     }
-    problems: list[FieldError] = []
-    for field in ("requests", "constraints", "config"):
-        count = len(devices.get(field) or ())
-        if count > _MOST:
-            problems.append(too_many(f"{where}.{field}", count, _MOST))
+    problems, requests = _bounded(requests, f"{where}.requests", _MOST)
+    require_compiled(
+        expression
+        for request in requests
+        for part in _parts(request)
+        for expression in _expressions(part)
+    )
     seen: set[str] = set()
     for i, request in enumerate(requests):
         problems += _request(request, f"{where}.requests[{i}]")
         if request["name"] in seen:
             problems.append(duplicate(f"{where}.requests[{i}]", request["name"]))
         seen.add(request["name"])
-    for i, constraint in enumerate(devices.get("constraints") or ()):
+    found, constraints = _bounded(devices.get("constraints") or (), f"{where}.constraints", _MOST)
+    problems += found
+    for i, constraint in enumerate(constraints):
         problems += _constraint(constraint, f"{where}.constraints[{i}]", names)
-    for i, config in enumerate(devices.get("config") or ()):
+    found, configs = _bounded(devices.get("config") or (), f"{where}.config", _MOST)
+    problems += found
+    for i, config in enumerate(configs):
         at = f"{where}.config[{i}]"
         problems += _references(config.get("requests") or (), f"{at}.requests", names)
         problems += check_configuration(config, at)
     return problems
+
+
+def _bounded(items: Sequence[T], path: str, most: int) -> tuple[list[FieldError], Sequence[T]]:
+    """Return the items that are checked: none if there are too many, and the problem then."""
+    return ([too_many(path, len(items), most)], ()) if len(items) > most else ([], items)
+
+
+def _parts(request: Object) -> Sequence[Object]:
+    """Return the parts of a request that can have selectors, if it is well-formed."""
+    exactly, first = request.get("exactly"), request.get("firstAvailable") or ()
+    if exactly is not None:
+        return () if first else (exactly,)
+    return first if len(first) <= _MOST_ALTERNATIVES else ()
+
+
+def _expressions(part: Object) -> Iterator[str]:
+    """Yield the expressions that are checked."""
+    selectors: Sequence[Object] = part.get("selectors") or ()
+    if len(selectors) <= _MOST:
+        for selector in selectors:
+            yield (selector.get("cel") or {}).get("expression") or ""
 
 
 def _request(request: Object, path: str) -> list[FieldError]:
@@ -119,8 +149,10 @@ def _request(request: Object, path: str) -> list[FieldError]:
         return [*problems, invalid(path, None, why)]
     if exactly is not None:
         return problems + _exact(exactly, f"{path}.exactly")
+    found, alternatives = _bounded(first or (), f"{path}.firstAvailable", _MOST_ALTERNATIVES)
+    problems += found
     seen: set[str] = set()
-    for i, one in enumerate(first or ()):
+    for i, one in enumerate(alternatives):
         where, name = f"{path}.firstAvailable[{i}]", one.get("name") or ""
         problems += each(f"{where}.name", name, label_problems(name))
         problems += _exact(one, where)
@@ -208,7 +240,7 @@ def _constraint(constraint: Object, path: str, names: set[str]) -> list[FieldErr
 
 
 def _references(given: Sequence[str], path: str, names: set[str]) -> list[FieldError]:
-    problems: list[FieldError] = []
+    problems, given = _bounded(given, path, _MOST)
     again = set(repeated(given))
     for i, name in enumerate(given):
         where, parts = f"{path}[{i}]", name.split("/")
@@ -272,8 +304,11 @@ def qualified_name(name: str, path: str) -> list[FieldError]:
 def check_device_class(device_class: Object) -> list[FieldError]:
     """Check a device class."""
     spec = device_class["spec"]
+    require_compiled(_expressions(spec))
     problems = _selectors(spec.get("selectors") or (), "spec.selectors")
-    for i, config in enumerate(spec.get("config") or ()):
+    found, configs = _bounded(spec.get("config") or (), "spec.config", _MOST)
+    problems += found
+    for i, config in enumerate(configs):
         problems += check_configuration(config, f"spec.config[{i}]")
     name = spec.get("extendedResourceName")
     if name is not None and not is_extended_resource(name):

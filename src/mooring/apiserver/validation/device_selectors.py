@@ -1,10 +1,17 @@
-"""Device selectors: whether they compile, and what they can cost."""
+"""Device selectors: whether they compile, and what they can cost.
+
+A claim can have hundreds of selectors of 10 KiB each, and compiling one of them can take 0.2 s. A
+request must not hold up the others for so long, so long selectors are compiled before the object is
+checked, one at a time; the check then finds the results.
+"""
 
 # kubernetes: pkg/apis/resource/validation/validation.go, validateCELSelector
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+import asyncio
+from collections.abc import Iterable
+from functools import cache
 
 from mooring.api.field_errors import FieldError, forbidden, internal_error, invalid, too_long
 from mooring.cel.values import CompileError
@@ -12,14 +19,47 @@ from mooring.plugins.dynamic_resources.selectors import MAX_COST, MAX_LENGTH, De
 
 TOO_COMPLEX = "too complex, exceeds cost limit"
 _INTERNAL = "program instantiation failed"
-_REMEMBERED = 256
+#: Selectors of this many characters together are compiled by the check itself.
+_SHORT = 16 * 1024
+#: How many characters of selectors and of their errors are remembered: more than a request has.
+_REMEMBERED = 16 << 20
+
+
+class UncompiledSelectors(Exception):
+    """Long selectors of an object that must be compiled before the object can be checked."""
+
+    def __init__(self, expressions: tuple[str, ...]) -> None:
+        super().__init__(f"{len(expressions)} selectors are not compiled yet")
+        self.expressions = expressions
+
+    async def compile(self, turn: asyncio.Lock) -> None:
+        """Compile the selectors and remember the results; yield to other requests after each.
+
+        Only the holder of `turn` compiles, so others wait for one selector at most.
+        """
+        for expression in self.expressions:
+            async with turn:
+                _faults().of(expression)
+                await asyncio.sleep(0)
+
+
+def require_compiled(expressions: Iterable[str]) -> None:
+    """Raise UncompiledSelectors if compiling an object's selectors would take long."""
+    faults = _faults()
+    missing = tuple(
+        dict.fromkeys(
+            each for each in expressions if not _is_too_long(each) and not faults.knows(each)
+        )
+    )
+    if sum(map(len, missing)) > _SHORT:
+        raise UncompiledSelectors(missing)
 
 
 def check_selector(expression: str, path: str) -> list[FieldError]:
     """Check the expression of a selector."""
-    if len(expression.encode(errors="surrogatepass")) > MAX_LENGTH:
+    if _is_too_long(expression):
         return [too_long(path, MAX_LENGTH)]
-    why = _fault(expression)
+    why = _faults().of(expression)
     if not why:
         return []
     if why == TOO_COMPLEX:
@@ -29,23 +69,46 @@ def check_selector(expression: str, path: str) -> list[FieldError]:
     return [invalid(path, expression, why)]
 
 
-@cache
-def _environment() -> DeviceEnvironment:
-    return DeviceEnvironment()
+def _is_too_long(expression: str) -> bool:
+    return len(expression.encode(errors="surrogatepass")) > MAX_LENGTH
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _fault(source: str) -> str:
-    """Return what is wrong with an expression, or an empty string."""
-    environment = _environment()
-    try:
-        expression = environment.compile(source)
-    except CompileError as error:
-        return str(error)
-    try:
-        expression.program()
-    except CompileError as error:
-        # An expression that is not supported here may be supported by another scheduler.
-        if str(error).startswith(_INTERNAL):
+class _Faults:
+    """What is wrong with selectors, remembered for the last ones."""
+
+    def __init__(self) -> None:
+        self._environment = DeviceEnvironment()
+        self._found: dict[str, str] = {}
+        self._characters = 0
+
+    def knows(self, source: str) -> bool:
+        return source in self._found
+
+    def of(self, source: str) -> str:
+        """Return what is wrong with an expression, or an empty string."""
+        found = self._found.get(source)
+        if found is None:
+            found = self._found[source] = self._compile(source)
+            self._characters += len(source) + len(found)
+            while self._characters > _REMEMBERED:
+                oldest = next(iter(self._found))
+                self._characters -= len(oldest) + len(self._found.pop(oldest))
+        return found
+
+    def _compile(self, source: str) -> str:
+        try:
+            expression = self._environment.compile(source)
+        except CompileError as error:
             return str(error)
-    return TOO_COMPLEX if environment.max_cost(expression) > MAX_COST else ""
+        try:
+            expression.program()
+        except CompileError as error:
+            # An expression that is not supported here may be supported by another scheduler.
+            if str(error).startswith(_INTERNAL):
+                return str(error)
+        return TOO_COMPLEX if self._environment.max_cost(expression) > MAX_COST else ""
+
+
+@cache
+def _faults() -> _Faults:
+    return _Faults()

@@ -4,15 +4,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mooring.api import Pod
 from mooring.framework.node_info import NodeInfo
-from mooring.framework.nodes import Nodes, TermCount
-from mooring.framework.pod_info import PodInfo
+from mooring.framework.nodes import Nodes, TermSum
+from mooring.framework.pod_info import AffinityTerm, PodInfo, Terms
 from mooring.framework.status import Status
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, intersection, matches_all
 from mooring.plugins.topology import TopologyDomains
@@ -24,7 +26,7 @@ EXISTING_ANTI_AFFINITY_NOT_MATCH = Status.unschedulable(
     "node(s) didn't satisfy existing pods anti-affinity rules"
 )
 
-Counts = npt.NDArray[np.int32]
+Counts = npt.NDArray[np.integer[Any]]
 
 
 class TopologyCounts:
@@ -76,12 +78,69 @@ class TopologyCounts:
         return found
 
 
+#: How many terms match, by their topology key.
+_Matches = Mapping[str, int]
+
+
+def _count_keys(terms: Iterable[OwnTerm | AffinityTerm]) -> _Matches:
+    return Counter(term.topology_key for term in terms)
+
+
+class _TermMatches:
+    """Which terms match as pods come and go, remembered: many pods have equal labels or terms.
+
+    A dry run removes the same pods and adds them again, and both sides can have thousands of terms.
+    """
+
+    __slots__ = ("_namespace_labels", "_of_others", "_own", "_pod", "_required", "_unwanted")
+
+    def __init__(
+        self,
+        pod: Pod,
+        namespace_labels: Mapping[str, str],
+        required: tuple[OwnTerm, ...],
+        unwanted: tuple[OwnTerm, ...],
+    ) -> None:
+        self._pod = pod
+        self._namespace_labels = namespace_labels
+        self._required = required
+        self._unwanted = unwanted
+        #: By namespace and labels of the other pod.
+        self._own: dict[Hashable, tuple[bool, _Matches]] = {}
+        #: By identity of the other pod's terms, which the entry keeps alive.
+        self._of_others: dict[int, tuple[Terms, _Matches]] = {}
+
+    def own(self, other: Pod) -> tuple[bool, _Matches]:
+        """Return whether all affinity terms match another pod, and the anti-affinity terms."""
+        meta = other.metadata
+        key = (meta.namespace, frozenset(meta.labels.items()))
+        found = self._own.get(key)
+        if found is None:
+            found = self._own[key] = (
+                matches_all(self._required, other),
+                _count_keys(term for term in self._unwanted if term.matches(other)),
+            )
+        return found
+
+    def of_other(self, other: PodInfo) -> _Matches:
+        """Return the anti-affinity terms of another pod that match the pod."""
+        terms = other.required_anti_affinity
+        if not terms:
+            return {}
+        found = self._of_others.get(id(terms))
+        if found is None:
+            pod, labels = self._pod, self._namespace_labels
+            matching = _count_keys(term for term in terms if term.matches(pod, labels))
+            found = self._of_others[id(terms)] = (terms, matching)
+        return found[1]
+
+
 class FilterState:
     """The counts that PreFilter passes to Filter; `add_pod` and `remove_pod` update them."""
 
     cycle_only = True
     __slots__ = (
-        "_namespace_labels",
+        "_matches",
         "_pod",
         "_required",
         "_unwanted",
@@ -93,13 +152,13 @@ class FilterState:
     def __init__(
         self,
         pod: Pod,
-        namespace_labels: Mapping[str, str],
         required: tuple[OwnTerm, ...],
         unwanted: tuple[OwnTerm, ...],
+        matches: _TermMatches,
         counts: tuple[TopologyCounts, TopologyCounts, TopologyCounts],
     ) -> None:
         self._pod = pod
-        self._namespace_labels = namespace_labels
+        self._matches = matches
         self._required = required
         self._unwanted = unwanted
         # Pods that match all affinity terms of the pod; pods that match one of its anti-affinity
@@ -110,9 +169,9 @@ class FilterState:
         """Return an independent copy."""
         return FilterState(
             self._pod,
-            self._namespace_labels,
             self._required,
             self._unwanted,
+            self._matches,
             (
                 self.affinity.clone(),
                 self.anti_affinity.clone(),
@@ -127,7 +186,7 @@ class FilterState:
         namespace_labels: Mapping[str, str],
         required: tuple[OwnTerm, ...],
         unwanted: tuple[OwnTerm, ...],
-        existing: Iterable[TermCount],
+        existing: Mapping[str, TermSum],
         nodes: Nodes,
     ) -> FilterState:
         """Count pods in the domains of the terms' topology keys.
@@ -142,9 +201,9 @@ class FilterState:
             wanted = {term.topology_key: counts for term in required}
         return cls(
             pod,
-            namespace_labels,
             required,
             unwanted,
+            _TermMatches(pod, namespace_labels, required, unwanted),
             (
                 TopologyCounts.count(wanted.items(), everything),
                 TopologyCounts.count(
@@ -158,7 +217,13 @@ class FilterState:
                     everything,
                 ),
                 TopologyCounts.count(
-                    ((found.term.topology_key, found.counts) for found in existing), everything
+                    (
+                        (key, terms.counts)
+                        for key, terms in existing.items()
+                        # Pods can name any topology key.
+                        if everything.label(key).any
+                    ),
+                    everything,
                 ),
             ),
         )
@@ -170,15 +235,14 @@ class FilterState:
 
     def change(self, other: PodInfo, node: NodeInfo, nodes: Nodes, amount: int) -> None:
         """Add another pod to its node's counts `amount` times; -1 removes it."""
-        for existing in other.required_anti_affinity:
-            if existing.matches(self._pod, self._namespace_labels):
-                self.existing_anti_affinity.change(existing.topology_key, node, nodes, amount)
-        if matches_all(self._required, other.pod):
+        together, unwanted = self._matches.own(other.pod)
+        if together:
             for key in self.affinity.by_key:
                 self.affinity.change(key, node, nodes, amount)
-        for term in self._unwanted:
-            if term.matches(other.pod):
-                self.anti_affinity.change(term.topology_key, node, nodes, amount)
+        for key, count in unwanted.items():
+            self.anti_affinity.change(key, node, nodes, count * amount)
+        for key, count in self._matches.of_other(other).items():
+            self.existing_anti_affinity.change(key, node, nodes, count * amount)
 
     def _may_be_first(self) -> bool:
         """Return whether the pod is the first of a group whose pods have affinity to each other.

@@ -53,7 +53,7 @@ class InterPodAffinity(Plugin):
         info = self.handle.pod_info(pod)
         namespaces = self._namespaces
         labels = namespaces.labels(pod.metadata.namespace)
-        existing = list(nodes.terms_matching(TermKind.REQUIRED_ANTI_AFFINITY, pod, labels))
+        existing = nodes.term_sums(TermKind.REQUIRED_ANTI_AFFINITY, pod, labels)
         if not existing and not info.required_affinity and not info.required_anti_affinity:
             return Status.skip()
         counted = FilterState.count(
@@ -121,33 +121,34 @@ class InterPodAffinity(Plugin):
 
     def _weigh_own(self, info: PodInfo, nodes: Nodes) -> list[Weighed]:
         everything = nodes.all
-        return [
-            (
-                term.topology_key,
-                everything.pods_matching(term.namespaces, term.selector),
-                sign * term.weight,
-            )
-            for sign, terms in ((1, info.preferred_affinity), (-1, info.preferred_anti_affinity))
-            for term in self._namespaces.own_terms(terms)
-        ]
+        weighed: dict[str, Weighed] = {}
+        for sign, terms in ((1, info.preferred_affinity), (-1, info.preferred_anti_affinity)):
+            for term in self._namespaces.own_terms(terms):
+                key = term.topology_key
+                counts = everything.pods_matching(term.namespaces, term.selector)
+                added: Weighed = (key, counts, counts * (sign * term.weight))
+                if there := weighed.get(key):
+                    added = (key, there[1] + added[1], there[2] + added[2])
+                weighed[key] = added
+        return list(weighed.values())
 
     def _weigh_existing(self, pod: Pod, nodes: Nodes) -> list[Weighed]:
         labels = self._namespaces.labels(pod.metadata.namespace)
         hard_weight = self.args.hard_pod_affinity_weight
         weighed: list[Weighed] = []
-        if hard_weight:
-            weighed += [
-                (found.term.topology_key, found.counts, hard_weight)
-                for found in nodes.terms_matching(TermKind.REQUIRED_AFFINITY, pod, labels)
-            ]
-        for sign, kind in (
+        for factor, kind in (
+            (hard_weight, TermKind.REQUIRED_AFFINITY),
             (1, TermKind.PREFERRED_AFFINITY),
             (-1, TermKind.PREFERRED_ANTI_AFFINITY),
         ):
-            weighed += [
-                (found.term.topology_key, found.counts, sign * found.term.weight)
-                for found in nodes.terms_matching(kind, pod, labels)
-            ]
+            if factor:
+                for key, terms in nodes.term_sums(kind, pod, labels).items():
+                    # Pods can name any topology key.
+                    if nodes.label(key).any:
+                        worth = terms.worth
+                        weighed.append(
+                            (key, terms.counts, worth if factor == 1 else factor * worth)
+                        )
         return weighed
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int | Status:
@@ -200,5 +201,5 @@ class InterPodAffinity(Plugin):
             return None
         labels = self._namespaces.labels(pod.metadata.namespace)
         nodes = self.handle.snapshot
-        spoken_of = any(True for kind in TermKind for _ in nodes.terms_matching(kind, pod, labels))
+        spoken_of = any(nodes.term_sums(kind, pod, labels) for kind in TermKind)
         return None if spoken_of else ()

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +16,8 @@ from mooring.framework.plugin import MAX_NODE_SCORE
 from mooring.plugins.topology import TopologyDomains
 from mooring.typing import Ints
 
-#: A topology key, pods per row of the full snapshot, and the weight of each pod.
-Weighed = tuple[str, npt.NDArray[np.int32], int]
+#: A topology key, pods per row of the full snapshot, and what they are worth together.
+Weighed = tuple[str, npt.NDArray[np.integer[Any]], npt.NDArray[np.integer[Any]]]
 
 
 class ScoreState:
@@ -37,9 +38,8 @@ class ScoreState:
     def weigh(cls, weighed: Sequence[Weighed], nodes: Nodes) -> ScoreState | None:
         """Add up the weights of pods per domain; return None if no pod is in any domain."""
         everything = nodes.all
-        rows: dict[str, npt.NDArray[np.int32]] = {}
-        for key, counts, weight in weighed:
-            worth = counts if weight == 1 else counts * weight
+        rows: dict[str, npt.NDArray[np.integer[Any]]] = {}
+        for key, _, worth in weighed:
             rows[key] = rows[key] + worth if key in rows else worth
         domains = {
             key: TopologyDomains.count(everything, key, worth) for key, worth in rows.items()

@@ -37,11 +37,11 @@ def by_importance(pods: Sequence[PodInfo]) -> list[PodInfo]:
 
 
 def cost(victims: Sequence[PodInfo], violations: int) -> Cost:
-    """Return the cost of clearing a node of `victims`."""
-    positions = np.zeros(len(victims), dtype=np.intp)
-    priorities = np.array([pod.priority for pod in victims], dtype=np.int64)
-    starts = np.array([started(pod) for pod in victims])
-    return costs(positions, priorities, starts, np.array([violations]))[0]
+    """Return the cost of clearing a node of `victims`; there must be one."""
+    top = max(pod.priority for pod in victims)
+    total = sum(pod.priority + _PRIORITY_OFFSET for pod in victims)
+    earliest = min(started(pod) for pod in victims if pod.priority == top)
+    return violations, top, total, len(victims), -earliest
 
 
 def costs(

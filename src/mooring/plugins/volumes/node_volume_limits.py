@@ -45,6 +45,11 @@ _BY_NODE = "NodeVolumeLimits/node"
 
 #: A driver and the identity of a volume: its handle, or the claim if it is not provisioned yet.
 Attachable = tuple[str, Hashable]
+#: The volumes that a pod needs on a node without a CSINode, and on one with a CSINode; or why it is
+#: refused there.
+Wanted = tuple["set[Attachable] | Status", "set[Attachable] | Status"]
+
+_PRE_FILTER = "PreFilterNodeVolumeLimits"
 
 
 def is_attachable(pod: Pod) -> bool:
@@ -105,13 +110,19 @@ class NodeVolumeLimits(Plugin):
         )
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        """Skip a pod that has nothing to attach."""
-        return None if is_attachable(pod) else Status.skip()
+        """Find the pod's volumes; skip a pod that has nothing to attach."""
+        if not is_attachable(pod):
+            return Status.skip()
+        state.write(_PRE_FILTER, self._wanted_by(pod))
+        return None
+
+    def _wanted_by(self, pod: Pod) -> Wanted:
+        return self._volumes_of(pod, False), self._volumes_of(pod, True)
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         """Refuse a node that cannot attach the pod's volumes as well."""
         csi_node = self._csi_nodes.get(node.name)
-        wanted = self._volumes_of(pod, csi_node is not None)
+        wanted = (state.get(_PRE_FILTER) or self._wanted_by(pod))[csi_node is not None]
         if isinstance(wanted, Status):
             return wanted
         if self.handle.features.enabled("VolumeLimitScaling"):
@@ -125,8 +136,7 @@ class NodeVolumeLimits(Plugin):
     ) -> Iterable[tuple[Status, Mask]]:
         """Refuse the nodes that cannot attach the pod's volumes as well."""
         present = self._csi_nodes.present(nodes)
-        with_csi_node = self._volumes_of(pod, True)
-        without = self._volumes_of(pod, False)
+        without, with_csi_node = state.get(_PRE_FILTER) or self._wanted_by(pod)
         if isinstance(without, Status) and without == with_csi_node:
             yield without, np.ones(len(nodes), dtype=np.bool_)
             return

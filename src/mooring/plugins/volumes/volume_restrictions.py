@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -31,15 +31,19 @@ READ_WRITE_ONCE_POD_CONFLICT = Status.unschedulable(
 NO_STATE = Status.error('cannot read "PreFilterVolumeRestrictions" from cycleState')
 
 
+#: Inline disks that pods on one node share only if all of them just read; whether a pod just reads.
+Disks = Mapping[Hashable, bool]
+
+
 class ClaimConflicts:
     """The number of uses of the pod's ReadWriteOncePod claims by pods on nodes."""
 
     __slots__ = ("claim_names", "count", "disks")
 
-    def __init__(self, claim_names: frozenset[str], count: int, disks: bool) -> None:
+    def __init__(self, claim_names: frozenset[str], count: int, disks: Disks) -> None:
         self.claim_names = claim_names
         self.count = count
-        #: Whether the pod has inline disks to compare with those of other pods.
+        #: The pod's inline disks, to compare with those of other pods.
         self.disks = disks
 
     def clone(self) -> ClaimConflicts:
@@ -57,66 +61,50 @@ class ClaimConflicts:
                 self.count += sign
 
 
-def disk_keys(volume: Volume) -> Iterator[Hashable]:
-    """Yield keys of which a conflicting volume has at least one too."""
-    if volume.gce_persistent_disk is not None:
-        yield "gce", volume.gce_persistent_disk.pd_name
-    if volume.aws_elastic_block_store is not None:
-        yield "aws", volume.aws_elastic_block_store.volume_id
-    if volume.iscsi is not None:
-        yield "iscsi", volume.iscsi.iqn
-    if volume.rbd is not None:
-        yield "rbd", volume.rbd.pool, volume.rbd.image
-
-
-def volumes_conflict(volume: Volume, other: Volume) -> bool:
-    """Return whether two pods on one node may not mount these volumes."""
-    gce, other_gce = volume.gce_persistent_disk, other.gce_persistent_disk
-    if (
-        gce is not None
-        and other_gce is not None
-        and gce.pd_name == other_gce.pd_name
-        and not (gce.read_only and other_gce.read_only)
-    ):
-        return True
-    aws, other_aws = volume.aws_elastic_block_store, other.aws_elastic_block_store
-    if aws is not None and other_aws is not None and aws.volume_id == other_aws.volume_id:
-        return True
-    iscsi, other_iscsi = volume.iscsi, other.iscsi
-    if (
-        iscsi is not None
-        and other_iscsi is not None
-        and iscsi.iqn == other_iscsi.iqn
-        and not (iscsi.read_only and other_iscsi.read_only)
-    ):
-        return True
-    rbd, other_rbd = volume.rbd, other.rbd
-    return (
-        rbd is not None
-        and other_rbd is not None
-        and not set(rbd.monitors).isdisjoint(other_rbd.monitors)
-        and rbd.pool == other_rbd.pool
-        and rbd.image == other_rbd.image
-        and not (rbd.read_only and other_rbd.read_only)
+def disks_of_volume(volume: Volume) -> Iterator[tuple[Hashable, bool]]:
+    """Yield the inline disks of a volume, each with whether it is only read."""
+    gce, aws, iscsi, rbd = (
+        volume.gce_persistent_disk,
+        volume.aws_elastic_block_store,
+        volume.iscsi,
+        volume.rbd,
     )
+    if gce is not None:
+        yield ("gce", gce.pd_name), gce.read_only
+    if aws is not None:
+        # These cannot be shared, even if all pods only read.
+        yield ("aws", aws.volume_id), False
+    if iscsi is not None:
+        yield ("iscsi", iscsi.iqn), iscsi.read_only
+    if rbd is not None:
+        # An image is the same one if any of the monitors is the same.
+        for monitor in rbd.monitors:
+            yield ("rbd", monitor, rbd.pool, rbd.image), rbd.read_only
 
 
-def disks_conflict(pod: Pod, others: Iterable[Pod]) -> bool:
-    """Return whether a disk of the pod conflicts with one of other pods on the node."""
-    disks = [volume for volume in pod.spec.volumes if any(disk_keys(volume))]
+def disks_of(pod: Pod) -> Disks:
+    """Return the inline disks of a pod."""
+    disks: dict[Hashable, bool] = {}
+    for volume in pod.spec.volumes:
+        for disk, read_only in disks_of_volume(volume):
+            disks[disk] = read_only and disks.get(disk, True)
+    return disks
+
+
+def disks_conflict(disks: Disks, others: Iterable[Pod]) -> bool:
+    """Return whether a pod's disk conflicts with one of other pods on the node."""
     return bool(disks) and any(
-        volumes_conflict(disk, existing)
+        disk in disks and not (read_only and disks[disk])
         for other in others
-        for existing in other.spec.volumes
-        for disk in disks
+        for volume in other.spec.volumes
+        for disk, read_only in disks_of_volume(volume)
     )
 
 
 def _keys_of_node(node: NodeInfo) -> Iterator[Hashable]:
     yield from node.pvc_refs
     for pod in node.pods.values():
-        for volume in pod.pod.spec.volumes:
-            yield from disk_keys(volume)
+        yield from disks_of(pod.pod)
 
 
 class VolumeRestrictions(Plugin):
@@ -142,7 +130,7 @@ class VolumeRestrictions(Plugin):
                 return Status.unresolvable(claims.claim_not_found(name))
             if claims.READ_WRITE_ONCE_POD in claim.spec.access_modes:
                 once.add(name)
-        disks = any(any(disk_keys(volume)) for volume in pod.spec.volumes)
+        disks = disks_of(pod)
         count = 0
         if once or disks:
             self._in_use.refresh(nodes)
@@ -171,9 +159,10 @@ class VolumeRestrictions(Plugin):
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         """Refuse a node on which a disk is in use, and every node if a claim is in use."""
-        if disks_conflict(pod, (other.pod for other in node.pods.values())):
-            return DISK_CONFLICT
         conflicts: ClaimConflicts | None = state.get(self.name)
+        disks = disks_of(pod) if conflicts is None else conflicts.disks
+        if disks_conflict(disks, (other.pod for other in node.pods.values())):
+            return DISK_CONFLICT
         if conflicts is None:
             return NO_STATE
         return READ_WRITE_ONCE_POD_CONFLICT if conflicts.count > 0 else None
@@ -188,24 +177,19 @@ class VolumeRestrictions(Plugin):
             return
         refused = np.zeros(len(nodes), dtype=np.bool_)
         if conflicts.disks:
-            for position in self._positions(pod, nodes):
+            for position in self._positions(conflicts.disks, nodes):
                 others = (other.pod for other in nodes.info(position).pods.values())
-                refused[position] = disks_conflict(pod, others)
+                refused[position] = disks_conflict(conflicts.disks, others)
             yield DISK_CONFLICT, refused
         if conflicts.count > 0:
             yield READ_WRITE_ONCE_POD_CONFLICT, ~refused
 
-    def _positions(self, pod: Pod, nodes: Nodes) -> Iterable[int]:
-        """Return the positions of nodes on which a disk of the pod may be in use."""
+    def _positions(self, disks: Disks, nodes: Nodes) -> Iterable[int]:
+        """Return the positions of nodes on which a disk may be in use."""
         if isinstance(nodes, WhatIf):
             return range(len(nodes))
         self._in_use.refresh(nodes)
-        rows = {
-            row
-            for volume in pod.spec.volumes
-            for key in disk_keys(volume)
-            for row in self._in_use.rows(key)
-        }
+        rows = {row for disk in disks for row in self._in_use.rows(disk)}
         if nodes.rows is None:
             return rows
         used = np.fromiter(rows, dtype=np.intp, count=len(rows))
@@ -230,7 +214,7 @@ def after_pod_deleted(pod: Pod, old: Pod, new: Pod | None) -> QueueingHint:
     """Queue if the deleted pod had a disk or a claim that the pod needs."""
     if old.metadata.namespace != pod.metadata.namespace:
         return QueueingHint.SKIP
-    if disks_conflict(pod, (old,)):
+    if disks_conflict(disks_of(pod), (old,)):
         return QueueingHint.QUEUE
     wanted = _claim_names(pod)
     return QueueingHint.SKIP if wanted.isdisjoint(_claim_names(old)) else QueueingHint.QUEUE
