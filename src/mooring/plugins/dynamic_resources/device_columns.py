@@ -327,14 +327,13 @@ class Projection:
             if isinstance(one, Projection):
                 one.refresh()
         columns = self._columns
-        written = columns.written[self._read :]
-        if not written:
+        if self._read == len(columns.written):
             return
+        written = columns.written[self._read :] if self._read else [(0, columns.size)]
         self._read = len(columns.written)
         if len(self.codes) < columns.size:
             self.codes = _grown(self.codes, 2 * columns.size)
-        count = sum(end - start for start, end in written)
-        if 4 * count > columns.size:
+        if len(written) > 1 and 4 * sum(end - start for start, end in written) > columns.size:
             written = [(0, columns.size)]
         arrays = [one.codes for one in self._inputs]
         for start, end in written:

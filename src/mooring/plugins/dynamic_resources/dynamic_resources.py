@@ -66,6 +66,7 @@ class DynamicResources(Plugin):
 
     name = "DynamicResources"
     Args = DynamicResourcesArgs
+    filters_slowly = True
 
     def __init__(
         self, args: DynamicResourcesArgs | None = None, handle: Handle | None = None

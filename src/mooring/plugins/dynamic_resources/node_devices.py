@@ -71,6 +71,8 @@ class Layout(msgspec.Struct, frozen=True):
     slots: Places
     node_blocks: Places
     block_counts: Places
+    #: Slots whose pools could not be gathered.
+    faulty: list[int]
 
 
 class NodeDevices:
@@ -158,6 +160,7 @@ class NodeDevices:
                 slots=np.array([i for i, _ in nodes], dtype=np.intp),
                 node_blocks=np.concatenate([numbers for _, numbers in nodes] or none),
                 block_counts=np.array([len(numbers) for _, numbers in nodes], dtype=np.intp),
+                faulty=[i for i, node in enumerate(self.nodes) if node and node.error],
             )
         return self._layout
 

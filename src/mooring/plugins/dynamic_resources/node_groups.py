@@ -90,8 +90,11 @@ class NodeGroups:
             self._answered[group] = False
         self._passing.clear()
         everything = self._epoch != devices.epoch
-        blocks = set(devices.changed_blocks[self._blocks_read :])
-        nodes = set(devices.changed_nodes[self._nodes_read :])
+        blocks: set[int] = set()
+        nodes: set[int] = set()
+        if not everything:
+            blocks.update(devices.changed_blocks[self._blocks_read :])
+            nodes.update(devices.changed_nodes[self._nodes_read :])
         self._epoch = devices.epoch
         self._blocks_read = len(devices.changed_blocks)
         self._nodes_read = len(devices.changed_nodes)
@@ -163,9 +166,8 @@ class NodeGroups:
         first, groups = group_sequences(codes, layout.block_counts, none)
         table = [self._group(slot) for slot in layout.slots[first].tolist()]
         self._codes[layout.slots] = np.array(table, dtype=np.int32)[groups]
-        for slot, node in enumerate(self._devices.nodes):
-            if node is not None and node.error is not None:
-                self._codes[slot] = self._group(slot)
+        for slot in layout.faulty:
+            self._codes[slot] = self._group(slot)
 
     # Their answers.
 
@@ -174,10 +176,11 @@ class NodeGroups:
     ) -> Iterator[tuple[Status, Mask]]:
         """Yield refusals for some nodes; one node of each group without an answer is searched.
 
-        An error is yielded at once, and the other groups are searched only if the caller goes on.
+        Before an error, all refusals known so far are yielded: the caller may stop there.
         """
         codes = self._codes[self._devices.slots(nodes)]
-        waiting = np.flatnonzero(_among(~self._answered[codes], asked))
+        left = np.ones(len(nodes), dtype=np.bool_) if asked is None else asked.copy()
+        waiting = np.flatnonzero(left & ~self._answered[codes])
         while len(waiting):
             position = int(waiting[0])
             group = int(codes[position])
@@ -185,14 +188,23 @@ class NodeGroups:
             assert node is not None
             answer = search(node)
             if isinstance(answer, Status):
-                yield answer, _among(codes == group, asked)
+                yield from self._refusals_among(codes, left)
+                failed = left & (codes == group)
+                left &= ~failed
+                yield answer, failed
             else:
                 self._remember(group, answer)
             waiting = waiting[codes[waiting] != group]
-        refused = self._refused[codes]
-        refused[~self._answered[codes]] = -1
-        for number in np.unique(refused[refused >= 0]).tolist():
-            yield self._refusals[number], _among(refused == number, asked)
+        yield from self._refusals_among(codes, left)
+
+    def _refusals_among(self, codes: Codes, left: Mask) -> Iterator[tuple[Status, Mask]]:
+        """Yield the refusals of groups that have an answer, and take their nodes out of `left`."""
+        refused = np.where(left & self._answered[codes], self._refused[codes], -1)
+        for number, status in enumerate(self._refusals):
+            mask = refused == number
+            if mask.any():
+                left &= ~mask
+                yield status, mask
 
     def _remember(self, group: int, answer: GroupAnswer) -> None:
         self._answers[group] = answer
@@ -300,10 +312,6 @@ def _weights(count: int) -> npt.NDArray[np.uint64]:
     for shift, factor in ((30, _MIX[1]), (27, _MIX[2])):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     return mixed | np.uint64(1)
-
-
-def _among(mask: Mask, asked: Mask | None) -> Mask:
-    return mask if asked is None else mask & asked
 
 
 def _grown(codes: Codes, capacity: int) -> Codes:
