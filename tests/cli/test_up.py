@@ -138,6 +138,26 @@ def test_it_says_what_runs_and_ends_cleanly(
     assert [one.name for one in cluster.kubeconfig.parent.iterdir()] == ["kubeconfig"]
 
 
+def test_without_a_scheduler_pods_wait_for_one_of_another_process(
+    tmp_path: Path, up: Callable[..., Cluster]
+) -> None:
+    (tmp_path / "mine.py").write_text(PLUGIN)
+    cluster = up("--no-scheduler")
+    assert "scheduler   none: pods stay pending until you start one" in cluster.log.read_text()
+    for place in range(6):
+        cluster.run_pod(f"p{place}")
+    command = [*COMMAND, "run", f"--kubeconfig={cluster.kubeconfig}", "--plugin=mine.py:Mine"]
+    with (tmp_path / "run.log").open("wb") as log:
+        scheduler = subprocess.Popen(
+            [*command, "--secure-port=0"], cwd=tmp_path, stdout=log, stderr=log
+        )
+    try:
+        assert {cluster.wait_running(f"p{place}") for place in range(6)} == {"node-1"}
+    finally:
+        scheduler.terminate()
+        scheduler.wait()
+
+
 def test_manifests_and_numbers_of_nodes_add_up(tmp_path: Path, up: Callable[..., Cluster]) -> None:
     file = tmp_path / "cluster.yaml"
     file.write_text("{apiVersion: v1, kind: Node, metadata: {name: mine}}")
@@ -254,6 +274,9 @@ def test_what_fails_in_the_background_is_said_by_the_command(tmp_path: Path) -> 
         (["--from-kubeconfig=nobody.yaml"], 1, "http://127.0.0.1:1"),
         (["--data-dir=mine.py"], 1, "error: mine.py: File exists"),
         (["--watch"], 1, "error: --watch: there is no file to watch"),
+        (["--no-scheduler", "--plugin=mine.py:Mine"], 1, "cannot be combined with --plugin"),
+        (["--no-default-scheduler"], 1, "needs a --config with other profiles"),
+        (["--no-default-scheduler", "--config=default.yaml"], 1, "has a profile default-scheduler"),
         (["--image=x"], 1, "error: --image x: expected"),
         (["--feature-gates=Nonsense=true"], 1, "Nonsense"),
     ],
@@ -266,6 +289,9 @@ def test_bad_input_is_an_error_and_leaves_nothing_behind(
     (tmp_path / "broken.py").write_text("def")
     (tmp_path / "raises.py").write_text("def never():\n    raise ValueError('never')\nnever()\n")
     (tmp_path / "bad.yaml").write_text("{apiVersion: v1, kind: Boat, metadata: {name: a}}")
+    (tmp_path / "default.yaml").write_text(
+        "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration}"
+    )
     (tmp_path / "nobody.yaml").write_text(
         "{apiVersion: v1, kind: Config, current-context: c,"
         " clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}],"

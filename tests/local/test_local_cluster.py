@@ -10,8 +10,9 @@ import pytest
 from mooring import Plugin, Status
 from mooring.apiserver.api_server import ServerSettings
 from mooring.errors import ConfigError
+from mooring.framework.features import FeatureGates
 from mooring.local.local_cluster import LocalCluster, LocalClusterSettings
-from mooring.local.local_scheduler import WAITING
+from mooring.local.local_scheduler import WAITING, make_plan
 from tests.apiserver.api_server import pod
 from tests.local.clusters import manifests, nodes_of, plan, running
 
@@ -121,6 +122,18 @@ async def test_it_is_not_ready_before_everything_is_up(
     assert cluster.server.api.ready
     assert (tmp_path / "kubeconfig").exists()
     await cluster.stop()
+
+
+async def test_the_default_scheduler_may_be_left_to_another_process(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration,"
+        " profiles: [{schedulerName: mine}]}"
+    )
+    left = make_plan(config, (), FeatureGates(), default_scheduler=False)
+    assert [profile.scheduler_name for profile in left.config.profiles] == ["mine"]
+    both = plan(config)
+    assert [one.scheduler_name for one in both.config.profiles] == ["mine", "default-scheduler"]
 
 
 async def test_without_nodes_the_controllers_begin_with_the_first_fake_one(tmp_path: Path) -> None:

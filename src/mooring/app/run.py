@@ -143,7 +143,13 @@ class _Process:
             timeout=max(1.0, settings.renew_deadline.seconds / 2),
             clock=self._clock,
         )
-        return LeaderElector(settings, lock, fence=self._fence, metrics=self._process_metrics)
+        return LeaderElector(
+            settings,
+            lock,
+            fence=self._fence,
+            metrics=self._process_metrics,
+            warns=not self._command.drop_in,
+        )
 
     async def run(self) -> int:
         """Run until a signal or the loss of the lease; return the exit status."""

@@ -94,7 +94,17 @@ def _add_scheduling(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument(
         "--config",
         metavar="FILE",
-        help="a KubeSchedulerConfiguration; default-scheduler is served in any case",
+        help="a KubeSchedulerConfiguration; if it has no profile default-scheduler, one is added",
+    )
+    parser.add_argument(
+        "--no-scheduler",
+        action="store_true",
+        help="start no scheduler; pods wait for one that you start, such as `mooring run`",
+    )
+    parser.add_argument(
+        "--no-default-scheduler",
+        action="store_true",
+        help="add no profile default-scheduler to those of --config: another process serves it",
     )
     parser.add_argument(
         "--plugin",
@@ -153,6 +163,7 @@ def _port(text: str) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    _check_scheduling(args)
     if args.watch and not _watched(args):
         raise ConfigError("--watch: there is no file to watch: give --plugin FILE.py:Class")
     if args.detach and not background.is_background():
@@ -166,6 +177,19 @@ def _run(args: argparse.Namespace) -> int:
         return _run_cluster(args)
 
 
+def _check_scheduling(args: argparse.Namespace) -> None:
+    if args.no_scheduler:
+        for flag in ("config", "plugin", "watch", "no_default_scheduler"):
+            if getattr(args, flag):
+                name = flag.replace("_", "-")
+                raise ConfigError(f"--no-scheduler cannot be combined with --{name}")
+    if args.no_default_scheduler and args.config is None:
+        raise ConfigError(
+            "--no-default-scheduler needs a --config with other profiles; use --no-scheduler to "
+            "start no scheduler at all"
+        )
+
+
 def _run_cluster(args: argparse.Namespace) -> int:
     from mooring.observe.file_rights import warn_of_changeable
     from mooring.observe.logs import configure
@@ -175,7 +199,8 @@ def _run_cluster(args: argparse.Namespace) -> int:
     settings = _settings(args)
     # Again, because loading the plugins has created loggers.
     verbosity.apply()
-    _warn(settings.plan.config.warnings)
+    if settings.plan is not None:
+        _warn(settings.plan.config.warnings)
     if args.kubeconfig.is_dir():
         raise ConfigError("is a folder; name a file in it", file=str(args.kubeconfig))
     file = PidFile(args.kubeconfig)
@@ -196,7 +221,7 @@ def _settings(args: argparse.Namespace) -> LocalClusterSettings:
 
     # First, because `read_texts` compares the manifests with the configuration file, which must
     # exist for that.
-    plan = _plan(args)
+    plan = None if args.no_scheduler else _plan(args)
     server = ServerSettings(
         host=args.bind_address,
         port=args.port,
@@ -250,6 +275,7 @@ def _enabled(text: str) -> tuple[str, ...]:
 
 def _plan(args: argparse.Namespace) -> Plan:
     """Load the plugins and the configuration; called again whenever they change."""
+    from mooring.config.defaults import SCHEDULER_NAME
     from mooring.framework.features import FeatureGates
     from mooring.local.local_scheduler import make_plan
     from mooring.local.reloading import describe
@@ -257,9 +283,22 @@ def _plan(args: argparse.Namespace) -> Plan:
 
     try:
         plugins = [*args.plugins, *(load_plugin(reference) for reference in args.plugin)]
-        return make_plan(args.config, plugins, FeatureGates.from_text(args.feature_gates))
+        plan = make_plan(
+            args.config,
+            plugins,
+            FeatureGates.from_text(args.feature_gates),
+            default_scheduler=not args.no_default_scheduler,
+        )
     except PluginError as error:
         raise ConfigError(describe(error, _plugin_files(args))) from error
+    names = {profile.scheduler_name for profile in plan.config.profiles}
+    if args.no_default_scheduler and SCHEDULER_NAME in names:
+        raise ConfigError(
+            f"has a profile {SCHEDULER_NAME}, which --no-default-scheduler leaves to another "
+            "process",
+            file=args.config,
+        )
+    return plan
 
 
 def _plugin_files(args: argparse.Namespace) -> list[Path]:

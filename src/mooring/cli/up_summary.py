@@ -32,8 +32,11 @@ def summary(
     if cluster.copied.counts:
         counts = ((count, name) for name, count in cluster.copied.counts.items() if count)
         yield f"  copied      {', '.join(f'{count} {name}' for count, name in counts)}"
-    for place, profile in enumerate(settings.plan.config.profiles):
+    profiles = [] if settings.plan is None else settings.plan.config.profiles
+    for place, profile in enumerate(profiles):
         yield f"  {'' if place else 'scheduler':11} {_profile(profile)}"
+    if not profiles:
+        yield "  scheduler   none: pods stay pending until you start one, such as `mooring run`"
     yield f"  kubeconfig  {kubeconfig}"
     tries = [f"export KUBECONFIG={shlex.quote(str(kubeconfig))}", "kubectl get nodes"]
     if nodes:

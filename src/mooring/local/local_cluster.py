@@ -29,7 +29,8 @@ class LocalClusterSettings:
     """What a local cluster consists of."""
 
     server: ServerSettings
-    plan: Plan
+    #: What the scheduler runs; None starts the cluster without a scheduler.
+    plan: Plan | None
     nodes: int = 0
     #: The objects it starts with, and the file and line of each; nodes become fake nodes.
     objects: tuple[tuple[dict[str, Any], Where], ...] = ()
@@ -71,9 +72,10 @@ class LocalCluster:
         workers = Workers(server, clock, nodes=settings.nodes, images=settings.images)
         parts.push_async_callback(workers.close)
         await workers.start()
-        scheduler = self._scheduler = LocalScheduler(server.api, settings.plan, clock)
-        parts.push_async_callback(scheduler.close)
-        await scheduler.start()
+        if settings.plan is not None:
+            scheduler = self._scheduler = LocalScheduler(server.api, settings.plan, clock)
+            parts.push_async_callback(scheduler.close)
+            await scheduler.start()
         server.api.ready = True
         server.write_kubeconfig()
 

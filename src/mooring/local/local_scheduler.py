@@ -49,12 +49,16 @@ class Plan:
 
 
 def make_plan(
-    file: str | os.PathLike[str] | None, plugins: Sequence[type[Plugin]], features: FeatureGates
+    file: str | os.PathLike[str] | None,
+    plugins: Sequence[type[Plugin]],
+    features: FeatureGates,
+    *,
+    default_scheduler: bool = True,
 ) -> Plan:
     """Return the plan for a configuration file and plugins; raise if they are invalid.
 
-    Without a file the plugins run in addition to the defaults. default-scheduler always exists: if
-    the file has no such profile, one with the defaults is added.
+    Without a file the plugins run in addition to the defaults. If the file has no profile
+    default-scheduler, one with the defaults is added, unless `default_scheduler` is False.
     """
     registry = default_registry(plugins)
     if file is None:
@@ -63,7 +67,8 @@ def make_plan(
     else:
         config = load_config(file, registry=registry, feature_gates=features)
         config = warn_unused(config, plugins, os.fspath(file))
-        config = _with_default_scheduler(config, registry, features)
+        if default_scheduler:
+            config = _with_default_scheduler(config, registry, features)
     return Plan(with_extenders(config), registry, features)
 
 
