@@ -196,7 +196,7 @@ def test_a_plugin_is_reloaded_when_its_file_changes(
     cluster.wait_said("mine.py: reloaded")
     cluster.run_pod("a")
     file.write_text(PLUGIN + "def")
-    cluster.wait_said("mine.py:8: SyntaxError: invalid syntax; the old one goes on")
+    cluster.wait_said("mine.py:8:4: invalid syntax; the old one stays in use")
     file.write_text(PLUGIN.replace("node-1", "node-2"))
     # The pod was pending until now.
     assert cluster.wait_running("a") == "node-2"
@@ -267,7 +267,7 @@ def test_what_fails_in_the_background_is_said_by_the_command(tmp_path: Path) -> 
         (["--config=none.yaml"], 1, "error: none.yaml: No such file or directory"),
         (["--plugin=none.py:Mine"], 1, "no such file: none.py"),
         (["--plugin=mine.py:Yours"], 1, "mine.py has no Yours; its plugins: Mine"),
-        (["--plugin=broken.py:Mine"], 1, "error: broken.py:1: SyntaxError: invalid syntax"),
+        (["--plugin=broken.py:Mine"], 1, "error: broken.py:1:4: invalid syntax"),
         (["--plugin=raises.py:Mine"], 1, "error: raises.py:2: ValueError: never"),
         (["-f", "bad.yaml"], 1, 'bad.yaml:1: document 1: no matches for kind "Boat"'),
         (["--from-kubeconfig=none"], 1, "error: none"),

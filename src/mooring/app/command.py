@@ -32,7 +32,7 @@ from mooring.extenders.extenders import with_extenders
 from mooring.framework.plugin import Plugin
 from mooring.observe.file_rights import warn_of_changeable
 from mooring.observe.logs import Verbosity, configure, kv, log_error, verbose, vlog
-from mooring.registry import Registry, default_registry, load_plugin, plugin_files
+from mooring.registry import Registry, default_registry, load_plugins, plugin_files
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ def _prepare(
     for warning in options.warnings:
         log.warning(warning)
     warn_of_changeable((*plugin_files(options.plugins), *filter(None, (options.config_file,))))
-    more = [*plugins, *(load_plugin(reference) for reference in options.plugins)]
+    more = [*plugins, *load_plugins(options.plugins)]
     registry = default_registry(more)
     # Plugins have created their own loggers.
     verbosity.apply()

@@ -9,7 +9,7 @@ from mooring.app.signals import ended_by_interrupt
 from mooring.config import LoadResult, load_config, load_config_text, to_v1, to_yaml
 from mooring.errors import ConfigError
 from mooring.framework.features import FeatureGates
-from mooring.registry import Registry, default_registry, load_plugin
+from mooring.registry import Registry, default_registry, load_plugins
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -45,8 +45,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _validate(args: argparse.Namespace) -> int:
     with ended_by_interrupt():
-        named = (load_plugin(reference) for reference in args.plugin)
-        registry = default_registry([*args.plugins, *named])
+        registry = default_registry([*args.plugins, *load_plugins(args.plugin)])
         _warn(_load(args, registry).warnings)
     print(f"{_name(args)}: valid")
     return 0

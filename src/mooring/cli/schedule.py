@@ -31,7 +31,7 @@ from mooring.observe.clock import VirtualClock
 from mooring.offline.backlog import Outcomes, Progress, schedule_all
 from mooring.offline.explaining import ExplainingScheduler
 from mooring.offline.report import SCHEDULED, PodResult, ScheduleReport, make_report, report_data
-from mooring.registry import Registry, default_registry, load_plugin
+from mooring.registry import Registry, default_registry, load_plugins
 
 #: Exit status with --fail-on-pending if a pod was not scheduled.
 NOT_ALL_SCHEDULED = 3
@@ -112,7 +112,7 @@ def _silence_attempts() -> None:
 def _schedule_files(args: argparse.Namespace) -> int:
     gates = FeatureGates.from_text(args.feature_gates)
     _warn(gates.warnings)
-    more = [*args.plugins, *(load_plugin(reference) for reference in args.plugin)]
+    more = [*args.plugins, *load_plugins(args.plugin)]
     registry = default_registry(more)
     config = _config(args.config, registry, gates, more)
     manifests = read_files(args.filename, config=args.config)

@@ -164,7 +164,7 @@ def _port(text: str) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     _check_scheduling(args)
-    if args.watch and not _watched(args):
+    if args.watch and not (args.plugin or args.config):
         raise ConfigError("--watch: there is no file to watch: give --plugin FILE.py:Class")
     if args.detach and not background.is_background():
         log = beside(args.kubeconfig, ".log")
@@ -195,7 +195,7 @@ def _run_cluster(args: argparse.Namespace) -> int:
     from mooring.observe.logs import configure
 
     verbosity = configure(v=args.v)
-    warn_of_changeable(map(str, _watched(args)))
+    warn_of_changeable(map(str, (*_plugin_files(args), *filter(None, (args.config,)))))
     settings = _settings(args)
     # Again, because loading the plugins has created loggers.
     verbosity.apply()
@@ -279,10 +279,10 @@ def _plan(args: argparse.Namespace) -> Plan:
     from mooring.framework.features import FeatureGates
     from mooring.local.local_scheduler import make_plan
     from mooring.local.reloading import describe
-    from mooring.registry import load_plugin
+    from mooring.registry import load_plugins
 
     try:
-        plugins = [*args.plugins, *(load_plugin(reference) for reference in args.plugin)]
+        plugins = [*args.plugins, *load_plugins(args.plugin)]
         plan = make_plan(
             args.config,
             plugins,
@@ -290,7 +290,7 @@ def _plan(args: argparse.Namespace) -> Plan:
             default_scheduler=not args.no_default_scheduler,
         )
     except PluginError as error:
-        raise ConfigError(describe(error, _plugin_files(args))) from error
+        raise ConfigError(describe(error, _loaded_files(args))) from error
     names = {profile.scheduler_name for profile in plan.config.profiles}
     if args.no_default_scheduler and SCHEDULER_NAME in names:
         raise ConfigError(
@@ -307,9 +307,16 @@ def _plugin_files(args: argparse.Namespace) -> list[Path]:
     return [Path(file) for file in plugin_files(args.plugin)]
 
 
+def _loaded_files(args: argparse.Namespace) -> list[Path]:
+    from mooring.registry import loaded_files
+
+    return loaded_files(args.plugin)
+
+
 def _watched(args: argparse.Namespace) -> list[Path]:
+    """Return the files to watch; loading the plugins adds the modules that they import."""
     config = [] if args.config is None else [Path(args.config)]
-    return [*_plugin_files(args), *config]
+    return [*_loaded_files(args), *config]
 
 
 class _Up:
@@ -365,7 +372,7 @@ class _Up:
         async def reload() -> None:
             await self._cluster.replace_scheduler(_plan(self._args))
 
-        await Reloader(_watched(self._args), reload, _say).run()
+        await Reloader(lambda: _watched(self._args), reload, _say).run()
 
     def _say_ready(self) -> None:
         from mooring.cli.up_summary import summary
