@@ -14,6 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import msgspec
+
 from mooring.errors import MooringError, PluginError
 from mooring.framework.plugin import Plugin
 from mooring.framework.plugin_errors import raise_if_external
@@ -224,6 +226,7 @@ def check_contract(plugin: type[Plugin]) -> None:
             f"{_describe(plugin)}: `name` must be a non-empty string, found {plugin.name!r}",
             plugin=plugin.__name__,
         )
+    _check_args(plugin)
     for name, value in inspect.getmembers(plugin, callable):
         if name.startswith("_") or name == "Args":
             continue
@@ -237,6 +240,18 @@ def check_contract(plugin: type[Plugin]) -> None:
             "filter(self, state, pod, node)",
             plugin=plugin.name,
         )
+
+
+def _check_args(plugin: type[Plugin]) -> None:
+    args: object = plugin.Args
+    if args is None or (inspect.isclass(args) and issubclass(args, msgspec.Struct)):
+        return
+    found = "a dataclass" if hasattr(args, "__dataclass_fields__") else repr(args)
+    raise PluginError(
+        f"{_describe(plugin)}.Args must be a msgspec.Struct, found {found}: write "
+        "`class Args(msgspec.Struct)` without a decorator; fields and defaults stay as they are",
+        plugin=plugin.name,
+    )
 
 
 def _check_signature(plugin: type[Plugin], point: Point, method: Method, function: Any) -> None:
@@ -287,4 +302,5 @@ def _edits(a: str, b: str) -> int:
 
 
 def _describe(plugin: type) -> str:
-    return f"{plugin.__module__}.{plugin.__qualname__}"
+    """Return module and class as their author knows them (see `plugin_modules`)."""
+    return f"{plugin.__module__.partition('@')[0]}.{plugin.__qualname__}"

@@ -121,8 +121,11 @@ def test_a_file_never_replaces_a_module_that_others_use(tmp_path: Path, name: st
 def test_messages_use_the_names_of_the_author(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("from mooring import Plugin\n\nclass Mine(Plugin):\n    def filer(self): ...\n")
-    with pytest.raises(PluginError, match=r"mine\.Mine has a method `filer`"):
-        Registry([load_plugin(f"{file}:Mine")])
+    for folder in (tmp_path, tmp_path / "other"):
+        folder.mkdir(exist_ok=True)
+        (folder / "mine.py").write_text(file.read_text())
+        with pytest.raises(PluginError, match=r": mine\.Mine has a method `filer`"):
+            Registry([load_plugin(f"{folder}/mine.py:Mine")])
 
 
 def test_installed_modules_are_not_a_plugins_own() -> None:

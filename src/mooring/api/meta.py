@@ -7,6 +7,7 @@ from calendar import timegm
 from functools import lru_cache
 from typing import ClassVar
 
+from mooring.api.spelling import spelled
 from mooring.api.wire import Wire
 from mooring.errors import ObjectError
 
@@ -86,6 +87,7 @@ class Condition(Wire, frozen=True, kw_only=True):
     message: str = ""
 
 
+@spelled(ObjectMeta="metadata", TypeMeta="kind")
 class KubeObject(Wire, frozen=True, kw_only=True):
     """Any Kubernetes object: something with metadata."""
 

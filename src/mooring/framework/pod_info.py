@@ -23,6 +23,7 @@ from mooring.api.pod_requests import (
 )
 from mooring.api.ports import host_ports
 from mooring.api.scheduling import PodAffinity, PodAntiAffinity
+from mooring.api.spelling import spelled
 from mooring.framework.features import FeatureGates
 
 #: (address, protocol, port)
@@ -98,6 +99,7 @@ def _parse_term(namespace: str, term: PodAffinityTerm, weight: int = 0) -> Affin
     )
 
 
+@spelled(GetPod="pod")
 class PodInfo:
     """A pod and the values that the scheduler derives from it.
 
