@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import threading
 from pathlib import Path
 
 import pytest
@@ -134,6 +136,36 @@ async def test_the_default_scheduler_may_be_left_to_another_process(tmp_path: Pa
     assert [profile.scheduler_name for profile in left.config.profiles] == ["mine"]
     both = plan(config)
     assert [one.scheduler_name for one in both.config.profiles] == ["mine", "default-scheduler"]
+
+
+class Blocks(Plugin):
+    """A filter that blocks until the log names it."""
+
+    named = threading.Event()
+
+    def filter(self, state: object, pod: object, node: object) -> None:
+        """Block the loop."""
+        assert self.named.wait(20)
+
+
+class _Noticed(logging.Handler):
+    """A handler that ends the wait of `Blocks`."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.msg == "A plugin blocks the scheduling loop":
+            assert record.kv["plugin"] == "Blocks"  # type: ignore[attr-defined]
+            Blocks.named.set()
+
+
+async def test_a_plugin_that_blocks_the_loop_is_named_while_it_blocks(tmp_path: Path) -> None:
+    handler, log = _Noticed(), logging.getLogger("mooring.app.watchdog")
+    log.addHandler(handler)
+    try:
+        async with running(tmp_path, nodes=1, plan=plan(plugins=[Blocks])) as cluster:
+            await cluster.post(PODS, pod("a"))
+            await cluster.until(PODS, nodes_of)
+    finally:
+        log.removeHandler(handler)
 
 
 async def test_without_nodes_the_controllers_begin_with_the_first_fake_one(tmp_path: Path) -> None:
