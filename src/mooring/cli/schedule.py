@@ -13,7 +13,9 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
 import yaml
+from msgspec.structs import replace
 
 from mooring.api import KubeObject, Pod
 from mooring.api.meta import parse_time
@@ -35,6 +37,8 @@ from mooring.registry import Registry, default_registry, load_plugins
 
 #: Exit status with --fail-on-pending if a pod was not scheduled.
 NOT_ALL_SCHEDULED = 3
+#: Exit status if a plugin raised an exception.
+PLUGIN_RAISED = 4
 
 #: The rooms that log what happens in an attempt.
 _ATTEMPT_ROOMS = ("queue", "binding", "scheduler")
@@ -42,8 +46,9 @@ _SILENT = logging.NullHandler()
 
 _EPILOG = """\
 Objects are given what the API server would give them: defaults, priorities, storage classes.
-Pods without spec.nodeName are scheduled in queue order; a pod that stays pending is no failure.
-Exit status: 0 when the run worked, 1 for bad input, 2 for wrong usage, 3 with --fail-on-pending.
+Pods without spec.nodeName are scheduled in queue order. Exit status: 0 if the run worked, even if
+pods stay pending; 1 for bad input; 2 for wrong usage; 3 if a pod stays pending and
+--fail-on-pending is given; 4 if a plugin raised an exception.
 """
 
 
@@ -82,8 +87,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="append",
         default=[],
         metavar="POD",
-        help="say what every plugin says of every node for a pod, by name or namespace/name; "
-        "may be repeated",
+        help="print the answer of every plugin about every node for a pod, by name or "
+        "namespace/name; a pod that has a node is examined as if it had none; may be repeated",
     )
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed of the choice among equal nodes"
@@ -91,7 +96,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--fail-on-pending",
         action="store_true",
-        help=f"exit with status {NOT_ALL_SCHEDULED} where a pod was not scheduled",
+        help=f"exit with status {NOT_ALL_SCHEDULED} if a pod was not scheduled",
     )
     parser.set_defaults(run=_run)
 
@@ -117,30 +122,43 @@ def _schedule_files(args: argparse.Namespace) -> int:
     config = _config(args.config, registry, gates, more)
     manifests = read_files(args.filename, config=args.config)
     _warn(manifests.warnings)
-    scheduler = ExplainingScheduler(
-        manifests.objects,
-        config=config,
-        registry=registry,
-        features=gates,
-        clock=VirtualClock(_latest_time(manifests.objects)),
-        random=random.Random(args.seed),
-        explained=(),
-    )
+
+    def make_scheduler(objects: Sequence[KubeObject]) -> ExplainingScheduler:
+        return ExplainingScheduler(
+            objects,
+            config=config,
+            registry=registry,
+            features=gates,
+            clock=VirtualClock(_latest_time(objects)),
+            random=random.Random(args.seed),
+        )
+
+    scheduler = make_scheduler(manifests.objects)
     pending = [pod for pod in scheduler.cluster.pods.list() if not pod.spec.node_name]
     not_tried = [
         pod
         for pod in pending
         if pod.is_terminating or pod.spec.scheduler_name not in scheduler.profiles
     ]
+    explained: list[Explained] = []
     for name in args.explain:
-        uid = _find_pod(name, scheduler.cluster.pods.list(), not_tried).metadata.uid
-        scheduler.examinations[uid] = []
+        pod = _find_pod(name, scheduler, not_tried)
+        if pod.spec.node_name:
+            unplaced = replace(pod, spec=replace(pod.spec, node_name=""))
+            others = [unplaced if one is pod else one for one in manifests.objects]
+            found = run_until_done(make_scheduler(others).explain(unplaced))
+            explained.append(Explained(pod, [found]))
+        else:
+            attempts = scheduler.examinations.setdefault(pod.metadata.uid, [])
+            explained.append(Explained(pod, attempts))
     with _Progress() as progress:
         outcomes = _schedule(scheduler, progress.tell)
     report = make_report(scheduler, outcomes, not_tried)
-    explained = [attempts for attempts in scheduler.examinations.values() if attempts]
+    explained = [one for one in explained if one.attempts]
     # Written in one call, so that a reader gets all of it or nothing.
     sys.stdout.write(_rendered(args.output, report, explained))
+    if scheduler.has_raised or any(_tracebacks(found) for found in report.pods):
+        return PLUGIN_RAISED
     if args.fail_on_pending and any(found.result != SCHEDULED for found in report.pods):
         return NOT_ALL_SCHEDULED
     return 0
@@ -166,7 +184,7 @@ def _config(
         if plugin.name not in used
     )
     if config.config.extenders:
-        _warn([f"{file}: extenders: not asked, since scheduling in memory calls nobody outside"])
+        _warn([f"{file}: extenders: not called, because `mooring schedule` sends no requests"])
     return config
 
 
@@ -182,43 +200,51 @@ def _latest_time(objects: Iterable[KubeObject]) -> float:
     return max(times, default=0.0)
 
 
-def _find_pod(name: str, pods: Iterable[Pod], not_tried: Sequence[Pod]) -> Pod:
+class Explained(msgspec.Struct, frozen=True):
+    """A pod of `--explain`, as the manifests have it, and its attempts."""
+
+    pod: Pod
+    attempts: Sequence[Examination]
+
+
+def _find_pod(name: str, scheduler: ExplainingScheduler, not_tried: Sequence[Pod]) -> Pod:
+    pods = scheduler.cluster.pods.list()
     found = [pod for pod in pods if name in (pod.key, pod.metadata.name)]
     if not found:
-        raise ObjectError(f"--explain {name}: the manifests hold no such pod")
+        raise ObjectError(f"--explain {name}: the manifests contain no such pod")
     if len(found) > 1:
         keys = ", ".join(sorted(pod.key for pod in found))
-        raise ObjectError(f"--explain {name}: say which one: {keys}")
+        raise ObjectError(f"--explain {name}: there are several such pods: {keys}")
     pod = found[0]
-    if pod.spec.node_name:
-        raise ObjectError(f"--explain {name}: the pod is on node {pod.spec.node_name} already")
-    if pod in not_tried:
+    is_served = pod.spec.scheduler_name in scheduler.profiles
+    if pod in not_tried or not is_served:
         raise ObjectError(
             f"--explain {name}: nothing schedules the pod: "
             + (
                 "it is being deleted"
-                if pod.is_terminating
+                if is_served
                 else f'no profile serves schedulerName "{pod.spec.scheduler_name}"'
             )
         )
     return pod
 
 
-def _rendered(form: str, report: ScheduleReport, explained: Sequence[Sequence[Examination]]) -> str:
+def _rendered(form: str, report: ScheduleReport, explained: Sequence[Explained]) -> str:
     if form == "table":
         return "".join(f"{line}\n" for line in _lines(report, explained, _width()))
     data = report_data(report)
     if explained:
-        data["explain"] = [explanation_data(attempts) for attempts in explained]
+        data["explain"] = [
+            {**explanation_data(one.attempts), "currentNode": one.pod.spec.node_name}
+            for one in explained
+        ]
     if form == "json":
         return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
     text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=2**31)
     return text
 
 
-def _lines(
-    report: ScheduleReport, explained: Sequence[Sequence[Examination]], width: int | None
-) -> list[str]:
+def _lines(report: ScheduleReport, explained: Sequence[Explained], width: int | None) -> list[str]:
     lines = []
     if report.pods:
         rows = [[found.pod.key, found.node or "-", _result(found)] for found in report.pods]
@@ -227,8 +253,10 @@ def _lines(
         if found.message and found.result != SCHEDULED:
             lines += ["", *wrap(f"{found.pod.key}: {found.message}", width, indent="  ")]
         lines += _tracebacks(found)
-    for attempts in explained:
-        lines += ["", *explanation_text(attempts, width)]
+    for one in explained:
+        if node := one.pod.spec.node_name:
+            lines += ["", f"{one.pod.key} is on {node}. If it had no node:"]
+        lines += ["", *explanation_text(one.attempts, width)]
     return [*lines, "", _summary(report)] if lines else [_summary(report)]
 
 

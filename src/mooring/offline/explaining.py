@@ -20,15 +20,24 @@ class ExplainingScheduler(MemoryScheduler):
     def __init__(self, *args: Any, explained: Collection[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.attempts: Counter[str] = Counter()
+        #: Whether a plugin raised an exception in any attempt.
+        self.has_raised = False
         #: By uid, every attempt in order.
         self.examinations: dict[str, list[Examination]] = {uid: [] for uid in explained}
 
     async def schedule_one(self, pod: Pod) -> Decision:
         """Try one pod through all points; the details are kept of explained pods only."""
         decision = await super().schedule_one(pod)
+        self.has_raised |= any(status.traceback for status in decision.errors)
         if pod.metadata.uid not in self.examinations:
             _drop_details(decision)
         return decision
+
+    async def explain(self, pod: Pod) -> Examination:
+        """Examine one attempt of a pod without applying its decision."""
+        self.examinations.setdefault(pod.metadata.uid, [])
+        self.discard(await self.decide(pod))
+        return self.examinations[pod.metadata.uid][-1]
 
     async def decide(self, pod: Pod, *, examine: bool = False) -> Attempt:
         """Run PreEnqueue and the scheduling cycle, and look at it closely where that is wanted."""

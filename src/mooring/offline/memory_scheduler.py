@@ -202,6 +202,7 @@ class MemoryScheduler:
         status = self._pre_enqueue.run(info)
         if status is not None:
             decision = Decision(pod, profile.name, Outcome.GATED, pre_enqueue=status)
+            decision.errors = (status,) if status.is_error else ()
         else:
             info.attempts = 1
             decision = await self._attempts.decide(pod, state, start, examine=examine)
