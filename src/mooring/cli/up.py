@@ -6,13 +6,16 @@ import argparse
 import asyncio
 import contextlib
 import gc
+import os
 import sys
+import time
 from collections.abc import Iterable
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mooring.app.signals import ProcessSignals, run_until_done
-from mooring.cli import background
+from mooring.cli import background, cluster_state
 from mooring.cli.pid_file import KUBECONFIG, PidFile, beside
 from mooring.errors import ConfigError, PluginError
 
@@ -208,6 +211,7 @@ def _run_cluster(args: argparse.Namespace) -> int:
     try:
         return run_until_done(_Up(args, settings).run())
     finally:
+        cluster_state.forget(os.path.abspath(args.kubeconfig))
         file.release()
 
 
@@ -330,6 +334,7 @@ class _Up:
         self._args = args
         self._settings = settings
         self._cluster = LocalCluster(settings)
+        self._started = time.time()
 
     async def run(self) -> int:
         """Run, and return the exit status."""
@@ -370,13 +375,16 @@ class _Up:
         from mooring.local.reloading import Reloader
 
         async def reload() -> None:
-            await self._cluster.replace_scheduler(_plan(self._args))
+            plan = _plan(self._args)
+            await self._cluster.replace_scheduler(plan)
+            self._record(plan)
 
         await Reloader(lambda: _watched(self._args), reload, _say).run()
 
     def _say_ready(self) -> None:
         from mooring.cli.up_summary import summary
 
+        self._record(self._settings.plan)
         detached = background.is_background()
         text = "".join(
             f"{line}\n" for line in summary(self._cluster, self._settings, detached=detached)
@@ -385,6 +393,30 @@ class _Up:
         _warn(f"not copied: {why}" for why in self._cluster.copied.left_out)
         if detached:
             background.say_ready(text)
+
+    def _record(self, plan: Plan | None) -> None:
+        """Let other commands find this cluster."""
+        from mooring.apiserver.api import VERSION
+        from mooring.cli.up_summary import added_plugins
+
+        args, profiles = self._args, () if plan is None else plan.config.profiles
+        record = cluster_state.ClusterRecord(
+            kubeconfig=os.path.abspath(args.kubeconfig),
+            log=os.path.abspath(beside(args.kubeconfig, ".log")) if args.detach else "",
+            pid=os.getpid(),
+            address=self._cluster.server.url,
+            version=version("mooring"),
+            kubernetes=VERSION["gitVersion"],
+            started=self._started,
+            profiles=tuple(
+                cluster_state.ProfileRecord(one.scheduler_name, added_plugins(one))
+                for one in profiles
+            ),
+        )
+        try:
+            cluster_state.save(record)
+        except OSError as error:
+            _warn([f"`mooring list` will not show this cluster: {error}"])
 
 
 def _say(line: str) -> None:
