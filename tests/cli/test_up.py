@@ -186,6 +186,22 @@ def test_a_killed_cluster_comes_back_with_all_it_acknowledged(
     assert cluster.end() == 0
 
 
+def test_a_data_folder_remembers_its_nodes(up: Callable[..., Cluster]) -> None:
+    def names(cluster: Cluster) -> list[str]:
+        nodes = cluster.ask("GET", "/api/v1/nodes").json()["items"]
+        return [node["metadata"]["name"] for node in nodes]
+
+    cluster = up("--nodes=2", "--data-dir=data")
+    assert cluster.ask("DELETE", "/api/v1/nodes/node-0").status_code == 200
+    assert cluster.end() == 0
+    cluster = up("--data-dir=data")
+    assert names(cluster) == ["node-1"]
+    cluster.run_pod("a")
+    assert cluster.wait_running("a") == "node-1"
+    assert cluster.end() == 0
+    assert names(up("--data-dir=data", "--nodes=3")) == ["node-0", "node-1", "node-2"]
+
+
 def test_a_plugin_is_reloaded_when_its_file_changes(
     tmp_path: Path, up: Callable[..., Cluster]
 ) -> None:
@@ -271,6 +287,7 @@ def test_what_fails_in_the_background_is_said_by_the_command(tmp_path: Path) -> 
         (["--plugin=raises.py:Mine"], 1, "error: raises.py:2: ValueError: never"),
         (["-f", "bad.yaml"], 1, 'bad.yaml:1: document 1: no matches for kind "Boat"'),
         (["--from-kubeconfig=none"], 1, "error: none"),
+        (["--from-kubeconfig"], 1, "error: $KUBECONFIG names absent: no such file"),
         (["--from-kubeconfig=nobody.yaml"], 1, "http://127.0.0.1:1"),
         (["--data-dir=mine.py"], 1, "error: mine.py: File exists"),
         (["--watch"], 1, "error: --watch: there is no file to watch"),
@@ -283,7 +300,7 @@ def test_what_fails_in_the_background_is_said_by_the_command(tmp_path: Path) -> 
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_bad_input_is_an_error_and_leaves_nothing_behind(
-    tmp_path: Path, flags: list[str], status: int, error: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str], status: int, error: str
 ) -> None:
     (tmp_path / "mine.py").write_text(PLUGIN)
     (tmp_path / "broken.py").write_text("def")
@@ -299,6 +316,7 @@ def test_bad_input_is_an_error_and_leaves_nothing_behind(
         " contexts: [{name: c, context: {cluster: c, user: u}}]}"
     )
     before = sorted(tmp_path.iterdir())
+    monkeypatch.setenv("KUBECONFIG", "absent")
     done = mooring(tmp_path, "up", *flags)
     assert done.returncode == status, done.stderr
     assert error in done.stderr

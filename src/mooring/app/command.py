@@ -108,7 +108,13 @@ def _prepare(
     # Plugins have created their own loggers.
     verbosity.apply()
     config = with_extenders(
-        effective_config(options, registry, more, config_map_reader(options), current_only=drop_in)
+        effective_config(
+            options,
+            registry,
+            more,
+            config_map_reader(options, drop_in=drop_in),
+            current_only=drop_in,
+        )
     )
     for warning in config.warnings:
         _warn(warning)

@@ -38,7 +38,7 @@ from mooring.informers.factory import InformerFactory
 from mooring.observe.allow_lists import constrain
 from mooring.observe.clock import Clock, SystemClock
 from mooring.observe.exposition import expose
-from mooring.observe.logs import log_error
+from mooring.observe.logs import kv, log_error
 from mooring.observe.metrics import Metrics
 from mooring.observe.process_metrics import ProcessMetrics
 from mooring.scheduler.debugger import Debugger
@@ -70,6 +70,14 @@ def run_scheduler(command: Command) -> int:
     return run_until_done(_Process(command).run())
 
 
+def _log_connection(connection: Connection) -> None:
+    """Log which cluster was taken: several sources may name one."""
+    pairs = {"server": connection.server, "from": connection.source}
+    if connection.context:
+        pairs |= {"context": connection.context, "cluster": connection.cluster}
+    log.info("Connecting to the cluster", extra=kv(**pairs))
+
+
 class _Process:
     """Everything that one scheduler process consists of."""
 
@@ -88,8 +96,10 @@ class _Process:
         )
         connection = self._settings.client_connection
         self._connection: Connection = connection_from_flags(
-            connection.kubeconfig, command.options.master
+            connection.kubeconfig, command.options.master, drop_in=command.drop_in
         )
+        if not command.drop_in:
+            _log_connection(self._connection)
         election = self._settings.leader_election
         self._fence = make_fence(election) if election.leader_elect else None
         check = None if self._fence is None else self._fence.check_request

@@ -29,6 +29,8 @@ NODES = 3
 _COLLECTOR = (20_000, 20, 20)
 
 _LAST_PORT = 65535
+#: A file in --data-dir: the cluster has been ready once, so its nodes are there.
+_STARTED = "started"
 
 _DESCRIPTION = """Run a local Kubernetes cluster in this process, without Docker, etcd or Go: an API
 server that kubectl and other clients can use, controllers, fake nodes that run pods, and the
@@ -51,7 +53,8 @@ def _add_contents(parser: argparse._ArgumentGroup) -> None:
         "--nodes",
         type=_count,
         metavar="N",
-        help=f"how many fake nodes to make (default: {NODES}; none with -f or --from-kubeconfig)",
+        help=f"the number of fake nodes to create (default: {NODES}; none with -f, with "
+        "--from-kubeconfig, or if --data-dir already holds a cluster)",
     )
     parser.add_argument(
         "-f",
@@ -64,9 +67,11 @@ def _add_contents(parser: argparse._ArgumentGroup) -> None:
     )
     parser.add_argument(
         "--from-kubeconfig",
+        nargs="?",
+        const="",
         metavar="PATH",
-        help="copy the nodes, pods, workloads and policies of the cluster of this kubeconfig, "
-        "which is only read",
+        help="copy the nodes, pods, workloads and policies of the cluster that a kubeconfig names, "
+        "which is only read; without PATH, the cluster that kubectl would use",
     )
     parser.add_argument(
         "--data-dir", type=Path, metavar="DIR", help="keep the objects in a folder over restarts"
@@ -239,8 +244,9 @@ def _settings(args: argparse.Namespace) -> LocalClusterSettings:
         for file, text in read_texts(args.filename, args.config)
         for found in read_objects(text, file)
     ]
-    given = args.filename or args.from_kubeconfig is not None
     source = args.from_kubeconfig
+    is_kept = args.data_dir is not None and (args.data_dir / _STARTED).exists()
+    given = args.filename or source is not None or is_kept
     return LocalClusterSettings(
         server=server,
         plan=plan,
@@ -384,6 +390,8 @@ class _Up:
     def _say_ready(self) -> None:
         from mooring.cli.up_summary import summary
 
+        if self._args.data_dir is not None:
+            (self._args.data_dir / _STARTED).touch()
         self._record(self._settings.plan)
         detached = background.is_background()
         text = "".join(
