@@ -142,6 +142,8 @@ class ApiError(MooringError):
         self.reason = reason
         self.details = details or {}
         self.retry_after = retry_after
+        #: Whether the log has already said that the right to such a request is missing.
+        self.repeated = False
         self.method = method
         self.url = url
         request = " ".join(part for part in (method, url) if part)

@@ -608,6 +608,31 @@ def test_missing_permission_is_logged_and_tried_again(caplog: pytest.LogCaptureF
     assert refusals[0].kv == {"err": FORBIDDEN, "lock": "kube-system/kube-scheduler"}
 
 
+def test_a_right_that_the_log_has_named_is_missed_quietly(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server = Server()
+    me = Candidate(server)
+
+    def refuse(verb: str) -> None:
+        error = ApiError(403, FORBIDDEN, reason="Forbidden")
+        error.repeated = len(server.calls) > 1
+        raise error
+
+    async def scenario() -> None:
+        server.trouble = refuse
+        running = me.begin()
+        await asyncio.sleep(20)
+        me.elector.stop()
+        await running
+
+    run_virtually(scenario())
+    assert len(server.calls) > 3
+    assert [one.message for one in caplog.records if one.levelno >= logging.ERROR] == [
+        "Error retrieving lease lock"
+    ]
+
+
 def test_stopping_while_waiting_for_the_lease_leaves_it_alone() -> None:
     server = Server()
     server.hold("other")

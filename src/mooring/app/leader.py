@@ -397,7 +397,10 @@ class LeaderElector:
             self._metrics.leading(NAME, leads)
 
     def _log_failure(self, error: ApiError | str, message: str) -> None:
-        log_error(log, _words(error), message, lock=str(self._lock))
+        if isinstance(error, ApiError) and error.repeated:
+            vlog(log, 2, message, err=_words(error), lock=str(self._lock))
+        else:
+            log_error(log, _words(error), message, lock=str(self._lock))
 
 
 def _words(error: ApiError | str) -> str:

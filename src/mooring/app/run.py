@@ -28,6 +28,7 @@ from mooring.app.watchdog import LoopWatchdog
 from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.kubeconfig import connection_from_flags
+from mooring.client.missing_rights import MissingRights
 from mooring.client.rate_limit import rate_limit
 from mooring.client.transport import BeforeSend
 from mooring.client.transports import make_transport
@@ -100,6 +101,8 @@ class _Process:
         )
         if not command.drop_in:
             _log_connection(self._connection)
+        # In place of kube-scheduler, its own messages are repeated as often as there.
+        self._rights = MissingRights(quiet=not command.drop_in)
         election = self._settings.leader_election
         self._fence = make_fence(election) if election.leader_elect else None
         check = None if self._fence is None else self._fence.check_request
@@ -133,6 +136,7 @@ class _Process:
             limit=rate_limit(qps, burst, clock),
             clock=clock,
             metrics=self._process_metrics,
+            rights=self._rights,
         )
 
     def _make_elector(self) -> LeaderElector | None:

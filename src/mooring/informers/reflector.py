@@ -145,7 +145,10 @@ class Reflector(Generic[T]):
             except MooringError as error:
                 self.failure = error
                 patience = getattr(error, "retry_after", None) or 0.0
-                log_error(log, error, "Failed to watch", type=self._type)
+                if getattr(error, "repeated", False):
+                    vlog(log, 2, "Failed to watch", err=error, type=self._type)
+                else:
+                    log_error(log, error, "Failed to watch", type=self._type)
                 if self._is_final(error):
                     self.synced.set()
             except Exception:
