@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from mooring import Plugin, Status
+from mooring import ActionType, ClusterEvent, EventResource, Plugin, Status
+from mooring.api import Pod
 from mooring.apiserver.api_server import ServerSettings
 from mooring.errors import ConfigError
 from mooring.framework.features import FeatureGates
@@ -166,6 +168,37 @@ async def test_a_plugin_that_blocks_the_loop_is_named_while_it_blocks(tmp_path: 
             await cluster.until(PODS, nodes_of)
     finally:
         log.removeHandler(handler)
+
+
+def _refusing(**methods: object) -> tuple[type[Plugin], Counter[str]]:
+    """Return a plugin that refuses every node, and a count of its calls by pod."""
+    calls: Counter[str] = Counter()
+
+    def filter(self: Plugin, state: object, pod: Pod, node: object) -> Status:
+        calls[pod.name] += 1
+        return Status.unschedulable("no")
+
+    return type("Refusing", (Plugin,), {"filter": filter, **methods}), calls
+
+
+def _on_nodes(self: Plugin) -> list[ClusterEvent]:
+    return [ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_LABEL)]
+
+
+@pytest.mark.parametrize("registers", [True, False])
+async def test_a_refused_pod_is_tried_again_for_its_own_condition_if_every_event_counts(
+    tmp_path: Path, registers: bool
+) -> None:
+    """tests/reference/test_requeueing.py shows that kube-scheduler does the same."""
+    plugin, calls = _refusing(**{"events_to_register": _on_nodes} if registers else {})
+    attempts = 1 if registers else 2
+    async with running(tmp_path, nodes=1, plan=plan(plugins=[plugin])) as cluster:
+        for name in ("a", "b", "c"):
+            await cluster.post(PODS, pod(name))
+            await cluster.until(PODS, lambda _, name=name: calls[name] >= attempts)
+            # The condition is written, and has come back.
+            await cluster.until(f"{PODS}/{name}", lambda found: found["status"].get("conditions"))
+    assert calls == dict.fromkeys(("a", "b", "c"), attempts)
 
 
 async def test_without_nodes_the_controllers_begin_with_the_first_fake_one(tmp_path: Path) -> None:
