@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import re
 import threading
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -199,6 +202,57 @@ async def test_a_refused_pod_is_tried_again_for_its_own_condition_if_every_event
             # The condition is written, and has come back.
             await cluster.until(f"{PODS}/{name}", lambda found: found["status"].get("conditions"))
     assert calls == dict.fromkeys(("a", "b", "c"), attempts)
+
+
+async def test_nodes_enter_in_bulk_and_are_those_that_the_api_makes(tmp_path: Path) -> None:
+    said: list[str] = []
+    settings = LocalClusterSettings(
+        server=ServerSettings(kubeconfig=tmp_path / "kubeconfig"), plan=None, nodes=300
+    )
+    cluster = LocalCluster(settings, progress=said.append)
+    requests = _count_requests(cluster)
+    await cluster.start()
+    try:
+        nodes = [one.object for one in cluster.server.cluster.store.items("/nodes")]
+    finally:
+        await cluster.stop()
+    assert len(nodes) == 300
+    assert requests["POST", "/api/v1/nodes"] == 1
+    assert said == ["creating nodes: 0 of 300", "creating nodes: 250 of 300"]
+    assert len({node["metadata"]["uid"] for node in nodes}) == 300
+    assert len({node["status"]["addresses"][0]["address"] for node in nodes}) == 300
+    first, second = (next(_shape(one) for one in nodes if _name(one) == name) for name in NAMED)
+    assert first == second
+
+
+NAMED = ("node-0", "node-7")
+
+
+def _name(node: dict[str, Any]) -> str:
+    name: str = node["metadata"]["name"]
+    return name
+
+
+def _shape(node: dict[str, Any]) -> Any:
+    """Return a node without its name, its address and what the server adds to every object."""
+    name, address = _name(node), node["status"]["addresses"][0]["address"]
+    metadata = {k: v for k, v in node["metadata"].items() if k not in ("uid", "resourceVersion")}
+    text = json.dumps({**node, "metadata": metadata}, sort_keys=True)
+    text = text.replace(f'"{name}"', '"NAME"').replace(f'"{address}"', '"ADDRESS"')
+    return json.loads(re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME", text))
+
+
+def _count_requests(cluster: LocalCluster) -> Counter[tuple[str, str]]:
+    """Count the requests to a cluster's API from now on, by method and path."""
+    counts: Counter[tuple[str, str]] = Counter()
+    handle = cluster.server.api.handle
+
+    async def counting(request: Any, *more: Any) -> Any:
+        counts[request.method, request.path] += 1
+        return await handle(request, *more)
+
+    cluster.server.api.handle = counting  # type: ignore[method-assign]
+    return counts
 
 
 async def test_without_nodes_the_controllers_begin_with_the_first_fake_one(tmp_path: Path) -> None:

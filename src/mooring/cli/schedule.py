@@ -9,9 +9,7 @@ import os
 import random
 import shutil
 import sys
-import time
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import msgspec
 import yaml
@@ -21,6 +19,7 @@ from mooring.api import KubeObject, Pod
 from mooring.api.meta import parse_time
 from mooring.app.signals import ended_by_interrupt, run_until_done
 from mooring.cli.manifest_files import read_files
+from mooring.cli.progress import ProgressLine
 from mooring.config import LoadResult, default_config, load_config
 from mooring.errors import ObjectError
 from mooring.explain.data import explanation_data
@@ -151,8 +150,8 @@ def _schedule_files(args: argparse.Namespace) -> int:
         else:
             attempts = scheduler.examinations.setdefault(pod.metadata.uid, [])
             explained.append(Explained(pod, attempts))
-    with _Progress() as progress:
-        outcomes = _schedule(scheduler, progress.tell)
+    with ProgressLine() as line:
+        outcomes = _schedule(scheduler, _progress_on(line) if line.is_wanted else None)
     report = make_report(scheduler, outcomes, not_tried)
     explained = [one for one in explained if one.attempts]
     # Written in one call, so that a reader gets all of it or nothing.
@@ -167,6 +166,13 @@ def _schedule_files(args: argparse.Namespace) -> int:
 def _schedule(scheduler: ExplainingScheduler, progress: Progress | None) -> Outcomes:
     """Schedule everything, in an event loop, because a plugin may wait at PreBind or Bind."""
     return run_until_done(schedule_all(scheduler, progress))
+
+
+def _progress_on(line: ProgressLine) -> Progress:
+    def tell(tried: int, waiting: int) -> None:
+        line.show(f"scheduling: {tried} pods tried, {waiting} in the queue")
+
+    return tell
 
 
 def _config(
@@ -290,38 +296,6 @@ def _width() -> int | None:
     if sys.stdout.isatty() or os.environ.get("COLUMNS"):
         return shutil.get_terminal_size().columns
     return None
-
-
-class _Progress:
-    """The progress of a long run, shown on one line of a terminal and erased at the end."""
-
-    #: Seconds before the first progress line, and between two updates.
-    PATIENCE = 1.0
-    INTERVAL = 0.2
-
-    def __init__(self) -> None:
-        self._shown = False
-        self._next = time.monotonic() + self.PATIENCE
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        if self._shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-    @property
-    def tell(self) -> Progress | None:
-        """Return the callback to report progress to; None if standard error is no terminal."""
-        return self._tell if sys.stderr.isatty() else None
-
-    def _tell(self, tried: int, waiting: int) -> None:
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + self.INTERVAL
-            self._shown = True
-            text = f"\r\x1b[Kscheduling: {tried} pods tried, {waiting} in the queue"
-            print(text, end="", file=sys.stderr, flush=True)
 
 
 def _warn(warnings: Iterable[str]) -> None:

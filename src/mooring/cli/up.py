@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from mooring.app.signals import ProcessSignals, run_until_done
 from mooring.cli import background, cluster_state
 from mooring.cli.pid_file import KUBECONFIG, PidFile, beside
+from mooring.cli.progress import ProgressLine
 from mooring.errors import ConfigError, PluginError
 
 if TYPE_CHECKING:
@@ -339,7 +340,8 @@ class _Up:
         raise_open_files_limit()
         self._args = args
         self._settings = settings
-        self._cluster = LocalCluster(settings)
+        self._line = ProgressLine()
+        self._cluster = LocalCluster(settings, progress=self._show_progress)
         self._started = time.time()
 
     async def run(self) -> int:
@@ -387,9 +389,16 @@ class _Up:
 
         await Reloader(lambda: _watched(self._args), reload, _say).run()
 
+    def _show_progress(self, text: str) -> None:
+        if background.is_background():
+            background.say_progress(text)
+        else:
+            self._line.show(text)
+
     def _say_ready(self) -> None:
         from mooring.cli.up_summary import summary
 
+        self._line.erase()
         if self._args.data_dir is not None:
             (self._args.data_dir / _STARTED).touch()
         self._record(self._settings.plan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,10 +42,19 @@ class LocalClusterSettings:
 
 
 class LocalCluster:
-    """A cluster in this process. It is ready when `start` returns."""
+    """A cluster in this process. It is ready when `start` returns.
 
-    def __init__(self, settings: LocalClusterSettings, clock: Clock | None = None) -> None:
+    `progress` is called with a short text while a long start goes on.
+    """
+
+    def __init__(
+        self,
+        settings: LocalClusterSettings,
+        clock: Clock | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
         self._settings = settings
+        self._progress = progress
         self._clock = SystemClock() if clock is None else clock
         self._parts = AsyncExitStack()
         self.server = ApiServer(settings.server)
@@ -69,7 +79,9 @@ class LocalCluster:
             await self._copy(settings.source)
         admin = Client(LocalTransport(server.api, _ADMIN), clock=clock)
         await seed(server.cluster, admin, settings.objects)
-        workers = Workers(server, clock, nodes=settings.nodes, images=settings.images)
+        workers = Workers(
+            server, clock, nodes=settings.nodes, images=settings.images, progress=self._progress
+        )
         parts.push_async_callback(workers.close)
         await workers.start()
         if settings.plan is not None:
