@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -366,6 +367,22 @@ def test_long_runs_show_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> Non
     assert run() == 0
     assert "scheduling: 1 pods tried, 1 in the queue" in terminal.getvalue()
     assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_results_are_coloured_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    assert run() == 0
+    plain = capsys.readouterr().out
+    terminal = Terminal()
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "1000")
+    monkeypatch.setattr("sys.stdout", terminal)
+    assert run() == 0
+    assert "\x1b[32mscheduled\x1b[0m\n" in terminal.getvalue()
+    assert "\x1b[33mpending\x1b[0m\n" in terminal.getvalue()
+    assert re.sub(r"\x1b\[\d+m", "", terminal.getvalue()) == plain
 
 
 def test_where_nobody_watches_no_progress_is_shown(

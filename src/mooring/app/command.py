@@ -69,7 +69,8 @@ def run_command(
     try:
         flags = read_flags(argv, program=program)
     except ConfigError as error:
-        print(f'Error: {error}\nRun "{program} --help" for the flags.', file=sys.stderr)
+        usage_line = f"Usage:\n  {program} [flags]\n"
+        print(f'Error: {error}\n{usage_line}Run "{program} --help" for the flags.', file=sys.stderr)
         return 1
     if flags["help"]:
         print(usage(ALL, program=program, width=shutil.get_terminal_size().columns), end="")

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from mooring.app.signals import ended_by_interrupt
+from mooring.cli.messages import warn
 from mooring.config import LoadResult, load_config, load_config_text, to_v1, to_yaml
 from mooring.errors import ConfigError
 from mooring.framework.features import FeatureGates
@@ -46,7 +47,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _validate(args: argparse.Namespace) -> int:
     with ended_by_interrupt():
         registry = default_registry([*args.plugins, *load_plugins(args.plugin)])
-        _warn(_load(args, registry).warnings)
+        warn(_load(args, registry).warnings)
     print(f"{_name(args)}: valid")
     return 0
 
@@ -54,14 +55,14 @@ def _validate(args: argparse.Namespace) -> int:
 def _convert(args: argparse.Namespace) -> int:
     result = _load(args, None)
     # A deprecation warning also contains the v1 form, which this command prints to stdout.
-    _warn(tuple(warning.partition("; its v1 form is:")[0] for warning in result.warnings))
+    warn(tuple(warning.partition("; its v1 form is:")[0] for warning in result.warnings))
     sys.stdout.write(to_yaml(to_v1(result.config)))
     return 0
 
 
 def _load(args: argparse.Namespace, registry: Registry | None) -> LoadResult:
     gates = FeatureGates.from_text(args.feature_gates)
-    _warn(gates.warnings)
+    warn(gates.warnings)
     if args.file != "-":
         return load_config(args.file, registry=registry, feature_gates=gates)
     try:
@@ -73,8 +74,3 @@ def _load(args: argparse.Namespace, registry: Registry | None) -> LoadResult:
 
 def _name(args: argparse.Namespace) -> str:
     return "<stdin>" if args.file == "-" else str(args.file)
-
-
-def _warn(warnings: tuple[str, ...]) -> None:
-    for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)

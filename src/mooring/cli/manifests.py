@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.cli.messages import warn
 from mooring.cli.scheduler_deployment import PLUGIN_FOLDER, DeploymentSettings, objects
 from mooring.config import LoadResult, load_config_data, load_config_text, to_yaml
 from mooring.config.config_problems import Problems
@@ -84,8 +85,7 @@ def _run(args: argparse.Namespace) -> int:
     found = objects(settings)
     if any(len(msgspec.json.encode(one)) > _ANNOTATIONS_LIMIT for one in found):
         warnings.append(_SERVER_SIDE)
-    for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+    warn(warnings)
     sys.stdout.write("---\n".join(to_yaml(one, sort_keys=False) for one in found))
     return 0
 

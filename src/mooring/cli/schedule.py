@@ -19,6 +19,7 @@ from mooring.api import KubeObject, Pod
 from mooring.api.meta import parse_time
 from mooring.app.signals import ended_by_interrupt, run_until_done
 from mooring.cli.manifest_files import read_files
+from mooring.cli.messages import BOLD, GREEN, RED, YELLOW, painted, warn
 from mooring.cli.progress import ProgressLine
 from mooring.config import LoadResult, default_config, load_config
 from mooring.errors import ObjectError
@@ -31,7 +32,14 @@ from mooring.framework.plugin import Plugin
 from mooring.observe.clock import VirtualClock
 from mooring.offline.backlog import Outcomes, Progress, schedule_all
 from mooring.offline.explaining import ExplainingScheduler
-from mooring.offline.report import SCHEDULED, PodResult, ScheduleReport, make_report, report_data
+from mooring.offline.report import (
+    ERROR,
+    SCHEDULED,
+    PodResult,
+    ScheduleReport,
+    make_report,
+    report_data,
+)
 from mooring.registry import Registry, default_registry, load_plugins
 
 #: Exit status with --fail-on-pending if a pod was not scheduled.
@@ -42,6 +50,8 @@ PLUGIN_RAISED = 4
 #: The rooms that log what happens in an attempt.
 _ATTEMPT_ROOMS = ("queue", "binding", "scheduler")
 _SILENT = logging.NullHandler()
+#: The colours of results; the others are yellow.
+_COLOURS = {SCHEDULED: GREEN, ERROR: RED}
 
 _EPILOG = """\
 Objects are given what the API server would give them: defaults, priorities, storage classes.
@@ -115,12 +125,12 @@ def _silence_attempts() -> None:
 
 def _schedule_files(args: argparse.Namespace) -> int:
     gates = FeatureGates.from_text(args.feature_gates)
-    _warn(gates.warnings)
+    warn(gates.warnings)
     more = [*args.plugins, *load_plugins(args.plugin)]
     registry = default_registry(more)
     config = _config(args.config, registry, gates, more)
     manifests = read_files(args.filename, config=args.config)
-    _warn(manifests.warnings)
+    warn(manifests.warnings)
 
     def make_scheduler(objects: Sequence[KubeObject]) -> ExplainingScheduler:
         return ExplainingScheduler(
@@ -182,15 +192,15 @@ def _config(
         enabled = dict.fromkeys(plugin.name for plugin in more)
         return default_config(registry=registry, feature_gates=gates, enabled=enabled)
     config = load_config(file, registry=registry, feature_gates=gates)
-    _warn(config.warnings)
+    warn(config.warnings)
     used = {name for profile in config.profiles for name in profile.plugins}
-    _warn(
+    warn(
         f"{file}: no profile uses plugin {plugin.name}: name it in `plugins`, or leave --config out"
         for plugin in more
         if plugin.name not in used
     )
     if config.config.extenders:
-        _warn([f"{file}: extenders: not called, because `mooring schedule` sends no requests"])
+        warn([f"{file}: extenders: not called, because `mooring schedule` sends no requests"])
     return config
 
 
@@ -254,7 +264,9 @@ def _lines(report: ScheduleReport, explained: Sequence[Explained], width: int | 
     lines = []
     if report.pods:
         rows = [[found.pod.key, found.node or "-", _result(found)] for found in report.pods]
-        lines += table(["POD", "NODE", "RESULT"], rows)
+        heading, *below = table(["POD", "NODE", "RESULT"], rows)
+        lines += [painted(heading, BOLD, sys.stdout)]
+        lines += [_coloured(line, found) for line, found in zip(below, report.pods, strict=True)]
     for found in report.pods:
         if found.message and found.result != SCHEDULED:
             lines += ["", *wrap(f"{found.pod.key}: {found.message}", width, indent="  ")]
@@ -264,6 +276,13 @@ def _lines(report: ScheduleReport, explained: Sequence[Explained], width: int | 
             lines += ["", f"{one.pod.key} is on {node}. If it had no node:"]
         lines += ["", *explanation_text(one.attempts, width)]
     return [*lines, "", _summary(report)] if lines else [_summary(report)]
+
+
+def _coloured(line: str, found: PodResult) -> str:
+    """Return a line of the table with its last cell, the result, in a colour."""
+    text = _result(found)
+    colour = _COLOURS.get(found.result, YELLOW)
+    return line.removesuffix(text) + painted(text, colour, sys.stdout)
 
 
 def _result(found: PodResult) -> str:
@@ -296,8 +315,3 @@ def _width() -> int | None:
     if sys.stdout.isatty() or os.environ.get("COLUMNS"):
         return shutil.get_terminal_size().columns
     return None
-
-
-def _warn(warnings: Iterable[str]) -> None:
-    for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)

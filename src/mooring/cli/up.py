@@ -7,15 +7,14 @@ import asyncio
 import contextlib
 import gc
 import os
-import sys
 import time
-from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mooring.app.signals import ProcessSignals, run_until_done
 from mooring.cli import background, cluster_state
+from mooring.cli.messages import warn
 from mooring.cli.pid_file import KUBECONFIG, PidFile, beside
 from mooring.cli.progress import ProgressLine
 from mooring.errors import ConfigError, PluginError
@@ -209,7 +208,7 @@ def _run_cluster(args: argparse.Namespace) -> int:
     # Again, because loading the plugins has created loggers.
     verbosity.apply()
     if settings.plan is not None:
-        _warn(settings.plan.config.warnings)
+        warn(settings.plan.config.warnings)
     if args.kubeconfig.is_dir():
         raise ConfigError("is a folder; name a file in it", file=str(args.kubeconfig))
     file = PidFile(args.kubeconfig)
@@ -407,7 +406,7 @@ class _Up:
             f"{line}\n" for line in summary(self._cluster, self._settings, detached=detached)
         )
         print(text, end="", flush=True)
-        _warn(f"not copied: {why}" for why in self._cluster.copied.left_out)
+        warn(f"not copied: {why}" for why in self._cluster.copied.left_out)
         if detached:
             background.say_ready(text)
 
@@ -433,13 +432,8 @@ class _Up:
         try:
             cluster_state.save(record)
         except OSError as error:
-            _warn([f"`mooring list` will not show this cluster: {error}"])
+            warn([f"`mooring list` will not show this cluster: {error}"])
 
 
 def _say(line: str) -> None:
     print(line, flush=True)
-
-
-def _warn(warnings: Iterable[str]) -> None:
-    for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr, flush=True)
