@@ -270,8 +270,8 @@ def test_what_fails_in_the_background_is_said_by_the_command(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("flags", "status", "error"),
     [
-        (["--nodes=-1"], 2, "argument --nodes: -1 is no whole number from 0 on"),
-        (["--port=99999"], 2, "argument --port: 99999 is no port: they go from 0 to 65535"),
+        (["--nodes=-1"], 2, "argument --nodes: must be a non-negative integer, got -1"),
+        (["--port=99999"], 2, "argument --port: must be a port from 0 to 65535, got 99999"),
         (["--bind-address=no.such.host.invalid"], 1, "error: cannot listen on no.such.host."),
         (["--kubeconfig=."], 1, "error: .: is a folder; name a file in it"),
         (["--kubeconfig=mine.py/kubeconfig"], 1, "error: mine.py/kubeconfig.pid: "),

@@ -19,7 +19,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     validate = actions.add_parser(
         "validate",
-        help="say everything that is wrong with a file",
+        help="print every error in a file",
         description="Check a KubeSchedulerConfiguration (any version) or a Policy file.",
     )
     validate.add_argument(
@@ -32,7 +32,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     validate.set_defaults(run=_validate)
     convert = actions.add_parser(
         "convert",
-        help="print the v1 form of a file, fully defaulted",
+        help="print a file as v1, with every default",
         description="Print a KubeSchedulerConfiguration (any version) or a Policy file as v1, "
         "with every default, as kube-scheduler --write-config-to does.",
     )
@@ -40,7 +40,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     for action in (validate, convert):
         action.add_argument("file", metavar="FILE", help='the file; "-" reads standard input')
         action.add_argument(
-            "--feature-gates", default="", metavar="A=true,B=false", help="gates to change"
+            "--feature-gates", default="", metavar="A=true,B=false", help="feature gates to set"
         )
 
 

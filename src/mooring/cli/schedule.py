@@ -77,7 +77,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="append",
         required=True,
         metavar="FILE",
-        help='manifests: a file, a folder, or "-" for standard input; may be repeated',
+        help='the manifests: a file, a folder, or "-" for standard input; may be repeated',
     )
     parser.add_argument("--config", metavar="FILE", help="a KubeSchedulerConfiguration")
     parser.add_argument(
@@ -88,7 +88,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="register a plugin, and without --config enable it; may be repeated",
     )
     parser.add_argument(
-        "--feature-gates", default="", metavar="A=true,B=false", help="gates to change"
+        "--feature-gates", default="", metavar="A=true,B=false", help="feature gates to set"
     )
     parser.add_argument("-o", "--output", choices=("table", "json", "yaml"), default="table")
     parser.add_argument(
@@ -100,7 +100,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "namespace/name; a pod that has a node is examined as if it had none; may be repeated",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of the choice among equal nodes"
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="the seed of the choice among nodes with equal scores",
     )
     parser.add_argument(
         "--fail-on-pending",

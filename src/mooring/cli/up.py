@@ -62,7 +62,7 @@ def _add_contents(parser: argparse._ArgumentGroup) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="manifests to begin with, whose nodes become fake nodes: a file, a folder, or "
+        help="manifests to start with, whose nodes become fake nodes: a file, a folder, or "
         '"-" for standard input; may be repeated',
     )
     parser.add_argument(
@@ -74,7 +74,7 @@ def _add_contents(parser: argparse._ArgumentGroup) -> None:
         "which is only read; without PATH, the cluster that kubectl would use",
     )
     parser.add_argument(
-        "--data-dir", type=Path, metavar="DIR", help="keep the objects in a folder over restarts"
+        "--data-dir", type=Path, metavar="DIR", help="keep the objects in a folder, across restarts"
     )
     parser.add_argument(
         "--image",
@@ -124,19 +124,19 @@ def _add_scheduling(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument(
         "--watch",
         action="store_true",
-        help="load the plugins' files and the configuration again when they change",
+        help="reload the plugins and the configuration when their files change",
     )
     parser.add_argument(
-        "--feature-gates", default="", metavar="A=true,B=false", help="gates to change"
+        "--feature-gates", default="", metavar="A=true,B=false", help="feature gates to set"
     )
     parser.add_argument(
-        "-v", "--v", type=_count, default=0, metavar="N", help="how much to log (default: 0)"
+        "-v", "--v", type=_count, default=0, metavar="N", help="the log verbosity (default: 0)"
     )
 
 
 def _add_running(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument(
-        "--port", type=_port, default=0, metavar="P", help="the port; 0 takes a free one"
+        "--port", type=_port, default=0, metavar="P", help="the port; 0 chooses a free one"
     )
     parser.add_argument(
         "--bind-address",
@@ -154,26 +154,26 @@ def _add_running(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument(
         "--detach",
         action="store_true",
-        help="return when the cluster is ready; it goes on in the background until `mooring down`",
+        help="return when the cluster is ready; it runs in the background until `mooring down`",
     )
 
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text} is no whole number from 0 on")
+        raise argparse.ArgumentTypeError(f"must be a non-negative integer, got {text}")
     return int(text)
 
 
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > _LAST_PORT:
-        raise argparse.ArgumentTypeError(f"{text} is no port: they go from 0 to {_LAST_PORT}")
+        raise argparse.ArgumentTypeError(f"must be a port from 0 to {_LAST_PORT}, got {text}")
     return int(text)
 
 
 def _run(args: argparse.Namespace) -> int:
     _check_scheduling(args)
     if args.watch and not (args.plugin or args.config):
-        raise ConfigError("--watch: there is no file to watch: give --plugin FILE.py:Class")
+        raise ConfigError("--watch: there is no file to watch; add --plugin FILE.py:Class")
     if args.detach and not background.is_background():
         log = beside(args.kubeconfig, ".log")
         return background.start(args.command_line, log, reads="-" in args.filename)
