@@ -29,10 +29,13 @@ venv: $(STAMP) ## create .venv with the pinned tools and the `mooring` command
 # isolated environment that would fetch one of its own.
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Mooring needs Python 3.11 or later; choose one with make PYTHON=...")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	touch $@
+	@test -x $(BIN)/python || { echo 'venv [1/3]: creating $(VENV)'; $(PYTHON) -m venv $(VENV); }
+	@echo "venv [2/3]: installing $$(grep -c '==' requirements.lock) pinned packages; a minute"
+	@$(BIN)/python -m pip install --progress-bar on --require-hashes -r requirements.lock
+	@echo 'venv [3/3]: installing mooring from this checkout'
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+	@echo 'venv: ready; `source $(BIN)/activate` puts its commands on the path'
 
 # A filter by label, on four nodes of which one will do once it is labelled.
 up: venv ## run a local cluster with a sample plugin, for kubectl to use

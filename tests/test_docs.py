@@ -141,6 +141,23 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [target for target in targets if not (page.parent / target).exists()] == []
 
 
+def anchors(markdown: str) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", markdown), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_links_lead_to_sections_that_exist(page: Path) -> None:
+    missing = []
+    for match in LINK.finditer(page.read_text()):
+        target = page.parent / match.group(1) if match.group(1) else page
+        if match.group(2) and target.suffix == ".md":
+            known = anchors(target.read_text())
+            missing += [match.group(0)] if match.group(2)[1:] not in known else []
+    assert missing == []
+
+
 @pytest.mark.parametrize(
     ("markdown", "problems"),
     [

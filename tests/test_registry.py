@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from mooring.registry import Registry, load_plugin
 
 def plugin(name: str, body: str) -> type[Plugin]:
     """Return a plugin class with this source as its body."""
-    names: dict[str, Any] = {"Plugin": Plugin}
+    names: dict[str, Any] = {"Plugin": Plugin, "dataclass": dataclass}
     lines = "\n".join(f"    {line}" for line in body.splitlines())
     exec(f"class {name}(Plugin):\n{lines}", names)
     found: type[Plugin] = names[name]
@@ -80,6 +81,10 @@ def test_a_plugin_that_keeps_the_contract_is_registered(body: str) -> None:
             "Given has a method `filer`: did you mean `filter`?",
         ),
         ("def help_me(self): ...", "Given implements no extension point"),
+        (
+            "@dataclass\nclass Args:\n    label: str = ''\n" + SCORE,
+            "Given.Args must be a msgspec.Struct, found a dataclass: write `class Args(msgspec.St",
+        ),
         ('name = ""\ndef permit(self, *args): ...', "`name` must be a non-empty string, found ''"),
     ],
     ids=[
@@ -88,6 +93,7 @@ def test_a_plugin_that_keeps_the_contract_is_registered(body: str) -> None:
         "a coroutine inside the cycle",
         "a misspelt point",
         "no point",
+        "args of another kind",
         "no name",
     ],
 )

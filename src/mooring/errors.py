@@ -36,6 +36,10 @@ def cut_text(text: str, limit: int = MAX_TEXT) -> str:
     return data[: limit - len(_CUT)].decode(errors="ignore") + _CUT
 
 
+#: Begins the line of an error's text that says what to do.
+ADVICE = "advice: "
+
+
 class MooringError(Exception):
     """The base class of every exception that Mooring raises on purpose."""
 
@@ -68,7 +72,7 @@ class ConfigError(MooringError):
         self.advice = advice
         where = ":".join(str(part) for part in (file, line, column) if part is not None)
         text = _join(where, path, message)
-        super().__init__(f"{text}\nadvice: {advice}" if advice else text)
+        super().__init__(f"{text}\n{ADVICE}{advice}" if advice else text)
 
 
 class ConfigErrors(ConfigError):
@@ -148,6 +152,8 @@ class ApiError(MooringError):
         self.reason = reason
         self.details = details or {}
         self.retry_after = retry_after
+        #: Whether the log has already said that the right to such a request is missing.
+        self.repeated = False
         self.method = method
         self.url = url
         request = " ".join(part for part in (method, url) if part)

@@ -8,20 +8,27 @@ The plugins of `mooring.contrib` are known by name and loaded when they are firs
 
 from __future__ import annotations
 
-import importlib
-import importlib.machinery
 import importlib.metadata
-import importlib.util
 import inspect
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import CodeType
+from types import ModuleType
 from typing import Any
 
-from mooring.errors import PluginError
+import msgspec
+
+from mooring.errors import MooringError, PluginError
 from mooring.framework.plugin import Plugin
 from mooring.framework.plugin_errors import raise_if_external
+from mooring.framework.plugin_modules import (
+    PluginFolder,
+    is_installed,
+    load_file,
+    load_module,
+    plugin_folder,
+    plugin_folders,
+    replacing,
+)
 from mooring.framework.points import METHODS, Method, Point, points_of, takes_all
 from mooring.observe.files import locate
 
@@ -132,21 +139,51 @@ def _load_entry(entry: importlib.metadata.EntryPoint) -> Any:
 def load_plugin(reference: str) -> type[Plugin]:
     """Load a plugin class from `FILE.py:Class` or `package.module:Class`.
 
-    `FILE.py` alone means the only plugin that the file defines.
+    `FILE.py` alone means the only plugin that the file defines. A file is loaded again if it was
+    loaded before, and so is what it imported from its folder.
     """
+    return load_plugins([reference])[0]
+
+
+def load_plugins(references: Iterable[str]) -> list[type[Plugin]]:
+    """Load the plugin classes that a command line names, each as `load_plugin` does.
+
+    Plugins of one folder share the modules that they import from it. If a plugin does not load, the
+    modules that were loaded before stay.
+    """
+    named = [_split(reference) for reference in references]
+    folders = [plugin_folder(_folder(where)) for _, where, _ in named]
+    with replacing(folders):
+        return [_load(folder, *one) for folder, one in zip(folders, named, strict=True)]
+
+
+def _split(reference: str) -> tuple[str, str, str]:
+    """Return a reference, its file or module, and its class or ""."""
     where, _, attribute = reference.rpartition(":")
     if reference.endswith(".py"):
-        where, attribute = reference, ""
-    elif not where or not attribute.isidentifier():
+        return reference, reference, ""
+    if not where or not attribute.isidentifier():
         raise PluginError(
             f'--plugin {reference}: expected "FILE.py:Class" or "package.module:Class"',
             plugin=reference,
         )
+    return reference, where, attribute
+
+
+def _folder(where: str) -> Path:
+    """Return the folder that comes first for a plugin's imports."""
+    return _locate(Path(where)).parent if where.endswith(".py") else Path()
+
+
+def _locate(path: Path) -> Path:
+    # If the container has no such file, use the one of the image.
+    return inside if (inside := locate(path)).is_file() else path
+
+
+def _load(folder: PluginFolder, reference: str, where: str, attribute: str) -> type[Plugin]:
     try:
-        module = (
-            _load_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
-        )
-    except PluginError:
+        module = _load_file(folder, where) if where.endswith(".py") else load_module(folder, where)
+    except MooringError:
         raise
     except BaseException as error:
         raise_if_external(error)
@@ -163,10 +200,29 @@ def load_plugin(reference: str) -> type[Plugin]:
     return _as_plugin(found, f"--plugin {reference}")
 
 
+def _load_file(folder: PluginFolder, where: str) -> ModuleType:
+    path = _locate(Path(where))
+    if not path.is_file():
+        raise PluginError(f"--plugin: no such file: {path}", plugin=str(path))
+    return load_file(folder, path)
+
+
 def plugin_files(references: Iterable[str]) -> list[str]:
     """Return the files among references for `load_plugin`, without the class names."""
     named = (one if one.endswith(".py") else one.rpartition(":")[0] for one in references)
     return [one for one in named if one.endswith(".py")]
+
+
+def loaded_files(references: Iterable[str]) -> list[Path]:
+    """Return the files of plugins that were loaded, and of what they imported from their folders.
+
+    A file that was found but does not load is among them.
+    """
+    references = list(references)
+    named = [where for _, where, _ in map(_split, references)]
+    folders = {_folder(one) for one in named if one.endswith(".py") or not is_installed(one)}
+    found = (file for one in plugin_folders() if one.folder in folders for file in one.files)
+    return list(dict.fromkeys([*map(Path, plugin_files(references)), *sorted(found)]))
 
 
 def _plugin_names(module: Any) -> list[str]:
@@ -189,36 +245,6 @@ def _only_plugin(module: Any, reference: str) -> str:
     return own[0]
 
 
-def _load_file(path: Path) -> Any:
-    # If the container has no such file, use the one of the image.
-    path = inside if (inside := locate(path)).is_file() else path
-    if not path.is_file():
-        raise PluginError(f"--plugin: no such file: {path}", plugin=str(path))
-    name = f"mooring_plugin_{path.stem}_{abs(hash(path.resolve())):x}"
-    loader = _SourceLoader(name, str(path))
-    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    # Registered before it runs: dataclasses and msgspec look up their module there.
-    before = sys.modules.get(name)
-    sys.modules[name] = module
-    try:
-        loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        if before is not None:
-            sys.modules[name] = before
-        raise
-    return module
-
-
-class _SourceLoader(importlib.machinery.SourceFileLoader):
-    """A loader that ignores cached bytecode, whose staleness check knows only seconds and size."""
-
-    def get_code(self, fullname: str) -> CodeType:
-        return self.source_to_code(self.get_data(self.path), self.path)
-
-
 def _as_plugin(found: object, origin: str) -> type[Plugin]:
     if not (inspect.isclass(found) and issubclass(found, Plugin)):
         raise PluginError(
@@ -235,6 +261,7 @@ def check_contract(plugin: type[Plugin]) -> None:
             f"{_describe(plugin)}: `name` must be a non-empty string, found {plugin.name!r}",
             plugin=plugin.__name__,
         )
+    _check_args(plugin)
     for name, value in inspect.getmembers(plugin, callable):
         if name.startswith("_") or name == "Args":
             continue
@@ -248,6 +275,18 @@ def check_contract(plugin: type[Plugin]) -> None:
             "filter(self, state, pod, node)",
             plugin=plugin.name,
         )
+
+
+def _check_args(plugin: type[Plugin]) -> None:
+    args: object = plugin.Args
+    if args is None or (inspect.isclass(args) and issubclass(args, msgspec.Struct)):
+        return
+    found = "a dataclass" if hasattr(args, "__dataclass_fields__") else repr(args)
+    raise PluginError(
+        f"{_describe(plugin)}.Args must be a msgspec.Struct, found {found}: write "
+        "`class Args(msgspec.Struct)` without a decorator; fields and defaults stay as they are",
+        plugin=plugin.name,
+    )
 
 
 def _check_signature(plugin: type[Plugin], point: Point, method: Method, function: Any) -> None:
@@ -298,4 +337,5 @@ def _edits(a: str, b: str) -> int:
 
 
 def _describe(plugin: type) -> str:
-    return f"{plugin.__module__}.{plugin.__qualname__}"
+    """Return module and class as their author knows them (see `plugin_modules`)."""
+    return f"{plugin.__module__.partition('@')[0]}.{plugin.__qualname__}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.api.wire import wire_name
+from mooring.api.spelling import wire_name
 
 
 @pytest.mark.parametrize(

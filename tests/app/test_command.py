@@ -42,7 +42,8 @@ def test_a_mistake_in_the_line_is_printed(capsys: pytest.CaptureFixture[str]) ->
     assert run("--nope") == (1, [])
     assert capsys.readouterr() == (
         "",
-        'Error: unknown flag: --nope\nRun "mooring run --help" for the flags.\n',
+        "Error: unknown flag: --nope\nUsage:\n  mooring run [flags]\n"
+        'Run "mooring run --help" for the flags.\n',
     )
 
 

@@ -122,7 +122,9 @@ class Metrics:
 class Candidate:
     """One process that wants to lead."""
 
-    def __init__(self, server: Server, identity: str = "me", skew: float = 0.0) -> None:
+    def __init__(
+        self, server: Server, identity: str = "me", skew: float = 0.0, warns: bool = False
+    ) -> None:
         self.metrics = Metrics()
         self.started: list[float] = []
         self.lost: list[float] = []
@@ -145,6 +147,7 @@ class Candidate:
             metrics=self.metrics,
             on_new_leader=self.leaders.append,
             rng=random.Random(1),
+            warns=warns,
         )
 
     async def run(self) -> bool:
@@ -263,6 +266,42 @@ def test_a_lease_that_is_renewed_is_never_taken_however_wrong_its_clock() -> Non
 
     run_virtually(scenario())
     assert {one.holder_identity for one in server.writes} == {"other"}
+
+
+@pytest.mark.parametrize("warns", [True, False])
+def test_a_candidate_that_waits_says_every_minute_who_holds_the_lease(
+    warns: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = Server()
+    server.hold("other")
+    me = Candidate(server, warns=warns)
+    said: list[float] = []
+
+    async def scenario() -> None:
+        running = me.begin()
+        for _ in range(18):
+            await asyncio.sleep(10)
+            server.hold("other")
+            said.append(len([one for one in caplog.records if one.levelname == "WARNING"]))
+        me.elector.stop()
+        await running
+
+    run_virtually(scenario())
+    # At the start, and after one, two and three minutes at the latest.
+    expected = [1] * 6 + [2] * 6 + [3] * 6
+    if not warns:
+        assert said == [0] * 18
+        return
+    assert all(found in (wanted, wanted - 1) for found, wanted in zip(said, expected, strict=True))
+    assert said[0] == 1 and said[-1] == 3
+    first = next(one for one in caplog.records if one.levelname == "WARNING")
+    assert first.message.startswith("Another process holds the lease: ")
+    assert "--leader-elect-resource-name" in first.message
+    assert first.kv == {
+        "lock": "kube-system/kube-scheduler",
+        "holder": "other",
+        "since": "2099-01-01T00:00:00.000000Z",
+    }
 
 
 def test_a_released_lease_is_taken_at_the_next_try() -> None:
@@ -567,6 +606,31 @@ def test_missing_permission_is_logged_and_tried_again(caplog: pytest.LogCaptureF
     refusals = [r for r in caplog.records if r.getMessage() == "Error retrieving lease lock"]
     assert len(refusals) >= 3
     assert refusals[0].kv == {"err": FORBIDDEN, "lock": "kube-system/kube-scheduler"}
+
+
+def test_a_right_that_the_log_has_named_is_missed_quietly(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server = Server()
+    me = Candidate(server)
+
+    def refuse(verb: str) -> None:
+        error = ApiError(403, FORBIDDEN, reason="Forbidden")
+        error.repeated = len(server.calls) > 1
+        raise error
+
+    async def scenario() -> None:
+        server.trouble = refuse
+        running = me.begin()
+        await asyncio.sleep(20)
+        me.elector.stop()
+        await running
+
+    run_virtually(scenario())
+    assert len(server.calls) > 3
+    assert [one.message for one in caplog.records if one.levelno >= logging.ERROR] == [
+        "Error retrieving lease lock"
+    ]
 
 
 def test_stopping_while_waiting_for_the_lease_leaves_it_alone() -> None:

@@ -138,6 +138,28 @@ def test_a_call_that_blocks_is_found(
     assert call.place.startswith("threading.py:")
 
 
+def by_function(block: Any) -> Any:
+    def pre_filter(self: Any, state: Any, pod: Any, nodes: Any) -> None:
+        self.handle.spawn(fetch(block), pod)
+
+    return pre_filter
+
+
+async def fetch(block: Any) -> None:
+    block(None)
+
+
+class InThisModule(Plugin):
+    """A plugin whose module has the function `fetch`."""
+
+    name = "in-this-module"
+
+
+def test_a_function_beside_a_plugin_that_blocks_is_found() -> None:
+    call = seen_in(pre_filter=by_function)
+    assert (call.plugin, call.point) == ("in-this-module", "block")
+
+
 def test_a_thread_that_calls_no_plugin_is_in_no_call() -> None:
     assert running_call(threading.get_ident()) is None
     assert running_call(0) is None

@@ -13,6 +13,7 @@ import pytest
 
 from mooring import ActionType, ClusterEvent, EventResource, Plugin, Status
 from mooring.framework.plugin_errors import ignore_signal
+from mooring.observe.logs import KlogFormatter
 from mooring.queue.queued_pod_info import Place
 from tests.app.world import World, make_node, make_pod
 
@@ -200,7 +201,8 @@ async def test_a_point_that_raises_is_an_error_of_its_pod(
     ]
     errors = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
     assert "Error scheduling pod; retrying" in errors
-    assert any("Traceback" in error for error in errors)
+    raised = next(one for one in caplog.records if one.message == "A plugin raised an exception")
+    assert_printed_as_lines(raised)
     assert_nothing_is_held(world)
     assert world.queued(pod).place is Place.BACKOFF
     fails.mended = True
@@ -341,6 +343,15 @@ async def test_a_queue_sort_that_raises_is_replaced(form: str, kind: str) -> Non
     }
 
 
+def assert_printed_as_lines(record: logging.LogRecord) -> None:
+    """Check that a traceback is printed as it is in a terminal, indented."""
+    first, *rest = KlogFormatter().format(record).splitlines()
+    assert first.endswith(" traceback=<")
+    assert rest[0].startswith("\t") and rest[0].endswith("Traceback (most recent call last):")
+    assert any(" File " in line for line in rest)
+    assert rest[-1] == " >"
+
+
 @each_kind
 async def test_spawned_work_that_raises_is_logged(
     kind: str, caplog: pytest.LogCaptureFixture
@@ -359,7 +370,10 @@ async def test_spawned_work_that_raises_is_logged(
     await world.settle()
     assert fails.raised
     assert ("p", "bound") in [write[:2] for write in world.client.writes]
-    assert "Work beside the scheduling loop failed" in caplog.messages
+    [record] = [
+        one for one in caplog.records if one.message == "Work beside the scheduling loop failed"
+    ]
+    assert_printed_as_lines(record)
     assert_nothing_is_held(world)
 
 
@@ -378,7 +392,8 @@ async def test_a_plugin_that_cannot_close_does_not_keep_the_others_from_it(
     await world.scheduler.stop()
     assert fails.raised
     assert closed == ["Second"]
-    assert "Closing a plugin failed" in caplog.messages
+    [record] = [one for one in caplog.records if one.message == "Closing a plugin failed"]
+    assert_printed_as_lines(record)
 
 
 # However a task ends, it releases what it held.

@@ -39,7 +39,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
     file = tmp_path / "kubeconfig"
     file.write_text(KUBECONFIG)
 
-    def run(then: Callable[[_Process], object], *flags: str) -> int:
+    def run(then: Callable[[_Process], object], *flags: str, drop_in: bool = False) -> int:
         async def both(command: Command) -> int:
             process = _Process(command)
             asyncio.get_running_loop().call_later(0.05, then, process)
@@ -54,6 +54,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
             ],
             lambda command: asyncio.run(both(command)),
             program="mooring run",
+            drop_in=drop_in,
         )
 
     yield run
@@ -115,6 +116,20 @@ def test_all_but_the_client_of_the_lease_write_with_a_lease_only(
     assert write is not None
     with pytest.raises(LeaseExpiredError):
         write()
+
+
+@pytest.mark.parametrize("drop_in", [False, True], ids=["mooring run", "in its place"])
+def test_the_cluster_that_was_taken_is_logged(
+    drop_in: bool, run: Run, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run(lambda process: process._duty.stop(), "--leader-elect=false", drop_in=drop_in)
+    lines = [line for line in capfd.readouterr().err.splitlines() if "Connecting to" in line]
+    if drop_in:
+        assert lines == []
+        return
+    [line] = lines
+    assert ' server="https://127.0.0.1:1" from="' in line
+    assert line.endswith(' context="a" cluster="a"')
 
 
 def test_an_election_that_breaks_is_a_lost_lease(

@@ -17,11 +17,41 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"mooring {mooring.__version__}\n"
 
 
-def test_without_a_command_the_usage_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_command_the_help_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("usage: mooring [-h] [--version] COMMAND ...\n")
+    assert "run a local cluster that kubectl can use" in out
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("argv", "command"),
+    [
+        (["up", "--wrong"], "mooring up"),
+        (["schedule", "-f", "x", "--wrong"], "mooring schedule"),
+        (["config", "validate", "x", "--wrong"], "mooring config validate"),
+        (["new-plugin", "x", "y"], "mooring new-plugin"),
+        (["--wrong"], "mooring"),
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_flag_shows_the_usage_of_its_own_command(
+    argv: list[str], command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as raised:
-        main([])
+        main(argv)
     assert raised.value.code == 2
-    assert "COMMAND" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert err.startswith(f"usage: {command} [-h]")
+    assert err.endswith(f"{command}: error: unrecognized arguments: {argv[-1]}\n")
+
+
+def test_the_package_is_a_program_too() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mooring", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"mooring {mooring.__version__}\n"
 
 
 def test_the_public_face_has_the_command() -> None:

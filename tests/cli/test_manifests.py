@@ -121,6 +121,23 @@ def test_a_plugin_is_mounted_and_enabled(run: Any) -> None:
     assert mount in container["volumeMounts"]
 
 
+def test_what_a_plugin_imports_from_its_folder_is_mounted_with_it(
+    run: Any, fail: Any, folder: Path
+) -> None:
+    (folder / "limits.py").write_text("LIMIT = 3\n")
+    (folder / "rules.py").write_text("import limits\n" + PLUGIN)
+    found, _ = run("--plugin=rules.py")
+    data = found[("ConfigMap", "mooring-plugins")]["data"]
+    assert data == {"rules.py": "import limits\n" + PLUGIN, "limits.py": "LIMIT = 3\n"}
+    assert "use --plugin rules.py:OnlyGpuNodes" in fail("--plugin=rules:OnlyGpuNodes")
+    (folder / "package").mkdir()
+    (folder / "package" / "__init__.py").touch()
+    (folder / "rules.py").write_text("import package\n" + PLUGIN)
+    assert "imports package/__init__.py, and a ConfigMap holds no folders" in fail(
+        "--plugin=rules.py"
+    )
+
+
 def test_a_plugin_that_changes_rolls_the_deployment(run: Any, folder: Path) -> None:
     def checksum() -> str:
         found, _ = run("--plugin=rules.py:OnlyGpuNodes")

@@ -78,7 +78,7 @@ def test_nothing_is_overwritten(
     (tmp_path / present).write_text("mine")
     assert main(["new-plugin", "prefer-ssd", "--dir", str(tmp_path)]) == 1
     assert capsys.readouterr().err == (
-        f"error: {tmp_path / present}: already exists, and nothing is overwritten\n"
+        f"error: {tmp_path / present}: already exists; nothing was overwritten\n"
     )
     assert [path.name for path in tmp_path.iterdir()] == [present]
     assert (tmp_path / present).read_text() == "mine"
@@ -95,12 +95,12 @@ def test_nothing_is_overwritten(
         pytest.param("é", "must begin with a letter", id="a letter that no label may hold"),
         pytest.param("a" * 64, "63 characters at most", id="too long"),
         pytest.param("NodeName", "already exists", id="the name of a built-in"),
-        pytest.param("random", "would hide something", id="a module of Python's"),
-        pytest.param("mooring", "would hide something", id="the package's own name"),
-        pytest.param("class", "would hide something", id="a keyword"),
-        pytest.param("none", "would hide something", id="a keyword as a class"),
-        pytest.param("status", "would hide something", id="a class that the file imports"),
-        pytest.param("test-it", "pytest would take test_it.py for a test", id="a test's name"),
+        pytest.param("random", "would shadow a name", id="a module of Python's"),
+        pytest.param("mooring", "would shadow a name", id="the package's own name"),
+        pytest.param("class", "would shadow a name", id="a keyword"),
+        pytest.param("none", "would shadow a name", id="a keyword as a class"),
+        pytest.param("status", "would shadow a name", id="a class that the file imports"),
+        pytest.param("test-it", "pytest would treat test_it.py as a test", id="a test's name"),
     ],
 )
 def test_names_that_will_not_do(

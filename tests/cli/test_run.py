@@ -75,3 +75,12 @@ def test_plugins_of_a_program_run_by_default(tmp_path: Path) -> None:
 def test_the_command_is_installed_under_the_name_that_images_expect() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["scripts"]["mooring-kube-scheduler"] == "mooring.cli.run:main"
+
+
+def test_a_syntax_error_of_a_plugin_is_logged_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("syntax.py").write_text("class Bad\n")
+    assert main(["run", "--plugin=syntax.py:Bad"]) == 1
+    assert "err=\"syntax.py:1:10: expected ':'\"" in capsys.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import yaml
 from mooring import Plugin
 from mooring.cli import schedule
 from mooring.cli.main import main
+from mooring.cli.progress import ProgressLine
 
 CLUSTER = """\
 apiVersion: v1
@@ -152,9 +154,8 @@ def test_pods_can_be_explained(capsys: Output) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        pytest.param("absent", "the manifests hold no such pod", id="no such pod"),
-        pytest.param("twin", "say which one: a/twin, b/twin", id="a name that two pods have"),
-        pytest.param("there", "the pod is on node n1 already", id="a pod that has its node"),
+        pytest.param("absent", "the manifests contain no such pod", id="no such pod"),
+        pytest.param("twin", "there are several such pods: a/twin, b/twin", id="two pods"),
         pytest.param(
             "other", 'nothing schedules the pod: no profile serves schedulerName "x"', id="unserved"
         ),
@@ -168,13 +169,30 @@ def test_a_pod_that_cannot_be_explained_is_an_error(
     more = [
         pod % ("twin, namespace: a", ""),
         pod % ("twin, namespace: b", ""),
-        pod % ("there", ", nodeName: n1"),
         pod % ("other", ", schedulerName: x"),
         pod % ('leaving, deletionTimestamp: "2024-01-01T00:00:00Z"', ""),
     ]
     (folder / "more.yaml").write_text("\n---\n".join(more), encoding="utf-8")
     assert run("-f", "more.yaml", "--explain", name) == 1
     assert capsys.readouterr() == ("", f"error: --explain {name}: {message}\n")
+
+
+def test_a_pod_that_has_a_node_is_explained_as_if_it_had_none(folder: Path, capsys: Output) -> None:
+    (folder / "there.yaml").write_text(
+        "{apiVersion: v1, kind: Pod, metadata: {name: there}, spec: {nodeName: n1,"
+        ' containers: [{name: c, resources: {requests: {cpu: "2"}}}]}}'
+    )
+    without = data(capsys, "-f", "there.yaml")
+    report = data(capsys, "-f", "there.yaml", "--explain", "there")
+    (found,) = report.pop("explain")
+    assert (found["currentNode"], found["outcome"]) == ("n1", "scheduled")
+    # It takes all of n1; without it, both nodes have room.
+    assert [node["feasible"] for node in found["nodes"]] == [True, True]
+    assert report == without
+    assert run("-f", "there.yaml", "--explain", "there", "--explain", "huge") == 0
+    out = capsys.readouterr().out
+    assert "default/there is on n1. If it had no node:\n\ndefault/there, profile default-" in out
+    assert data(capsys, "--explain", "huge")["explain"][0]["currentNode"] == ""
 
 
 def test_pending_pods_are_a_failure_only_where_asked_for(folder: Path) -> None:
@@ -231,7 +249,7 @@ def test_extenders_are_warned_about(folder: Path, capsys: Output) -> None:
     text = CONFIG % "" + "extenders: [{urlPrefix: 'http://127.0.0.1:1', filterVerb: filter}]\n"
     (folder / "extenders.yaml").write_text(text, encoding="utf-8")
     assert run("--config", "extenders.yaml") == 0
-    assert "extenders: not asked" in capsys.readouterr().err
+    assert "extenders: not called" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -281,11 +299,51 @@ def test_the_traceback_of_a_plugin_that_fails_is_shown(folder: Path, capsys: Out
         "    def filter(self, state, pod, node): return node.colour\n"
     )
     (folder / "bad.py").write_text(text, encoding="utf-8")
-    assert run("--plugin", "bad.py:Bad") == 0
+    assert run("--plugin", "bad.py:Bad") == schedule.PLUGIN_RAISED == 4
     out = capsys.readouterr().out
     assert "default/small  -     error" in out
     assert "bad.py" in out
     assert "  AttributeError: " in out
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "def pre_enqueue(self, pod)",
+        "def reserve(self, state, pod, node_name)",
+        "def post_bind(self, state, pod, node_name)",
+    ],
+)
+def test_a_plugin_that_raises_anywhere_is_an_exit_status(method: str, folder: Path) -> None:
+    text = f"from mooring import Plugin\n\n\nclass Bad(Plugin):\n    {method}: 1 / 0\n"
+    (folder / "bad.py").write_text(text, encoding="utf-8")
+    assert run("--plugin", "bad.py:Bad", "--fail-on-pending") == schedule.PLUGIN_RAISED
+
+
+def test_a_plugin_that_raised_in_an_earlier_attempt_is_an_exit_status(folder: Path) -> None:
+    text = (
+        "from mooring import Plugin\n\n\nclass Bad(Plugin):\n    tried = 0\n"
+        "    def filter(self, state, pod, node):\n"
+        "        Bad.tried += 1\n        return 1 / 0 if Bad.tried == 1 else None\n"
+        "    def post_bind(self, state, pod, node_name): ...\n"
+    )
+    (folder / "bad.py").write_text(text, encoding="utf-8")
+    assert run("--plugin", "bad.py:Bad") == schedule.PLUGIN_RAISED
+
+
+def test_a_syntax_error_is_said_with_its_place(folder: Path, capsys: Output) -> None:
+    text = (
+        "from mooring import Plugin\n\nclass Bad(Plugin):\n    def filter(self, state, pod, node)\n"
+    )
+    (folder / "syntax.py").write_text(text, encoding="utf-8")
+    for command in (
+        ["schedule", "-f", "cluster.yaml"],
+        ["config", "validate", "with.yaml"],
+        ["manifests"],
+        ["up"],
+    ):
+        assert main([*command, "--plugin=syntax.py:Bad"]) == 1
+        assert capsys.readouterr().err == "error: syntax.py:4:39: expected ':'\n"
 
 
 def test_nothing_to_do(folder: Path, capsys: Output) -> None:
@@ -304,17 +362,33 @@ class Terminal(io.StringIO):
 def test_long_runs_show_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    monkeypatch.setattr(schedule._Progress, "PATIENCE", 0.0)
-    monkeypatch.setattr(schedule._Progress, "INTERVAL", 0.0)
+    monkeypatch.setattr(ProgressLine, "PATIENCE", 0.0)
+    monkeypatch.setattr(ProgressLine, "INTERVAL", 0.0)
     assert run() == 0
     assert "scheduling: 1 pods tried, 1 in the queue" in terminal.getvalue()
     assert terminal.getvalue().endswith("\r\x1b[K")
 
 
+def test_results_are_coloured_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    assert run() == 0
+    plain = capsys.readouterr().out
+    terminal = Terminal()
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "1000")
+    monkeypatch.setattr("sys.stdout", terminal)
+    assert run() == 0
+    assert "\x1b[32mscheduled\x1b[0m\n" in terminal.getvalue()
+    assert "\x1b[33mpending\x1b[0m\n" in terminal.getvalue()
+    assert re.sub(r"\x1b\[\d+m", "", terminal.getvalue()) == plain
+
+
 def test_where_nobody_watches_no_progress_is_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
-    monkeypatch.setattr(schedule._Progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(ProgressLine, "PATIENCE", 0.0)
     assert run() == 0
     assert capsys.readouterr().err == ""
 
@@ -332,7 +406,7 @@ def test_an_attempt_that_fails_is_in_the_report_and_not_on_standard_error(tmp_pa
         [sys.executable, "-c", command, "schedule", *files, "--plugin", "raising.py:Raising"],
         capture_output=True,
         text=True,
-        check=True,
     )
+    assert done.returncode == schedule.PLUGIN_RAISED
     assert "ValueError: boom" in done.stdout
     assert done.stderr == ""

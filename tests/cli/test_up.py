@@ -138,6 +138,26 @@ def test_it_says_what_runs_and_ends_cleanly(
     assert [one.name for one in cluster.kubeconfig.parent.iterdir()] == ["kubeconfig"]
 
 
+def test_without_a_scheduler_pods_wait_for_one_of_another_process(
+    tmp_path: Path, up: Callable[..., Cluster]
+) -> None:
+    (tmp_path / "mine.py").write_text(PLUGIN)
+    cluster = up("--no-scheduler")
+    assert "scheduler   none: pods stay pending until you start one" in cluster.log.read_text()
+    for place in range(6):
+        cluster.run_pod(f"p{place}")
+    command = [*COMMAND, "run", f"--kubeconfig={cluster.kubeconfig}", "--plugin=mine.py:Mine"]
+    with (tmp_path / "run.log").open("wb") as log:
+        scheduler = subprocess.Popen(
+            [*command, "--secure-port=0"], cwd=tmp_path, stdout=log, stderr=log
+        )
+    try:
+        assert {cluster.wait_running(f"p{place}") for place in range(6)} == {"node-1"}
+    finally:
+        scheduler.terminate()
+        scheduler.wait()
+
+
 def test_manifests_and_numbers_of_nodes_add_up(tmp_path: Path, up: Callable[..., Cluster]) -> None:
     file = tmp_path / "cluster.yaml"
     file.write_text("{apiVersion: v1, kind: Node, metadata: {name: mine}}")
@@ -166,6 +186,22 @@ def test_a_killed_cluster_comes_back_with_all_it_acknowledged(
     assert cluster.end() == 0
 
 
+def test_a_data_folder_remembers_its_nodes(up: Callable[..., Cluster]) -> None:
+    def names(cluster: Cluster) -> list[str]:
+        nodes = cluster.ask("GET", "/api/v1/nodes").json()["items"]
+        return [node["metadata"]["name"] for node in nodes]
+
+    cluster = up("--nodes=2", "--data-dir=data")
+    assert cluster.ask("DELETE", "/api/v1/nodes/node-0").status_code == 200
+    assert cluster.end() == 0
+    cluster = up("--data-dir=data")
+    assert names(cluster) == ["node-1"]
+    cluster.run_pod("a")
+    assert cluster.wait_running("a") == "node-1"
+    assert cluster.end() == 0
+    assert names(up("--data-dir=data", "--nodes=3")) == ["node-0", "node-1", "node-2"]
+
+
 def test_a_plugin_is_reloaded_when_its_file_changes(
     tmp_path: Path, up: Callable[..., Cluster]
 ) -> None:
@@ -176,7 +212,7 @@ def test_a_plugin_is_reloaded_when_its_file_changes(
     cluster.wait_said("mine.py: reloaded")
     cluster.run_pod("a")
     file.write_text(PLUGIN + "def")
-    cluster.wait_said("mine.py:8: SyntaxError: invalid syntax; the old one goes on")
+    cluster.wait_said("mine.py:8:4: invalid syntax; the old one stays in use")
     file.write_text(PLUGIN.replace("node-1", "node-2"))
     # The pod was pending until now.
     assert cluster.wait_running("a") == "node-2"
@@ -234,8 +270,8 @@ def test_what_fails_in_the_background_is_said_by_the_command(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("flags", "status", "error"),
     [
-        (["--nodes=-1"], 2, "argument --nodes: -1 is no whole number from 0 on"),
-        (["--port=99999"], 2, "argument --port: 99999 is no port: they go from 0 to 65535"),
+        (["--nodes=-1"], 2, "argument --nodes: must be a non-negative integer, got -1"),
+        (["--port=99999"], 2, "argument --port: must be a port from 0 to 65535, got 99999"),
         (["--bind-address=no.such.host.invalid"], 1, "error: cannot listen on no.such.host."),
         (["--kubeconfig=."], 1, "error: .: is a folder; name a file in it"),
         (["--kubeconfig=mine.py/kubeconfig"], 1, "error: mine.py/kubeconfig.pid: "),
@@ -247,25 +283,32 @@ def test_what_fails_in_the_background_is_said_by_the_command(tmp_path: Path) -> 
         (["--config=none.yaml"], 1, "error: none.yaml: No such file or directory"),
         (["--plugin=none.py:Mine"], 1, "no such file: none.py"),
         (["--plugin=mine.py:Yours"], 1, "mine.py has no Yours; its plugins: Mine"),
-        (["--plugin=broken.py:Mine"], 1, "error: broken.py:1: SyntaxError: invalid syntax"),
+        (["--plugin=broken.py:Mine"], 1, "error: broken.py:1:4: invalid syntax"),
         (["--plugin=raises.py:Mine"], 1, "error: raises.py:2: ValueError: never"),
         (["-f", "bad.yaml"], 1, 'bad.yaml:1: document 1: no matches for kind "Boat"'),
         (["--from-kubeconfig=none"], 1, "error: none"),
+        (["--from-kubeconfig"], 1, "error: $KUBECONFIG names absent: no such file"),
         (["--from-kubeconfig=nobody.yaml"], 1, "http://127.0.0.1:1"),
         (["--data-dir=mine.py"], 1, "error: mine.py: File exists"),
         (["--watch"], 1, "error: --watch: there is no file to watch"),
+        (["--no-scheduler", "--plugin=mine.py:Mine"], 1, "cannot be combined with --plugin"),
+        (["--no-default-scheduler"], 1, "needs a --config with other profiles"),
+        (["--no-default-scheduler", "--config=default.yaml"], 1, "has a profile default-scheduler"),
         (["--image=x"], 1, "error: --image x: expected"),
         (["--feature-gates=Nonsense=true"], 1, "Nonsense"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_bad_input_is_an_error_and_leaves_nothing_behind(
-    tmp_path: Path, flags: list[str], status: int, error: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str], status: int, error: str
 ) -> None:
     (tmp_path / "mine.py").write_text(PLUGIN)
     (tmp_path / "broken.py").write_text("def")
     (tmp_path / "raises.py").write_text("def never():\n    raise ValueError('never')\nnever()\n")
     (tmp_path / "bad.yaml").write_text("{apiVersion: v1, kind: Boat, metadata: {name: a}}")
+    (tmp_path / "default.yaml").write_text(
+        "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration}"
+    )
     (tmp_path / "nobody.yaml").write_text(
         "{apiVersion: v1, kind: Config, current-context: c,"
         " clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}],"
@@ -273,6 +316,7 @@ def test_bad_input_is_an_error_and_leaves_nothing_behind(
         " contexts: [{name: c, context: {cluster: c, user: u}}]}"
     )
     before = sorted(tmp_path.iterdir())
+    monkeypatch.setenv("KUBECONFIG", "absent")
     done = mooring(tmp_path, "up", *flags)
     assert done.returncode == status, done.stderr
     assert error in done.stderr

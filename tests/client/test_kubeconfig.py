@@ -317,9 +317,18 @@ async def test_several_files_are_one_and_the_first_wins(tmp_path: Path) -> None:
     assert load_kubeconfig(context="x", environment=environment).namespace == "default"
 
 
-def test_all_files_may_be_missing(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no configuration has been provided"):
-        load_kubeconfig(environment={"KUBECONFIG": str(tmp_path / "missing")})
+def test_a_variable_that_names_missing_files_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ConfigError) as raised:
+        load_kubeconfig(environment={"KUBECONFIG": "/a/missing:/b/missing"})
+    assert str(raised.value) == "$KUBECONFIG names /a/missing, /b/missing: no such file"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(ConfigError, match="no configuration has been provided; name a kubeconfig"):
+        load_kubeconfig(environment={})
+    (tmp_path / "empty").touch()
+    with pytest.raises(ConfigError, match="empty: invalid configuration: no configuration has"):
+        load_kubeconfig(tmp_path / "empty")
 
 
 def test_flags_name_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,11 +338,26 @@ def test_flags_name_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert connection_from_flags(master="localhost:8080").server == "http://localhost:8080"
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(ConfigError, match="--kubeconfig") as raised:
         connection_from_flags()
     assert "\n" not in str(raised.value)
+
+
+def test_outside_a_cluster_the_users_files_count_unless_it_replaces_kube_scheduler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    home = write(tmp_path / ".kube" / "config", document())
+    found = connection_from_flags()
+    assert (found.source, found.context, found.cluster) == (str(home), "x", "c")
+    file = write(tmp_path / "config", document())
     monkeypatch.setenv("KUBECONFIG", str(file))
-    assert connection_from_flags().server == SERVER
+    assert connection_from_flags().source == str(file)
+    with pytest.raises(ConfigError, match=r"--kubeconfig .*KUBERNETES_SERVICE_HOST"):
+        connection_from_flags(drop_in=True)
 
 
 def test_without_a_name_the_file_in_the_home_folder_is_read(

@@ -144,6 +144,7 @@ def test_the_traceback_of_an_exception_is_kept() -> None:
     [
         pytest.param([None, None, None], "", "ABC", "", id="all"),
         pytest.param([Status.success(), None, None], "", "ABC", "", id="success"),
+        pytest.param([Status.success("fine"), None, None], "", "ABC", "", id="success with a text"),
         pytest.param([None, None, None], "A", "BC", "", id="but who stepped aside"),
         pytest.param(
             [None, Status.unschedulable("no"), None],

@@ -223,6 +223,18 @@ async def test_a_list_that_is_refused_is_tried_again_for_ever(
     assert len(caplog.records) == 5
 
 
+async def test_a_refusal_that_the_log_has_explained_is_repeated_quietly(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    forbidden = ApiError(403, "pods is forbidden", reason="Forbidden")
+    again = ApiError(403, "pods is forbidden", reason="Forbidden")
+    again.repeated = True
+    refusals = [forbidden, *[again] * 4]
+    run = await Run(watches=[*refusals], lists=[*refusals]).to_the_end()
+    assert len(run.clock.slept) == 5
+    assert [record.message for record in caplog.records] == ["Failed to watch"]
+
+
 async def test_a_dispensable_kind_that_is_refused_holds_nobody_up() -> None:
     forbidden = ApiError(403, "pods is forbidden", reason="Forbidden")
     run = await Run(watches=[forbidden], lists=[forbidden], dispensable=True).to_the_end()

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
+import re
+import threading
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from mooring import Plugin, Status
+from mooring import ActionType, ClusterEvent, EventResource, Plugin, Status
+from mooring.api import Pod
 from mooring.apiserver.api_server import ServerSettings
 from mooring.errors import ConfigError
+from mooring.framework.features import FeatureGates
 from mooring.local.local_cluster import LocalCluster, LocalClusterSettings
-from mooring.local.local_scheduler import WAITING
+from mooring.local.local_scheduler import WAITING, make_plan
 from tests.apiserver.api_server import pod
 from tests.local.clusters import manifests, nodes_of, plan, running
 
@@ -121,6 +129,130 @@ async def test_it_is_not_ready_before_everything_is_up(
     assert cluster.server.api.ready
     assert (tmp_path / "kubeconfig").exists()
     await cluster.stop()
+
+
+async def test_the_default_scheduler_may_be_left_to_another_process(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration,"
+        " profiles: [{schedulerName: mine}]}"
+    )
+    left = make_plan(config, (), FeatureGates(), default_scheduler=False)
+    assert [profile.scheduler_name for profile in left.config.profiles] == ["mine"]
+    both = plan(config)
+    assert [one.scheduler_name for one in both.config.profiles] == ["mine", "default-scheduler"]
+
+
+class Blocks(Plugin):
+    """A filter that blocks until the log names it."""
+
+    named = threading.Event()
+
+    def filter(self, state: object, pod: object, node: object) -> None:
+        """Block the loop."""
+        assert self.named.wait(20)
+
+
+class _Noticed(logging.Handler):
+    """A handler that ends the wait of `Blocks`."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.msg == "A plugin blocks the scheduling loop":
+            assert record.kv["plugin"] == "Blocks"  # type: ignore[attr-defined]
+            Blocks.named.set()
+
+
+async def test_a_plugin_that_blocks_the_loop_is_named_while_it_blocks(tmp_path: Path) -> None:
+    handler, log = _Noticed(), logging.getLogger("mooring.app.watchdog")
+    log.addHandler(handler)
+    try:
+        async with running(tmp_path, nodes=1, plan=plan(plugins=[Blocks])) as cluster:
+            await cluster.post(PODS, pod("a"))
+            await cluster.until(PODS, nodes_of)
+    finally:
+        log.removeHandler(handler)
+
+
+def _refusing(**methods: object) -> tuple[type[Plugin], Counter[str]]:
+    """Return a plugin that refuses every node, and a count of its calls by pod."""
+    calls: Counter[str] = Counter()
+
+    def filter(self: Plugin, state: object, pod: Pod, node: object) -> Status:
+        calls[pod.name] += 1
+        return Status.unschedulable("no")
+
+    return type("Refusing", (Plugin,), {"filter": filter, **methods}), calls
+
+
+def _on_nodes(self: Plugin) -> list[ClusterEvent]:
+    return [ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_LABEL)]
+
+
+@pytest.mark.parametrize("registers", [True, False])
+async def test_a_refused_pod_is_tried_again_for_its_own_condition_if_every_event_counts(
+    tmp_path: Path, registers: bool
+) -> None:
+    """tests/reference/test_requeueing.py shows that kube-scheduler does the same."""
+    plugin, calls = _refusing(**{"events_to_register": _on_nodes} if registers else {})
+    attempts = 1 if registers else 2
+    async with running(tmp_path, nodes=1, plan=plan(plugins=[plugin])) as cluster:
+        for name in ("a", "b", "c"):
+            await cluster.post(PODS, pod(name))
+            await cluster.until(PODS, lambda _, name=name: calls[name] >= attempts)
+            # The condition is written, and has come back.
+            await cluster.until(f"{PODS}/{name}", lambda found: found["status"].get("conditions"))
+    assert calls == dict.fromkeys(("a", "b", "c"), attempts)
+
+
+async def test_nodes_enter_in_bulk_and_are_those_that_the_api_makes(tmp_path: Path) -> None:
+    said: list[str] = []
+    settings = LocalClusterSettings(
+        server=ServerSettings(kubeconfig=tmp_path / "kubeconfig"), plan=None, nodes=300
+    )
+    cluster = LocalCluster(settings, progress=said.append)
+    requests = _count_requests(cluster)
+    await cluster.start()
+    try:
+        nodes = [one.object for one in cluster.server.cluster.store.items("/nodes")]
+    finally:
+        await cluster.stop()
+    assert len(nodes) == 300
+    assert requests["POST", "/api/v1/nodes"] == 1
+    assert said == ["creating nodes: 0 of 300", "creating nodes: 250 of 300"]
+    assert len({node["metadata"]["uid"] for node in nodes}) == 300
+    assert len({node["status"]["addresses"][0]["address"] for node in nodes}) == 300
+    first, second = (next(_shape(one) for one in nodes if _name(one) == name) for name in NAMED)
+    assert first == second
+
+
+NAMED = ("node-0", "node-7")
+
+
+def _name(node: dict[str, Any]) -> str:
+    name: str = node["metadata"]["name"]
+    return name
+
+
+def _shape(node: dict[str, Any]) -> Any:
+    """Return a node without its name, its address and what the server adds to every object."""
+    name, address = _name(node), node["status"]["addresses"][0]["address"]
+    metadata = {k: v for k, v in node["metadata"].items() if k not in ("uid", "resourceVersion")}
+    text = json.dumps({**node, "metadata": metadata}, sort_keys=True)
+    text = text.replace(f'"{name}"', '"NAME"').replace(f'"{address}"', '"ADDRESS"')
+    return json.loads(re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME", text))
+
+
+def _count_requests(cluster: LocalCluster) -> Counter[tuple[str, str]]:
+    """Count the requests to a cluster's API from now on, by method and path."""
+    counts: Counter[tuple[str, str]] = Counter()
+    handle = cluster.server.api.handle
+
+    async def counting(request: Any, *more: Any) -> Any:
+        counts[request.method, request.path] += 1
+        return await handle(request, *more)
+
+    cluster.server.api.handle = counting  # type: ignore[method-assign]
+    return counts
 
 
 async def test_without_nodes_the_controllers_begin_with_the_first_fake_one(tmp_path: Path) -> None:

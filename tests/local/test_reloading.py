@@ -10,7 +10,7 @@ import pytest
 
 from mooring.errors import PluginError
 from mooring.local.reloading import Reloader, describe
-from mooring.registry import Registry, load_plugin
+from mooring.registry import Registry, load_plugin, loaded_files
 
 GOOD = """from mooring import Plugin
 
@@ -28,7 +28,9 @@ class Reloads:
         self.file = file
         self.loaded: list[str] = []
         self.said: list[str] = []
-        self.reloader = Reloader([file], self._load, self.said.append)
+        self.reloader = Reloader(
+            lambda: loaded_files([f"{file}:Mine"]), self._load, self.said.append
+        )
 
     async def _load(self) -> None:
         load_plugin(f"{self.file}:Mine")
@@ -66,18 +68,35 @@ async def test_a_file_that_does_not_load_is_named_once_and_tried_again_when_it_c
     reloads.file.write_text(GOOD + "def")
     for _ in range(4):
         await reloads.reloader.look()
-    assert reloads.said == [f"{reloads.file}:7: SyntaxError: invalid syntax; the old one goes on"]
+    assert reloads.said == [f"{reloads.file}:7:4: invalid syntax; the old one stays in use"]
     reloads.file.write_text(GOOD + "# well")
     for _ in range(2):
         await reloads.reloader.look()
     assert reloads.said[1:] == [f"{reloads.file}: reloaded"]
 
 
+async def test_the_files_that_a_plugin_imports_are_watched(
+    reloads: Reloads, tmp_path: Path
+) -> None:
+    """A change that imports a broken file is repaired in that file."""
+    extra = tmp_path / "extra_rules.py"
+    extra.write_text("def")
+    reloads.file.write_text("import extra_rules\n" + GOOD)
+    for _ in range(4):
+        await reloads.reloader.look()
+    assert reloads.said == [f"{extra}:1:4: invalid syntax; the old one stays in use"]
+    for text in ("RULE = 1\n", "RULE = 12\n"):
+        extra.write_text(text)
+        for _ in range(4):
+            await reloads.reloader.look()
+    assert reloads.said[1:] == [f"{extra}: reloaded"] * 2
+
+
 async def test_a_file_that_wants_to_end_the_process_does_not(reloads: Reloads) -> None:
     reloads.file.write_text("raise SystemExit(3)\n")
     for _ in range(2):
         await reloads.reloader.look()
-    assert reloads.said == [f"{reloads.file}:1: SystemExit: 3; the old one goes on"]
+    assert reloads.said == [f"{reloads.file}:1: SystemExit: 3; the old one stays in use"]
 
 
 async def test_a_file_that_goes_away_and_comes_back_is_loaded(reloads: Reloads) -> None:

@@ -42,6 +42,21 @@ async def test_a_refusal_of_the_server_is_an_error() -> None:
     assert status == Status.error("pod p is already assigned")
 
 
+async def test_it_is_said_once_that_another_scheduler_binds_the_pods(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    plugin = DefaultBinder(
+        None, SimpleNamespace(client=RecordingClient(CONFLICT), clock=VirtualClock())
+    )
+    for name in ("p", "q"):
+        await plugin.bind(CycleState(), make_pod(name), "node")
+    [record] = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.message.startswith("Two schedulers serve one schedulerName: ")
+    assert "give one another schedulerName and another lease" in record.message
+    assert (record.kv["pod"].metadata.name, record.kv["node"]) == ("p", "another")
+
+
 class VanishingClient(RecordingClient):
     """A client that fails after applying a bind, and fails the first reads."""
 

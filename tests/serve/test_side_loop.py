@@ -16,8 +16,10 @@ def test_coroutines_run_on_a_thread_of_their_own() -> None:
         await asyncio.sleep(0)
         return threading.current_thread().name
 
+    assert side.is_running
     assert side.submit(where()).result(5) == "beside"
     side.stop(5)
+    assert not side.is_running
 
 
 def test_a_failure_comes_back_to_whoever_waits() -> None:

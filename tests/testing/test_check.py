@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import msgspec
@@ -176,3 +177,20 @@ def test_own_pods_are_asked_about() -> None:
     check_plugin(Picky)
     with pytest.raises(PluginError, match="LookupError: own"):
         check_plugin(Picky, pods=[make_pod("own")])
+
+
+class Spawns(Plugin):
+    """A plugin that begins work beside the cycle."""
+
+    def pre_filter(self, state: Any, pod: Any, nodes: Any) -> None:
+        """Begin the work."""
+        self.handle.spawn(self._work(), pod)
+
+    async def _work(self) -> None:
+        """Do nothing."""
+
+
+def test_work_that_a_plugin_spawns_causes_no_warning(recwarn: pytest.WarningsRecorder) -> None:
+    check_plugin(Spawns, rounds=1)
+    gc.collect()
+    assert [str(one.message) for one in recwarn] == []

@@ -20,6 +20,10 @@ for argument; do
     -o=*) for part in $parts; do : > "${argument#-o=}$part"; done ;;
   esac
 done
+case "$1" in
+  list) for number in $(seq 20); do echo "package$number"; done ;;
+  build) for number in $(seq 20); do echo "package$number" >&2; done ;;
+esac
 """
 
 
@@ -45,8 +49,9 @@ class Machine:
             [sys.executable, BUILD, *arguments], env=environment, capture_output=True, text=True
         )
 
-    def calls(self) -> list[str]:
-        return (self.programs / "calls").read_text().splitlines()
+    def builds(self) -> list[str]:
+        calls = (self.programs / "calls").read_text().splitlines()
+        return [call for call in calls if call.startswith("build ")]
 
 
 @pytest.fixture
@@ -65,7 +70,7 @@ def test_what_was_built_is_named_by_export_lines(machine: Machine) -> None:
         f"export KUBE_SCHEDULER='{folder}/kube-scheduler'",
         f"export KUBECTL='{folder}/kubectl'",
     ]
-    assert "component-base/version.gitVersion=v1.36.4" in machine.calls()[0]
+    assert "component-base/version.gitVersion=v1.36.4" in machine.builds()[0]
 
 
 def test_the_second_run_builds_nothing(machine: Machine) -> None:
@@ -73,7 +78,25 @@ def test_the_second_run_builds_nothing(machine: Machine) -> None:
     first, second = machine.build("--env"), machine.build("--env")
     assert second.stdout == first.stdout != ""
     assert second.stderr == ""
-    assert len(machine.calls()) == 1
+    assert len(machine.builds()) == 1
+
+
+def test_it_says_what_it_does_and_how_far_it_is(machine: Machine) -> None:
+    machine.install_go(GO)
+    first, *more = machine.build().stderr.splitlines()
+    assert first == ("testenv: building kube-apiserver, etcd, kube-scheduler, kubectl: ten minutes")
+    assert more[0] == "testenv: downloading the modules"
+    assert more[1:11] == [f"testenv: {n} of 20 packages compiled" for n in range(2, 21, 2)]
+    assert more[11].startswith("testenv: built in ")
+    named = machine.build().stderr.splitlines()
+    assert [line.partition("=")[0] for line in named] == [
+        f"testenv: {part}" for part in ("KUBE_APISERVER", "ETCD", "KUBE_SCHEDULER", "KUBECTL")
+    ]
+
+
+def test_messages_of_the_compiler_are_passed_on(machine: Machine) -> None:
+    machine.install_go(GO + "echo 'main.go:3:1: syntax error' >&2\nexit 1\n")
+    assert "main.go:3:1: syntax error\n" in machine.build().stderr
 
 
 def test_what_was_built_serves_a_machine_that_lost_go(machine: Machine) -> None:

@@ -87,6 +87,42 @@ def built() -> dict[str, Path]:
     return {variable: folder / name for variable, name in PARTS.items()} if folder.is_dir() else {}
 
 
+def count_packages(go: str, environment: dict[str, str]) -> int:
+    """Return how many packages the parts consist of; Go downloads the modules meanwhile."""
+    print("testenv: downloading the modules", file=sys.stderr)
+    command = [go, "list", "-mod=readonly", "-deps", *PACKAGES]
+    listed = subprocess.run(command, cwd=HERE, env=environment, stdout=subprocess.PIPE, text=True)
+    return len(listed.stdout.splitlines())
+
+
+def run_showing_progress(command: list[str], environment: dict[str, str], total: int) -> int:
+    """Run `go build -v`, which prints each package that it compiles; return its status.
+
+    A terminal shows the number of packages on one line, a log gets a line for every tenth of them.
+    """
+    on_terminal = sys.stderr.isatty()
+    compiled = shown = 0
+    process = subprocess.Popen(
+        command, cwd=HERE, env=environment, stdout=sys.stderr, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if " " in line.strip() or line.startswith("#"):
+            # A message of the compiler, not the name of a package.
+            sys.stderr.write(line)
+            continue
+        compiled += 1
+        text = f"testenv: {compiled} of {total} packages compiled"
+        if on_terminal:
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+        elif compiled * 10 // max(total, 1) > shown:
+            shown = compiled * 10 // max(total, 1)
+            print(text, file=sys.stderr, flush=True)
+    if on_terminal and compiled:
+        print(file=sys.stderr)
+    return process.wait()
+
+
 def build(jobs: int) -> None:
     """Build the parts unless they exist; raise Impossible, with one line, if that fails."""
     if built():
@@ -102,17 +138,16 @@ def build(jobs: int) -> None:
             return
         for left_over in folder.parent.glob(f"{SCRATCH}*"):
             shutil.rmtree(left_over)
-        print(f"testenv: building {', '.join(PARTS.values())}; minutes", file=sys.stderr)
+        print(f"testenv: building {', '.join(PARTS.values())}: ten minutes", file=sys.stderr)
         started = time.monotonic()
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=SCRATCH) as scratch:
             output = Path(scratch) / "bin"
             output.mkdir()
-            command = ["nice", go, "build", "-mod=readonly", "-trimpath", "-buildvcs=false"]
-            command += [f"-p={jobs}", f"-ldflags={linker_flags()}", f"-o={output}/", *PACKAGES]
             environment = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
-            status = subprocess.run(
-                command, cwd=HERE, env=environment, stdout=sys.stderr
-            ).returncode
+            total = count_packages(go, environment)
+            command = ["nice", go, "build", "-v", "-mod=readonly", "-trimpath", "-buildvcs=false"]
+            command += [f"-p={jobs}", f"-ldflags={linker_flags()}", f"-o={output}/", *PACKAGES]
+            status = run_showing_progress(command, environment, total)
             if status != 0:
                 raise Impossible(f"go build failed with status {status}")
             output.rename(folder)
@@ -135,6 +170,9 @@ def main() -> None:
             sys.exit(f"testenv: {reason}")
         if shutil.which("go"):
             print(f"testenv: {reason}; tests that need it are skipped", file=sys.stderr)
+    if not (arguments.env or arguments.optional):
+        for variable, path in built().items():
+            print(f"testenv: {variable}={path}", file=sys.stderr)
     if arguments.env:
         for variable, path in built().items():
             print(f"export {variable}={shlex.quote(str(path))}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from mooring.api.spelling import spelled
 from mooring.api.wire import Wire
 
 
@@ -82,6 +83,7 @@ class Condition(Wire, frozen=True, kw_only=True):
     message: str = ""
 
 
+@spelled(ObjectMeta="metadata", TypeMeta="kind")
 class KubeObject(Wire, frozen=True, kw_only=True):
     """Any Kubernetes object: something with metadata."""
 

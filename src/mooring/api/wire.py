@@ -7,35 +7,20 @@ absent fields take the zero value, as in Go. Maps are plain dicts for speed: nev
 
 from __future__ import annotations
 
+from inspect import get_annotations
+from typing import Any
+
 import msgspec
 
-_INITIALISMS = {
-    "api": "API",
-    "cidr": "CIDR",
-    "cidrs": "CIDRs",
-    "fqdn": "FQDN",
-    "id": "ID",
-    "io": "IO",
-    "ip": "IP",
-    "ipc": "IPC",
-    "ips": "IPs",
-    "pid": "PID",
-    "uri": "URI",
-    "uuid": "UUID",
-}
-
-
-def wire_name(name: str) -> str:
-    """Return the JSON name of a Python field name.
-
-    >>> wire_name("node_selector_terms"), wire_name("pod_ips"), wire_name("provider_id")
-    ('nodeSelectorTerms', 'podIPs', 'providerID')
-    """
-    first, *rest = name.split("_")
-    return first + "".join(_INITIALISMS.get(part, part.capitalize()) for part in rest)
+from mooring.api.spelling import add_spellings, wire_name
 
 
 class Wire(
     msgspec.Struct, frozen=True, kw_only=True, rename=wire_name, omit_defaults=True, gc=False
 ):
     """An immutable part of a Kubernetes object."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let the JSON and Go spellings of the fields say what the Python name is."""
+        super().__init_subclass__(**kwargs)
+        add_spellings(cls, get_annotations(cls))

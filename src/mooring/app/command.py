@@ -32,7 +32,7 @@ from mooring.extenders.extenders import with_extenders
 from mooring.framework.plugin import Plugin
 from mooring.observe.file_rights import warn_of_changeable
 from mooring.observe.logs import Verbosity, configure, kv, log_error, verbose, vlog
-from mooring.registry import Registry, default_registry, load_plugin, plugin_files
+from mooring.registry import Registry, default_registry, load_plugins, plugin_files
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     registry: Registry
     config: LoadResult
     verbosity: Verbosity
+    #: Whether it replaces kube-scheduler, and does exactly what kube-scheduler does.
+    drop_in: bool = False
 
 
 #: Runs a scheduler until it ends, and returns the exit status.
@@ -56,17 +58,19 @@ def run_command(
     *,
     plugins: Iterable[type[Plugin]] = (),
     program: str,
-    current_only: bool = False,
+    drop_in: bool = False,
 ) -> int:
     """Process a command line; return the exit status.
 
     `plugins` are registered like those of --plugin. Syntax errors of the command line are printed,
-    all other errors are logged. With `current_only`, the configuration file must be v1.
+    all other errors are logged. With `drop_in`, the configuration file must be v1, as for
+    kube-scheduler.
     """
     try:
         flags = read_flags(argv, program=program)
     except ConfigError as error:
-        print(f'Error: {error}\nRun "{program} --help" for the flags.', file=sys.stderr)
+        usage_line = f"Usage:\n  {program} [flags]\n"
+        print(f'Error: {error}\n{usage_line}Run "{program} --help" for the flags.', file=sys.stderr)
         return 1
     if flags["help"]:
         print(usage(ALL, program=program, width=shutil.get_terminal_size().columns), end="")
@@ -83,7 +87,7 @@ def run_command(
             return 1
         verbosity = configure(how.format, how.v, how.vmodule)
         _log_flags(flags)
-        command = _prepare(make_options(flags, gates), plugins, verbosity, current_only)
+        command = _prepare(make_options(flags, gates), plugins, verbosity, drop_in)
         if command.options.write_config_to:
             write_config(command.config.config, command.options.write_config_to)
             log.info("Wrote configuration", extra=kv(file=command.options.write_config_to))
@@ -95,25 +99,31 @@ def run_command(
 
 
 def _prepare(
-    options: Options, plugins: Iterable[type[Plugin]], verbosity: Verbosity, current_only: bool
+    options: Options, plugins: Iterable[type[Plugin]], verbosity: Verbosity, drop_in: bool
 ) -> Command:
     for warning in options.warnings:
         log.warning(warning)
     warn_of_changeable((*plugin_files(options.plugins), *filter(None, (options.config_file,))))
-    more = [*plugins, *(load_plugin(reference) for reference in options.plugins)]
+    more = [*plugins, *load_plugins(options.plugins)]
     registry = default_registry(more)
     # Plugins have created their own loggers.
     verbosity.apply()
     config = with_extenders(
         effective_config(
-            options, registry, more, config_map_reader(options), current_only=current_only
+            options,
+            registry,
+            more,
+            config_map_reader(options, drop_in=drop_in),
+            current_only=drop_in,
         )
     )
     for warning in config.warnings:
         _warn(warning)
     if verbose(log, 2):
         vlog(log, 2, "Using component config", config=to_yaml(to_v1(config.config)))
-    return Command(options=options, registry=registry, config=config, verbosity=verbosity)
+    return Command(
+        options=options, registry=registry, config=config, verbosity=verbosity, drop_in=drop_in
+    )
 
 
 def _warn(warning: str) -> None:

@@ -26,11 +26,11 @@ class _ConfigMap(msgspec.Struct):
     data: dict[str, str] = {}
 
 
-def config_map_reader(options: Options) -> ReadConfigMap:
+def config_map_reader(options: Options, *, drop_in: bool = False) -> ReadConfigMap:
     """Return a function that reads ConfigMaps over the connection of the command line."""
 
     def read(namespace: str, name: str) -> Mapping[str, Any]:
-        connection = connection_from_flags(_kubeconfig(options), options.master)
+        connection = connection_from_flags(_kubeconfig(options), options.master, drop_in=drop_in)
         return asyncio.run(_read(connection, namespace, name))
 
     return read

@@ -31,14 +31,14 @@ from mooring.framework.features import describe_features
 
 _IGNORED = "Ignored with --config."
 #: For flags of kube-scheduler that Mooring has no use for.
-_NO_EFFECT = "Accepted for compatibility; it changes nothing here."
+_NO_EFFECT = "Accepted for compatibility; it has no effect."
 _TEN_SECONDS = Duration.from_seconds(10)
 
 MISC = FlagGroup(
     "Misc",
     (
         Flag("config", STRING, "", "The configuration file."),
-        Flag("master", STRING, "", "The API server's address; wins over the kubeconfig's."),
+        Flag("master", STRING, "", "The API server's address; overrides the kubeconfig."),
         Flag(
             "write-config-to",
             STRING,
@@ -56,7 +56,7 @@ SECURE_SERVING = FlagGroup(
             "cert-dir",
             STRING,
             "",
-            "The folder of kube-scheduler.crt and kube-scheduler.key, made there where they are "
+            "The folder with kube-scheduler.crt and kube-scheduler.key, created if they are "
             "missing. Ignored with --tls-cert-file and --tls-private-key-file.",
         ),
         Flag("disable-http2-serving", BOOL, False, _NO_EFFECT),
@@ -65,7 +65,7 @@ SECURE_SERVING = FlagGroup(
             "permit-address-sharing",
             BOOL,
             False,
-            "Listen with SO_REUSEADDR: need not wait for sockets in TIME_WAIT.",
+            "Listen with SO_REUSEADDR, so that sockets in TIME_WAIT do not block the port.",
         ),
         Flag(
             "permit-port-sharing",
@@ -73,13 +73,13 @@ SECURE_SERVING = FlagGroup(
             False,
             "Listen with SO_REUSEPORT: several processes may share the port.",
         ),
-        Flag("secure-port", INT, 10259, "The port for HTTPS; 0 serves nothing."),
+        Flag("secure-port", INT, 10259, "The port for HTTPS; 0 disables serving."),
         Flag(
             "tls-cert-file",
             STRING,
             "",
             "The certificate for HTTPS, followed by those of its authorities. Without it and "
-            "--tls-private-key-file a self-signed one is made.",
+            "--tls-private-key-file a self-signed one is created.",
         ),
         Flag("tls-cipher-suites", STRINGS, (), "The cipher suites to offer, by their Go names."),
         Flag("tls-curve-preferences", INT32S, (), _NO_EFFECT),
@@ -95,8 +95,9 @@ SECURE_SERVING = FlagGroup(
             "tls-sni-cert-key",
             CERT_KEYS,
             (),
-            "Another certificate and key, and for which names: cert.crt,cert.key:*.foo.com,foo.com."
-            " Without names those of the certificate count. May be repeated.",
+            "A further certificate and key, and the names they are for: "
+            "cert.crt,cert.key:*.foo.com,foo.com."
+            " Without names, those of the certificate are used. May be repeated.",
         ),
     ),
 )
@@ -108,52 +109,51 @@ AUTHENTICATION = FlagGroup(
             "authentication-kubeconfig",
             STRING,
             "",
-            "A kubeconfig that may create tokenreviews.authentication.k8s.io. Without it every "
-            "token is anonymous, and no client authority is looked up in the cluster.",
+            "A kubeconfig that may create tokenreviews.authentication.k8s.io. Without it, every "
+            "token is anonymous and the client CA is not read from the cluster.",
         ),
         Flag(
             "authentication-skip-lookup",
             BOOL,
             False,
-            "Do not look the client authority up in the cluster.",
+            "Do not read the client CA from the cluster.",
         ),
         Flag(
             "authentication-token-webhook-cache-ttl",
             DURATION,
             _TEN_SECONDS,
-            "For how long answers about tokens are kept.",
+            "How long the results of token reviews are cached.",
         ),
         Flag(
             "authentication-tolerate-lookup-failure",
             BOOL,
             True,
-            "Go on where the client authority cannot be looked up; requests may then count as "
-            "anonymous.",
+            "Continue if the client CA cannot be read; requests may then be anonymous.",
         ),
         Flag(
             "client-ca-file",
             STRING,
             "",
-            "Authorities whose client certificates are accepted: their common name is the user.",
+            "CAs whose client certificates are accepted; the common name is the user.",
         ),
         Flag(
             "requestheader-allowed-names",
             STRINGS,
             (),
-            "Common names of proxies that may say in headers who asks; none means any that "
-            "--requestheader-client-ca-file vouches for.",
+            "Common names of proxies that may name the user in headers; by default, all that "
+            "--requestheader-client-ca-file has signed.",
         ),
         Flag(
             "requestheader-client-ca-file",
             STRING,
             "",
-            "Authorities of proxies that may say in headers who asks.",
+            "CAs of the proxies that may name the user in headers.",
         ),
         Flag(
             "requestheader-extra-headers-prefix",
             STRINGS,
             ("x-remote-extra-",),
-            "Prefixes of headers with more about the user.",
+            "Prefixes of headers with more information about the user.",
         ),
         Flag("requestheader-group-headers", STRINGS, ("x-remote-group",), "Headers with groups."),
         Flag("requestheader-uid-headers", STRINGS, (), "Headers with the user's UID."),
@@ -173,26 +173,26 @@ AUTHORIZATION = FlagGroup(
             "authorization-always-allow-paths",
             STRINGS,
             ("/healthz", "/readyz", "/livez"),
-            "Paths that everybody may read; a * at the end stands for the rest.",
+            "Paths that need no authorization; a * at the end matches the rest of a path.",
         ),
         Flag(
             "authorization-kubeconfig",
             STRING,
             "",
-            "A kubeconfig that may create subjectaccessreviews.authorization.k8s.io. Without it "
-            "other paths are closed.",
+            "A kubeconfig that may create subjectaccessreviews.authorization.k8s.io. Without it, "
+            "all other paths are refused.",
         ),
         Flag(
             "authorization-webhook-cache-authorized-ttl",
             DURATION,
             _TEN_SECONDS,
-            "For how long a yes is kept.",
+            "How long a permission is cached.",
         ),
         Flag(
             "authorization-webhook-cache-unauthorized-ttl",
             DURATION,
             _TEN_SECONDS,
-            "For how long a no is kept.",
+            "How long a refusal is cached.",
         ),
     ),
 )
@@ -205,27 +205,27 @@ DEPRECATED = FlagGroup(
             "kube-api-burst",
             INT32,
             defaults.BURST,
-            f"DEPRECATED: requests at once to the API server. {_IGNORED}",
+            f"DEPRECATED: the burst of requests to the API server. {_IGNORED}",
         ),
         Flag(
             "kube-api-content-type",
             STRING,
             defaults.CONTENT_TYPE,
-            "DEPRECATED: shown in the configuration; requests are JSON all the same.",
+            "DEPRECATED: shown in the configuration; requests always use JSON.",
         ),
         Flag(
             "kube-api-qps",
             FLOAT32,
             defaults.QPS,
-            f"DEPRECATED: requests a second to the API server. {_IGNORED}",
+            f"DEPRECATED: the number of requests per second to the API server. {_IGNORED}",
         ),
         Flag("kubeconfig", STRING, "", f"DEPRECATED: the kubeconfig. {_IGNORED}"),
         Flag(
             "pod-max-in-unschedulable-pods-duration",
             DURATION,
             Duration.from_seconds(300),
-            "DEPRECATED: how long an unschedulable pod waits before it is tried again without a "
-            "reason.",
+            "DEPRECATED: how long an unschedulable pod waits before it is retried although "
+            "nothing has changed.",
         ),
         Flag(
             "profiling",
@@ -249,7 +249,7 @@ LEADER_ELECTION = FlagGroup(
             "leader-elect-lease-duration",
             DURATION,
             defaults.LEASE_DURATION,
-            "How long others wait for a leader that no longer renews before one takes over.",
+            "How long other candidates wait after the last renewal before one of them takes over.",
         ),
         Flag(
             "leader-elect-renew-deadline",
@@ -261,7 +261,7 @@ LEADER_ELECTION = FlagGroup(
             "leader-elect-resource-lock",
             STRING,
             defaults.RESOURCE_LOCK,
-            "The kind of the lock; only leases exist.",
+            "The kind of the lock; only leases are supported.",
         ),
         Flag(
             "leader-elect-resource-name",
@@ -291,13 +291,15 @@ FEATURE_GATES = FlagGroup(
             "emulated-version",
             STRINGS,
             (),
-            "The version to behave as, such as kube=1.36; only 1.36 is known.",
+            "The version to emulate, such as kube=1.36; only 1.36 is supported.",
         ),
         Flag(
             "feature-gates",
             GATES,
             (),
-            "\n".join(("Gates to change: A=true,B=false. May be repeated.", *describe_features())),
+            "\n".join(
+                ("Feature gates to set: A=true,B=false. May be repeated.", *describe_features())
+            ),
         ),
         Flag("min-compatibility-version", STRINGS, (), _NO_EFFECT),
     ),
@@ -316,14 +318,14 @@ METRICS = FlagGroup(
             "allow-metric-labels-manifest",
             STRING,
             "",
-            "A file that maps metric,label to values; --allow-metric-labels goes before it.",
+            "A file that maps metric,label to values; --allow-metric-labels takes precedence.",
         ),
-        Flag("disabled-metrics", STRINGS, (), "Metrics to leave out, by their full names."),
+        Flag("disabled-metrics", STRINGS, (), "Metrics to omit, by their full names."),
         Flag(
             "show-hidden-metrics-for-version",
             STRING,
             "",
-            f"The previous minor version, whose hidden metrics to show. {_NO_EFFECT}",
+            f"Show the metrics hidden since this version, the previous minor one. {_NO_EFFECT}",
         ),
     ),
 )
@@ -336,9 +338,9 @@ LOGS = FlagGroup(
         Flag("log-json-split-stream", BOOL, False, _NO_EFFECT),
         Flag("log-text-info-buffer-size", QUANTITY, Quantity(), _NO_EFFECT),
         Flag("log-text-split-stream", BOOL, False, _NO_EFFECT),
-        Flag("logging-format", STRING, "text", 'How to log: "text" or "json".'),
-        Flag("v", LEVEL, 0, "How much to log.", short="v"),
-        Flag("vmodule", VMODULE, (), "How much to log by file, for --logging-format=text."),
+        Flag("logging-format", STRING, "text", 'The log format: "text" or "json".'),
+        Flag("v", LEVEL, 0, "The log verbosity.", short="v"),
+        Flag("vmodule", VMODULE, (), "The log verbosity by file, for --logging-format=text."),
     ),
 )
 
@@ -346,7 +348,7 @@ GLOBAL = FlagGroup(
     "Global",
     (
         Flag("help", BOOL, False, "Print this text.", short="h"),
-        Flag("version", VERSION, "false", "Print the version and exit; --version=raw says more."),
+        Flag("version", VERSION, "false", "Print the version and exit; --version=raw prints more."),
     ),
 )
 
@@ -410,7 +412,7 @@ REMOVED = FlagGroup(
             "port",
             INT,
             0,
-            "DEPRECATED: the port for plain HTTP, open to everybody; 0 serves none. "
+            "DEPRECATED: the port for plain HTTP without authentication; 0 disables it. "
             f"See --secure-port. {_IGNORED}",
         ),
         Flag("scheduler-name", STRING, "", f"DEPRECATED: the profile's schedulerName. {_IGNORED}"),
@@ -418,7 +420,7 @@ REMOVED = FlagGroup(
             "use-legacy-policy-config",
             BOOL,
             False,
-            "DEPRECATED: take --policy-config-file, not --policy-configmap.",
+            "DEPRECATED: use --policy-config-file, not --policy-configmap.",
         ),
     ),
 )

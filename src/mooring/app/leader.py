@@ -36,6 +36,13 @@ JITTER = 1.2
 #: it should have ended by itself long before.
 TOLERATED_SECONDS = 20.0
 
+#: Seconds between two warnings that another process holds the lease.
+WARN_SECONDS = 60.0
+
+_HELD = (
+    "Another process holds the lease: no pod is scheduled here until it stops. To run beside it, "
+    "choose another --leader-elect-resource-name and another schedulerName"
+)
 _WRONG = "couldn't create leader elector: "
 
 
@@ -78,7 +85,7 @@ class LeaderElector:
 
     Belongs to the loop on which `run` runs; `stop` may be called on any thread. `on_new_leader` is
     called with the new holder when the leader changes. `fence` is open while the lease is certainly
-    held.
+    held. With `warns`, a log line every minute says who holds the lease that this process awaits.
     """
 
     def __init__(
@@ -90,6 +97,7 @@ class LeaderElector:
         metrics: LeaderMetrics | None = None,
         on_new_leader: Callable[[str], None] | None = None,
         rng: random.Random | None = None,
+        warns: bool = False,
     ) -> None:
         check_timing(settings)
         self._lease_seconds = settings.lease_duration.seconds
@@ -100,6 +108,8 @@ class LeaderElector:
         self._metrics = metrics
         self._on_new_leader = on_new_leader
         self._random = rng or random.Random()
+        self._warns = warns
+        self._next_warning = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
         self._observed = Record()
@@ -170,10 +180,19 @@ class LeaderElector:
                 log.info("Successfully acquired lease", extra=kv(lock=lock))
                 return True
             vlog(log, 4, "Failed to acquire lease", lock=lock)
+            self._warn_of_holder(lock)
             # Jitter, so that candidates that started together do not keep sending together.
             pause = self._retry_seconds * (1 + JITTER * self._random.random())
             await self._pause(pause)
         return False
+
+    def _warn_of_holder(self, lock: str) -> None:
+        assert self._loop is not None
+        holder, now = self._observed.holder, self._loop.time()
+        if self._warns and holder and self._is_valid() and now >= self._next_warning:
+            self._next_warning = now + WARN_SECONDS
+            since = self._observed.acquire_time
+            log.warning(_HELD, extra=kv(lock=lock, holder=holder, since=since))
 
     async def _renew(self) -> None:
         """Renew until that fails for the renew deadline, or until asked to stop."""
@@ -378,7 +397,10 @@ class LeaderElector:
             self._metrics.leading(NAME, leads)
 
     def _log_failure(self, error: ApiError | str, message: str) -> None:
-        log_error(log, _words(error), message, lock=str(self._lock))
+        if isinstance(error, ApiError) and error.repeated:
+            vlog(log, 2, message, err=_words(error), lock=str(self._lock))
+        else:
+            log_error(log, _words(error), message, lock=str(self._lock))
 
 
 def _words(error: ApiError | str) -> str:

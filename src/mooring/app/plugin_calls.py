@@ -78,10 +78,18 @@ def _awaited(awaitable: Any) -> Iterator[FrameType]:
 
 
 def _find(frames: Iterable[FrameType]) -> PluginCall | None:
-    """Return the innermost call of an extension point; if there is none, of any plugin method."""
-    place, other = "", None
+    """Return the innermost call of an extension point.
+
+    If there is none, return that of any plugin method, or else of a function in a plugin's module
+    that the event loop runs. Outside of the event loop is the program that runs it, whose module
+    may define plugins too.
+    """
+    place, other, function = "", None, None
     for frame in frames:
         place = place or _place(frame)
+        if frame.f_globals.get("__name__") == asyncio.events.__name__:
+            return other or function
+        function = function or _function_of_plugin(frame, place)
         name = frame.f_code.co_name
         arguments = _arguments(frame)
         owner = next(iter(arguments.values()), None)
@@ -96,6 +104,22 @@ def _find(frames: Iterable[FrameType]) -> PluginCall | None:
             if found is not None:
                 return PluginCall(*found, _pod_key(frame.f_locals), place)
     return other
+
+
+def _function_of_plugin(frame: FrameType, place: str) -> PluginCall | None:
+    """Return the call of a function in the module of a plugin, such as one that it spawned."""
+    module = frame.f_globals.get("__name__")
+    for plugin in _subclasses(Plugin):
+        if plugin.__module__ == module:
+            name = frame.f_code.co_name
+            return PluginCall(plugin.name, name, _pod_key(frame.f_locals), place)
+    return None
+
+
+def _subclasses(plugin: type[Plugin]) -> Iterator[type[Plugin]]:
+    for one in plugin.__subclasses__():
+        yield one
+        yield from _subclasses(one)
 
 
 def _method_of(plugin: Plugin, code: CodeType) -> str:

@@ -28,6 +28,7 @@ from mooring.app.watchdog import LoopWatchdog
 from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.kubeconfig import connection_from_flags
+from mooring.client.missing_rights import MissingRights
 from mooring.client.rate_limit import rate_limit
 from mooring.client.transport import BeforeSend
 from mooring.client.transports import make_transport
@@ -38,7 +39,7 @@ from mooring.informers.factory import InformerFactory
 from mooring.observe.allow_lists import constrain
 from mooring.observe.clock import Clock, SystemClock
 from mooring.observe.exposition import expose
-from mooring.observe.logs import log_error
+from mooring.observe.logs import kv, log_error
 from mooring.observe.metrics import Metrics
 from mooring.observe.process_metrics import ProcessMetrics
 from mooring.scheduler.debugger import Debugger
@@ -57,17 +58,25 @@ _COMPONENT = "kube-scheduler"
 _SIDE_SECONDS = 5.0
 
 
-#: New objects between two looks for cycles among them. Nearly all go without: at Python's 700, the
-#: looking took an eighth of all time.
+#: Allocations between two runs of the garbage collector. Nearly all objects are freed without it;
+#: with Python's default of 700 it took an eighth of the time.
 _COLLECT_AFTER = 50_000
 
 
 def run_scheduler(command: Command) -> int:
     """Run until a signal ends it or the lease is lost; return the exit status."""
     gc.set_threshold(_COLLECT_AFTER, 10, 10)
-    # Modules stay for good, and so does most of what is listed at the start.
+    # Modules are never freed, nor is most of what is listed at the start.
     gc.freeze()
     return run_until_done(_Process(command).run())
+
+
+def _log_connection(connection: Connection) -> None:
+    """Log which cluster was taken: several sources may name one."""
+    pairs = {"server": connection.server, "from": connection.source}
+    if connection.context:
+        pairs |= {"context": connection.context, "cluster": connection.cluster}
+    log.info("Connecting to the cluster", extra=kv(**pairs))
 
 
 class _Process:
@@ -88,8 +97,12 @@ class _Process:
         )
         connection = self._settings.client_connection
         self._connection: Connection = connection_from_flags(
-            connection.kubeconfig, command.options.master
+            connection.kubeconfig, command.options.master, drop_in=command.drop_in
         )
+        if not command.drop_in:
+            _log_connection(self._connection)
+        # In place of kube-scheduler, its own messages are repeated as often as there.
+        self._rights = MissingRights(quiet=not command.drop_in)
         election = self._settings.leader_election
         self._fence = make_fence(election) if election.leader_elect else None
         check = None if self._fence is None else self._fence.check_request
@@ -123,6 +136,7 @@ class _Process:
             limit=rate_limit(qps, burst, clock),
             clock=clock,
             metrics=self._process_metrics,
+            rights=self._rights,
         )
 
     def _make_elector(self) -> LeaderElector | None:
@@ -143,7 +157,13 @@ class _Process:
             timeout=max(1.0, settings.renew_deadline.seconds / 2),
             clock=self._clock,
         )
-        return LeaderElector(settings, lock, fence=self._fence, metrics=self._process_metrics)
+        return LeaderElector(
+            settings,
+            lock,
+            fence=self._fence,
+            metrics=self._process_metrics,
+            warns=not self._command.drop_in,
+        )
 
     async def run(self) -> int:
         """Run until a signal or the loss of the lease; return the exit status."""
@@ -207,7 +227,7 @@ class _Process:
             loop.call_soon_threadsafe(duty.lose_lease)
 
         def ended(election: Future[bool]) -> None:
-            # Nobody renews the lease any more: a bug must not let this process go on leading.
+            # The lease is no longer renewed: a bug must not let this process continue to lead.
             if not election.cancelled() and (error := election.exception()) is not None:
                 log_error(log, error, "Leader election failed")
                 lost()
@@ -251,7 +271,7 @@ class _Process:
         elector, options = self._elector, self._command.options
         if not options.serving.port and not options.insecure_serving.port:
             return None
-        # Imported late: it is a good part of a start.
+        # Imported late, because it takes long to load.
         from mooring.serve.endpoints import Sources
         from mooring.serve.serving import Serving, ServingSettings
 

@@ -22,7 +22,12 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from mooring.app.plugin_calls import running_call
-from mooring.framework.plugin_errors import error_text, ignore_signal, raise_if_external
+from mooring.framework.plugin_errors import (
+    error_text,
+    ignore_signal,
+    raise_if_external,
+    traceback_text,
+)
 from mooring.observe.logs import log_error
 
 log = logging.getLogger(__name__)
@@ -191,7 +196,8 @@ def run_until_done(main: Coroutine[Any, Any, T]) -> T:
                 if task.done():
                     raise
                 raise_if_external(error)
-                log_error(log, error_text(error), "A task or callback of a plugin failed")
+                text = "A task or callback of a plugin failed"
+                log_error(log, error_text(error), text, traceback=traceback_text(error))
 
 
 @contextmanager

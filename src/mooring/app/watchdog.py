@@ -150,7 +150,9 @@ class LoopWatchdog:
         """Record, on the thread of the loop, that the loop runs."""
         asked, self._asked = self._asked, None
         if self._blocked.restart() and asked is not None:
-            log.info("The scheduling loop goes on", extra=kv(seconds=round(self._now() - asked, 1)))
+            log.info(
+                "The scheduling loop continues", extra=kv(seconds=round(self._now() - asked, 1))
+            )
 
     def _look_at_cycle(self, now: float) -> str | None:
         """Return a problem if one cycle has lasted for too long."""

@@ -33,7 +33,7 @@ from mooring.framework.plugin_errors import error_message, raise_if_external
 from mooring.framework.state import CycleState
 from mooring.framework.status import Code, Status
 from mooring.observe.clock import Clock
-from mooring.observe.logs import log_error, vlog
+from mooring.observe.logs import kv, log_error, vlog
 from mooring.observe.metrics import Metrics
 
 log = logging.getLogger(__name__)
@@ -219,4 +219,5 @@ class BindingCycles:
 def log_traceback(status: Status, pod: Pod) -> None:
     """Log where a plugin raised, if it did."""
     if status.traceback:
-        log.error(status.traceback, extra={"kv": {"pod": pod, "plugin": status.plugin}})
+        pairs = kv(plugin=status.plugin, pod=pod, traceback=status.traceback)
+        log.error("A plugin raised an exception", extra=pairs)

@@ -5,18 +5,26 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from mooring.cli.progress import ProgressLine
 from mooring.errors import ConfigError
 
 #: The variable with the pipe on which the background process reports that it is ready.
 _PIPE = "MOORING_READY_PIPE"
+#: Begins the lines on the pipe that only tell how far the start is.
+_PROGRESS = "\0"
 
 
 def is_background() -> bool:
     """Return whether this is the background process."""
     return _PIPE in os.environ
+
+
+def say_progress(text: str) -> None:
+    """Let the waiting process show how far the start is."""
+    os.write(int(os.environ[_PIPE]), f"{_PROGRESS}{text}\n".encode())
 
 
 def say_ready(text: str) -> None:
@@ -51,8 +59,8 @@ def start(command_line: Sequence[str], log: Path, *, reads: bool) -> int:
     os.close(says)
     os.close(file)
     try:
-        with os.fdopen(ready) as pipe:
-            text = pipe.read()
+        with os.fdopen(ready) as pipe, ProgressLine() as progress:
+            text = _read(pipe, progress)
     except KeyboardInterrupt:
         process.terminate()
         process.wait()
@@ -65,3 +73,14 @@ def start(command_line: Sequence[str], log: Path, *, reads: bool) -> int:
     status = process.wait()
     sys.stderr.write(log.read_text(errors="replace"))
     return status or 1
+
+
+def _read(lines: Iterable[str], progress: ProgressLine) -> str:
+    """Return what the background process says when it is ready; show its progress until then."""
+    text = ""
+    for line in lines:
+        if line.startswith(_PROGRESS):
+            progress.show(line.removeprefix(_PROGRESS).rstrip("\n"))
+        else:
+            text += line
+    return text

@@ -6,10 +6,11 @@ import argparse
 import sys
 
 from mooring.app.signals import ended_by_interrupt
+from mooring.cli.messages import warn
 from mooring.config import LoadResult, load_config, load_config_text, to_v1, to_yaml
 from mooring.errors import ConfigError
 from mooring.framework.features import FeatureGates
-from mooring.registry import Registry, default_registry, load_plugin
+from mooring.registry import Registry, default_registry, load_plugins
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -18,7 +19,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     validate = actions.add_parser(
         "validate",
-        help="say everything that is wrong with a file",
+        help="print every error in a file",
         description="Check a KubeSchedulerConfiguration (any version) or a Policy file.",
     )
     validate.add_argument(
@@ -31,7 +32,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     validate.set_defaults(run=_validate)
     convert = actions.add_parser(
         "convert",
-        help="print the v1 form of a file, fully defaulted",
+        help="print a file as v1, with every default",
         description="Print a KubeSchedulerConfiguration (any version) or a Policy file as v1, "
         "with every default, as kube-scheduler --write-config-to does.",
     )
@@ -39,15 +40,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     for action in (validate, convert):
         action.add_argument("file", metavar="FILE", help='the file; "-" reads standard input')
         action.add_argument(
-            "--feature-gates", default="", metavar="A=true,B=false", help="gates to change"
+            "--feature-gates", default="", metavar="A=true,B=false", help="feature gates to set"
         )
 
 
 def _validate(args: argparse.Namespace) -> int:
     with ended_by_interrupt():
-        named = (load_plugin(reference) for reference in args.plugin)
-        registry = default_registry([*args.plugins, *named])
-        _warn(_load(args, registry).warnings)
+        registry = default_registry([*args.plugins, *load_plugins(args.plugin)])
+        warn(_load(args, registry).warnings)
     print(f"{_name(args)}: valid")
     return 0
 
@@ -55,14 +55,14 @@ def _validate(args: argparse.Namespace) -> int:
 def _convert(args: argparse.Namespace) -> int:
     result = _load(args, None)
     # A deprecation warning also contains the v1 form, which this command prints to stdout.
-    _warn(tuple(warning.partition("; its v1 form is:")[0] for warning in result.warnings))
+    warn(tuple(warning.partition("; its v1 form is:")[0] for warning in result.warnings))
     sys.stdout.write(to_yaml(to_v1(result.config)))
     return 0
 
 
 def _load(args: argparse.Namespace, registry: Registry | None) -> LoadResult:
     gates = FeatureGates.from_text(args.feature_gates)
-    _warn(gates.warnings)
+    warn(gates.warnings)
     if args.file != "-":
         return load_config(args.file, registry=registry, feature_gates=gates)
     try:
@@ -74,8 +74,3 @@ def _load(args: argparse.Namespace, registry: Registry | None) -> LoadResult:
 
 def _name(args: argparse.Namespace) -> str:
     return "<stdin>" if args.file == "-" else str(args.file)
-
-
-def _warn(warnings: tuple[str, ...]) -> None:
-    for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)

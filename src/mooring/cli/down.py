@@ -8,6 +8,7 @@ import os
 import signal
 from pathlib import Path
 
+from mooring.cli.cluster_state import find_cluster
 from mooring.cli.pid_file import KUBECONFIG, PidFile
 from mooring.errors import ConfigError
 
@@ -20,27 +21,27 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "down",
         help="end a local cluster that `mooring up` runs",
-        description="End a local cluster that `mooring up` runs, in the background or elsewhere, "
-        "and wait until it has ended.",
+        description="End a local cluster that `mooring up` runs, and wait until it has ended. "
+        "Without --kubeconfig, it is the cluster of the current folder, or the only one that runs.",
     )
     parser.add_argument(
-        "--kubeconfig",
-        type=Path,
-        default=KUBECONFIG,
-        metavar="PATH",
-        help="the kubeconfig of the cluster (default: %(default)s)",
+        "--kubeconfig", type=Path, metavar="PATH", help="the kubeconfig of the cluster"
     )
     parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> int:
-    file = PidFile(args.kubeconfig)
+    kubeconfig: Path = args.kubeconfig or KUBECONFIG
+    file, elsewhere = PidFile(kubeconfig), ""
     pid = file.owner()
     if not pid:
-        raise ConfigError(f"no local cluster runs with the kubeconfig {args.kubeconfig}")
+        # The cluster may have been started elsewhere.
+        record = find_cluster(args.kubeconfig)
+        file, elsewhere, pid = PidFile(Path(record.kubeconfig)), record.kubeconfig, record.pid
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
     if not file.wait_released(PATIENCE):
         raise ConfigError(f"process {pid} was told to end {PATIENCE:.0f} s ago and still runs")
-    print("The local cluster has ended.")
+    of = f" of {elsewhere}" if elsewhere else ""
+    print(f"The local cluster{of} has ended.")
     return 0

@@ -13,11 +13,12 @@ import importlib
 import os
 import pkgutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from types import ModuleType
 
 import mooring.cli
+from mooring.cli.messages import print_error
 from mooring.errors import MooringError
 from mooring.framework.plugin import Plugin
 
@@ -36,7 +37,7 @@ def main(argv: Sequence[str] | None = None, *, plugins: Iterable[type[Plugin]] =
         status: int = args.run(args)
         sys.stdout.flush()
     except MooringError as error:
-        print(_in_lines(error), file=sys.stderr)
+        print_error(error)
         return 1
     except BrokenPipeError:
         # The reader of the output is gone; redirect stdout so that exiting prints no error.
@@ -48,30 +49,58 @@ def main(argv: Sequence[str] | None = None, *, plugins: Iterable[type[Plugin]] =
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line, with every subcommand."""
+    """Return the parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="mooring", description="The Kubernetes scheduling framework in Python."
     )
     parser.add_argument("--version", action="version", version=f"mooring {version('mooring')}")
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
+    parser.set_defaults(run=None)
     for command in _commands():
         command.add_parser(subparsers)
     return parser
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    args = make_parser().parse_args(argv)
+    parser = make_parser()
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        # Reported by the command itself, whose usage helps more than that of `mooring`.
+        _find_parser(parser, args).error(f"unrecognized arguments: {' '.join(unknown)}")
+    if args.run is None:
+        args.run = _print_help
+        args.parser = parser
     args.command_line = sys.orig_argv[1:] if argv is None else ["-c", _AGAIN, *argv]
     return args
+
+
+def _find_parser(
+    parser: argparse.ArgumentParser, args: argparse.Namespace
+) -> argparse.ArgumentParser:
+    """Return the parser of the subcommand that arguments were parsed for."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for sub in action.choices.values():
+                runs = {one.get_default("run") for one in _all_parsers(sub)}
+                if args.run is not None and args.run in runs:
+                    return _find_parser(sub, args)
+    return parser
+
+
+def _all_parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for sub in action.choices.values():
+                yield from _all_parsers(sub)
+
+
+def _print_help(args: argparse.Namespace) -> int:
+    args.parser.print_help()
+    return 0
 
 
 def _commands() -> list[ModuleType]:
     names = sorted(module.name for module in pkgutil.iter_modules(mooring.cli.__path__))
     modules = (importlib.import_module(f"mooring.cli.{name}") for name in names if name != "main")
     return [module for module in modules if hasattr(module, "add_parser")]
-
-
-def _in_lines(error: MooringError) -> str:
-    return "\n".join(
-        line if line.startswith("advice: ") else f"error: {line}" for line in str(error).split("\n")
-    )

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.cli.messages import warn
 from mooring.cli.scheduler_deployment import PLUGIN_FOLDER, DeploymentSettings, objects
 from mooring.config import LoadResult, load_config_data, load_config_text, to_yaml
 from mooring.config.config_problems import Problems
@@ -21,7 +22,7 @@ from mooring.config.positions import parse
 from mooring.config.versions import to_current
 from mooring.errors import ConfigError, MooringError
 from mooring.framework.plugin import Plugin
-from mooring.registry import default_registry, load_plugin
+from mooring.registry import default_registry, load_plugins, loaded_files
 
 _DESCRIPTION = """Print the Kubernetes objects that run a scheduler: its account and rights, its
 configuration, the code of small plugins, and the Deployment. Pipe them into kubectl apply -f -"""
@@ -84,8 +85,7 @@ def _run(args: argparse.Namespace) -> int:
     found = objects(settings)
     if any(len(msgspec.json.encode(one)) > _ANNOTATIONS_LIMIT for one in found):
         warnings.append(_SERVER_SIDE)
-    for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+    warn(warnings)
     sys.stdout.write("---\n".join(to_yaml(one, sort_keys=False) for one in found))
     return 0
 
@@ -94,13 +94,12 @@ def make_settings(
     args: argparse.Namespace, plugins: Sequence[type[Plugin]] = ()
 ) -> tuple[DeploymentSettings, list[str]]:
     """Return the settings that a command line asks for, and warnings."""
-    classes: list[type[Plugin]] = []
     files: dict[str, str] = {}
-    references = []
-    for reference in args.plugin:
-        loaded = load_plugin(reference)
-        classes.append(loaded)
-        references.append(_place(reference, loaded, files))
+    classes = load_plugins(args.plugin)
+    references = [
+        _place(reference, plugin, files)
+        for reference, plugin in zip(args.plugin, classes, strict=True)
+    ]
     more = (*plugins, *classes)
     result, config, warnings = _configure(args, more)
     election = result.config.leader_election
@@ -131,10 +130,28 @@ def _place(reference: str, plugin: type[Plugin], files: dict[str, str]) -> str:
     file, _, attribute = reference.rpartition(":")
     if reference.endswith(".py"):
         file, attribute = reference, plugin.__name__
+    loaded = loaded_files([reference])
     if not file.endswith(".py"):
+        if loaded:
+            raise ConfigError(
+                f"--plugin {reference}: {file} is a module of this folder and not installed; "
+                f"use --plugin {file.replace('.', '/')}.py:{attribute}, or install it in the image"
+            )
         # A module must be installed in the image, as it is here.
         return reference
     path = Path(file)
+    for one in loaded:
+        _add_file(reference, path.parent, one, files)
+    return f"{PLUGIN_FOLDER}/{path.name}:{attribute}"
+
+
+def _add_file(reference: str, folder: Path, path: Path, files: dict[str, str]) -> None:
+    """Add the file of a plugin, or one that it imports from its folder."""
+    if path.parent != folder:
+        raise ConfigError(
+            f"--plugin {reference}: it imports {path}, and a ConfigMap holds no folders; put the "
+            "modules beside the plugin, or install the package in the image"
+        )
     if not _KEY.fullmatch(path.name):
         raise ConfigError(
             f"--plugin {reference}: the name of the file must consist of letters, digits, '-', "
@@ -146,7 +163,6 @@ def _place(reference: str, plugin: type[Plugin], files: dict[str, str]) -> str:
         raise ConfigError(f"--plugin {reference}: not UTF-8 text: {error}") from None
     if files.setdefault(path.name, text) != text:
         raise ConfigError(f"--plugin {reference}: another file has the name {path.name} too")
-    return f"{PLUGIN_FOLDER}/{path.name}:{attribute}"
 
 
 def _configure(

@@ -110,9 +110,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Write NAME as a plugin that works, a test of it that passes, and a "
         "configuration that runs it. Nothing is overwritten.",
     )
-    parser.add_argument("name", metavar="NAME", help="name of the plugin, such as prefer-ssd")
+    parser.add_argument("name", metavar="NAME", help="the name of the plugin, such as prefer-ssd")
     parser.add_argument(
-        "--dir", default=".", metavar="DIR", help="where to write; made where it does not exist"
+        "--dir",
+        default=".",
+        metavar="DIR",
+        help="the folder to write to; created if it does not exist",
     )
     parser.set_defaults(run=_run)
 
@@ -149,7 +152,7 @@ def _names(name: str) -> tuple[str, str]:
     module = "_".join(words).lower()
     cls = "".join(word[0].upper() + word[1:] for word in words)
     if name in default_registry():
-        raise PluginError("a plugin of this name already exists; choose another", plugin=name)
+        raise PluginError("a plugin of this name already exists; choose another name", plugin=name)
     taken = (
         module in sys.stdlib_module_names
         or module in _MODULES_USED
@@ -159,12 +162,12 @@ def _names(name: str) -> tuple[str, str]:
     )
     if taken:
         raise PluginError(
-            f"{module}.py with a class {cls} would hide something of Python's or Mooring's; "
+            f"{module}.py with a class {cls} would shadow a name of Python or Mooring; "
             f"try {name}-plugin",
             plugin=name,
         )
     if words[0].lower() == "test":
-        raise PluginError(f"pytest would take {module}.py for a test", plugin=name)
+        raise PluginError(f"pytest would treat {module}.py as a test", plugin=name)
     return module, cls
 
 
@@ -172,7 +175,7 @@ def _write(folder: Path, texts: dict[Path, str]) -> None:
     """Write all files or none of them."""
     for path in texts:
         if os.path.lexists(path):
-            raise ConfigError("already exists, and nothing is overwritten", file=str(path))
+            raise ConfigError("already exists; nothing was overwritten", file=str(path))
     written: list[Path] = []
     path = folder
     try:

@@ -30,15 +30,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def main(argv: Sequence[str] | None = None, *, plugins: Iterable[type[Plugin]] = ()) -> int:
     """Run `mooring-kube-scheduler` and return the exit status."""
     flags = sys.argv[1:] if argv is None else argv
-    return _run_command(flags, plugins, "mooring-kube-scheduler", current_only=True)
+    return _run_command(flags, plugins, "mooring-kube-scheduler", drop_in=True)
 
 
 def _run(args: argparse.Namespace) -> int:
-    return _run_command(args.flags, args.plugins, "mooring run", current_only=False)
+    return _run_command(args.flags, args.plugins, "mooring run", drop_in=False)
 
 
 def _run_command(
-    flags: Sequence[str], plugins: Iterable[type[Plugin]], program: str, *, current_only: bool
+    flags: Sequence[str], plugins: Iterable[type[Plugin]], program: str, *, drop_in: bool
 ) -> int:
     # Imported here, because the other commands need neither a server nor a client.
     from mooring.app.command import run_command
@@ -49,6 +49,4 @@ def _run_command(
     raise_open_files_limit()
     # A plugin may print to a pipe that nobody reads; that must not block the scheduler.
     with steady_output():
-        return run_command(
-            flags, run_scheduler, plugins=plugins, program=program, current_only=current_only
-        )
+        return run_command(flags, run_scheduler, plugins=plugins, program=program, drop_in=drop_in)

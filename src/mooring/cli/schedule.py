@@ -9,16 +9,18 @@ import os
 import random
 import shutil
 import sys
-import time
 from collections.abc import Iterable, Sequence
-from typing import Any
 
+import msgspec
 import yaml
+from msgspec.structs import replace
 
 from mooring.api import KubeObject, Pod
 from mooring.api.timestamps import parse_time
 from mooring.app.signals import ended_by_interrupt, run_until_done
 from mooring.cli.manifest_files import read_files
+from mooring.cli.messages import BOLD, GREEN, RED, YELLOW, painted, warn
+from mooring.cli.progress import ProgressLine
 from mooring.config import LoadResult, default_config, load_config
 from mooring.errors import ObjectError
 from mooring.explain.data import explanation_data
@@ -30,20 +32,32 @@ from mooring.framework.plugin import Plugin
 from mooring.observe.clock import VirtualClock
 from mooring.offline.backlog import Outcomes, Progress, schedule_all
 from mooring.offline.explaining import ExplainingScheduler
-from mooring.offline.report import SCHEDULED, PodResult, ScheduleReport, make_report, report_data
-from mooring.registry import Registry, default_registry, load_plugin
+from mooring.offline.report import (
+    ERROR,
+    SCHEDULED,
+    PodResult,
+    ScheduleReport,
+    make_report,
+    report_data,
+)
+from mooring.registry import Registry, default_registry, load_plugins
 
 #: Exit status with --fail-on-pending if a pod was not scheduled.
 NOT_ALL_SCHEDULED = 3
+#: Exit status if a plugin raised an exception.
+PLUGIN_RAISED = 4
 
 #: The rooms that log what happens in an attempt.
 _ATTEMPT_ROOMS = ("queue", "binding", "scheduler")
 _SILENT = logging.NullHandler()
+#: The colours of results; the others are yellow.
+_COLOURS = {SCHEDULED: GREEN, ERROR: RED}
 
 _EPILOG = """\
 Objects are given what the API server would give them: defaults, priorities, storage classes.
-Pods without spec.nodeName are scheduled in queue order; a pod that stays pending is no failure.
-Exit status: 0 when the run worked, 1 for bad input, 2 for wrong usage, 3 with --fail-on-pending.
+Pods without spec.nodeName are scheduled in queue order. Exit status: 0 if the run worked, even if
+pods stay pending; 1 for bad input; 2 for wrong usage; 3 if a pod stays pending and
+--fail-on-pending is given; 4 if a plugin raised an exception.
 """
 
 
@@ -63,7 +77,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="append",
         required=True,
         metavar="FILE",
-        help='manifests: a file, a folder, or "-" for standard input; may be repeated',
+        help='the manifests: a file, a folder, or "-" for standard input; may be repeated',
     )
     parser.add_argument("--config", metavar="FILE", help="a KubeSchedulerConfiguration")
     parser.add_argument(
@@ -74,7 +88,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="register a plugin, and without --config enable it; may be repeated",
     )
     parser.add_argument(
-        "--feature-gates", default="", metavar="A=true,B=false", help="gates to change"
+        "--feature-gates", default="", metavar="A=true,B=false", help="feature gates to set"
     )
     parser.add_argument("-o", "--output", choices=("table", "json", "yaml"), default="table")
     parser.add_argument(
@@ -82,16 +96,20 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="append",
         default=[],
         metavar="POD",
-        help="say what every plugin says of every node for a pod, by name or namespace/name; "
-        "may be repeated",
+        help="print the answer of every plugin about every node for a pod, by name or "
+        "namespace/name; a pod that has a node is examined as if it had none; may be repeated",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of the choice among equal nodes"
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="the seed of the choice among nodes with equal scores",
     )
     parser.add_argument(
         "--fail-on-pending",
         action="store_true",
-        help=f"exit with status {NOT_ALL_SCHEDULED} where a pod was not scheduled",
+        help=f"exit with status {NOT_ALL_SCHEDULED} if a pod was not scheduled",
     )
     parser.set_defaults(run=_run)
 
@@ -111,36 +129,49 @@ def _silence_attempts() -> None:
 
 def _schedule_files(args: argparse.Namespace) -> int:
     gates = FeatureGates.from_text(args.feature_gates)
-    _warn(gates.warnings)
-    more = [*args.plugins, *(load_plugin(reference) for reference in args.plugin)]
+    warn(gates.warnings)
+    more = [*args.plugins, *load_plugins(args.plugin)]
     registry = default_registry(more)
     config = _config(args.config, registry, gates, more)
     manifests = read_files(args.filename, config=args.config)
-    _warn(manifests.warnings)
-    scheduler = ExplainingScheduler(
-        manifests.objects,
-        config=config,
-        registry=registry,
-        features=gates,
-        clock=VirtualClock(_latest_time(manifests.objects)),
-        random=random.Random(args.seed),
-        explained=(),
-    )
+    warn(manifests.warnings)
+
+    def make_scheduler(objects: Sequence[KubeObject]) -> ExplainingScheduler:
+        return ExplainingScheduler(
+            objects,
+            config=config,
+            registry=registry,
+            features=gates,
+            clock=VirtualClock(_latest_time(objects)),
+            random=random.Random(args.seed),
+        )
+
+    scheduler = make_scheduler(manifests.objects)
     pending = [pod for pod in scheduler.cluster.pods.list() if not pod.spec.node_name]
     not_tried = [
         pod
         for pod in pending
         if pod.is_terminating or pod.spec.scheduler_name not in scheduler.profiles
     ]
+    explained: list[Explained] = []
     for name in args.explain:
-        uid = _find_pod(name, scheduler.cluster.pods.list(), not_tried).metadata.uid
-        scheduler.examinations[uid] = []
-    with _Progress() as progress:
-        outcomes = _schedule(scheduler, progress.tell)
+        pod = _find_pod(name, scheduler, not_tried)
+        if pod.spec.node_name:
+            unplaced = replace(pod, spec=replace(pod.spec, node_name=""))
+            others = [unplaced if one is pod else one for one in manifests.objects]
+            found = run_until_done(make_scheduler(others).explain(unplaced))
+            explained.append(Explained(pod, [found]))
+        else:
+            attempts = scheduler.examinations.setdefault(pod.metadata.uid, [])
+            explained.append(Explained(pod, attempts))
+    with ProgressLine() as line:
+        outcomes = _schedule(scheduler, _progress_on(line) if line.is_wanted else None)
     report = make_report(scheduler, outcomes, not_tried)
-    explained = [attempts for attempts in scheduler.examinations.values() if attempts]
+    explained = [one for one in explained if one.attempts]
     # Written in one call, so that a reader gets all of it or nothing.
     sys.stdout.write(_rendered(args.output, report, explained))
+    if scheduler.has_raised or any(_tracebacks(found) for found in report.pods):
+        return PLUGIN_RAISED
     if args.fail_on_pending and any(found.result != SCHEDULED for found in report.pods):
         return NOT_ALL_SCHEDULED
     return 0
@@ -151,6 +182,13 @@ def _schedule(scheduler: ExplainingScheduler, progress: Progress | None) -> Outc
     return run_until_done(schedule_all(scheduler, progress))
 
 
+def _progress_on(line: ProgressLine) -> Progress:
+    def tell(tried: int, waiting: int) -> None:
+        line.show(f"scheduling: {tried} pods tried, {waiting} in the queue")
+
+    return tell
+
+
 def _config(
     file: str | None, registry: Registry, gates: FeatureGates, more: Sequence[type[Plugin]]
 ) -> LoadResult:
@@ -158,15 +196,15 @@ def _config(
         enabled = dict.fromkeys(plugin.name for plugin in more)
         return default_config(registry=registry, feature_gates=gates, enabled=enabled)
     config = load_config(file, registry=registry, feature_gates=gates)
-    _warn(config.warnings)
+    warn(config.warnings)
     used = {name for profile in config.profiles for name in profile.plugins}
-    _warn(
+    warn(
         f"{file}: no profile uses plugin {plugin.name}: name it in `plugins`, or leave --config out"
         for plugin in more
         if plugin.name not in used
     )
     if config.config.extenders:
-        _warn([f"{file}: extenders: not asked, since scheduling in memory calls nobody outside"])
+        warn([f"{file}: extenders: not called, because `mooring schedule` sends no requests"])
     return config
 
 
@@ -182,54 +220,73 @@ def _latest_time(objects: Iterable[KubeObject]) -> float:
     return max(times, default=0.0)
 
 
-def _find_pod(name: str, pods: Iterable[Pod], not_tried: Sequence[Pod]) -> Pod:
+class Explained(msgspec.Struct, frozen=True):
+    """A pod of `--explain`, as the manifests have it, and its attempts."""
+
+    pod: Pod
+    attempts: Sequence[Examination]
+
+
+def _find_pod(name: str, scheduler: ExplainingScheduler, not_tried: Sequence[Pod]) -> Pod:
+    pods = scheduler.cluster.pods.list()
     found = [pod for pod in pods if name in (pod.key, pod.metadata.name)]
     if not found:
-        raise ObjectError(f"--explain {name}: the manifests hold no such pod")
+        raise ObjectError(f"--explain {name}: the manifests contain no such pod")
     if len(found) > 1:
         keys = ", ".join(sorted(pod.key for pod in found))
-        raise ObjectError(f"--explain {name}: say which one: {keys}")
+        raise ObjectError(f"--explain {name}: there are several such pods: {keys}")
     pod = found[0]
-    if pod.spec.node_name:
-        raise ObjectError(f"--explain {name}: the pod is on node {pod.spec.node_name} already")
-    if pod in not_tried:
+    is_served = pod.spec.scheduler_name in scheduler.profiles
+    if pod in not_tried or not is_served:
         raise ObjectError(
             f"--explain {name}: nothing schedules the pod: "
             + (
                 "it is being deleted"
-                if pod.is_terminating
+                if is_served
                 else f'no profile serves schedulerName "{pod.spec.scheduler_name}"'
             )
         )
     return pod
 
 
-def _rendered(form: str, report: ScheduleReport, explained: Sequence[Sequence[Examination]]) -> str:
+def _rendered(form: str, report: ScheduleReport, explained: Sequence[Explained]) -> str:
     if form == "table":
         return "".join(f"{line}\n" for line in _lines(report, explained, _width()))
     data = report_data(report)
     if explained:
-        data["explain"] = [explanation_data(attempts) for attempts in explained]
+        data["explain"] = [
+            {**explanation_data(one.attempts), "currentNode": one.pod.spec.node_name}
+            for one in explained
+        ]
     if form == "json":
         return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
     text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=2**31)
     return text
 
 
-def _lines(
-    report: ScheduleReport, explained: Sequence[Sequence[Examination]], width: int | None
-) -> list[str]:
+def _lines(report: ScheduleReport, explained: Sequence[Explained], width: int | None) -> list[str]:
     lines = []
     if report.pods:
         rows = [[found.pod.key, found.node or "-", _result(found)] for found in report.pods]
-        lines += table(["POD", "NODE", "RESULT"], rows)
+        heading, *below = table(["POD", "NODE", "RESULT"], rows)
+        lines += [painted(heading, BOLD, sys.stdout)]
+        lines += [_coloured(line, found) for line, found in zip(below, report.pods, strict=True)]
     for found in report.pods:
         if found.message and found.result != SCHEDULED:
             lines += ["", *wrap(f"{found.pod.key}: {found.message}", width, indent="  ")]
         lines += _tracebacks(found)
-    for attempts in explained:
-        lines += ["", *explanation_text(attempts, width)]
+    for one in explained:
+        if node := one.pod.spec.node_name:
+            lines += ["", f"{one.pod.key} is on {node}. If it had no node:"]
+        lines += ["", *explanation_text(one.attempts, width)]
     return [*lines, "", _summary(report)] if lines else [_summary(report)]
+
+
+def _coloured(line: str, found: PodResult) -> str:
+    """Return a line of the table with its last cell, the result, in a colour."""
+    text = _result(found)
+    colour = _COLOURS.get(found.result, YELLOW)
+    return line.removesuffix(text) + painted(text, colour, sys.stdout)
 
 
 def _result(found: PodResult) -> str:
@@ -262,40 +319,3 @@ def _width() -> int | None:
     if sys.stdout.isatty() or os.environ.get("COLUMNS"):
         return shutil.get_terminal_size().columns
     return None
-
-
-class _Progress:
-    """The progress of a long run, shown on one line of a terminal and erased at the end."""
-
-    #: Seconds before the first progress line, and between two updates.
-    PATIENCE = 1.0
-    INTERVAL = 0.2
-
-    def __init__(self) -> None:
-        self._shown = False
-        self._next = time.monotonic() + self.PATIENCE
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        if self._shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-    @property
-    def tell(self) -> Progress | None:
-        """Return the callback to report progress to; None if standard error is no terminal."""
-        return self._tell if sys.stderr.isatty() else None
-
-    def _tell(self, tried: int, waiting: int) -> None:
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + self.INTERVAL
-            self._shown = True
-            text = f"\r\x1b[Kscheduling: {tried} pods tried, {waiting} in the queue"
-            print(text, end="", file=sys.stderr, flush=True)
-
-
-def _warn(warnings: Iterable[str]) -> None:
-    for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)

@@ -6,14 +6,17 @@ import argparse
 import asyncio
 import contextlib
 import gc
-import sys
-from collections.abc import Iterable
+import os
+import time
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mooring.app.signals import ProcessSignals, run_until_done
-from mooring.cli import background
+from mooring.cli import background, cluster_state
+from mooring.cli.messages import warn
 from mooring.cli.pid_file import KUBECONFIG, PidFile, beside
+from mooring.cli.progress import ProgressLine
 from mooring.errors import ConfigError, PluginError
 
 if TYPE_CHECKING:
@@ -26,6 +29,8 @@ NODES = 3
 _COLLECTOR = (20_000, 20, 20)
 
 _LAST_PORT = 65535
+#: A file in --data-dir: the cluster has been ready once, so its nodes are there.
+_STARTED = "started"
 
 _DESCRIPTION = """Run a local Kubernetes cluster in this process, without Docker, etcd or Go: an API
 server that kubectl and other clients can use, controllers, fake nodes that run pods, and the
@@ -48,7 +53,8 @@ def _add_contents(parser: argparse._ArgumentGroup) -> None:
         "--nodes",
         type=_count,
         metavar="N",
-        help=f"how many fake nodes to make (default: {NODES}; none with -f or --from-kubeconfig)",
+        help=f"the number of fake nodes to create (default: {NODES}; none with -f, with "
+        "--from-kubeconfig, or if --data-dir already holds a cluster)",
     )
     parser.add_argument(
         "-f",
@@ -56,17 +62,19 @@ def _add_contents(parser: argparse._ArgumentGroup) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="manifests to begin with, whose nodes become fake nodes: a file, a folder, or "
+        help="manifests to start with, whose nodes become fake nodes: a file, a folder, or "
         '"-" for standard input; may be repeated',
     )
     parser.add_argument(
         "--from-kubeconfig",
+        nargs="?",
+        const="",
         metavar="PATH",
-        help="copy the nodes, pods, workloads and policies of the cluster of this kubeconfig, "
-        "which is only read",
+        help="copy the nodes, pods, workloads and policies of the cluster that a kubeconfig names, "
+        "which is only read; without PATH, the cluster that kubectl would use",
     )
     parser.add_argument(
-        "--data-dir", type=Path, metavar="DIR", help="keep the objects in a folder over restarts"
+        "--data-dir", type=Path, metavar="DIR", help="keep the objects in a folder, across restarts"
     )
     parser.add_argument(
         "--image",
@@ -94,7 +102,17 @@ def _add_scheduling(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument(
         "--config",
         metavar="FILE",
-        help="a KubeSchedulerConfiguration; default-scheduler is served in any case",
+        help="a KubeSchedulerConfiguration; if it has no profile default-scheduler, one is added",
+    )
+    parser.add_argument(
+        "--no-scheduler",
+        action="store_true",
+        help="start no scheduler; pods wait for one that you start, such as `mooring run`",
+    )
+    parser.add_argument(
+        "--no-default-scheduler",
+        action="store_true",
+        help="add no profile default-scheduler to those of --config: another process serves it",
     )
     parser.add_argument(
         "--plugin",
@@ -106,19 +124,19 @@ def _add_scheduling(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument(
         "--watch",
         action="store_true",
-        help="load the plugins' files and the configuration again when they change",
+        help="reload the plugins and the configuration when their files change",
     )
     parser.add_argument(
-        "--feature-gates", default="", metavar="A=true,B=false", help="gates to change"
+        "--feature-gates", default="", metavar="A=true,B=false", help="feature gates to set"
     )
     parser.add_argument(
-        "-v", "--v", type=_count, default=0, metavar="N", help="how much to log (default: 0)"
+        "-v", "--v", type=_count, default=0, metavar="N", help="the log verbosity (default: 0)"
     )
 
 
 def _add_running(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument(
-        "--port", type=_port, default=0, metavar="P", help="the port; 0 takes a free one"
+        "--port", type=_port, default=0, metavar="P", help="the port; 0 chooses a free one"
     )
     parser.add_argument(
         "--bind-address",
@@ -136,25 +154,26 @@ def _add_running(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument(
         "--detach",
         action="store_true",
-        help="return when the cluster is ready; it goes on in the background until `mooring down`",
+        help="return when the cluster is ready; it runs in the background until `mooring down`",
     )
 
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text} is no whole number from 0 on")
+        raise argparse.ArgumentTypeError(f"must be a non-negative integer, got {text}")
     return int(text)
 
 
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > _LAST_PORT:
-        raise argparse.ArgumentTypeError(f"{text} is no port: they go from 0 to {_LAST_PORT}")
+        raise argparse.ArgumentTypeError(f"must be a port from 0 to {_LAST_PORT}, got {text}")
     return int(text)
 
 
 def _run(args: argparse.Namespace) -> int:
-    if args.watch and not _watched(args):
-        raise ConfigError("--watch: there is no file to watch: give --plugin FILE.py:Class")
+    _check_scheduling(args)
+    if args.watch and not (args.plugin or args.config):
+        raise ConfigError("--watch: there is no file to watch; add --plugin FILE.py:Class")
     if args.detach and not background.is_background():
         log = beside(args.kubeconfig, ".log")
         return background.start(args.command_line, log, reads="-" in args.filename)
@@ -166,16 +185,30 @@ def _run(args: argparse.Namespace) -> int:
         return _run_cluster(args)
 
 
+def _check_scheduling(args: argparse.Namespace) -> None:
+    if args.no_scheduler:
+        for flag in ("config", "plugin", "watch", "no_default_scheduler"):
+            if getattr(args, flag):
+                name = flag.replace("_", "-")
+                raise ConfigError(f"--no-scheduler cannot be combined with --{name}")
+    if args.no_default_scheduler and args.config is None:
+        raise ConfigError(
+            "--no-default-scheduler needs a --config with other profiles; use --no-scheduler to "
+            "start no scheduler at all"
+        )
+
+
 def _run_cluster(args: argparse.Namespace) -> int:
     from mooring.observe.file_rights import warn_of_changeable
     from mooring.observe.logs import configure
 
     verbosity = configure(v=args.v)
-    warn_of_changeable(map(str, _watched(args)))
+    warn_of_changeable(map(str, (*_plugin_files(args), *filter(None, (args.config,)))))
     settings = _settings(args)
     # Again, because loading the plugins has created loggers.
     verbosity.apply()
-    _warn(settings.plan.config.warnings)
+    if settings.plan is not None:
+        warn(settings.plan.config.warnings)
     if args.kubeconfig.is_dir():
         raise ConfigError("is a folder; name a file in it", file=str(args.kubeconfig))
     file = PidFile(args.kubeconfig)
@@ -183,6 +216,7 @@ def _run_cluster(args: argparse.Namespace) -> int:
     try:
         return run_until_done(_Up(args, settings).run())
     finally:
+        cluster_state.forget(os.path.abspath(args.kubeconfig))
         file.release()
 
 
@@ -196,7 +230,7 @@ def _settings(args: argparse.Namespace) -> LocalClusterSettings:
 
     # First, because `read_texts` compares the manifests with the configuration file, which must
     # exist for that.
-    plan = _plan(args)
+    plan = None if args.no_scheduler else _plan(args)
     server = ServerSettings(
         host=args.bind_address,
         port=args.port,
@@ -210,8 +244,9 @@ def _settings(args: argparse.Namespace) -> LocalClusterSettings:
         for file, text in read_texts(args.filename, args.config)
         for found in read_objects(text, file)
     ]
-    given = args.filename or args.from_kubeconfig is not None
     source = args.from_kubeconfig
+    is_kept = args.data_dir is not None and (args.data_dir / _STARTED).exists()
+    given = args.filename or source is not None or is_kept
     return LocalClusterSettings(
         server=server,
         plan=plan,
@@ -250,16 +285,30 @@ def _enabled(text: str) -> tuple[str, ...]:
 
 def _plan(args: argparse.Namespace) -> Plan:
     """Load the plugins and the configuration; called again whenever they change."""
+    from mooring.config.defaults import SCHEDULER_NAME
     from mooring.framework.features import FeatureGates
     from mooring.local.local_scheduler import make_plan
     from mooring.local.reloading import describe
-    from mooring.registry import load_plugin
+    from mooring.registry import load_plugins
 
     try:
-        plugins = [*args.plugins, *(load_plugin(reference) for reference in args.plugin)]
-        return make_plan(args.config, plugins, FeatureGates.from_text(args.feature_gates))
+        plugins = [*args.plugins, *load_plugins(args.plugin)]
+        plan = make_plan(
+            args.config,
+            plugins,
+            FeatureGates.from_text(args.feature_gates),
+            default_scheduler=not args.no_default_scheduler,
+        )
     except PluginError as error:
-        raise ConfigError(describe(error, _plugin_files(args))) from error
+        raise ConfigError(describe(error, _loaded_files(args))) from error
+    names = {profile.scheduler_name for profile in plan.config.profiles}
+    if args.no_default_scheduler and SCHEDULER_NAME in names:
+        raise ConfigError(
+            f"has a profile {SCHEDULER_NAME}, which --no-default-scheduler leaves to another "
+            "process",
+            file=args.config,
+        )
+    return plan
 
 
 def _plugin_files(args: argparse.Namespace) -> list[Path]:
@@ -268,9 +317,16 @@ def _plugin_files(args: argparse.Namespace) -> list[Path]:
     return [Path(file) for file in plugin_files(args.plugin)]
 
 
+def _loaded_files(args: argparse.Namespace) -> list[Path]:
+    from mooring.registry import loaded_files
+
+    return loaded_files(args.plugin)
+
+
 def _watched(args: argparse.Namespace) -> list[Path]:
+    """Return the files to watch; loading the plugins adds the modules that they import."""
     config = [] if args.config is None else [Path(args.config)]
-    return [*_plugin_files(args), *config]
+    return [*_loaded_files(args), *config]
 
 
 class _Up:
@@ -283,7 +339,9 @@ class _Up:
         raise_open_files_limit()
         self._args = args
         self._settings = settings
-        self._cluster = LocalCluster(settings)
+        self._line = ProgressLine()
+        self._cluster = LocalCluster(settings, progress=self._show_progress)
+        self._started = time.time()
 
     async def run(self) -> int:
         """Run, and return the exit status."""
@@ -324,27 +382,58 @@ class _Up:
         from mooring.local.reloading import Reloader
 
         async def reload() -> None:
-            await self._cluster.replace_scheduler(_plan(self._args))
+            plan = _plan(self._args)
+            await self._cluster.replace_scheduler(plan)
+            self._record(plan)
 
-        await Reloader(_watched(self._args), reload, _say).run()
+        await Reloader(lambda: _watched(self._args), reload, _say).run()
+
+    def _show_progress(self, text: str) -> None:
+        if background.is_background():
+            background.say_progress(text)
+        else:
+            self._line.show(text)
 
     def _say_ready(self) -> None:
         from mooring.cli.up_summary import summary
 
+        self._line.erase()
+        if self._args.data_dir is not None:
+            (self._args.data_dir / _STARTED).touch()
+        self._record(self._settings.plan)
         detached = background.is_background()
         text = "".join(
             f"{line}\n" for line in summary(self._cluster, self._settings, detached=detached)
         )
         print(text, end="", flush=True)
-        _warn(f"not copied: {why}" for why in self._cluster.copied.left_out)
+        warn(f"not copied: {why}" for why in self._cluster.copied.left_out)
         if detached:
             background.say_ready(text)
+
+    def _record(self, plan: Plan | None) -> None:
+        """Let other commands find this cluster."""
+        from mooring.apiserver.api import VERSION
+        from mooring.cli.up_summary import added_plugins
+
+        args, profiles = self._args, () if plan is None else plan.config.profiles
+        record = cluster_state.ClusterRecord(
+            kubeconfig=os.path.abspath(args.kubeconfig),
+            log=os.path.abspath(beside(args.kubeconfig, ".log")) if args.detach else "",
+            pid=os.getpid(),
+            address=self._cluster.server.url,
+            version=version("mooring"),
+            kubernetes=VERSION["gitVersion"],
+            started=self._started,
+            profiles=tuple(
+                cluster_state.ProfileRecord(one.scheduler_name, added_plugins(one))
+                for one in profiles
+            ),
+        )
+        try:
+            cluster_state.save(record)
+        except OSError as error:
+            warn([f"`mooring list` will not show this cluster: {error}"])
 
 
 def _say(line: str) -> None:
     print(line, flush=True)
-
-
-def _warn(warnings: Iterable[str]) -> None:
-    for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr, flush=True)

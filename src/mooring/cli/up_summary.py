@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mooring.cli.pid_file import KUBECONFIG
@@ -32,19 +34,37 @@ def summary(
     if cluster.copied.counts:
         counts = ((count, name) for name, count in cluster.copied.counts.items() if count)
         yield f"  copied      {', '.join(f'{count} {name}' for count, name in counts)}"
-    for place, profile in enumerate(settings.plan.config.profiles):
+    profiles = [] if settings.plan is None else settings.plan.config.profiles
+    for place, profile in enumerate(profiles):
         yield f"  {'' if place else 'scheduler':11} {_profile(profile)}"
-    yield f"  kubeconfig  {kubeconfig}"
-    tries = [f"export KUBECONFIG={shlex.quote(str(kubeconfig))}", "kubectl get nodes"]
+    if not profiles:
+        yield "  scheduler   none: pods stay pending until you start one, such as `mooring run`"
+    shown = _from_here(kubeconfig)
+    yield f"  kubeconfig  {shown}"
+    tries = [f"export KUBECONFIG={shlex.quote(shown)}", "kubectl get nodes"]
     if nodes:
         tries[1] = "kubectl run web --image=nginx && kubectl get pods -o wide"
     if detached:
-        flag = [] if kubeconfig == KUBECONFIG else ["--kubeconfig", str(kubeconfig)]
+        flag = [] if kubeconfig == KUBECONFIG else ["--kubeconfig", shown]
         tries.append(shlex.join(["mooring", "down", *flag]))
     for place, command in enumerate(tries):
         yield f"{'' if place else 'Try:':4} {command}"
     if not detached:
         yield "Ctrl-C ends it."
+
+
+def _from_here(kubeconfig: Path) -> str:
+    """Return the path of the kubeconfig: absolute unless it is below the current folder."""
+    absolute = os.path.abspath(kubeconfig)
+    return str(kubeconfig) if Path(absolute).is_relative_to(Path.cwd()) else absolute
+
+
+def added_plugins(profile: ResolvedProfile) -> tuple[str, ...]:
+    """Return the plugins of a profile that are not built in."""
+    from mooring.plugins import BUILT_INS
+
+    own = {plugin.name for plugin in BUILT_INS}
+    return tuple(name for name in profile.plugins if name not in own)
 
 
 def _nodes(names: Sequence[str]) -> str:
@@ -58,8 +78,5 @@ def _nodes(names: Sequence[str]) -> str:
 
 
 def _profile(profile: ResolvedProfile) -> str:
-    from mooring.plugins import BUILT_INS
-
-    own = {plugin.name for plugin in BUILT_INS}
-    added = [name for name in profile.plugins if name not in own]
+    added = added_plugins(profile)
     return profile.scheduler_name + (f", with {', '.join(added)}" if added else "")

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from mooring.api import CustomResource, KubeObject, Pod
 from mooring.api.kinds import encode_json
 from mooring.client.collector import CollectorPause
+from mooring.client.missing_rights import MissingRights
 from mooring.client.protobuf import PROTOBUF, with_finalizer
 from mooring.client.rate_limit import RateLimit
 from mooring.client.resources import ListOptions, Resource, find_resource
@@ -76,11 +77,13 @@ class Client:
         limit: RateLimit | None = None,
         clock: Clock | None = None,
         metrics: RequestMetrics | None = None,
+        rights: MissingRights | None = None,
     ) -> None:
         self._transport = transport
         self._limit = limit
         self._clock = SystemClock() if clock is None else clock
         self._metrics = metrics
+        self._rights = rights
         self._host = urlsplit(transport.server).netloc
         self._plurals: dict[tuple[str, str], str] = {}
         #: Shared by all code that decodes large responses of this client.
@@ -322,7 +325,10 @@ class Client:
         hint = self._transport.refusal_hint() if answer.status == 401 else ""
         # A query is long and says little about what went wrong.
         url = self.server + target.partition("?")[0]
-        return api_error(answer.status, answer.headers, answer.body, method, url, hint)
+        error = api_error(answer.status, answer.headers, answer.body, method, url, hint)
+        if error.is_forbidden and self._rights is not None:
+            self._rights.note(error, method, target)
+        return error
 
     def _count(self, method: str, code: str, started: float) -> None:
         if self._metrics is not None:

@@ -33,6 +33,11 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     compression: bool = True
     #: The namespace of the context, for commands that need one.
     namespace: str = "default"
+    #: Where this was read: the files of the kubeconfig, or the pod's service account.
+    source: str = ""
+    #: The names that the kubeconfig gives to the context and its cluster.
+    context: str = ""
+    cluster: str = ""
 
 
 def server_url(server: str, tls: TlsSettings) -> str:

@@ -43,6 +43,7 @@ def in_cluster_connection(
         tls=TlsSettings(authority=trusted),
         credentials=lambda clock: TokenFile(str(token), clock),
         namespace=_namespace(environment, folder),
+        source=f"the pod's service account, {folder}",
     )
 
 

@@ -30,10 +30,7 @@ from mooring.client.tls_settings import KeyPair, Pem, TlsSettings
 from mooring.errors import ConfigError
 from mooring.observe.clock import Clock
 
-NO_CONFIGURATION = (
-    "invalid configuration: no configuration has been provided; "
-    "name a kubeconfig with --kubeconfig or $KUBECONFIG"
-)
+NO_CONFIGURATION = "invalid configuration: no configuration has been provided; name a kubeconfig"
 REMOVED_PROVIDERS = {
     "gcp": "the gcp auth plugin has been removed; "
     'use the "gke-gcloud-auth-plugin" kubectl/client-go credential plugin instead',
@@ -44,23 +41,26 @@ _EXEC_EXTENSION = "client.authentication.k8s.io/exec"
 _INTERACTIVE_MODES = ("Never", "IfAvailable", "Always")
 
 
-def connection_from_flags(kubeconfig: str = "", master: str = "") -> Connection:
+def connection_from_flags(
+    kubeconfig: str = "", master: str = "", *, drop_in: bool = False
+) -> Connection:
     """Return the connection that --kubeconfig and --master describe.
 
-    Without either, it is the in-cluster connection of a pod or, outside a cluster, $KUBECONFIG's.
+    Without either, it is the in-cluster connection of a pod. Outside a cluster it is that of
+    $KUBECONFIG or ~/.kube/config, unless `drop_in` says to do as kube-scheduler does.
     """
     # client-go: tools/clientcmd/client_config.go, BuildConfigFromFlags; it fails outside a
     # cluster.
     if kubeconfig:
         return load_kubeconfig(kubeconfig, server=master)
     if master:
-        return Connection(server=server_url(master, TlsSettings()))
+        return Connection(server=server_url(master, TlsSettings()), source="--master")
     try:
         return in_cluster_connection()
     except ConfigError as error:
-        if os.environ.get("KUBECONFIG"):
-            return load_kubeconfig()
-        raise ConfigError(f"{NO_CONFIGURATION} ({error})") from None
+        if drop_in:
+            raise ConfigError(f"{NO_CONFIGURATION} with --kubeconfig ({error})") from None
+    return load_kubeconfig()
 
 
 def load_kubeconfig(
@@ -75,15 +75,29 @@ def load_kubeconfig(
     Without a path, the files of $KUBECONFIG are merged, or ~/.kube/config is read. `server`
     replaces the cluster's server.
     """
-    file = read_file(Path(path).expanduser()) if path else read_files(default_paths(environment))
+    file = read_file(Path(path).expanduser()) if path else _read_default(environment)
     if not (file.clusters or file.users or file.contexts):
-        raise ConfigError(NO_CONFIGURATION, file=file.where or None)
+        raise ConfigError(f"{NO_CONFIGURATION} that names a cluster", file=file.where or None)
     try:
         return _connection(file, context, server)
     except ConfigError as error:
         if error.file is not None:
             raise
         raise ConfigError(error.message, path=error.path, file=file.where) from None
+
+
+def _read_default(environment: Mapping[str, str]) -> KubeconfigFile:
+    """Read the files of $KUBECONFIG, or ~/.kube/config; raise ConfigError if none exists."""
+    paths = default_paths(environment)
+    file = read_files(paths)
+    if file.where:
+        return file
+    names = ", ".join(map(str, paths))
+    if environment.get("KUBECONFIG"):
+        raise ConfigError(f"$KUBECONFIG names {names}: no such file")
+    raise ConfigError(
+        f"{NO_CONFIGURATION} with --kubeconfig or $KUBECONFIG, or write one to {names}"
+    )
 
 
 def _connection(file: KubeconfigFile, context_name: str, server: str) -> Connection:
@@ -110,6 +124,9 @@ def _connection(file: KubeconfigFile, context_name: str, server: str) -> Connect
         proxy=_proxy(cluster, context.cluster),
         compression=not cluster.disable_compression,
         namespace=context.namespace or "default",
+        source=file.where,
+        context=context_name,
+        cluster=context.cluster,
     )
 
 

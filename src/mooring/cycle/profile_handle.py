@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from mooring.api import Pod
+from mooring.api.spelling import spelled
 from mooring.config.profiles import ResolvedProfile
 from mooring.cycle.filtering import (
     filter_nodes,
@@ -107,6 +108,23 @@ class SharedState(msgspec.Struct, frozen=True):
     plugin_data: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
+@spelled(
+    SnapshotSharedLister="snapshot",
+    ClientSet="client",
+    KubeConfig="client",
+    EventRecorder="events",
+    SharedInformerFactory="lister(kind)",
+    SharedDRAManager="lister(kind)",
+    IterateOverWaitingPods="waiting_pods()",
+    GetWaitingPod="waiting_pod(uid)",
+    RejectWaitingPod="waiting_pod(uid).reject(plugin, message)",
+    RunFilterPluginsWithNominatedPods="run_filters(state, pod, nodes)",
+    RunPreFilterExtensionAddPod="run_add_pod",
+    RunPreFilterExtensionRemovePod="run_remove_pod",
+    AddNominatedPod="nominator.add",
+    DeleteNominatedPodIfExists="nominator.delete",
+    Parallelizer="filter_nodes or score_nodes",
+)
 class ProfileHandle:
     """The Handle of one profile's plugins (framework/handle.py)."""
 

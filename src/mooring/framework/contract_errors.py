@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import traceback
 from typing import Any
 
 from mooring.errors import PluginError, cut_text
-from mooring.framework.plugin_errors import error_text, raise_if_external
+from mooring.framework.plugin_errors import error_text, raise_if_external, traceback_text
 from mooring.framework.points import Point
 from mooring.framework.state import StateNotFoundError
 from mooring.framework.status import Code, Status
@@ -22,12 +21,11 @@ def fault(plugin: str, point: Point, error: BaseException, node: str | None = No
     written is not a breach of contract: kube-scheduler reports "not found".
     """
     raise_if_external(error)
-    trace = "".join(traceback.format_exception(error))
     if isinstance(error, StateNotFoundError):
         text = str(error)
     else:
         text = str(PluginError(error_text(error), plugin=plugin, point=point.label, node=node))
-    return Status(Code.ERROR, (text,), plugin=plugin, traceback=trace)
+    return Status(Code.ERROR, (text,), plugin=plugin, traceback=traceback_text(error))
 
 
 def wrong_type(

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from mooring.api import Node, Taint
 from mooring.api.ports import ANY_ADDRESS
 from mooring.api.quantity import milli_value, value
+from mooring.api.spelling import spelled
 from mooring.framework.pod_info import HostPort, PodInfo
 
 
@@ -30,6 +31,7 @@ def image_name(name: str) -> str:
     return f"{name}:latest" if name.rfind(":") <= name.rfind("/") else name
 
 
+@spelled(Node="node", GetName="name", ImageStates="images()")
 class NodeInfo:
     """One node, its pods and their sums. Owned by the cache; a dry run works on `clone()`.
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from mooring.api import Pod, Taint
 from mooring.api.labels import Requirement, Selector
 from mooring.api.ports import ANY_ADDRESS
+from mooring.api.spelling import spelled
 from mooring.framework.columns import Columns, ValueColumn, requirement_table
 from mooring.framework.node_classes import Kinds
 from mooring.framework.node_info import NodeInfo, image_name
@@ -160,6 +161,7 @@ class Column(Generic[V]):
         return answer if self._rows is None else answer[self._rows]
 
 
+@spelled(get="find(name)", Get="find(name)", List="infos()", NodeInfos="infos()")
 class Nodes:
     """The nodes of one snapshot, or some of them, as columns. Valid for one cycle."""
 

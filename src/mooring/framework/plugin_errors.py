@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import signal
 import threading
+import traceback
 from collections.abc import Coroutine
 from types import FrameType
 from typing import Any
@@ -79,6 +80,11 @@ def error_text(error: BaseException) -> str:
     name = type(error).__name__
     message = error_message(error)
     return f"{name}: {message}" if message else name
+
+
+def traceback_text(error: BaseException) -> str:
+    """Return the traceback of an exception and its causes, as Python prints it."""
+    return "".join(traceback.format_exception(error))
 
 
 def error_message(error: BaseException) -> str:

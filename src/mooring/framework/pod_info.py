@@ -21,6 +21,7 @@ from mooring.api.pod_requests import (
 )
 from mooring.api.ports import host_ports
 from mooring.api.scheduling import PodAffinity, PodAntiAffinity
+from mooring.api.spelling import spelled
 from mooring.api.timestamps import parse_time
 from mooring.framework.features import FeatureGates
 
@@ -97,6 +98,7 @@ def _parse_term(own: frozenset[str], term: PodAffinityTerm, weight: int) -> Affi
     )
 
 
+@spelled(GetPod="pod")
 class PodInfo:
     """A pod and the values that the scheduler derives from it.
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from mooring.api import Pod
+from mooring.api.spelling import spelled
 
 
+@spelled(PodInfo="pod", GetPodInfo="pod")
 class QueuedPod(msgspec.Struct, frozen=True):
     """A pending pod and its history in the queue."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
+from mooring.api.spelling import spelled
+
 
 class StateNotFoundError(KeyError):
     """A read of a key that was never written; kube-scheduler's text is "not found"."""
@@ -13,6 +15,7 @@ class StateNotFoundError(KeyError):
         return "not found"
 
 
+@spelled()
 class CycleState:
     """The data that plugins keep for one scheduling attempt. Owned by the cycle.
 

@@ -6,6 +6,8 @@ from enum import IntEnum
 
 import msgspec
 
+from mooring.api.spelling import spelled
+
 
 class Code(IntEnum):
     """The kinds of status, in kube-scheduler's order."""
@@ -37,6 +39,7 @@ _LABELS = (
 _REJECTIONS = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 
 
+@spelled(AsError="message", IsRejected="is_rejected")
 class Status(msgspec.Struct, frozen=True, gc=False):
     """A plugin's answer: a code, the reasons, and the name of the plugin.
 
@@ -56,9 +59,13 @@ class Status(msgspec.Struct, frozen=True, gc=False):
     traceback: str = ""
 
     @classmethod
-    def success(cls) -> Status:
-        """Return a status that agrees."""
-        return _SUCCESS
+    def success(cls, *reasons: str) -> Status:
+        """Return a status that agrees; the reasons are kept for a log that shows the status.
+
+        >>> Status.success("all 3 disks are free").message
+        'all 3 disks are free'
+        """
+        return cls(Code.SUCCESS, reasons) if reasons else _SUCCESS
 
     @classmethod
     def skip(cls) -> Status:

@@ -154,6 +154,8 @@ class Reflector(Generic[T]):
                 if self._is_not_served(error):
                     if not self._is_not_served(before):
                         self._go_on_without()
+                elif getattr(error, "repeated", False):
+                    vlog(log, 2, "Failed to watch", err=error, type=self._type)
                 else:
                     log_error(log, error, "Failed to watch", type=self._type)
                 if self._is_final(error):

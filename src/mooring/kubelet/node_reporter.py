@@ -84,15 +84,23 @@ class NodeReporter(Controller):
         when = self.context.timestamp()
         return node_status.first_report(node, self._address(node), self._capacity, when)
 
+    def take(self, addresses: Iterable[str]) -> None:
+        """Give none of these addresses to a new node."""
+        self._taken.update(addresses)
+
     def _address(self, node: Node) -> str:
-        known = node_status.internal_ip(node) or self._addresses.get(node.metadata.name)
+        return node_status.internal_ip(node) or self.address_of(node.metadata.name)
+
+    def address_of(self, name: str) -> str:
+        """Return the address of a fake node by its name; a new node gets a free one."""
+        known = self._addresses.get(name)
         if known:
             return known
         place = len(self._addresses)
         while (address := str(_FIRST_ADDRESS + place)) in self._taken:
             place += 1
         self._taken.add(address)
-        self._addresses[node.metadata.name] = address
+        self._addresses[name] = address
         return address
 
     async def _renew(self, node: Node) -> None:

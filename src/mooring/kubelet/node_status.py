@@ -76,10 +76,7 @@ def first_report(node: Node, address: str, capacity: dict[str, str], when: str) 
     if not known.allocatable:
         status["allocatable"] = known.capacity or capacity
     if not known.addresses:
-        status["addresses"] = [
-            {"type": "InternalIP", "address": address},
-            {"type": "Hostname", "address": node.metadata.name},
-        ]
+        status["addresses"] = addresses(node.metadata.name, address)
     if not known.node_info.kubelet_version:
         status["nodeInfo"] = {
             "architecture": "amd64",
@@ -96,6 +93,25 @@ def first_report(node: Node, address: str, capacity: dict[str, str], when: str) 
     if not known.daemon_endpoints:
         status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": 10250}}
     return status
+
+
+def addresses(name: str, address: str) -> list[Object]:
+    """Return the addresses in a node's status."""
+    return [
+        {"type": "InternalIP", "address": address},
+        {"type": "Hostname", "address": name},
+    ]
+
+
+def renamed(node: Object, name: str, address: str) -> Object:
+    """Return a fake node that differs from another one in its name and its address alone."""
+    metadata = node["metadata"]
+    labels = {**metadata["labels"], "kubernetes.io/hostname": name}
+    return {
+        **node,
+        "metadata": {**metadata, "name": name, "labels": labels},
+        "status": {**node["status"], "addresses": addresses(name, address)},
+    }
 
 
 def conditions(node: Node, when: str) -> list[Object]:

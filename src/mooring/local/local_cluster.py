@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -29,7 +30,8 @@ class LocalClusterSettings(msgspec.Struct, frozen=True):
     """What a local cluster consists of."""
 
     server: ServerSettings
-    plan: Plan
+    #: What the scheduler runs; None starts the cluster without a scheduler.
+    plan: Plan | None
     nodes: int = 0
     #: The objects it starts with, and the file and line of each; nodes become fake nodes.
     objects: tuple[tuple[dict[str, Any], Where], ...] = ()
@@ -40,10 +42,19 @@ class LocalClusterSettings(msgspec.Struct, frozen=True):
 
 
 class LocalCluster:
-    """A cluster in this process. It is ready when `start` returns."""
+    """A cluster in this process. It is ready when `start` returns.
 
-    def __init__(self, settings: LocalClusterSettings, clock: Clock | None = None) -> None:
+    `progress` is called with a short text while a long start goes on.
+    """
+
+    def __init__(
+        self,
+        settings: LocalClusterSettings,
+        clock: Clock | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
         self._settings = settings
+        self._progress = progress
         self._clock = SystemClock() if clock is None else clock
         self._parts = AsyncExitStack()
         self.server = ApiServer(settings.server)
@@ -68,12 +79,15 @@ class LocalCluster:
             await self._copy(settings.source)
         admin = Client(LocalTransport(server.api, _ADMIN), clock=clock)
         await seed(server.cluster, admin, settings.objects)
-        workers = Workers(server, clock, nodes=settings.nodes, images=settings.images)
+        workers = Workers(
+            server, clock, nodes=settings.nodes, images=settings.images, progress=self._progress
+        )
         parts.push_async_callback(workers.close)
         await workers.start()
-        scheduler = self._scheduler = LocalScheduler(server.api, settings.plan, clock)
-        parts.push_async_callback(scheduler.close)
-        await scheduler.start()
+        if settings.plan is not None:
+            scheduler = self._scheduler = LocalScheduler(server.api, settings.plan, clock)
+            parts.push_async_callback(scheduler.close)
+            await scheduler.start()
         server.api.ready = True
         server.write_kubeconfig()
 

@@ -15,6 +15,7 @@ from mooring.apiserver.auth.authorization import MASTERS
 from mooring.apiserver.http import RequestUser
 from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.app.config_source import warn_unused
+from mooring.app.watchdog import LoopWatchdog
 from mooring.client.client import Client
 from mooring.config import LoadResult, default_config, load_config
 from mooring.config.defaults import SCHEDULER_NAME
@@ -27,6 +28,7 @@ from mooring.observe.logs import log_error
 from mooring.observe.metrics import Metrics
 from mooring.registry import Registry, default_registry
 from mooring.scheduler.running_scheduler import RunningScheduler
+from mooring.serve.side_loop import SideLoop
 
 log = logging.getLogger(__name__)
 
@@ -48,12 +50,16 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def make_plan(
-    file: str | os.PathLike[str] | None, plugins: Sequence[type[Plugin]], features: FeatureGates
+    file: str | os.PathLike[str] | None,
+    plugins: Sequence[type[Plugin]],
+    features: FeatureGates,
+    *,
+    default_scheduler: bool = True,
 ) -> Plan:
     """Return the plan for a configuration file and plugins; raise if they are invalid.
 
-    Without a file the plugins run in addition to the defaults. default-scheduler always exists: if
-    the file has no such profile, one with the defaults is added.
+    Without a file the plugins run in addition to the defaults. If the file has no profile
+    default-scheduler, one with the defaults is added, unless `default_scheduler` is False.
     """
     registry = default_registry(plugins)
     if file is None:
@@ -62,7 +68,8 @@ def make_plan(
     else:
         config = load_config(file, registry=registry, feature_gates=features)
         config = warn_unused(config, plugins, os.fspath(file))
-        config = _with_default_scheduler(config, registry, features)
+        if default_scheduler:
+            config = _with_default_scheduler(config, registry, features)
     return Plan(with_extenders(config), registry, features)
 
 
@@ -95,6 +102,9 @@ class LocalScheduler:
         self._clock = clock
         self._client = Client(LocalTransport(api, USER, user_agent=_AGENT), clock=clock)
         self._running = self._make(plan)
+        #: Names a plugin that blocks the loop, from another thread.
+        self._watchdog = LoopWatchdog()
+        self._side = SideLoop("watchdog")
         self._turning: asyncio.Task[None] | None = None
 
     def _make(self, plan: Plan) -> RunningScheduler:
@@ -115,6 +125,10 @@ class LocalScheduler:
         definition. Then this returns after a few seconds, and scheduling begins once it exists.
         """
         self._running.start()
+        self._watchdog.attach(asyncio.get_running_loop(), self._running.scheduler)
+        if not self._side.is_running:
+            self._side.start()
+            self._side.submit(self._watchdog.run())
         synced = asyncio.create_task(self._running.sync())
         self._turning = asyncio.create_task(self._turn(synced), name="scheduler")
         both = (synced, self._turning)
@@ -146,6 +160,7 @@ class LocalScheduler:
     async def close(self) -> None:
         """Stop; binds in progress are completed."""
         await self._end()
+        await asyncio.to_thread(self._side.stop)
         await self._client.close()
 
     async def _end(self) -> None:

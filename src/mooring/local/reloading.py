@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
-from mooring.errors import MooringError, PluginError
+from mooring.errors import ConfigError, MooringError, PluginError
 
 #: Seconds between two checks of the files.
 LOOK = 0.2
@@ -21,17 +21,19 @@ class Reloader:
     """A watcher that calls `reload` after a file has changed, and reports the result in a line.
 
     It waits until the file stops changing. If `reload` raises, it must have changed nothing.
+    `files` is called again after each attempt, because the files may import others by then.
     """
 
     def __init__(
         self,
-        files: Iterable[Path],
+        files: Callable[[], Iterable[Path]],
         reload: Callable[[], Awaitable[None]],
         say: Callable[[str], None],
         *,
         look: float = LOOK,
     ) -> None:
-        self._loaded = {file: _stamp(file) for file in files}
+        self._files = files
+        self._loaded = {file: _stamp(file) for file in files()}
         self._seen = dict(self._loaded)
         self._reload = reload
         self._say = say
@@ -54,9 +56,12 @@ class Reloader:
         try:
             await self._reload()
         except (Exception, SystemExit) as error:
-            self._say(f"{describe(error, self._loaded)}; the old one goes on")
+            self._say(f"{describe(error, self._files())}; the old one stays in use")
         else:
             self._say(f"{names}: reloaded")
+        for file in self._files():
+            if file not in self._loaded:
+                self._loaded[file] = self._seen[file] = _stamp(file)
 
 
 def _stamp(file: Path) -> _Stamp:
@@ -70,8 +75,8 @@ def _stamp(file: Path) -> _Stamp:
 def describe(error: BaseException, files: Iterable[Path]) -> str:
     """Return an error in one line, with the file and line it comes from if known."""
     cause = error.__cause__ if isinstance(error, MooringError) else error
-    if isinstance(cause, SyntaxError) and cause.filename:
-        return f"{cause.filename}:{cause.lineno}: {type(cause).__name__}: {cause.msg}"
+    if isinstance(error, ConfigError) and isinstance(cause, SyntaxError):
+        return str(error)
     known = {str(file) for file in files}
     for frame in reversed(traceback.extract_tb(cause.__traceback__) if cause else ()):
         if frame.filename in known:

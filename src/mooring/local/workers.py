@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 
 from mooring.api import Node
@@ -39,12 +40,19 @@ class Workers:
     """
 
     def __init__(
-        self, server: ApiServer, clock: Clock, *, nodes: int, images: ImageContents | None = None
+        self,
+        server: ApiServer,
+        clock: Clock,
+        *,
+        nodes: int,
+        images: ImageContents | None = None,
+        progress: Callable[[str], None] | None = None,
     ) -> None:
         self._server = server
         self._clock = clock
         self._count = nodes
         self._images = images or ImageContents()
+        self._progress = progress
         self._parts = AsyncExitStack()
         self._starting: asyncio.Task[None] | None = None
 
@@ -69,8 +77,18 @@ class Workers:
         informers = InformerFactory(manager, clock=self._clock, selections={})
         controllers = Controllers(manager, informers, self._clock)
         containers = ContainerSettings(self._server.url, self._images)
-        nodes = FakeNodes(kubelet, informers, self._clock, count=self._count, containers=containers)
+        nodes = FakeNodes(
+            kubelet,
+            informers,
+            self._clock,
+            count=self._count,
+            containers=containers,
+            copy_node=self._copy_node,
+            progress=self._progress,
+        )
         self._server.api.log_source = nodes.log_source
+        # Before the informers start, which then list all nodes at once.
+        await nodes.create(_addresses(self._server))
         informers.start()
         self._parts.push_async_callback(informers.close)
         self._parts.push_async_callback(controllers.close)
@@ -78,6 +96,16 @@ class Workers:
         self._parts.push_async_callback(nodes.close)
         await nodes.start()
         await self._until_reported(informers)
+
+    def _copy_node(self, source: str, name: str, address: str) -> None:
+        """Store a node like one that the API has stored, without the cost of a request."""
+        cluster = self._server.cluster
+        found = cluster.store.get(_NODES, source)
+        if found is None or cluster.store.get(_NODES, name) is not None:
+            return
+        node = node_status.renamed(found.object, name, address)
+        node["metadata"] |= {"uid": cluster.uid(), "creationTimestamp": cluster.timestamp()}
+        cluster.store.put(_NODES, name, node)
 
     async def _until_reported(self, informers: InformerFactory) -> None:
         """Wait until the taints of all fake nodes match their Ready conditions."""
@@ -99,6 +127,13 @@ class Workers:
             self._starting.cancel()
             await asyncio.gather(self._starting, return_exceptions=True)
         await self._parts.aclose()
+
+
+def _addresses(server: ApiServer) -> Iterator[str]:
+    """Yield the addresses of the nodes that exist."""
+    for stored in server.cluster.store.items(_NODES):
+        for one in stored.object.get("status", {}).get("addresses") or ():
+            yield one["address"]
 
 
 def _log_failure(task: asyncio.Task[None]) -> None:

@@ -21,15 +21,24 @@ class ExplainingScheduler(MemoryScheduler):
     def __init__(self, *args: Any, explained: Collection[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.attempts: Counter[str] = Counter()
+        #: Whether a plugin raised an exception in any attempt.
+        self.has_raised = False
         #: By uid, every attempt in order.
         self.examinations: dict[str, list[Examination]] = {uid: [] for uid in explained}
 
     async def schedule_one(self, pod: Pod, info: QueuedPodInfo | None = None) -> Decision:
         """Try one pod through all points; keep the details only if it is explained."""
         decision = await super().schedule_one(pod, info)
+        self.has_raised |= any(status.traceback for status in decision.errors)
         if pod.metadata.uid not in self.examinations:
             _drop_details(decision)
         return decision
+
+    async def explain(self, pod: Pod) -> Examination:
+        """Examine one attempt of a pod without applying its decision."""
+        self.examinations.setdefault(pod.metadata.uid, [])
+        self.discard(await self.decide(pod))
+        return self.examinations[pod.metadata.uid][-1]
 
     async def decide(
         self, pod: Pod, info: QueuedPodInfo | None = None, *, examine: bool = False

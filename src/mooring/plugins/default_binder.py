@@ -11,7 +11,7 @@ from mooring.errors import ApiError
 from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
-from mooring.observe.logs import log_error, vlog
+from mooring.observe.logs import kv, log_error, vlog
 
 log = logging.getLogger(__name__)
 
@@ -22,11 +22,17 @@ LONGEST_WAIT = 15.0
 #: scheduler's rights yet.
 REFUSAL_SECONDS = 60.0
 
+_TWO_SCHEDULERS = (
+    "Two schedulers serve one schedulerName: another process bound a pod that this one was about "
+    "to bind. Stop one of them, or give one another schedulerName and another lease"
+)
+
 
 class DefaultBinder(Plugin):
     """The plugin that binds pods through the pods/binding subresource."""
 
     name = "DefaultBinder"
+    _has_warned = False
 
     async def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Bind a pod; a refusal by the server is an error, and the pod is retried."""
@@ -35,20 +41,30 @@ class DefaultBinder(Plugin):
             await self.handle.client.bind(pod, node_name)
         except ApiError as error:
             # If the bind may have been applied, read the pod to find out; do not write again.
+            found = ""
             if error.maybe_applied:
-                bound = await self._is_bound(pod, node_name, REFUSAL_SECONDS)
-            else:
-                bound = error.is_conflict and await self._is_bound(pod, node_name, 0.0)
-            if bound:
+                found = await self._read_node(pod, REFUSAL_SECONDS)
+            elif error.is_conflict:
+                found = await self._read_node(pod, 0.0)
+            if found == node_name:
                 return None
+            if found:
+                self._warn_of_other(pod, found)
             return Status.error(error.message or str(error))
         return None
 
-    async def _is_bound(self, pod: Pod, node_name: str, patience: float) -> bool:
-        """Return whether a pod is bound to a node; read it again until the server responds.
+    def _warn_of_other(self, pod: Pod, node_name: str) -> None:
+        """Log once that another scheduler binds the pods of this profile."""
+        if not self._has_warned:
+            self._has_warned = True
+            name = pod.spec.scheduler_name
+            log.warning(_TWO_SCHEDULERS, extra=kv(schedulerName=name, pod=pod, node=node_name))
+
+    async def _read_node(self, pod: Pod, patience: float) -> str:
+        """Return the node that a pod is bound to, or ""; read until the server responds.
 
         Meanwhile the pod stays assumed, because it may be on the node. If the server keeps refusing
-        the read for `patience` seconds, return False. The seconds count from the first refusal in a
+        the read for `patience` seconds, return "". The seconds count from the first refusal in a
         row, not from the first attempt, because a server may refuse when it has just started,
         however long it was down.
         """
@@ -60,7 +76,7 @@ class DefaultBinder(Plugin):
                 found = await self.handle.client.get(Pod, meta.name, meta.namespace)
             except ApiError as error:
                 if error.is_not_found:
-                    return False
+                    return ""
                 unknown = error.status == 0 or error.status >= 500 or error.is_too_many_requests
                 now = self.handle.clock.now()
                 if unknown:
@@ -69,11 +85,11 @@ class DefaultBinder(Plugin):
                     refused_since = now
                 if refused_since is not None and now - refused_since >= patience:
                     log_error(log, error, "Cannot read whether a pod was bound", pod=pod)
-                    return False
+                    return ""
                 vlog(
                     log, 2, "Cannot read whether a pod was bound, trying again", pod=pod, err=error
                 )
                 await self.handle.clock.sleep(wait)
                 wait = min(wait * 2, LONGEST_WAIT)
                 continue
-            return found.metadata.uid == meta.uid and found.spec.node_name == node_name
+            return found.spec.node_name if found.metadata.uid == meta.uid else ""

@@ -33,7 +33,7 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.handle import ApiClient, EventWriter, HttpClient
 from mooring.framework.listers import Lister
 from mooring.framework.plugin import Plugin
-from mooring.framework.plugin_errors import error_text, raise_if_external
+from mooring.framework.plugin_errors import error_text, raise_if_external, traceback_text
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.status import Status
 from mooring.observe.clock import Clock
@@ -241,7 +241,7 @@ class Scheduler:
         except BaseException as error:
             raise_if_external(error)
             text = "Work beside the scheduling loop failed"
-            log_error(log, error_text(error), text, pod=pod)
+            log_error(log, error_text(error), text, pod=pod, traceback=traceback_text(error))
 
     def _activate(self, pods: Iterable[Pod]) -> None:
         self.inbox.post(self.queue.activate, tuple(pods))
@@ -359,7 +359,13 @@ class Scheduler:
                 await plugin.close()
         except BaseException as error:
             raise_if_external(error)
-            log_error(log, error_text(error), "Closing a plugin failed", plugin=plugin.name)
+            log_error(
+                log,
+                error_text(error),
+                "Closing a plugin failed",
+                plugin=plugin.name,
+                traceback=traceback_text(error),
+            )
 
     # Binding.
 

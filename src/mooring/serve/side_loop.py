@@ -25,6 +25,11 @@ class SideLoop:
         # A daemon thread: a process that ends for another reason does not wait for it.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
+    @property
+    def is_running(self) -> bool:
+        """Return whether the thread has been started and has not ended."""
+        return self._thread.is_alive()
+
     def start(self) -> None:
         """Start the thread and wait until its loop runs."""
         self._thread.start()

@@ -116,7 +116,9 @@ def _long(number: int) -> str:
 def test_what_exceeds_a_limit_is_not_compiled(compiled: list[str]) -> None:
     many = _claim(*(_request(f"r{i}", f"not compiled {i}") for i in range(33)))
     assert check_claim(many) == [
-        ("FieldValueTooMany", "spec.devices.requests", "Too many: 33: must have at most 32 items")
+        FieldError(
+            "spec.devices.requests", "Too many: 33: must have at most 32 items", "FieldValueTooMany"
+        )
     ]
     parts = [{"name": f"s{i}", **_request("", f"not compiled {i}")["exactly"]} for i in range(9)]
     assert check_claim(_claim({"name": "r", "firstAvailable": parts})) == [

@@ -1,0 +1,37 @@
+"""`mooring list`: list the local clusters that run."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from mooring.cli.cluster_state import running_clusters
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to `mooring`."""
+    parser = subparsers.add_parser(
+        "list",
+        help="list the local clusters that run",
+        description="List the local clusters that `mooring up` runs for this user, wherever they "
+        "were started.",
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    # Imported here, because `main` imports every command.
+    from mooring.apiserver.printing.printer import human_duration
+    from mooring.explain.tables import table
+
+    clusters = running_clusters()
+    if not clusters:
+        print("No local cluster runs.")
+        return 0
+    now = time.time()
+    rows = [
+        [one.kubeconfig, one.address, str(one.pid), human_duration(now - one.started)]
+        for one in clusters
+    ]
+    print("\n".join(table(["KUBECONFIG", "ADDRESS", "PID", "AGE"], rows)))
+    return 0

@@ -1,0 +1,121 @@
+"""`mooring status`: show what a local cluster consists of."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mooring.cli.cluster_state import ClusterRecord, ProfileRecord, find_cluster
+from mooring.errors import MooringError
+
+if TYPE_CHECKING:
+    from mooring.client.client import Client
+
+#: Seconds to wait for the cluster's answers.
+PATIENCE = 10.0
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to `mooring`."""
+    parser = subparsers.add_parser(
+        "status",
+        help="show what a local cluster consists of",
+        description="Show the version, nodes, pods, profiles, plugins, age, address and log file "
+        "of a local cluster. Without --kubeconfig, it is the cluster of the current folder, or "
+        "the only one that runs.",
+    )
+    parser.add_argument(
+        "--kubeconfig", type=Path, metavar="PATH", help="the kubeconfig of the cluster"
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    record = find_cluster(args.kubeconfig)
+    print("\n".join(_lines(record, asyncio.run(_count(record)))))
+    return 0
+
+
+class _Counts(msgspec.Struct):
+    """How many objects a cluster has, or why that is unknown."""
+
+    nodes: str = "unknown"
+    pods: str = "unknown"
+
+
+async def _count(record: ClusterRecord) -> _Counts:
+    from mooring.client.client import Client
+    from mooring.client.kubeconfig import load_kubeconfig
+    from mooring.client.transports import make_transport
+    from mooring.observe.clock import SystemClock
+
+    clock = SystemClock()
+    counts = _Counts()
+    client: Client | None = None
+    try:
+        async with asyncio.timeout(PATIENCE):
+            client = Client(make_transport(load_kubeconfig(record.kubeconfig), clock=clock))
+            counts.nodes = _counted(await _items(client, "/api/v1/nodes"), _readiness)
+            counts.pods = _counted(await _items(client, "/api/v1/pods"), _phase)
+    except (MooringError, TimeoutError) as error:
+        counts.nodes = counts.nodes if counts.nodes != "unknown" else f"unknown: {error}"
+    finally:
+        if client is not None:
+            await client.close()
+    return counts
+
+
+async def _items(client: Client, path: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = msgspec.json.decode(await client.request("GET", path))["items"]
+    return found
+
+
+def _counted(items: Sequence[dict[str, Any]], state: Any) -> str:
+    counts = Counter(map(state, items))
+    each = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    return f"{len(items)}: {each}" if each else "0"
+
+
+def _readiness(node: dict[str, Any]) -> str:
+    conditions = node.get("status", {}).get("conditions") or ()
+    is_ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return "Ready" if is_ready else "NotReady"
+
+
+def _phase(pod: dict[str, Any]) -> str:
+    phase: str = pod.get("status", {}).get("phase", "Unknown")
+    return phase
+
+
+def _lines(record: ClusterRecord, counts: _Counts) -> Iterator[str]:
+    from mooring.apiserver.printing.printer import human_duration
+
+    yield f"version     Mooring {record.version}, Kubernetes {record.kubernetes}"
+    yield f"address     {record.address}"
+    yield f"age         {human_duration(time.time() - record.started)}"
+    yield f"process     {record.pid}"
+    yield f"nodes       {counts.nodes}"
+    yield f"pods        {counts.pods}"
+    profiles = ", ".join(one.name for one in record.profiles)
+    yield f"profiles    {profiles or 'none: the cluster runs no scheduler'}"
+    yield f"plugins     {_plugins(record.profiles)}"
+    yield f"kubeconfig  {record.kubeconfig}"
+    yield f"log         {record.log or 'the terminal of `mooring up`'}"
+
+
+def _plugins(profiles: Sequence[ProfileRecord]) -> str:
+    """Return the plugins that are not built in, with their profile if there are several."""
+    several = len(profiles) > 1
+    named = (
+        f"{plugin} ({one.name})" if several else plugin
+        for one in profiles
+        for plugin in one.plugins
+    )
+    return ", ".join(["the built-in ones", *named])

@@ -1,0 +1,54 @@
+"""`mooring status`, `mooring list` and `mooring down` for a cluster that was started elsewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_up import PLUGIN, mooring
+
+
+def test_a_cluster_is_found_from_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    there, here = tmp_path / "there", tmp_path / "here"
+    there.mkdir()
+    here.mkdir()
+    (here / "mine.py").write_text(PLUGIN)
+    nothing = mooring(here, "list")
+    assert (nothing.returncode, nothing.stdout) == (0, "No local cluster runs.\n")
+    flags = ("--nodes=2", "--plugin=mine.py:Mine", "--kubeconfig=../there/config")
+    started = mooring(here, "up", "--detach", *flags)
+    try:
+        assert started.returncode == 0, started.stderr
+        kubeconfig = there / "config"
+        assert (
+            f"  kubeconfig  {kubeconfig}\nTry: export KUBECONFIG={kubeconfig}\n" in started.stdout
+        )
+        assert f"     mooring down --kubeconfig {kubeconfig}\n" in started.stdout
+        address = re.search(r"https://127.0.0.1:\d+", started.stdout)
+        assert address is not None
+        header, row = mooring(tmp_path, "list").stdout.splitlines()
+        assert header.split() == ["KUBECONFIG", "ADDRESS", "PID", "AGE"]
+        assert row.split()[:2] == [str(kubeconfig), address[0]]
+        status = mooring(tmp_path, "status")
+        assert status.returncode == 0, status.stderr
+        shown = dict(line.split(maxsplit=1) for line in status.stdout.splitlines())
+        assert shown["version"].startswith("Mooring ")
+        assert shown["address"] == address[0]
+        assert re.fullmatch(r"\d+[sm].*", shown["age"])
+        assert shown["nodes"] == "2: 2 Ready"
+        assert shown["pods"] == "0"
+        assert shown["profiles"] == "default-scheduler"
+        assert shown["plugins"] == "the built-in ones, Mine"
+        assert shown["kubeconfig"] == str(kubeconfig)
+        assert shown["log"] == f"{kubeconfig}.log"
+        assert (there / "config.log").exists()
+    finally:
+        ended = mooring(tmp_path, "down")
+    assert ended.stdout == f"The local cluster of {kubeconfig} has ended.\n"
+    assert mooring(tmp_path, "list").stdout == "No local cluster runs.\n"
+    assert mooring(tmp_path, "status").returncode == 1
