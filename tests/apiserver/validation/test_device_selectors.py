@@ -122,14 +122,14 @@ def test_what_exceeds_a_limit_is_not_compiled(compiled: list[str]) -> None:
     ]
     parts = [{"name": f"s{i}", **_request("", f"not compiled {i}")["exactly"]} for i in range(9)]
     assert check_claim(_claim({"name": "r", "firstAvailable": parts})) == [
-        (
-            "FieldValueTooMany",
+        FieldError(
             "spec.devices.requests[0].firstAvailable",
             "Too many: 9: must have at most 8 items",
+            "FieldValueTooMany",
         )
     ]
     both = _request("r", "not compiled", firstAvailable=parts[:1])
-    assert [why for _, _, why in check_claim(_claim(both))] == [
+    assert [found.message for found in check_claim(_claim(both))] == [
         "Invalid value: null: exactly one of `exactly` or `firstAvailable` is required, but "
         "multiple fields are set"
     ]
@@ -146,9 +146,10 @@ def test_references_and_configurations_are_limited_too() -> None:
     }
     limited = ["spec.devices.constraints[0].requests", "spec.devices.config"]
     assert check_claim({"spec": {"devices": devices}}) == [
-        ("FieldValueTooMany", path, "Too many: 33: must have at most 32 items") for path in limited
+        FieldError(path, "Too many: 33: must have at most 32 items", "FieldValueTooMany")
+        for path in limited
     ]
-    assert [found[1] for found in check_device_class({"spec": {"config": [config] * 33}})] == [
+    assert [found.path for found in check_device_class({"spec": {"config": [config] * 33}})] == [
         "spec.config"
     ]
 
