@@ -25,6 +25,7 @@ from mooring.errors import (
             "c.yaml:10:17: profiles[0]: bad",
         ),
         (ConfigError("bad"), "bad"),
+        (ConfigError("bad", path="a", advice="do good"), "a: bad\nadvice: do good"),
         (
             ObjectError("bad", path="spec", file="p.yaml", document=2, line=3),
             "p.yaml:3: document 2: spec: bad",

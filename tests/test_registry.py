@@ -11,7 +11,7 @@ import pytest
 from mooring import Plugin
 from mooring.errors import PluginError
 from mooring.framework.points import Point
-from mooring.registry import Registry, load_plugin
+from mooring.registry import PointsByName, Registry, load_plugin
 
 
 def plugin(name: str, body: str) -> type[Plugin]:
@@ -142,3 +142,34 @@ def test_a_reference_that_leads_nowhere_is_refused(
     with pytest.raises(PluginError) as refused:
         load_plugin(reference.format(folder=tmp_path))
     assert message in str(refused.value)
+
+
+def test_a_plugin_known_by_reference_is_loaded_when_it_is_asked_for() -> None:
+    registry = Registry((), {"sample": "mooring.contrib.samples.sample:Sample"})
+    assert "sample" in registry
+    assert registry.names() == ["sample"]
+    found = registry.get("sample")
+    assert found is not None
+    assert found.__name__ == "Sample"
+    assert registry.get("sample") is found
+    assert Point.FILTER in registry.points("sample")
+    assert list(registry) == [found]
+
+
+def test_another_plugin_of_the_name_replaces_a_reference() -> None:
+    registry = Registry((), {"Gone": "no.such.module:Gone"})
+    mine = plugin("Gone", "def permit(self, *args): ...")
+    registry.register(mine)
+    assert registry.get("Gone") is mine
+    assert registry.names() == ["Gone"]
+
+
+def test_the_points_of_plugins_are_read_one_by_one() -> None:
+    both = plugin("Both", "def filter(self, state, pod, node): ...\ndef permit(self, *args): ...")
+    points = PointsByName(Registry([both], {"Gone": "no.such.module:Gone"}))
+    assert points["Both"] == {Point.FILTER, Point.PERMIT}
+    assert (list(points), len(points)) == (["Both", "Gone"], 2)
+    assert "Gone" in points
+    assert points.get("Other") is None
+    with pytest.raises(PluginError, match=r"no\.such\.module does not load"):
+        points.get("Gone")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -227,3 +228,50 @@ def test_dry_runs_ask_plugins_that_read_no_pods_too(count: int) -> None:
     _, handle, _ = dry_run(Closed)
     nodes = WhatIf(handle.snapshot, np.arange(count))
     assert handle.run_filters(CycleState(), make_pod(), nodes) == [CROWDED.by("Closed")] * count
+
+
+class Follows(Plugin):
+    """A plugin that notes what it is told about pods."""
+
+    def start(self) -> None:
+        self.told: list[Any] = []
+        self.handle.watch(
+            Pod,
+            added=lambda pod: self.told.append(("added", pod.name, self.handle.synced)),
+            updated=lambda old, new: self.told.append((old.node_name, new.node_name)),
+            deleted=lambda pod: self.told.append(("deleted", pod.name)),
+        )
+
+    def permit(self, state: Any, pod: Any, node_name: str) -> None: ...
+
+
+def test_a_plugin_follows_the_objects_of_a_kind() -> None:
+    scheduler = make_scheduler([Follows], [*make_nodes("n1"), make_pod("old")])
+    plugin = scheduler.profiles["default-scheduler"].plugins["Follows"]
+    assert isinstance(plugin, Follows)
+    scheduler.cluster.add(make_pod("new"))
+    scheduler.cluster.add(make_pod("new", node="n1"))
+    scheduler.cluster.delete(make_pod("new"))
+    assert plugin.told == [
+        ("added", "old", False),
+        ("added", "new", True),
+        ("", "n1"),
+        ("deleted", "new"),
+    ]
+
+
+def test_a_plugin_that_fails_to_take_in_a_change_is_logged_and_harms_nobody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Fails(Follows):
+        def start(self) -> None:
+            super().start()
+            self.handle.watch(Pod, added=lambda pod: 1 // 0, deleted=sys.exit)
+
+    scheduler = make_scheduler([Fails], [*make_nodes("n1"), make_pod("old")])
+    scheduler.cluster.delete(make_pod("old"))
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages == ["A plugin failed to take in a change"] * 2
+    plugin = scheduler.profiles["default-scheduler"].plugins["Fails"]
+    assert isinstance(plugin, Follows)
+    assert plugin.told == [("added", "old", False), ("deleted", "old")]

@@ -121,7 +121,9 @@ class ScriptedSource:
 class Run:
     """A reflector on a script, and its results."""
 
-    def __init__(self, *, lists: Any = (), watches: Any = (), **options: Any) -> None:
+    def __init__(
+        self, *, lists: Any = (), watches: Any = (), kind: Any = Pod, **options: Any
+    ) -> None:
         self.clock = RecordingClock()
         self.source = ScriptedSource(self.clock, lists=lists, watches=watches)
         self.store: Store[Pod] = Store()
@@ -136,7 +138,7 @@ class Run:
             )
         )
         self.reflector: Reflector[Pod] = Reflector(
-            Pod, self.source, self.store, clock=self.clock, **options
+            kind, self.source, self.store, clock=self.clock, **options
         )
 
     async def to_the_end(self) -> Run:

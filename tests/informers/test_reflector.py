@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from mooring.api import Pod
+from mooring.api import Pod, PodGroup
 from mooring.client.watch import WatchEvent
 from mooring.errors import ApiError, NoAnswerError
-from mooring.informers.reflector import Selection
+from mooring.informers.reflector import NOT_SERVED, Selection
 from mooring.informers.store import EventHandler
 from tests.informers.scripted import (
     GONE,
@@ -244,6 +244,33 @@ async def test_a_dispensable_kind_that_is_refused_holds_nobody_up() -> None:
     assert not run.reflector.synced.is_set()
     run = await Run(watches=[forbidden, [FIRST]], lists=[forbidden], dispensable=True).to_the_end()
     assert run.names == ["a", "b"]
+
+
+async def test_a_custom_resource_that_is_not_served_holds_nobody_up_and_is_said_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    absent = ApiError(404, "the server could not find the requested resource", reason="NotFound")
+    run = Run(watches=[absent] * 3 + [[FIRST]], lists=[absent] * 3, kind=PodGroup)
+    await run.to_the_end()
+    assert run.reflector.synced.is_set()
+    lines = [record.getMessage() for record in caplog.records]
+    assert lines == [NOT_SERVED % "podgroups.v1alpha1.scheduling.x-k8s.io"]
+    # Once its definition is installed, its objects are found.
+    assert run.names == ["a", "b"]
+
+
+async def test_the_objects_of_a_definition_that_is_removed_are_gone() -> None:
+    absent = ApiError(404, "not found", reason="NotFound")
+    gone = in_list_mode([page(5, "a"), absent], [[GONE]], kind=PodGroup)
+    await gone.to_the_end()
+    assert gone.told == ["+a", "-a"]
+
+
+@pytest.mark.parametrize("kind", [Pod, "boats.v1.example.com"], ids=["built in", "of a stranger"])
+async def test_another_kind_that_is_not_served_is_waited_for(kind: Any) -> None:
+    absent = ApiError(404, "not found", reason="NotFound")
+    run = await Run(watches=[absent] * 2, lists=[absent] * 2, kind=kind).to_the_end()
+    assert not run.reflector.synced.is_set()
 
 
 async def test_events_of_no_known_sort_are_passed_over(caplog: pytest.LogCaptureFixture) -> None:

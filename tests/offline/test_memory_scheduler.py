@@ -440,3 +440,38 @@ def test_a_pod_called_off_in_pre_bind_is_not_bound() -> None:
     assert decision.outcome is Outcome.ERROR
     assert decision.message == "preempted by DefaultPreemption"
     assert not scheduler.cluster.cache.pods
+
+
+def test_a_reservation_is_given_back_before_permit() -> None:
+    undone: list[str] = []
+
+    class Reserves(Plugin):
+        def unreserve(self, state: Any, pod: Any, node_name: str) -> None:
+            undone.append(node_name)
+
+    pod = make_pod()
+    scheduler = make_scheduler([Reserves], [*make_nodes("n1"), pod])
+    attempt = drive(scheduler.decide(pod))
+    assert drive(scheduler.reserve(attempt))
+    assert scheduler.cluster.cache.is_assumed(pod.uid)
+    drive(scheduler.unreserve(attempt))
+    assert undone == ["n1"]
+    assert not scheduler.cluster.cache.pods
+
+
+def test_closing_drops_the_work_of_pods_that_wait() -> None:
+    ran: list[str] = []
+
+    async def work() -> None:
+        ran.append("work")
+
+    class Waits(Plugin):
+        def permit(self, state: Any, pod: Any, node_name: str) -> Status:
+            self.handle.spawn(work(), pod)
+            return Status.wait(60)
+
+    pod = make_pod()
+    scheduler = make_scheduler([Waits], [*make_nodes("n1"), pod])
+    drive(scheduler.schedule_one(pod))
+    drive(scheduler.close())
+    assert ran == []

@@ -338,3 +338,21 @@ async def test_pods_on_their_way_keep_no_decision() -> None:
     decisions = [obj for obj in gc.get_objects() if isinstance(obj, Decision)]
     assert not [decision for decision in decisions if decision.pod.name == "travels"]
     await world.after(61)
+
+
+async def test_a_plugin_is_told_of_changes_between_two_cycles() -> None:
+    told: list[tuple[str, bool]] = []
+
+    class Follows(Plugin):
+        def start(self) -> None:
+            self.handle.watch(Pod, added=lambda pod: told.append((pod.name, self.handle.synced)))
+
+        def permit(self, state: Any, pod: Any, node_name: str) -> None: ...
+
+    world = World(Follows)
+    world.pods.add(make_pod("first"))
+    assert told == []
+    await world.settle()
+    world.pods.add(make_pod("second"))
+    await world.settle()
+    assert told == [("first", False), ("second", True)]

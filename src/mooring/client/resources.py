@@ -20,7 +20,8 @@ class Resource(msgspec.Struct, frozen=True):
     version: str
     plural: str
     struct: type[KubeObject]
-    #: Whether a CustomResourceDefinition defines it: a server may not serve it.
+    #: Whether it has a Struct although a CustomResourceDefinition defines it: a server may not
+    #: serve it, and then it has no objects.
     custom: bool = False
 
     @property
@@ -72,7 +73,7 @@ def _find(kind: Any) -> Resource:
         for row in KINDS:
             if (row.plural, row.version, row.group) == (plural, version, group):
                 return Resource(group, version, plural, row.struct, row.custom)
-        return Resource(group, version, plural, CustomResource, True)
+        return Resource(group, version, plural, CustomResource)
     known = BY_STRUCT.get(kind)
     if known is None:
         raise ObjectError(f"{kind.__name__} is not in the table of kinds")

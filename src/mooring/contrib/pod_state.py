@@ -28,13 +28,21 @@ class PodState(Plugin):
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
         """Return the terminating pods of each node, less the pods nominated to it."""
+        terminating = nodes.follow("PodState/terminating", _terminating_pods)
         nominator = self.handle.nominator
+        names = list(nominator.nodes())
+        if not names:
+            return terminating
         nominated = np.zeros(len(nodes.all), dtype=np.int64)
-        for name in nominator.nodes():
+        for name in names:
             row = nodes.row(name)
             if row >= 0:
                 nominated[row] = len(nominator.nominated_on(name))
-        return nodes.follow("PodState/terminating", _terminating_pods) - nodes.gather(nominated)
+        return terminating - nodes.gather(nominated)
+
+    def sign_pod(self, pod: Pod) -> tuple[()]:
+        """Return the same for all pods: nothing is reused while some pod is nominated to a node."""
+        return ()
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Scores) -> Scores:
         """Scale the scores to the range 0 to 100; if all are equal, all become 0."""

@@ -4,7 +4,8 @@ The initial state comes as a stream (WatchList) or, if the server does not suppo
 in pages. Then the watch continues; when it ends it is resumed at the last resource version, and
 only if the server no longer has that version (410 Gone) is everything listed again. After a broken
 connection, a refusal or an undecodable response, it retries with growing delays, forever. It also
-retries if the server does not serve a custom resource, which until then has no objects.
+retries if the server does not serve a custom resource of `mooring.api`, which until then has no
+objects.
 """
 
 # client-go: tools/cache/reflector.go
@@ -173,7 +174,7 @@ class Reflector(Generic[T]):
         return refused and self._dispensable and self._rights_known()
 
     def _is_not_served(self, error: MooringError | None) -> bool:
-        """Return whether a failure means that no CustomResourceDefinition defines this kind."""
+        """Return whether a failure means that the definition of a custom resource is missing."""
         return self._custom and isinstance(error, ApiError) and error.is_not_found
 
     def _go_on_without(self) -> None:

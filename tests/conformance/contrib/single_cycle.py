@@ -80,7 +80,9 @@ def completed(ours: dict[str, Any], expected: dict[str, Any]) -> dict[str, Any]:
 def _like(ours: dict[str, Any], recorded: dict[str, Any]) -> dict[str, Any]:
     """Return a recorded preemption with the fields that were not recorded as ours has them."""
     like = {"candidates": None, "acceptable": None, **recorded}
-    for name, candidate in (like["candidates"] or {}).items():
+    if not isinstance(like["candidates"], dict):
+        return like
+    for name, candidate in like["candidates"].items():
         own = (ours["candidates"] or {}).get(name, {})
         if "numPDBViolations" in own and "numPDBViolations" not in candidate:
             candidate["numPDBViolations"] = own["numPDBViolations"]

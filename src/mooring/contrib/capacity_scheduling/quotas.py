@@ -206,7 +206,7 @@ class QuotaView:
         limits, used = self._quotas.min.limits, self._used
         return any(
             used.get(name, 0) + request.get(name, 0) > limits.get(name, 0)
-            for name in (*used, *request)
+            for name in (*_NATIVE, *used, *request)
         )
 
     def _used_by(self, quota: Quota) -> Amounts:

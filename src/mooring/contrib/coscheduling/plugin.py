@@ -26,7 +26,7 @@ from mooring import (
 from mooring.api import Pod, PodGroup, parse_time, pod_group_key, pod_group_name
 from mooring.contrib.coscheduling.assignments import Assignments, Expirations, Failures
 from mooring.contrib.coscheduling.members import Members
-from mooring.contrib.coscheduling.room import describe_gap, resource_gap
+from mooring.contrib.coscheduling.room import describe_gap, needs, resource_gap
 from mooring.framework.decision import NodeStatuses
 from mooring.typing import Int32, Int64
 
@@ -48,6 +48,7 @@ GROUP_REJECTED = (
 )
 OPTIMISTIC_REJECTION = "optimistic rejection in PostFilter"
 REJECTION_IN_UNRESERVE = "rejection in Unreserve"
+UNREADABLE_RESOURCES = "spec.minResources is not checked: it has an amount that is not a quantity"
 TOO_FEW_MEMBERS = "spec.minMember must be at least 1; the members are scheduled one by one"
 
 _UNSCHEDULABLE = Status.unschedulable()
@@ -188,7 +189,10 @@ class Coscheduling(Plugin):
             return Status.unresolvable(GATED_SIBLINGS.format(pod=name))
         if group.spec.min_resources is None or self._permitted.has(key, now):
             return None
-        gap = resource_gap(nodes.all, group)
+        needed = needs(group)
+        if needed is None:
+            return None
+        gap = resource_gap(nodes.all, group, needed)
         if gap:
             return Status.unresolvable(describe_gap(gap))
         self._permitted.add(key, now, self.args.permit_waiting_time_seconds)
@@ -336,3 +340,5 @@ def _after_group(pod: Pod, old: Any, new: Any) -> QueueingHint:
 def _check_group(group: PodGroup) -> None:
     if group.spec.min_member < 1:
         log.warning("PodGroup %s: %s, got %d", group.key, TOO_FEW_MEMBERS, group.spec.min_member)
+    if needs(group) is None:
+        log.warning("PodGroup %s: %s", group.key, UNREADABLE_RESOURCES)

@@ -21,6 +21,7 @@ from mooring.api import (
     value,
 )
 from mooring.api.labels import Requirement
+from mooring.errors import ObjectError
 from mooring.typing import Ints
 
 _CPU = "cpu"
@@ -28,12 +29,11 @@ _PODS = "pods"
 _NATIVE = frozenset({_CPU, _PODS, "memory", "ephemeral-storage"})
 
 
-def resource_gap(nodes: Nodes, group: PodGroup) -> dict[str, int]:
-    """Return what the cluster lacks for a group, by resource; empty if there is enough.
+def resource_gap(nodes: Nodes, group: PodGroup, needed: Mapping[str, int]) -> dict[str, int]:
+    """Return what the cluster lacks of what a group needs, by resource; empty if there is enough.
 
     Members of the group that have a node already count as free. Cpu is in thousandths.
     """
-    needed = needs(group)
     members = _members_by_row(nodes, group)
     gap: dict[str, int] = {}
     for name, amount in needed.items():
@@ -48,12 +48,19 @@ def resource_gap(nodes: Nodes, group: PodGroup) -> dict[str, int]:
     return gap
 
 
-def needs(group: PodGroup) -> dict[str, int]:
-    """Return what a group needs, with room for its pods; cpu in thousandths."""
+def needs(group: PodGroup) -> dict[str, int] | None:
+    """Return what a group needs, with room for its pods; cpu in thousandths.
+
+    None if an amount cannot be read.
+    """
     wanted: ResourceList = group.spec.min_resources or {}
-    amounts = {
-        name: milli_value(text) if name == _CPU else value(text) for name, text in wanted.items()
-    }
+    try:
+        amounts = {
+            name: milli_value(text) if name == _CPU else value(text)
+            for name, text in wanted.items()
+        }
+    except ObjectError:
+        return None
     amounts[_PODS] = group.spec.min_member
     return amounts
 
