@@ -66,11 +66,12 @@ def test_the_risks_of_all_nodes_are_those_of_each_node(seed: int) -> None:
     found = measurements(loads)
     risks = NodeRisks(1.5).of(found, scheduler.cluster.cache.nodes)
     together = risks.by_load.copy()
-    for pod in pods:
-        # Each node's row is computed again alone.
+    alone = 0
+    for pod in pods[:25]:
+        # The row of the pod's node is computed again alone.
         scheduler.cluster.delete(pod)
         scheduler.cluster.add(pod)
         risks.of(found, scheduler.cluster.cache.nodes)
-    alone = risks.by_load
-    assert risks.version == 1
-    assert together.tolist() == alone.tolist()
+        alone += bool(risks.log)
+        assert risks.by_load.tolist() == together.tolist()
+    assert alone > 15
