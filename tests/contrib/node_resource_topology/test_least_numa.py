@@ -28,7 +28,7 @@ def cells(*cpus: int, far: tuple[int, int] | None = None) -> list[Cell]:
 
 
 def required(cpu: int, found: list[Cell]) -> tuple[list[int], bool] | None:
-    return cells_required(amounts_of({"cpu": cpu}), found)
+    return cells_required(amounts_of({"cpu": cpu}), found, {})
 
 
 @pytest.mark.parametrize(
