@@ -151,4 +151,4 @@ def test_it_keeps_the_contract() -> None:
         rounds=5,
     )
     assert report.refused
-    assert report.signed
+    assert report.tried

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote, urlsplit
 
-from mooring.client.connection import Connection, server_url
+from mooring.client.connection import Connection, is_secure, server_url
 from mooring.client.credentials import Static
 from mooring.client.http_transport import HttpTransport
 from mooring.client.tls_settings import Pem, TlsSettings
@@ -12,6 +12,8 @@ from mooring.client.transport import Request
 from mooring.framework.handle import HttpAnswer
 from mooring.observe.clock import Clock
 
+#: Characters of a URL that are kept as they are.
+_SAFE = "/%:@!$&'()*+,;=~?"
 #: What a transport depends on: the server, the token, the authority, whether it is verified.
 _Where = tuple[str, str, str, bool]
 
@@ -42,13 +44,15 @@ class WebClient:
         where = (f"{parts.scheme}://{parts.netloc}", token, ca_file, insecure)
         transport = self._transports.get(where)
         if transport is None:
-            header = f"Bearer {token}" if token else ""
+            header = f"Bearer {token}" if token and is_secure(where[0]) else ""
             transport = self._transports[where] = HttpTransport(
                 Connection(server=where[0], tls=tls, credentials=lambda _: Static(header)),
                 clock=self._clock,
             )
         query = urlsplit(url).query
-        target = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~") + (f"?{query}" if query else "")
+        target = quote(parts.path or "/", safe=_SAFE) + (
+            f"?{quote(query, safe=_SAFE)}" if query else ""
+        )
         request = Request("GET", target, timeout=timeout, max_bytes=max_bytes)
         answer = await transport.send(request)
         return HttpAnswer(answer.status, answer.body)

@@ -8,9 +8,10 @@ import msgspec
 import numpy as np
 from msgspec.structs import force_setattr
 
-from mooring import MAX_NODE_SCORE, CycleState, NodeInfo, Nodes, Plugin
+from mooring import MAX_NODE_SCORE, CycleState, Nodes
 from mooring.api import Pod, milli_value, value
-from mooring.contrib.load import LoadArgs, LoadSource
+from mooring.contrib.load import LoadArgs
+from mooring.contrib.load.load_plugin import LoadPlugin
 from mooring.contrib.load.measurements import CPU, MEMORY, Measurements, resource_load
 from mooring.contrib.load.pod_amounts import PodAmounts, pod_requests_of
 from mooring.contrib.score_ranges import round_half_away, to_int64
@@ -38,7 +39,7 @@ class _Columns(msgspec.Struct, frozen=True):
     both: Mask
 
 
-class LoadVariationRiskBalancing(Plugin):
+class LoadVariationRiskBalancing(LoadPlugin):
     """The plugin that avoids nodes whose load is high or varies much.
 
     Choose it to keep room for bursts: the risk of a node is half its average load with the pod plus
@@ -61,11 +62,6 @@ class LoadVariationRiskBalancing(Plugin):
                 if getattr(self, field) < 0:
                     force_setattr(self, field, 1.0)
 
-    def start(self) -> None:
-        """Begin to fetch measurements."""
-        self.load = LoadSource(self.args, self.handle)
-        self.load.start()
-
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores | int:
         """Score by the average load and its deviation."""
         columns = self.load.columns(nodes, self._columns)
@@ -73,12 +69,6 @@ class LoadVariationRiskBalancing(Plugin):
             return 0
         requests = pod_requests_of(pod)
         return nodes.gather(self.load.remembered(requests, lambda: _score_all(columns, requests)))
-
-    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        """Score one node."""
-        rows = np.array([node.row], dtype=np.intp)
-        scores = self.score_nodes(state, pod, self.handle.snapshot.select(rows))
-        return scores if isinstance(scores, int) else int(scores[0])
 
     def _columns(self, measurements: Measurements, nodes: Nodes) -> _Columns:
         cpu = self._risk(measurements, nodes, CPU)

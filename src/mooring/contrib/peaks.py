@@ -12,11 +12,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from mooring import ConfigError, CycleState, Handle, NodeInfo, Nodes, Plugin
+from mooring import ConfigError, CycleState, Handle, Nodes
 from mooring.api import Pod, milli_value
 from mooring.api.pod_requests import RequestOptions, container_requests
 from mooring.api.quantity import milli_value_of_nanos, parse_nanos
-from mooring.contrib.load import LoadArgs, LoadSource
+from mooring.contrib.load import LoadArgs
+from mooring.contrib.load.load_plugin import LoadPlugin
 from mooring.contrib.load.measurements import Measurements, cpu_values
 from mooring.contrib.score_ranges import highest_to_lowest, to_int64
 from mooring.typing import Floats, Scores
@@ -53,7 +54,7 @@ class _Columns(msgspec.Struct, frozen=True):
     before: Floats
 
 
-class Peaks(Plugin):
+class Peaks(LoadPlugin):
     """The plugin that places pods where they raise the power that nodes draw the least.
 
     Choose it if the power models of the nodes are known. A node without measurements or without a
@@ -87,11 +88,8 @@ class Peaks(Plugin):
             # The file counts only if the arguments have an empty map.
             self._models = {} if self._models is None else found
 
-    def start(self) -> None:
-        """Begin to fetch measurements."""
-        args = LoadArgs(watcher_address=self.args.WatcherAddress)
-        self.load = LoadSource(args, self.handle)
-        self.load.start()
+    def _source(self) -> LoadArgs:
+        return LoadArgs(watcher_address=self.args.WatcherAddress)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores | int:
         """Return the jump in power of each node: the lower, the better."""
@@ -100,12 +98,6 @@ class Peaks(Plugin):
             return 0
         request = _request(pod)
         return nodes.gather(self.load.remembered(request, lambda: _jumps(columns, request)))
-
-    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        """Return the jump in power of one node."""
-        rows = np.array([node.row], dtype=np.intp)
-        scores = self.score_nodes(state, pod, self.handle.snapshot.select(rows))
-        return scores if isinstance(scores, int) else int(scores[0])
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Scores) -> Scores:
         """Scale so that the lowest jump becomes 100 and the highest 0."""

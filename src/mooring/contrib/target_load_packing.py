@@ -10,10 +10,11 @@ import msgspec
 import numpy as np
 from msgspec.structs import force_setattr
 
-from mooring import CycleState, Handle, NodeInfo, Nodes, Plugin
+from mooring import CycleState, Handle, Nodes
 from mooring.api import Container, Pod, ResourceList, milli_value
 from mooring.contrib.go_numbers import parse_float, round_half_away
-from mooring.contrib.load import LoadArgs, LoadSource
+from mooring.contrib.load import LoadArgs
+from mooring.contrib.load.load_plugin import LoadPlugin
 from mooring.contrib.load.measurements import Measurements, cpu_values
 from mooring.contrib.load.recent_pods import RecentPods
 from mooring.contrib.score_ranges import round_half_away as round_all
@@ -41,7 +42,7 @@ class _Kept(msgspec.Struct):
     seen: int
 
 
-class TargetLoadPacking(Plugin):
+class TargetLoadPacking(LoadPlugin):
     """The plugin that fills nodes up to a target use of the cpu.
 
     Choose it to pack pods onto few nodes by what they really use instead of what they request. A
@@ -81,8 +82,7 @@ class TargetLoadPacking(Plugin):
 
     def start(self) -> None:
         """Begin to fetch measurements, and note when pods are bound."""
-        self.load = LoadSource(self.args, self.handle)
-        self.load.start()
+        super().start()
         recent = self._recent = RecentPods(self._use_of, self.handle.clock)
         self.handle.watch(Pod, added=recent.added, updated=recent.updated, deleted=recent.deleted)
 
@@ -106,12 +106,6 @@ class TargetLoadPacking(Plugin):
     def _score_all(self, columns: _Columns, use: int, missing: Ints) -> _Kept:
         scores = self._score(columns.used, columns.capacity, use, missing)
         return _Kept(scores, len(self._recent.log))
-
-    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        """Score one node."""
-        rows = np.array([node.row], dtype=np.intp)
-        scores = self.score_nodes(state, pod, self.handle.snapshot.select(rows))
-        return scores if isinstance(scores, int) else int(scores[0])
 
     def _score(self, used: Floats, capacity: Floats, use: int, missing: Ints) -> Scores:
         target = float(self.args.target_utilization)

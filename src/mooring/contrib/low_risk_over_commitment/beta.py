@@ -20,6 +20,8 @@ MIN_LOG = -1075 * math.log(2)
 THRESHOLD = 3.0 * EPSILON
 ITERATIONS = 301
 SMALLEST = 5e-324
+#: The part of the largest possible variance that is allowed.
+MAX_VARIANCE = 0.99
 
 
 def shape_of(mean: float, deviation: float) -> tuple[float, float] | None:
@@ -98,6 +100,11 @@ def power_series(a: float, b: float, x: float) -> float:
         n += 1.0
     s += first
     s += inverse
+    return series_sum(a, b, x, s)
+
+
+def series_sum(a: float, b: float, x: float, s: float) -> float:
+    """Return the function, given the sum of its power series."""
     u = a * log(x)
     if a + b < MAX_GAMMA and abs(u) < MAX_LOG:
         return s * _inverse(exp(log_beta(a, b))) * power(x, a)

@@ -7,7 +7,7 @@ computed again only for nodes whose pods have changed, and for all nodes when me
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -21,11 +21,10 @@ from mooring.contrib.load.measurements import (
     resource_load,
 )
 from mooring.contrib.load.pod_amounts import PodAmounts, pod_limits_of, pod_requests_of
-from mooring.contrib.low_risk_over_commitment.beta import probability_below, shape_of
+from mooring.contrib.low_risk_over_commitment.beta import MAX_VARIANCE, probability_below, shape_of
+from mooring.contrib.low_risk_over_commitment.beta_arrays import risks_by_load
 from mooring.typing import Floats, Ints, Mask
 
-#: The part of the largest possible variance that is allowed.
-MAX_VARIANCE = 0.99
 _NOTHING = NodeMetrics()
 _MEGA = 1.0 / 1024.0 / 1024.0
 
@@ -61,23 +60,24 @@ class NodeRisks:
         """Return the columns, up to date with measurements and nodes."""
         if self._generation == nodes.generation and self._measurements is measurements:
             return self
+        every = nodes.all
         rows: Iterable[int] | None = nodes.changed_since(self._generation)
-        if (
-            rows is None
-            or self._measurements is not measurements
-            or len(nodes.all) != len(self.measured)
-        ):
-            self._resize(len(nodes.all))
-            self._amounts.clear()
+        if rows is None or len(every) != len(self.measured):
+            self._resize(len(every))
+            rows = range(len(every))
+            self._measurements = None
+        for row in set(rows):
+            self._sum(row, every.info(row))
+        if self._measurements is not measurements:
+            self._measurements = measurements
             self.version += 1
             self.log.clear()
-            rows = range(len(nodes.all))
-        self._measurements = measurements
+            self._weigh_all(every.names)
+        else:
+            for row in set(rows):
+                self._weigh(row, every.info(row).name)
+                self.log.append(row)
         self._generation = nodes.generation
-        every = nodes.all
-        for row in set(rows):
-            self._write(row, every.info(row), measurements)
-            self.log.append(row)
         return self
 
     def _amounts_of(self, pod: Pod) -> tuple[PodSpec, PodAmounts, PodAmounts]:
@@ -88,9 +88,10 @@ class NodeRisks:
             found = self._amounts[pod.metadata.uid] = (pod.spec, requests, limits)
         return found
 
-    def _write(self, row: int, node: NodeInfo, measurements: Measurements) -> None:
+    def _sum(self, row: int, node: NodeInfo) -> None:
+        """Add up what a node's pods request and may use."""
         offered = node.node.status.allocatable
-        capacity = milli_value(offered.get("cpu", 0)), value(offered.get("memory", 0))
+        self.capacity[:, row] = milli_value(offered.get("cpu", 0)), value(offered.get("memory", 0))
         requests, limits = [0, 0], [0, 0]
         for info in node.pods.values():
             _, requested, limited = self._amounts_of(info.pod)
@@ -98,14 +99,38 @@ class NodeRisks:
             requests[1] += requested.memory
             limits[0] += limited.cpu
             limits[1] += limited.memory
-        measured = measurements.by_node.get(node.name, _NOTHING)
+        self.requests[:, row] = requests
+        self.limits[:, row] = limits
+
+    def _weigh(self, row: int, name: str) -> None:
+        """Compute the risk by load of one node."""
+        assert self._measurements is not None
+        measured = self._measurements.by_node.get(name, _NOTHING)
         self.measured[row] = bool(measured.metrics)
         for index, kind in enumerate((CPU, MEMORY)):
-            self.capacity[index, row] = capacity[index]
-            self.requests[index, row] = requests[index]
-            self.limits[index, row] = limits[index]
             self.by_load[index, row] = self._by_load(
-                measured, kind, capacity[index], requests[index], limits[index]
+                measured,
+                kind,
+                int(self.capacity[index, row]),
+                int(self.requests[index, row]),
+                int(self.limits[index, row]),
+            )
+
+    def _weigh_all(self, names: Sequence[str]) -> None:
+        """Compute the risk by load of all nodes, as `_weigh` does for one."""
+        assert self._measurements is not None
+        by_node = self._measurements.by_node
+        found = [by_node.get(name, _NOTHING) for name in names]
+        self.measured[:] = [bool(one.metrics) for one in found]
+        for index, kind in enumerate((CPU, MEMORY)):
+            loads = [resource_load(one, kind) for one in found]
+            self.by_load[index] = risks_by_load(
+                np.array([load.average for load in loads], dtype=np.float64),
+                np.array([load.deviation for load in loads], dtype=np.float64),
+                np.array([load.known for load in loads], dtype=np.bool_),
+                self._smoothing,
+                1.0 if kind == CPU else _MEGA,
+                (self.capacity[index], self.requests[index], self.limits[index]),
             )
 
     def _by_load(
@@ -115,7 +140,7 @@ class NodeRisks:
         load = resource_load(measured, kind)
         if not load.known or capacity <= 0:
             return 0.0
-        whole = float(capacity) if kind == CPU else capacity * _MEGA
+        whole = float(capacity) * (1.0 if kind == CPU else _MEGA)
         mu = _within(load.average * whole / 100 / whole)
         sigma = _within(load.deviation * whole / 100 / whole) * self._smoothing
         most = mu * (1 - mu) if 0 < mu < 1 else 0.0

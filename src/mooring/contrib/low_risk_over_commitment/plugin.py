@@ -11,10 +11,11 @@ import msgspec
 import numpy as np
 from msgspec.structs import force_setattr
 
-from mooring import MAX_NODE_SCORE, CycleState, Handle, NodeInfo, Nodes, Plugin, Status
+from mooring import MAX_NODE_SCORE, CycleState, Handle, Nodes, Status
 from mooring.api import Pod
 from mooring.contrib.go_numbers import round_half_away as round_one
-from mooring.contrib.load import LoadArgs, LoadSource
+from mooring.contrib.load import LoadArgs
+from mooring.contrib.load.load_plugin import LoadPlugin
 from mooring.contrib.load.measurements import CPU, MEMORY
 from mooring.contrib.load.pod_amounts import PodAmounts, pod_limits_of, pod_requests_of
 from mooring.contrib.low_risk_over_commitment.node_risks import NodeRisks
@@ -36,7 +37,7 @@ _KEPT = 64
 _FEW = 8
 
 
-class LowRiskOverCommitment(Plugin):
+class LowRiskOverCommitment(LoadPlugin):
     """The plugin that avoids nodes on which overuse is likely.
 
     Choose it if limits are higher than requests, so that nodes are overcommitted. The risk of a
@@ -76,11 +77,6 @@ class LowRiskOverCommitment(Plugin):
         #: Scores of all nodes by what a pod requests and may use, and the changes they include.
         self._kept: dict[Amounts, tuple[Scores, int]] = {}
         self._kept_at = -1
-
-    def start(self) -> None:
-        """Begin to fetch measurements."""
-        self.load = LoadSource(self.args, self.handle)
-        self.load.start()
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         """Compute what the pod requests and may use."""
@@ -128,12 +124,6 @@ class LowRiskOverCommitment(Plugin):
         rank = 1 - np.maximum(cpu, memory)
         scores = to_int64(round_half_away(rank * float(MAX_NODE_SCORE)))
         return np.where(self._risks.measured[rows], scores, 0)
-
-    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        """Score one node."""
-        rows = np.array([node.row], dtype=np.intp)
-        scores = self.score_nodes(state, pod, self.handle.snapshot.select(rows))
-        return scores if isinstance(scores, int) else int(scores[0])
 
     def _score_one(self, row: int, requests: PodAmounts, limits: PodAmounts) -> int:
         """Return what `_score` does for one node, with the same operations."""

@@ -9,6 +9,7 @@ Amounts are whole billionths, so that they are exact.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import msgspec
 
@@ -70,6 +71,8 @@ class NodeCells(msgspec.Struct, frozen=True):
     cells: list[Cell]
     #: What was wrong with the object, in words.
     problems: tuple[str, ...] = ()
+    #: Distances of combinations of cells that were asked for; they do not change with amounts.
+    distances: dict[tuple[int, ...], Any] = msgspec.field(default_factory=dict)
 
 
 def topology_manager(topology: NodeResourceTopology) -> TopologyManager:

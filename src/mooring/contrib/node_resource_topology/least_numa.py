@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,12 @@ from mooring.contrib.node_resource_topology.cells import (
 
 #: The distance to a cell of which none is known. # ACPI: 255 means unknown
 UNKNOWN_DISTANCE = 255
+_UNKNOWN = np.float32(UNKNOWN_DISTANCE)
+#: Further away than cells can be.
+_FAR = np.float32(256)
+
+#: Distances of combinations of cells, by their positions.
+Distances = dict[tuple[int, ...], Any]
 
 
 def least_numa_score(node: NodeCells, whole: Amounts, containers: Sequence[Amounts]) -> int:
@@ -28,7 +35,7 @@ def least_numa_score(node: NodeCells, whole: Amounts, containers: Sequence[Amoun
     if node.manager.scope == POD_SCOPE:
         if only_elsewhere(whole, node.cells):
             return MAX_NODE_SCORE
-        found = cells_required(whole, node.cells)
+        found = cells_required(whole, node.cells, node.distances)
         return 0 if found is None else scaled(len(found[0]), found[1], node.manager.max_cells)
     cells = [cell.copy() for cell in node.cells]
     most = 0
@@ -36,7 +43,7 @@ def least_numa_score(node: NodeCells, whole: Amounts, containers: Sequence[Amoun
     for request in containers:
         if only_elsewhere(request, cells):
             continue
-        found = cells_required(request, cells)
+        found = cells_required(request, cells, node.distances)
         if found is None:
             return 0
         ids, is_nearest = found
@@ -63,19 +70,25 @@ def combinations_of(count: int, size: int) -> tuple[tuple[int, ...], ...]:
     return tuple(combinations(range(count), size))
 
 
-def cells_required(request: Amounts, cells: Sequence[Cell]) -> tuple[list[int], bool] | None:
+def cells_required(
+    request: Amounts, cells: Sequence[Cell], distances: Distances
+) -> tuple[list[int], bool] | None:
     """Return the ids of the fewest cells that have room for a request together, and whether no
-    other cells are nearer to each other; None if all cells together have no room."""
+    other cells are nearer to each other; None if all cells together have no room.
+
+    `distances` keeps the distances of combinations.
+    """
     for size in range(1, len(cells) + 1):
         combos = combinations_of(len(cells), size)
-        nearest = min((_distance(cells, one) for one in combos), default=UNKNOWN_DISTANCE)
-        nearest = min(nearest, np.float32(UNKNOWN_DISTANCE))
         best: tuple[int, ...] | None = None
-        best_distance = np.float32(256)
+        best_distance = _FAR
+        nearest: np.float32 | None = None
         for one in combos:
             if not _fits(request, [cells[position] for position in one]):
                 continue
-            distance = _distance(cells, one)
+            if nearest is None:
+                nearest = min(_UNKNOWN, *(_distance(cells, other, distances) for other in combos))
+            distance = _distance(cells, one, distances)
             if distance == nearest:
                 return _ids(cells, one), True
             if distance < best_distance:
@@ -98,11 +111,17 @@ def _fits(request: Amounts, cells: Sequence[Cell]) -> bool:
     return True
 
 
-def _distance(cells: Sequence[Cell], positions: Sequence[int]) -> np.float32:
-    total = sum(
-        cells[a].costs.get(cells[b].id, UNKNOWN_DISTANCE) for a in positions for b in positions
-    )
-    return np.float32(total) / np.float32(len(positions) * len(positions))
+def _distance(
+    cells: Sequence[Cell], positions: tuple[int, ...], distances: Distances
+) -> np.float32:
+    distance = distances.get(positions)
+    if distance is None:
+        total = sum(
+            cells[a].costs.get(cells[b].id, UNKNOWN_DISTANCE) for a in positions for b in positions
+        )
+        distance = np.float32(total) / np.float32(len(positions) * len(positions))
+        distances[positions] = distance
+    return distance
 
 
 def _take(request: Amounts, cells: Sequence[Cell], ids: Sequence[int]) -> None:
