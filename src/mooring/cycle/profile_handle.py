@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 import numpy as np
 
 from mooring.api import Pod
 from mooring.api.spelling import spelled
-from mooring.config.profiles import ResolvedProfile
 from mooring.cycle.filtering import (
     filter_nodes,
     filter_one,
@@ -34,7 +33,10 @@ from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
 from mooring.observe.clock import Clock
 from mooring.observe.metrics import Metrics
-from mooring.registry import Registry
+
+if TYPE_CHECKING:
+    from mooring.config.resolved_profile import ResolvedProfile
+    from mooring.registry import Registry
 
 T = TypeVar("T")
 

@@ -124,8 +124,8 @@ class MemoryScheduler:
         #: Pods that plugins asked to try again soon.
         self.activated: list[Pod] = []
         self.queue = UnqueuedPods()
-        #: Work that plugins have spawned in the attempt under way; None before the first attempt.
-        self._spawned: list[Coroutine[Any, Any, None]] | None = None
+        #: Work that plugins have spawned in the attempt under way.
+        self._spawned: list[Coroutine[Any, Any, None]] = []
         self._waiting: list[Attempt] = []
         shared = SharedState(
             features=features,
@@ -186,19 +186,14 @@ class MemoryScheduler:
         return self.events
 
     def _spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
-        if self._spawned is None:
-            # A test calls one point of a plugin: nothing runs this work.
-            work.close()
-        else:
-            self._spawned.append(work)
+        self._spawned.append(work)
 
     async def decide(self, pod: Pod, *, examine: bool = False) -> Attempt:
         """Run PreEnqueue and the scheduling cycle; nothing in the cluster changes."""
         profile = self.profiles[pod.spec.scheduler_name]
         start, state = self.clock.now(), CycleState()
         info = QueuedPodInfo(pod, start, 0)
-        spawned: list[Coroutine[Any, Any, None]] = []
-        self._spawned = spawned
+        spawned = self._spawned = []
         status = self._pre_enqueue.run(info)
         if status is not None:
             decision = Decision(pod, profile.name, Outcome.GATED, pre_enqueue=status)
