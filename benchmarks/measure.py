@@ -16,7 +16,8 @@ import msgspec
 from benchmarks.workloads import Workload
 from mooring.api import Pod
 from mooring.framework.decision import Outcome
-from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.offline.driving import drive
+from mooring.offline.memory_scheduler import MemoryScheduler
 
 #: Pods per sample; the loop over the nodes is timed between samples.
 _SAMPLE = 50

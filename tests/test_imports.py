@@ -217,3 +217,75 @@ for one in loggers:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+ONE_TEST = """
+import sys
+
+from mooring import Plugin, Status
+from mooring.testing import check_plugin, make_node, make_pod, run_cycle, run_filter, run_score
+
+
+class Mine(Plugin):
+    def filter(self, state, pod, node):
+        if node.labels.get("cpu") != "true":
+            return Status.unschedulable("node(s) lacked the label cpu=true")
+
+
+def test_pods_go_to_labelled_nodes():
+    nodes = [make_node("a", labels={"cpu": "true"}), make_node("b")]
+    assert run_filter(Mine, pod=make_pod("web"), nodes=nodes).feasible == ["a"]
+"""
+#: What a test of one plugin has no use for; each takes long to load.
+HEAVY = {
+    "aiohttp",
+    "asyncio",
+    "cryptography",
+    "httptools",
+    "mooring.apiserver",
+    "mooring.cel",
+    "mooring.client",
+    "mooring.config.load",
+    "mooring.offline.memory_scheduler",
+    "mooring.plugins",
+    "mooring.serve",
+    "prometheus_client",
+    "ssl",
+    "yaml",
+}
+#: The modules of Mooring that a test of one plugin loads, with some room.
+MOST = 110
+
+
+def test_a_test_of_one_plugin_loads_little() -> None:
+    # Names that are loaded on first use are left out.
+    code = ONE_TEST.replace("run_cycle, ", "")
+    code += "\n\ntest_pods_go_to_labelled_nodes()\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert sorted(loaded & HEAVY) == []
+    assert len([name for name in loaded if name.partition(".")[0] == "mooring"]) <= MOST
+
+
+def test_a_strangers_pytest_shows_no_warning(tmp_path: Path) -> None:
+    more = """
+
+def test_the_contract_is_kept():
+    check_plugin(Mine, rounds=2)
+
+
+def test_scores_and_cycles():
+    assert run_cycle(pod=make_pod("p"), nodes=[make_node("a")], plugins=[Mine]).node_name == ""
+"""
+    (tmp_path / "test_mine.py").write_text(ONE_TEST + more)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
+    # A stranger need not have these plugins, whose own warnings are not ours.
+    others = [f"-pno:{name}" for name in ("asyncio", "hypothesispytest", "xdist")]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", *others, "test_mine.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "warning" not in (done.stdout + done.stderr).lower()

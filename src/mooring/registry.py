@@ -8,12 +8,11 @@ The plugins of `mooring.contrib` are known by name and loaded when they are firs
 
 from __future__ import annotations
 
-import importlib.metadata
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -31,6 +30,9 @@ from mooring.framework.plugin_modules import (
 )
 from mooring.framework.points import METHODS, Method, Point, points_of, takes_all
 from mooring.observe.files import locate
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 #: Entry-point group of packages that provide plugins.
 ENTRY_POINT_GROUP = "mooring.plugins"
@@ -115,18 +117,20 @@ class PointsByName(Mapping[str, frozenset[Point]]):
 def default_registry(plugins: Iterable[type[Plugin]] = ()) -> Registry:
     """Return a registry with the built-ins, those of `contrib` and of installed packages, and
     `plugins`."""
+    from importlib.metadata import entry_points
+
     from mooring.contrib import PLUGINS
     from mooring.plugins import BUILT_INS
 
     registry = Registry(BUILT_INS, PLUGINS)
-    for entry in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP):
+    for entry in entry_points(group=ENTRY_POINT_GROUP):
         registry.register(_as_plugin(_load_entry(entry), f"entry point {entry.name}"))
     for plugin in plugins:
         registry.register(plugin)
     return registry
 
 
-def _load_entry(entry: importlib.metadata.EntryPoint) -> Any:
+def _load_entry(entry: EntryPoint) -> Any:
     try:
         return entry.load()
     except BaseException as error:

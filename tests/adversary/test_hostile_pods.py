@@ -12,7 +12,8 @@ import pytest
 from benchmarks.live.hostile_pods import HOSTILE_PODS, HostilePod, make_pod
 from mooring.api import KubeObject, Node, Pod, decode
 from mooring.framework.decision import Outcome
-from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.offline.driving import drive
+from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm
 from tests.support.api import Api
 from tests.support.growth import assert_linear, count_calls

@@ -17,7 +17,7 @@ from mooring.framework.plugin import Plugin
 from mooring.informers.store import EventHandler, Store
 from mooring.observe.clock import VirtualClock
 from mooring.observe.metrics import Metrics
-from mooring.offline.memory_scheduler import NoNetwork
+from mooring.offline.no_network import NoNetwork
 from mooring.registry import default_registry
 from mooring.scheduler.scheduler import Scheduler
 from mooring.testing import make_node, make_pod

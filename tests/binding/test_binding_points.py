@@ -23,7 +23,7 @@ from mooring.binding.binding_points import (
 from mooring.framework.plugin import Plugin, PreFlight
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
-from mooring.offline.memory_scheduler import drive
+from mooring.offline.driving import drive
 from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin
 
 POD = make_pod()

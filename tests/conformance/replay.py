@@ -42,7 +42,8 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.points import CONFIGURABLE_POINTS, Point
 from mooring.framework.status import Status
 from mooring.observe.clock import VirtualClock
-from mooring.offline.memory_scheduler import Attempt, MemoryScheduler, drive
+from mooring.offline.driving import drive
+from mooring.offline.memory_scheduler import Attempt, MemoryScheduler
 from mooring.registry import Registry, default_registry
 
 VECTORS = Path(os.environ.get("MOORING_VECTORS", Path(__file__).parent / "vectors"))

@@ -10,7 +10,7 @@ from mooring import Plugin, Status
 from mooring.api import Pod
 from mooring.contrib.cross_node_preemption import MAX_TRIALS, CrossNodePreemption
 from mooring.framework.decision import Decision
-from mooring.offline.memory_scheduler import drive
+from mooring.offline.driving import drive
 from mooring.testing import check_plugin
 from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin
 

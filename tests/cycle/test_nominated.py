@@ -6,7 +6,8 @@ import pytest
 
 from mooring.api import Pod
 from mooring.cycle import filtering, nominated
-from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.offline.driving import drive
+from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node, make_pod
 
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from mooring.config.load import load_config_data
-from mooring.config.profiles import ResolvedProfile
+from mooring.config.resolved_profile import ResolvedProfile
 from mooring.cycle.profile import Profile
 from mooring.errors import PluginError
 from mooring.framework.features import FeatureGates

@@ -17,7 +17,8 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
 from mooring.observe.metrics import Metrics
-from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.offline.driving import drive
+from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node, make_pod
 from tests.cycle.decisions import told
 from tests.cycle.scheduling import make_scheduler

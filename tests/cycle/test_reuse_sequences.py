@@ -15,7 +15,8 @@ from mooring.cycle import reuse
 from mooring.cycle.scheduling_cycle import by_name
 from mooring.framework.decision import Decision
 from mooring.framework.features import FeatureGates
-from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.offline.driving import drive
+from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.registry import default_registry
 from mooring.testing import make_node, make_pod
 from tests.cycle.decisions import told

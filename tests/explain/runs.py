@@ -12,8 +12,8 @@ from mooring.explain.examination import Examination
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.offline.backlog import Outcomes, schedule_all
+from mooring.offline.driving import drive
 from mooring.offline.explaining import ExplainingScheduler
-from mooring.offline.memory_scheduler import drive
 from mooring.registry import default_registry
 
 

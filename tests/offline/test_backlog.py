@@ -14,7 +14,8 @@ from mooring.framework.decision import Outcome
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
 from mooring.offline.backlog import MAX_ATTEMPTS, Outcomes, schedule_all
-from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.offline.driving import drive
+from mooring.offline.memory_scheduler import MemoryScheduler
 from tests.cycle.scheduling import make_node, make_nodes, make_pod, make_scheduler, plugin, refuse
 
 

@@ -4,7 +4,8 @@ from typing import Any
 
 from mooring.api import Pod, ResourceClaim, ResourceClaimTemplate
 from mooring.offline.backlog import Backlog
-from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.offline.driving import drive
+from mooring.offline.memory_scheduler import MemoryScheduler
 from tests.plugins.clusters import make, make_pod
 from tests.plugins.dynamic_resources.devices import claim, device_class, device_slice, node, pod
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mooring.offline.driving import drive
 from mooring.offline.explaining import ExplainingScheduler
-from mooring.offline.memory_scheduler import drive
 from mooring.testing.builders import make_node, make_pod
 
 

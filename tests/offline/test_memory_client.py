@@ -11,9 +11,9 @@ from mooring.api import ObjectMeta, Pod, ResourceClaim
 from mooring.errors import ApiError
 from mooring.framework.features import FeatureGates
 from mooring.framework.pod_info import PodInfos
+from mooring.offline.driving import drive
 from mooring.offline.memory_client import MemoryClient
 from mooring.offline.memory_cluster import MemoryCluster
-from mooring.offline.memory_scheduler import drive
 from tests.cycle.scheduling import make_node, make_pod
 
 

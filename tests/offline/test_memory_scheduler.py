@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from mooring.framework.decision import Outcome
 from mooring.framework.plugin import Nominate, Plugin, PreFlight
 from mooring.framework.status import Status
-from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.offline.driving import drive
+from mooring.offline.memory_scheduler import MemoryScheduler
 from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin, refuse
 
 Calls = list[str]

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from mooring.api import Condition, Pod
 from mooring.binding.status_writer import StatusChange
 from mooring.informers.store import Store
-from mooring.offline.memory_scheduler import drive
+from mooring.offline.driving import drive
 from mooring.offline.memory_status_writer import MemoryStatusWriter
 from mooring.testing.builders import make_pod
 

@@ -4,7 +4,8 @@ from typing import Any
 
 from mooring.api import CSINode, Node, PersistentVolume, PersistentVolumeClaim, Pod
 from mooring.framework.decision import Decision, Outcome
-from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.offline.driving import drive
+from mooring.offline.memory_scheduler import MemoryScheduler
 from tests.plugins.clusters import make
 from tests.plugins.volumes.storage import claim, in_label, pod_with, storage_class, volume
 

@@ -14,7 +14,8 @@ import pytest
 from mooring import Plugin, PreFlight, Status
 from mooring.config.load import default_config
 from mooring.framework.decision import Decision
-from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.offline.driving import drive
+from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.registry import default_registry
 from tests.app.world import World, make_node, make_pod
 

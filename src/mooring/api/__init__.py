@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from mooring.api.app_group import AppGroup
 from mooring.api.containers import (
     Container,
@@ -20,7 +22,6 @@ from mooring.api.events import Event, EventSeries, EventSource, Lease, LeaseSpec
 from mooring.api.field_selectors import FieldSelector
 from mooring.api.kinds import KINDS, Kind, decode, decode_as, encode, encode_json, find_kind
 from mooring.api.labels import EVERYTHING, NOTHING, Requirement, Selector
-from mooring.api.manifests import Where, read_manifests
 from mooring.api.meta import (
     Condition,
     KubeObject,
@@ -168,6 +169,9 @@ from mooring.api.workloads import (
     StatefulSetSpec,
     WorkloadSpec,
 )
+
+if TYPE_CHECKING:
+    from mooring.api.manifests import Where, read_manifests
 
 __all__ = [
     "EVERYTHING",
@@ -346,3 +350,12 @@ __all__ = [
     "tolerates",
     "value",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the reader of manifests on first use: it needs yaml, and most users do not need it."""
+    if name in ("Where", "read_manifests"):
+        from mooring.api import manifests
+
+        return getattr(manifests, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

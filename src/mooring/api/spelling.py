@@ -74,8 +74,9 @@ def add_spellings(
             wire = wire_name(name)
             found.setdefault(wire, name)
             found.setdefault("UID" if name == "uid" else wire[0].upper() + wire[1:], name)
+    defined = {name for base in owner.__mro__ for name in vars(base)}
     for other, name in found.items():
-        if other != name and not hasattr(owner, other):
+        if other != name and other not in defined:
             setattr(owner, other, _spelling(other, name))
 
 

@@ -18,7 +18,8 @@ from mooring.config.config_problems import Problems
 from mooring.config.decode import Decoder
 from mooring.config.plugin_args import type_plugin_args
 from mooring.config.positions import Document, Positions, parse
-from mooring.config.profiles import ResolvedProfile, resolve_profiles
+from mooring.config.profiles import resolve_profiles
+from mooring.config.resolved_profile import ResolvedProfile
 from mooring.config.types import (
     KubeSchedulerConfiguration,
     PluginRef,

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -21,9 +20,10 @@ from mooring.config.plugin_sets import (
     expand_profile,
     sorting_plugins,
 )
+from mooring.config.resolved_profile import ResolvedProfile
 from mooring.config.types import KubeSchedulerConfiguration, Plugins, ProfileConfig
 from mooring.config.validate import REMOVED_PLUGINS
-from mooring.framework.points import CONFIGURABLE_POINTS, Point
+from mooring.framework.points import Point
 from mooring.registry import PointsByName, Registry
 
 NOT_SUPPORTED_YET = "not supported yet"
@@ -32,27 +32,6 @@ _HOW_TO_REGISTER = (
     "register it with --plugin FILE.py:Class, with a package that has the entry point group "
     "mooring.plugins, or with mooring.main(plugins=[...])"
 )
-
-
-class ResolvedProfile(msgspec.Struct, frozen=True):
-    """The plugins that run for one scheduler name."""
-
-    scheduler_name: str
-    #: None means that the configuration's global percentage applies.
-    percentage_of_nodes_to_score: int | None
-    #: The plugins of each point, in running order; the weight matters only at Score.
-    points: Mapping[Point, tuple[tuple[str, int], ...]]
-    #: The args of each plugin that runs: a Struct, plain data if it declares no Args, or None.
-    args: Mapping[str, Any]
-
-    def names(self, point: Point) -> tuple[str, ...]:
-        """Return the plugins of a point in order."""
-        return tuple(name for name, _ in self.points[point])
-
-    @property
-    def plugins(self) -> tuple[str, ...]:
-        """Return every plugin that runs at some point, each once, sorted."""
-        return tuple(sorted({name for point in CONFIGURABLE_POINTS for name in self.names(point)}))
 
 
 def resolve_profiles(

@@ -8,11 +8,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mooring.config.profiles import ResolvedProfile
 from mooring.cycle import timing
 from mooring.cycle.timing import PointTimer
 from mooring.errors import PluginError
@@ -22,7 +21,10 @@ from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.points import METHODS, Point, takes_all
 from mooring.framework.state import CycleState
 from mooring.observe.series import CounterSeries
-from mooring.registry import Registry
+
+if TYPE_CHECKING:
+    from mooring.config.resolved_profile import ResolvedProfile
+    from mooring.registry import Registry
 
 Call = Callable[..., Any]
 

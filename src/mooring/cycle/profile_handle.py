@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 import numpy as np
 
 from mooring.api import Pod
 from mooring.api.spelling import spelled
-from mooring.config.profiles import ResolvedProfile
 from mooring.cycle.filtering import (
     filter_nodes,
     filter_one,
@@ -45,8 +44,10 @@ from mooring.framework.what_if import WhatIf
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error
 from mooring.observe.metrics import Metrics
-from mooring.plugins.preemption.evaluator import Evaluator
-from mooring.registry import Registry
+
+if TYPE_CHECKING:
+    from mooring.config.resolved_profile import ResolvedProfile
+    from mooring.registry import Registry
 
 T = TypeVar("T")
 
@@ -251,6 +252,9 @@ class ProfileHandle:
 
     def preemptor(self, plugin: str, policy: PreemptionPolicy) -> Preemptor:
         """Return what carries out preemptions for a plugin, under its own policy."""
+        # Loaded when a plugin preempts: the test of another plugin does not need it.
+        from mooring.plugins.preemption.evaluator import Evaluator
+
         return Evaluator(plugin, self, policy)
 
     def run_add_pod(

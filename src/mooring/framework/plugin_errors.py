@@ -8,9 +8,9 @@ code that calls plugins catches BaseException and calls `raise_if_external` firs
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Coroutine
@@ -43,7 +43,7 @@ def raise_if_external(error: BaseException) -> None:
         return
     if (
         isinstance(error, AbandonedError)
-        or (isinstance(error, asyncio.CancelledError) and _is_cancelled())
+        or _is_cancellation(error)
         or (isinstance(error, KeyboardInterrupt) and _may_be_interrupted())
         or _ends_a_test(error)
     ):
@@ -54,12 +54,16 @@ def _ends_a_test(error: BaseException) -> bool:
     return any(base.__module__.partition(".")[0] in _TEST_FRAMEWORKS for base in type(error).mro())
 
 
-def _is_cancelled() -> bool:
-    """Return whether the current task has been cancelled.
+def _is_cancellation(error: BaseException) -> bool:
+    """Return whether an exception was raised because the current task has been cancelled.
 
     If only a future that the plugin awaits is cancelled, CancelledError is raised too, but the
     task itself is not cancelled.
     """
+    # Not imported by this module: a plugin's test needs no event loop, and asyncio is slow to load.
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None or not isinstance(error, asyncio.CancelledError):
+        return False
     try:
         task = asyncio.current_task()
     except RuntimeError:

@@ -9,7 +9,6 @@ their files change. Modules that were imported in any other way are never replac
 from __future__ import annotations
 
 import importlib
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
@@ -40,8 +39,8 @@ class _SourceLoader(importlib.machinery.SourceFileLoader):
             ) from error
 
 
-class PluginFolder(importlib.abc.MetaPathFinder):
-    """A folder with plugins, and a finder of the modules in it.
+class PluginFolder:
+    """A folder with plugins, and a finder of the modules in it (a `MetaPathFinder`).
 
     It belongs to `sys.meta_path`: first while a plugin of the folder loads, last afterwards, for
     imports inside of functions.

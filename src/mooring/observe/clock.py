@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import Protocol
 
@@ -28,6 +27,9 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         """Wait for some seconds."""
+        # Imported here: every plugin imports this module, and few need an event loop.
+        import asyncio
+
         await asyncio.sleep(seconds)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from mooring.api import CustomResource, KubeObject, Node, Pod, find_kind
@@ -52,6 +52,16 @@ class MemoryCluster:
                 raise ObjectError(f"{kind.__name__} is not in the table of kinds")
             found = self._stores[kind] = Store()
         return found
+
+    def watch(
+        self,
+        kind: type[KubeObject] | str,
+        added: Callable[[Any], None] | None,
+        updated: Callable[[Any, Any], None] | None,
+        deleted: Callable[[Any], None] | None,
+    ) -> None:
+        """Call functions for every object of a kind, and for every change from now on."""
+        self.store(kind).add_handler(EventHandler(added, updated, deleted))
 
     def lister(self, kind: type[KubeObject] | str) -> Lister[Any]:
         """Return read access to a kind."""

@@ -11,9 +11,7 @@ import logging
 import random as random_module
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
-
-import msgspec
+from typing import Any
 
 from mooring.api import KubeObject, Pod
 from mooring.binding.binding_cycle import BindingCycles
@@ -21,16 +19,14 @@ from mooring.binding.binding_pods import BindingPods
 from mooring.config.load import LoadResult, default_config
 from mooring.cycle.profile_handle import SharedState, make_profiles
 from mooring.cycle.scheduling_cycle import Choose, Cycle, by_seed
-from mooring.errors import NoAnswerError
 from mooring.framework.cluster_events import ClusterEvent
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.features import FeatureGates
-from mooring.framework.handle import HttpAnswer, HttpClient
-from mooring.framework.plugin_errors import abandon, raise_if_external
+from mooring.framework.handle import HttpClient
+from mooring.framework.plugin_errors import raise_if_external
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
-from mooring.informers.store import EventHandler
 from mooring.observe.clock import VirtualClock
 from mooring.observe.metrics import Metrics
 from mooring.offline.claim_controller import ClaimController
@@ -38,6 +34,8 @@ from mooring.offline.memory_client import MemoryClient
 from mooring.offline.memory_cluster import MemoryCluster
 from mooring.offline.memory_events import MemoryEvents
 from mooring.offline.memory_status_writer import MemoryStatusWriter
+from mooring.offline.no_network import NoNetwork
+from mooring.offline.periodic_work import PeriodicWork
 from mooring.offline.volume_controller import VolumeController
 from mooring.queue.pre_enqueue import PreEnqueue
 from mooring.queue.queued_pod_info import QueuedPodInfo
@@ -45,20 +43,7 @@ from mooring.registry import Registry, default_registry
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.schedule_one import AttemptQueue, SchedulingAttempt, SchedulingAttempts
 
-T = TypeVar("T")
-
 log = logging.getLogger(__name__)
-
-
-def drive(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never suspends; raise RuntimeError if it does."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        result: T = done.value
-        return result
-    abandon(work)
-    raise RuntimeError("something waits for the outside; run this in an event loop")
 
 
 class Attempt(SchedulingAttempt, kw_only=True):
@@ -66,23 +51,6 @@ class Attempt(SchedulingAttempt, kw_only=True):
 
     decision: Decision
     spawned: list[Coroutine[Any, Any, None]]
-
-
-class NoNetwork:
-    """The HttpClient of a scheduler in memory: there is nothing to reach."""
-
-    async def get(self, url: str, **options: Any) -> HttpAnswer:
-        """Raise NoAnswerError."""
-        raise NoAnswerError("a scheduler in memory has no network", sent=False, url=url)
-
-
-class _Periodic(msgspec.Struct):
-    """Work that a plugin repeats."""
-
-    seconds: float
-    work: Callable[[], Coroutine[Any, Any, None]]
-    #: When it is due.
-    next: float
 
 
 class UnqueuedPods:
@@ -145,10 +113,10 @@ class MemoryScheduler:
         self.on_the_way = BindingPods()
         #: Pods that plugins have activated.
         self.activated: list[Pod] = []
-        #: Work that plugins have spawned in the current attempt; None before the first attempt.
-        self._spawned: list[Coroutine[Any, Any, None]] | None = None
+        #: Work that plugins have spawned in the current attempt.
+        self._spawned: list[Coroutine[Any, Any, None]] = []
         self._waiting: list[Attempt] = []
-        self._periodic: list[_Periodic] = []
+        self._periodic = PeriodicWork(self.clock)
         shared = SharedState(
             features=features,
             clock=self.clock,
@@ -160,12 +128,12 @@ class MemoryScheduler:
             snapshot=lambda: self.cluster.cache.nodes,
             pod_infos=pod_infos,
             lister=self.cluster.lister,
-            watch=self._watch,
+            watch=self.cluster.watch,
             synced=lambda: self._synced,
             waiting_pods=self.on_the_way,
             activate=self.activated.extend,
             spawn=self._spawn,
-            every=self._every,
+            every=self._periodic.every,
             metrics=self.metrics,
         )
         events_of = self._events_of
@@ -211,38 +179,15 @@ class MemoryScheduler:
             metrics=self.metrics,
         )
 
-    def _watch(
-        self,
-        kind: Any,
-        added: Callable[[Any], None] | None,
-        updated: Callable[[Any, Any], None] | None,
-        deleted: Callable[[Any], None] | None,
-    ) -> None:
-        self.cluster.store(kind).add_handler(EventHandler(added, updated, deleted))
-
     def _events_of(self, profile: str) -> MemoryEvents:
         return self.events
 
     def _spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
-        if self._spawned is None:
-            # A test calls one point of a plugin: nothing runs this work.
-            work.close()
-        else:
-            self._spawned.append(work)
-
-    def _every(self, seconds: float, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        self._periodic.append(_Periodic(seconds, work, self.clock.now()))
+        self._spawned.append(work)
 
     async def run_periodic(self) -> None:
         """Run the periodic work of plugins that is due; every attempt begins with this."""
-        for one in self._periodic:
-            if one.next <= self.clock.now():
-                try:
-                    await one.work()
-                except BaseException as error:
-                    raise_if_external(error)
-                    log.exception("Periodic work of a plugin failed")
-                one.next = self.clock.now() + one.seconds
+        await self._periodic.run_due()
 
     @contextmanager
     def taking_from(self, queue: AttemptQueue) -> Iterator[None]:
@@ -260,12 +205,10 @@ class MemoryScheduler:
 
         PreEnqueue runs before it, unless the pod was popped from a queue, which gives its `info`.
         """
-        if self._periodic:
-            await self.run_periodic()
+        await self._periodic.run_due()
         profile = self.profiles[pod.spec.scheduler_name]
         start, state = self.clock.now(), CycleState()
-        spawned: list[Coroutine[Any, Any, None]] = []
-        self._spawned = spawned
+        spawned = self._spawned = []
         status = None
         if info is None:
             info = QueuedPodInfo(pod, start, 0)

@@ -1,10 +1,18 @@
-"""Tools for plugin authors: builders, runs of a plugin without a cluster, and check_plugin."""
+"""Tools for plugin authors: builders, runs of a plugin without a cluster, and check_plugin.
+
+What runs the whole scheduler is loaded on first use, so that a test of one plugin starts fast.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from mooring.testing.builders import make_node, make_pod
 from mooring.testing.check import CheckReport, check_plugin
-from mooring.testing.plugin_runs import FilterResult, ScoreResult, run_cycle, run_filter, run_score
+from mooring.testing.plugin_runs import FilterResult, ScoreResult, run_filter, run_score
+
+if TYPE_CHECKING:
+    from mooring.testing.cycle_runs import run_cycle
 
 __all__ = [
     "CheckReport",
@@ -17,3 +25,12 @@ __all__ = [
     "run_filter",
     "run_score",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the whole scheduler when `run_cycle` is asked for."""
+    if name == "run_cycle":
+        from mooring.testing.cycle_runs import run_cycle
+
+        return run_cycle
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
 from mooring.api import KubeObject, Node, Pod
-from mooring.config import default_config, load_config_data
-from mooring.config.defaults import API_VERSION, KIND
-from mooring.config.profiles import ResolvedProfile
+from mooring.config.defaults import API_VERSION, KIND, SCHEDULER_NAME
+from mooring.config.resolved_profile import ResolvedProfile
 from mooring.cycle.filtering import filter_nodes, filter_one
 from mooring.cycle.pre_filter import PreFilterResult, run_pre_filter
 from mooring.cycle.profile import Profile
+from mooring.cycle.profile_handle import SharedState, make_profiles
 from mooring.cycle.scoring import Ranking, rank
 from mooring.errors import PluginError
 from mooring.framework.features import FeatureGates
+from mooring.framework.handle import EventWriter
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import CONFIGURABLE_POINTS, Point, points_of
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
-from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.offline.driving import drive
 from mooring.registry import Registry, check_contract, default_registry
+from mooring.testing.bench_cluster import BenchCluster
+
+if TYPE_CHECKING:
+    from mooring.config import LoadResult
 
 #: The answer of Filter for each node, in their order; None if the node passes.
 Answers = list[Status | None]
@@ -65,20 +71,16 @@ class Workbench:
             raise TypeError("args belong to a class; the instance has its own")
         check_contract(self.kind)
         self.features = FeatureGates(features)
-        self.registry = _registry_with(self.kind)
-        #: A profile that runs the plugin in addition to the defaults.
-        self.config = load_config_data(
-            _document(self.kind, None if isinstance(args, msgspec.Struct) else args),
-            file=f"args of {self.kind.name}",
-            registry=self.registry,
-            feature_gates=self.features,
-        )
-        resolved = self.config.profiles[0]
-        self.args = args if isinstance(args, msgspec.Struct) else resolved.args[self.kind.name]
-        self._around = default_config(registry=self.registry, feature_gates=self.features)
+        self._given = args
+        if isinstance(args, msgspec.Struct):
+            self.args: Any = args
+        elif self.kind.Args is None and args is None:
+            self.args = None
+        else:
+            self.args = self.config.profiles[0].args[self.kind.name]
         points = points_of(self.kind)
         self._alone = ResolvedProfile(
-            scheduler_name=resolved.scheduler_name,
+            scheduler_name=SCHEDULER_NAME,
             percentage_of_nodes_to_score=None,
             points={
                 point: ((self.kind.name, 1),) if point in points else ()
@@ -87,15 +89,29 @@ class Workbench:
             args={},
         )
 
+    # Loaded on first use: most tests of a plugin need neither the built-in plugins nor a file.
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The built-in plugins and the plugin."""
+        return _registry_with(self.kind)
+
+    @cached_property
+    def config(self) -> LoadResult:
+        """A profile that runs the plugin in addition to the defaults."""
+        from mooring.config import load_config_data
+
+        return load_config_data(
+            _document(self.kind, None if isinstance(self._given, msgspec.Struct) else self._given),
+            file=f"args of {self.kind.name}",
+            registry=self.registry,
+            feature_gates=self.features,
+        )
+
     def place(self, objects: Iterable[KubeObject]) -> Bench:
         """Return a bench with the plugin and a cluster of these objects."""
-        scheduler = MemoryScheduler(
-            checked_objects(objects),
-            config=self._around,
-            registry=self.registry,
-            features=self.features,
-        )
-        handle = next(iter(scheduler.profiles.values())).handle
+        cluster = BenchCluster(checked_objects(objects), self.features, self._make_default_profile)
+        handle = cluster.handle
         if self.instance is None:
             plugin = self.kind(self.args, handle)
         else:
@@ -103,23 +119,31 @@ class Workbench:
             if getattr(plugin, "handle", None) is None:
                 plugin.handle = handle
         plugin.start()
-        drive(scheduler.run_periodic())
-        profile = Profile(self._alone, self.registry, handle, {self.kind.name: plugin})
-        return Bench(plugin, scheduler, profile)
+        drive(cluster.periodic.run_due())
+        profile = Profile(self._alone, Registry(), handle, {self.kind.name: plugin})
+        return Bench(plugin, cluster, profile)
+
+    def _make_default_profile(self, shared: SharedState, events: EventWriter) -> Profile:
+        """Return the profile with the default plugins, for a plugin that runs their filters."""
+        from mooring.config import default_config
+
+        around = default_config(registry=self.registry, feature_gates=self.features)
+        profiles = make_profiles(around.profiles, self.registry, shared, lambda name: events)
+        return next(iter(profiles.values()))
 
 
 class Bench:
     """One plugin and one cluster. Faults of the plugin raise PluginError."""
 
-    def __init__(self, plugin: Plugin, scheduler: MemoryScheduler, profile: Profile) -> None:
+    def __init__(self, plugin: Plugin, cluster: BenchCluster, profile: Profile) -> None:
         self.plugin = plugin
-        self.scheduler = scheduler
+        self.cluster = cluster.objects
         self.profile = profile
 
     @property
     def nodes(self) -> Nodes:
         """Return the nodes of the cluster."""
-        return self.scheduler.cluster.cache.nodes
+        return self.cluster.cache.nodes
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Run PreFilter."""

@@ -18,7 +18,8 @@ from mooring.framework.points import Point, points_of
 from mooring.framework.queued import QueuedPod
 from mooring.framework.state import CycleState
 from mooring.offline.backlog import schedule_all
-from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.offline.driving import drive
+from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing.bench import Answers, Bench, Workbench, raise_breach
 from mooring.testing.plugin_answers import Case, ask
 from mooring.testing.scenes import Scene

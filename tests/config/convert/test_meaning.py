@@ -17,7 +17,7 @@ from mooring.config.convert.default_plugins import (
     V1BETA2,
     today,
 )
-from mooring.config.profiles import ResolvedProfile
+from mooring.config.resolved_profile import ResolvedProfile
 from mooring.framework.points import POINT_BY_KEY
 from tests.config import in_tree
 

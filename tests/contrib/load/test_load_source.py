@@ -12,7 +12,8 @@ from mooring.contrib.load import LoadArgs, LoadSource
 from mooring.contrib.load.load_source import MAX_AGE, MAX_ANSWER, PERIOD, MetricProvider
 from mooring.errors import NoAnswerError
 from mooring.framework.handle import HttpAnswer
-from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.offline.driving import drive
+from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node
 
 ADDRESS = "http://watcher.example:2020"

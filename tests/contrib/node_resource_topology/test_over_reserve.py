@@ -14,7 +14,8 @@ from mooring.contrib.node_resource_topology import NodeResourceTopologyMatch
 from mooring.contrib.node_resource_topology.args import TopologyCacheArgs, TopologyMatchArgs
 from mooring.contrib.node_resource_topology.fingerprint import ATTRIBUTE, fingerprint
 from mooring.contrib.node_resource_topology.over_reserve import is_exclusive
-from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.offline.driving import drive
+from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node, make_pod
 from tests.contrib.node_resource_topology.generated import topology
 

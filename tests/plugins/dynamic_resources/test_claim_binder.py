@@ -14,7 +14,8 @@ from mooring.config.load import load_config_data
 from mooring.framework.decision import Outcome
 from mooring.framework.features import FeatureGates
 from mooring.observe.clock import VirtualClock
-from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.offline.driving import drive
+from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.registry import default_registry
 from tests.plugins.dynamic_resources.devices import (
     DRIVER,

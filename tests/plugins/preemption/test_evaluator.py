@@ -10,8 +10,9 @@ from mooring.api import Pod
 from mooring.errors import ApiError
 from mooring.framework.decision import Candidate, Decision, NodeStatuses
 from mooring.framework.preemption import PreemptionPolicy
+from mooring.offline.driving import drive
 from mooring.offline.memory_client import MemoryClient
-from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.offline.memory_scheduler import MemoryScheduler
 from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin
 
 ONE_EACH = plugin(

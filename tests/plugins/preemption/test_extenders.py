@@ -11,7 +11,7 @@ from mooring.errors import ExtenderError
 from mooring.framework.decision import Decision
 from mooring.framework.extender import Victims
 from mooring.framework.status import Status
-from mooring.offline.memory_scheduler import drive
+from mooring.offline.driving import drive
 from mooring.plugins.preemption import DefaultPreemption
 from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin
 

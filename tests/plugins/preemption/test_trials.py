@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from mooring.api import Node, Pod
 from mooring.framework.features import FeatureGates
-from mooring.offline.memory_scheduler import MemoryScheduler, drive
+from mooring.offline.driving import drive
+from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.plugins.preemption import dry_run
 from mooring.testing import make_node, make_pod
 from tests.cycle.decisions import told

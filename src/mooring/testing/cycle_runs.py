@@ -1,0 +1,112 @@
+"""Runs of the whole scheduler on a few pods and nodes, without a cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, overload
+
+from mooring.api import KubeObject, Node, Pod
+from mooring.config import LoadResult, default_config, load_config, load_config_data
+from mooring.framework.decision import Decision
+from mooring.framework.features import FeatureGates
+from mooring.framework.plugin import Plugin
+from mooring.offline.backlog import schedule_all
+from mooring.offline.driving import drive
+from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.registry import default_registry
+from mooring.testing.plugin_runs import cluster_of
+
+#: A configuration file's path, its content as data, or a loaded configuration.
+ConfigLike = str | os.PathLike[str] | Mapping[str, Any] | LoadResult
+
+
+@overload
+def run_cycle(
+    *,
+    pod: Pod,
+    nodes: Iterable[Node],
+    pods: Iterable[Pod] = (),
+    objects: Iterable[KubeObject] = (),
+    plugins: Iterable[type[Plugin]] = (),
+    config: ConfigLike | None = None,
+    features: Mapping[str, bool] | None = None,
+) -> Decision: ...
+
+
+@overload
+def run_cycle(
+    *,
+    nodes: Iterable[Node],
+    pods: Iterable[Pod],
+    objects: Iterable[KubeObject] = (),
+    plugins: Iterable[type[Plugin]] = (),
+    config: ConfigLike | None = None,
+    features: Mapping[str, bool] | None = None,
+) -> list[Decision]: ...
+
+
+def run_cycle(
+    *,
+    pod: Pod | None = None,
+    nodes: Iterable[Node],
+    pods: Iterable[Pod] = (),
+    objects: Iterable[KubeObject] = (),
+    plugins: Iterable[type[Plugin]] = (),
+    config: ConfigLike | None = None,
+    features: Mapping[str, bool] | None = None,
+) -> Decision | list[Decision]:
+    """Run the whole scheduler in memory, every point up to PostBind.
+
+    With `pod`, try that pod once and return the decision. Without, schedule the pods that have no
+    node yet as `mooring schedule` does, and return the last decision on each in the order given.
+    Without `config`, `plugins` run in addition to the built-in ones at every point they implement;
+    with it, at the points where it enables them. Nothing waits: the clock is virtual.
+    """
+    found = list(pods)
+    gates = FeatureGates(features)
+    chosen = list(plugins)
+    registry = default_registry(chosen)
+    scheduler = MemoryScheduler(
+        cluster_of(pod, nodes, found, objects),
+        config=_load(config, registry, gates, chosen),
+        registry=registry,
+        features=gates,
+    )
+    if pod is not None:
+        _check_served(scheduler, pod)
+        return drive(_schedule(scheduler, pod))
+    pending = [one for one in found if not one.node_name]
+    for one in pending:
+        _check_served(scheduler, one)
+    outcomes = drive(schedule_all(scheduler))
+    return [outcomes.decisions[one.uid] for one in pending]
+
+
+async def _schedule(scheduler: MemoryScheduler, pod: Pod) -> Decision:
+    decision = await scheduler.schedule_one(pod)
+    while await scheduler.expire_waits():
+        pass
+    return decision
+
+
+def _load(
+    config: ConfigLike | None, registry: Any, gates: FeatureGates, plugins: list[type[Plugin]]
+) -> LoadResult:
+    if config is None:
+        names = [plugin.name for plugin in plugins]
+        return default_config(registry=registry, feature_gates=gates, enabled=names)
+    if isinstance(config, LoadResult):
+        return config
+    if isinstance(config, Mapping):
+        return load_config_data(dict(config), registry=registry, feature_gates=gates)
+    return load_config(config, registry=registry, feature_gates=gates)
+
+
+def _check_served(scheduler: MemoryScheduler, pod: Pod) -> None:
+    name = pod.spec.scheduler_name
+    if name not in scheduler.profiles:
+        raise ValueError(
+            f"pod {pod.key} names the scheduler {name}, and the profiles are: "
+            f"{', '.join(scheduler.profiles)}"
+        )
