@@ -28,6 +28,14 @@ def test_a_pause_gives_back_no_more_than_the_burst() -> None:
     assert [limit.reserve() for _ in range(4)] == [0, 0, 0, pytest.approx(0.1)]
 
 
+def test_nobody_waits_while_a_part_of_a_token_is_left_over() -> None:
+    clock = VirtualClock()
+    limit = RateLimit(10.0, 2, clock)
+    assert [limit.reserve(), limit.reserve()] == [0.0, 0.0]
+    clock.advance(0.15)
+    assert limit.reserve() == 0.0
+
+
 async def test_waiting_takes_as_long_as_was_said() -> None:
     clock = RecordingClock()
     limit = RateLimit(2.0, 1, clock)
