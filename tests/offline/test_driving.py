@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
+import types
+from collections.abc import Generator
 
 import pytest
 
@@ -13,8 +14,13 @@ async def answer() -> int:
     return 42
 
 
+@types.coroutine
+def suspend() -> Generator[None, None, None]:
+    yield
+
+
 async def wait() -> None:
-    await asyncio.sleep(1)
+    await suspend()
 
 
 def test_a_coroutine_that_never_suspends_gives_its_result() -> None:
