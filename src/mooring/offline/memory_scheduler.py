@@ -190,14 +190,8 @@ class MemoryScheduler:
             metrics=self.metrics,
         )
 
-    def _watch(
-        self,
-        kind: Any,
-        added: Callable[[Any], None] | None,
-        updated: Callable[[Any, Any], None] | None,
-        deleted: Callable[[Any], None] | None,
-    ) -> None:
-        self.cluster.store(kind).add_handler(EventHandler(added, updated, deleted))
+    def _watch(self, kind: Any, handler: EventHandler[Any]) -> None:
+        self.cluster.store(kind).add_handler(handler)
 
     def _events_of(self, profile: str) -> MemoryEvents:
         return self.events
