@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import random
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from mooring.api import (
@@ -45,6 +43,7 @@ from mooring.observe.clock import VirtualClock
 from mooring.offline.driving import drive
 from mooring.offline.memory_scheduler import Attempt, MemoryScheduler
 from mooring.registry import Registry, default_registry
+from tests.conformance.vector_files import VectorFiles
 
 VECTORS = Path(os.environ.get("MOORING_VECTORS", Path(__file__).parent / "vectors"))
 
@@ -74,35 +73,9 @@ _SEARCHED = (Outcome.SCHEDULED, Outcome.UNSCHEDULABLE)
 MAX_ATTEMPTS = 3
 
 
-class _Name(msgspec.Struct):
-    name: str
-
-
-class _Row(msgspec.Struct):
-    scenario: _Name
-
-
-@lru_cache(maxsize=2)
-def _lines(group: str) -> list[bytes]:
-    with gzip.open(VECTORS / f"{group}.jsonl.gz") as file:
-        return file.read().splitlines()
-
-
-def scenarios() -> list[tuple[str, int, str]]:
-    """Return (group, index, name) of every recorded scenario."""
-    groups = sorted(path.name.removesuffix(".jsonl.gz") for path in VECTORS.glob("*.jsonl.gz"))
-    decoder = msgspec.json.Decoder(_Row)
-    return [
-        (group, index, decoder.decode(line).scenario.name)
-        for group in groups
-        for index, line in enumerate(_lines(group))
-    ]
-
-
-def record(group: str, index: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return one scenario and what was recorded of it."""
-    row = msgspec.json.decode(_lines(group)[index])
-    return row["scenario"], row["expected"]
+_FILES = VectorFiles(VECTORS)
+scenarios = _FILES.scenarios
+record = _FILES.record
 
 
 @cache

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.conformance.vector_files import differing_copies
+
 VECTORS = Path(__file__).parent / "contrib_vectors"
 ORIGINALS = VECTORS.parents[3] / "shared" / "contrib-vectors"
 
 
 @pytest.mark.skipif(not ORIGINALS.is_dir(), reason="the originals are not beside this checkout")
 def test_the_vectors_equal_the_originals() -> None:
-    originals = {path.name: path.read_bytes() for path in ORIGINALS.iterdir()}
-    copies = {path.name: path.read_bytes() for path in VECTORS.iterdir()}
-    assert copies.keys() == originals.keys()
-    assert [name for name in copies if copies[name] != originals[name]] == []
+    assert differing_copies(VECTORS, ORIGINALS) == []

@@ -95,11 +95,16 @@ def node(name: str, cpu: int) -> dict[str, Any]:
 
 @asynccontextmanager
 async def cluster(
-    folder: Path, *objects: dict[str, Any], plugins: list[str], disabled: list[str], **args: Any
+    folder: Path,
+    *objects: dict[str, Any],
+    plugins: list[str],
+    disabled: list[str],
+    definitions: list[dict[str, Any]] = DEFINITIONS,
+    **args: Any,
 ) -> AsyncIterator[Reader]:
     """Run a cluster whose scheduler runs plugins; the definitions are among its first objects."""
     config = folder / "config.yaml"
     config.write_text(yaml.safe_dump(configuration(*plugins, disabled=disabled, args=args)))
-    text = yaml.safe_dump_all([*DEFINITIONS, *objects])
+    text = yaml.safe_dump_all([*definitions, *objects])
     async with running(folder, objects=manifests(text), plan=plan(config)) as reader:
         yield reader

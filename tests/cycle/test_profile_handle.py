@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from mooring.api import Pod
 from mooring.config.load import LoadResult, load_config_data
@@ -276,3 +277,12 @@ def test_a_plugin_that_fails_to_take_in_a_change_is_logged_and_harms_nobody(
     plugin = scheduler.profiles["default-scheduler"].plugins["Fails"]
     assert isinstance(plugin, Follows)
     assert plugin.told == [("added", "old", False), ("deleted", "old")]
+
+
+def test_a_pod_that_replaces_another_is_a_deletion_and_an_addition() -> None:
+    scheduler = make_scheduler([Follows], [*make_nodes("n1"), make_pod("old")])
+    plugin = scheduler.profiles["default-scheduler"].plugins["Follows"]
+    assert isinstance(plugin, Follows)
+    old = make_pod("old")
+    scheduler.cluster.add(replace(old, metadata=replace(old.metadata, uid="another")))
+    assert plugin.told == [("added", "old", False), ("deleted", "old"), ("added", "old", True)]

@@ -11,22 +11,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from mooring import (
-    ClusterEvent,
-    Code,
-    CycleState,
-    Handle,
-    Nodes,
-    Nominate,
-    Plugin,
-    PodInfo,
-    Status,
-)
+from mooring import Code, CycleState, Nodes, PodInfo
 from mooring.api import Pod
+from mooring.contrib.preempting import PreemptingPlugin
 from mooring.framework.decision import Candidate, NodeStatuses
 from mooring.framework.preemption import PreemptionPolicy
 from mooring.framework.what_if import WhatIf
@@ -39,7 +29,7 @@ MAX_TRIALS = 500
 BOUND_REACHED = "The search for victims on several nodes ended before every set of pods was tried"
 
 
-class CrossNodePreemption(Plugin):
+class CrossNodePreemption(PreemptingPlugin):
     """A plugin that removes pods of several nodes to make room on one.
 
     Choose it if pods are refused because of pods on other nodes (spreading, anti-affinity over a
@@ -50,23 +40,8 @@ class CrossNodePreemption(Plugin):
 
     name = "CrossNodePreemption"
 
-    def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
-        super().__init__(args, handle)
-        self._policy = CrossNodePolicy(self.handle)
-
-    def start(self) -> None:
-        """Prepare the machinery of preemption."""
-        self._preemptor = self.handle.preemptor(self.name, self._policy)
-
-    async def post_filter(
-        self, state: CycleState, pod: Pod, statuses: NodeStatuses
-    ) -> Nominate | Status:
-        """Find victims, remove them and nominate the node on which the pod then fits."""
-        return await self._preemptor.preempt(state, pod, statuses)
-
-    def events_to_register(self) -> list[ClusterEvent]:
-        """Return no event: the plugins that refused the pod know what helps it."""
-        return []
+    def _make_policy(self) -> PreemptionPolicy:
+        return CrossNodePolicy(self.handle)
 
 
 class CrossNodePolicy(PreemptionPolicy):

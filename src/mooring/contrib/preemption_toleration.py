@@ -8,14 +8,13 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
-from mooring import ClusterEvent, CycleState, Handle, NodeInfo, Nominate, Plugin, PodInfo, Status
-from mooring.api import Pod, PodDisruptionBudget, PriorityClass, parse_time
+from mooring import CycleState, Handle, NodeInfo, PodInfo, Status
+from mooring.api import Pod, PriorityClass, parse_time
+from mooring.contrib.preempting import PreemptingPlugin
 from mooring.errors import ObjectError
-from mooring.framework.decision import NodeStatuses
 from mooring.framework.preemption import PreemptionPolicy, candidate_node_errors
 from mooring.observe.logs import log_error
 from mooring.typing import Int32
@@ -63,7 +62,7 @@ class PodToleration(msgspec.Struct, frozen=True):
             return False
 
 
-class PreemptionToleration(Plugin):
+class PreemptionToleration(PreemptingPlugin):
     """A plugin that preempts as DefaultPreemption does, except pods that tolerate the preemptor.
 
     Choose it instead of DefaultPreemption if pods lose much when they are stopped early: annotate
@@ -89,25 +88,13 @@ class PreemptionToleration(Plugin):
 
     args: Args
 
-    def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
-        super().__init__(args, handle)
-        self._policy = TolerationPolicy(self.handle, self.args)
-
     def start(self) -> None:
         """Request the informers that a preemption needs."""
-        self.handle.lister(PodDisruptionBudget)
         self.handle.lister(PriorityClass)
-        self._preemptor = self.handle.preemptor(self.name, self._policy)
+        super().start()
 
-    async def post_filter(
-        self, state: CycleState, pod: Pod, statuses: NodeStatuses
-    ) -> Nominate | Status:
-        """Find a node to clear, remove its victims and nominate it."""
-        return await self._preemptor.preempt(state, pod, statuses)
-
-    def events_to_register(self) -> list[ClusterEvent]:
-        """Return no event: the plugins that refused the pod know what helps it."""
-        return []
+    def _make_policy(self) -> PreemptionPolicy:
+        return TolerationPolicy(self.handle, self.args)
 
 
 class TolerationPolicy(PreemptionPolicy):

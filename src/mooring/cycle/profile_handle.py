@@ -41,6 +41,7 @@ from mooring.framework.preemption import PreemptionPolicy, Preemptor
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
+from mooring.informers.store import EventHandler
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error
 from mooring.observe.metrics import Metrics
@@ -70,20 +71,6 @@ class WaitingPods(Protocol):
         ...
 
 
-class ObjectWatch(Protocol):
-    """Registers functions to be called, between two cycles, when objects of a kind change."""
-
-    def __call__(
-        self,
-        kind: Any,
-        added: Callable[[Any], None] | None,
-        updated: Callable[[Any, Any], None] | None,
-        deleted: Callable[[Any], None] | None,
-    ) -> None:
-        """Call the functions for every object of `kind`, and for every change from now on."""
-        ...
-
-
 class SharedState(msgspec.Struct, frozen=True):
     """What the profiles of one scheduler share; a scheduler has exactly one instance."""
 
@@ -97,7 +84,8 @@ class SharedState(msgspec.Struct, frozen=True):
     snapshot: Callable[[], Nodes]
     pod_infos: PodInfos
     lister: Callable[[Any], Lister[Any]]
-    watch: ObjectWatch
+    #: Registers a handler of the changes of a kind, which is called between two cycles.
+    watch: Callable[[Any, EventHandler[Any]], None]
     synced: Callable[[], bool]
     waiting_pods: WaitingPods
     activate: Callable[[Iterable[Pod]], None]
@@ -170,7 +158,10 @@ class ProfileHandle:
         deleted: Callable[[T], object] | None = None,
     ) -> None:
         """Call functions for every object of a kind, and for every change from now on."""
-        self._shared.watch(kind, _contained(added), _contained(updated), _contained(deleted))
+        handler = EventHandler(
+            _contained(added), _updated(added, updated, deleted), _contained(deleted)
+        )
+        self._shared.watch(kind, handler)
 
     def waiting_pods(self) -> Iterable[WaitingPod]:
         """Return the pods that wait at Permit."""
@@ -300,6 +291,28 @@ def _contained(call: Callable[..., object] | None) -> Callable[..., None] | None
             log_error(log, error_text(error), text, object=objects[-1])
 
     return contained
+
+
+def _updated(
+    added: Callable[[T], object] | None,
+    updated: Callable[[T, T], object] | None,
+    deleted: Callable[[T], object] | None,
+) -> Callable[[Any, Any], None]:
+    """Return a function for updates; an object that replaces another one is a deletion and an
+    addition, which a watch can miss if both happen between two looks."""
+    change, add, delete = _contained(updated), _contained(added), _contained(deleted)
+
+    def told(old: Any, new: Any) -> None:
+        if old.metadata.uid == new.metadata.uid:
+            if change is not None:
+                change(old, new)
+            return
+        if delete is not None:
+            delete(old)
+        if add is not None:
+            add(new)
+
+    return told
 
 
 def make_profiles(

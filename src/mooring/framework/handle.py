@@ -222,9 +222,10 @@ class Handle(Protocol):
         """Call functions for every object of a kind, and for every change from now on.
 
         `added(object)` is also called for the objects that exist already, `updated` gets the old
-        and the new one, `deleted` the last known one. They are called between two cycles, one
-        after the other, in the order of the changes; what one raises is logged. For a plugin that
-        keeps state of its own; call it in `start()`.
+        and the new one, `deleted` the last known one. An object that was replaced by another one of
+        its name is deleted and added. They are called between two cycles, one after the other, in
+        the order of the changes; what one raises is logged. For a plugin that keeps state of its
+        own; call it in `start()`.
         """
         ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from mooring.api import CustomResource, KubeObject, Node, Pod, find_kind
@@ -53,15 +53,9 @@ class MemoryCluster:
             found = self._stores[kind] = Store()
         return found
 
-    def watch(
-        self,
-        kind: type[KubeObject] | str,
-        added: Callable[[Any], None] | None,
-        updated: Callable[[Any, Any], None] | None,
-        deleted: Callable[[Any], None] | None,
-    ) -> None:
-        """Call functions for every object of a kind, and for every change from now on."""
-        self.store(kind).add_handler(EventHandler(added, updated, deleted))
+    def watch(self, kind: type[KubeObject] | str, handler: EventHandler[Any]) -> None:
+        """Report every object of a kind, and every change from now on, to a handler."""
+        self.store(kind).add_handler(handler)
 
     def lister(self, kind: type[KubeObject] | str) -> Lister[Any]:
         """Return read access to a kind."""

@@ -129,8 +129,8 @@ class ClusterEvents:
         updated: Callable[[Any, Any], None] | None,
         deleted: Callable[[Any], None] | None,
     ) -> None:
-        handler = posting_handler(self._inbox, added, updated, deleted)
-        informers.informer(kind).add_handler(handler)
+        handler: EventHandler[Any] = EventHandler(added, updated, deleted)
+        informers.informer(kind).add_handler(posting_handler(self._inbox, handler))
 
     def _mover(
         self, resource: str, action: ActionType, wanted: ActionType
@@ -299,14 +299,9 @@ class ClusterEvents:
         self._move(event_types.ASSIGNED_POD_DELETE, assumed.pod, None)
 
 
-def posting_handler(
-    inbox: Inbox,
-    added: Callable[[Any], None] | None,
-    updated: Callable[[Any, Any], None] | None,
-    deleted: Callable[[Any], None] | None,
-) -> EventHandler[Any]:
+def posting_handler(inbox: Inbox, handler: EventHandler[Any]) -> EventHandler[Any]:
     """Return a handler that posts each change to the inbox, so that it waits for the loop."""
-    post = inbox.post
+    post, added, updated, deleted = inbox.post, handler.on_add, handler.on_update, handler.on_delete
     return EventHandler(
         on_add=None if added is None else lambda obj: post(added, obj),
         on_update=None if updated is None else lambda old, new: post(updated, old, new),

@@ -36,6 +36,7 @@ from mooring.framework.plugin import Plugin
 from mooring.framework.plugin_errors import error_text, raise_if_external, traceback_text
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.status import Status
+from mooring.informers.store import EventHandler
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error
 from mooring.observe.metrics import PLUGIN_METRICS_SAMPLE_PERCENT, Metrics
@@ -209,15 +210,8 @@ class Scheduler:
         )
         return make_profiles(config.profiles, registry, shared, self._events_of)
 
-    def _watch(
-        self,
-        kind: Any,
-        added: Callable[[Any], None] | None,
-        updated: Callable[[Any, Any], None] | None,
-        deleted: Callable[[Any], None] | None,
-    ) -> None:
-        handler = posting_handler(self.inbox, added, updated, deleted)
-        self._informers.informer(kind).add_handler(handler)
+    def _watch(self, kind: Any, handler: EventHandler[Any]) -> None:
+        self._informers.informer(kind).add_handler(posting_handler(self.inbox, handler))
 
     # Work beside the loop.
 

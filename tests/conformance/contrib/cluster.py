@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from mooring.api import KubeObject, Pod, PriorityClass, decode, decode_as
 from mooring.api.timestamps import parse_time
@@ -35,23 +36,33 @@ START = 1_800_000_000.0
 
 OBJECTS: dict[str, type[KubeObject]] = {**replay.OBJECTS, "priorityClasses": PriorityClass}
 #: Fields with custom resources, which are decoded by their apiVersion and kind.
-CUSTOM = (
-    "podGroups",
-    "elasticQuotas",
-    "nodeResourceTopologies",
-    "appGroups",
-    "networkTopologies",
-    "seccompProfiles",
-)
+CUSTOM = {
+    "podGroups": "podgroups.v1alpha1.scheduling.x-k8s.io",
+    "elasticQuotas": "elasticquotas.v1alpha1.scheduling.x-k8s.io",
+    "nodeResourceTopologies": "noderesourcetopologies.v1alpha2.topology.node.k8s.io",
+    "appGroups": "appgroups.v1alpha1.appgroup.diktyo.x-k8s.io",
+    "networkTopologies": "networktopologies.v1alpha1.networktopology.diktyo.x-k8s.io",
+    "seccompProfiles": "seccompprofiles.v1beta1.security-profiles-operator.x-k8s.io",
+}
 
 
 class RecordingClient(MemoryClient):
-    """A client that notes what a preemption would write and leaves the pods as they are."""
+    """A client that notes what a preemption would write and leaves the pods as they are.
+
+    A pod that is bound runs at once.
+    """
 
     def __init__(self, cluster: Any) -> None:
         super().__init__(cluster)
+        self._running = cluster
         #: "namespace/name" of pods that lost their nomination.
         self.cleared: list[str] = []
+
+    async def bind(self, pod: Pod, node_name: str) -> None:
+        """Bind a pod, which becomes Running in the same change."""
+        status = replace(pod.status, phase="Running", nominated_node_name="")
+        spec = replace(pod.spec, node_name=node_name)
+        self._running.add(replace(pod, spec=spec, status=status))
 
     async def delete(
         self, kind: type[Any], name: str, namespace: str = "", *, uid: str = ""

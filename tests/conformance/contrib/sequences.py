@@ -16,14 +16,16 @@ from mooring.framework.decision import Outcome
 from mooring.offline.driving import drive
 from mooring.offline.memory_scheduler import Attempt
 from tests.conformance import replay
-from tests.conformance.contrib.cluster import build
+from tests.conformance.contrib.cluster import CUSTOM, build
 from tests.conformance.contrib.comparing import differences
 from tests.conformance.contrib.observers import OBSERVERS
 from tests.conformance.contrib.queue_sort import check_sort
 from tests.conformance.contrib.single_cycle import NOT_COMPARED, as_recorded, completed
 
-#: Seconds that a step takes, so that no two things happen at the same time.
-MOMENT = 0.001
+#: Seconds that a step took the recorder.
+MOMENT = 0.04
+#: Phases of pods that the scheduler does not see.
+FINISHED = ("Succeeded", "Failed")
 #: The period of the NodeResourceTopology cache in all scenarios, in seconds.
 RESYNC_PERIOD = 3600
 
@@ -54,8 +56,12 @@ class Sequence:
         self.scheduler = build(scenario)
         #: Attempts whose Reserve has run and whose binding has not, by "namespace/name".
         self.reserved: dict[str, Attempt] = {}
-        #: Pods that become Running once they are bound, by "namespace/name".
-        self._bound: set[str] = set()
+        #: Pods that have finished and still exist, by "namespace/name".
+        self.finished = {
+            f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+            for pod in scenario.get("pods") or ()
+            if pod["status"].get("phase") in FINISHED
+        }
         #: Waits at Permit that had not ended before this step, by "namespace/name".
         self.waits: dict[str, PermitWait] = {}
 
@@ -97,14 +103,10 @@ class Sequence:
         return ours
 
     def _settle(self) -> None:
-        """End the waits that are over, and let allowed pods run."""
+        """End the waits that are over."""
         scheduler = self.scheduler
         scheduler.on_the_way.expire(scheduler.clock.now())
         drive(scheduler.finish_waits())
-        for pod in list(scheduler.cluster.pods.list()):
-            if pod.spec.node_name and pod.status.phase == "Pending" and pod.key in self._bound:
-                self._bound.discard(pod.key)
-                scheduler.cluster.add(replace(pod, status=replace(pod.status, phase="Running")))
 
     def _find(self, step: dict[str, Any]) -> Pod | None:
         namespace, name = step["pod"].split("/")
@@ -123,6 +125,7 @@ class Sequence:
         attempt = drive(scheduler.decide(pod, examine=True))
         decision = attempt.decision
         entry = as_recorded(decision, scheduler)
+        self._restore_nominations()
         if decision.outcome is not Outcome.SCHEDULED:
             scheduler.discard(attempt)
             return entry, None
@@ -134,13 +137,20 @@ class Sequence:
             return entry, None
         return entry, attempt
 
+    def _restore_nominations(self) -> None:
+        """Nominate pods again that a preemption cleared: the recorder swallowed those writes."""
+        cluster = self.scheduler.cluster
+        for pod in cluster.pods.list():
+            pending = not pod.spec.node_name and not cluster.cache.is_assumed(pod.uid)
+            if pending and pod.status.nominated_node_name:
+                cluster.nominator.add(pod)
+
     def _schedule(self, step: dict[str, Any]) -> dict[str, Any] | None:
         found = self._decide(step)
         if found is None:
             return None
         entry, attempt = found
         if attempt is not None:
-            self._bound.add(step["pod"])
             entry |= self._permit(attempt)
         return entry
 
@@ -183,7 +193,6 @@ class Sequence:
         attempt = self.reserved.pop(step["pod"], None)
         if attempt is None:
             return None
-        self._bound.add(step["pod"])
         drive(self.scheduler.permit_and_bind(attempt))
         return {}
 
@@ -199,9 +208,13 @@ class Sequence:
         return {}
 
     def _deletePod(self, step: dict[str, Any]) -> dict[str, Any] | None:
+        if step["pod"] in self.finished:
+            self.finished.remove(step["pod"])
+            return {}
         pod = self._find(step)
         if pod is None:
             return None
+        self.reserved.pop(step["pod"], None)
         self.scheduler.on_the_way.reject_removed(pod.uid)
         self.scheduler.cluster.delete(pod)
         return {}
@@ -211,6 +224,9 @@ class Sequence:
         if pod is None:
             return None
         self.scheduler.cluster.add(replace(pod, status=replace(pod.status, phase=step["name"])))
+        if step["name"] in FINISHED:
+            self.finished.add(step["pod"])
+            self.reserved.pop(step["pod"], None)
         return {}
 
     def _setHostIP(self, step: dict[str, Any]) -> dict[str, Any] | None:
@@ -225,7 +241,8 @@ class Sequence:
         return {}
 
     def _deleteObject(self, step: dict[str, Any]) -> dict[str, Any]:
-        self.scheduler.cluster.delete(decode(step["object"]))
+        store = self.scheduler.cluster.store(CUSTOM[step["field"]])
+        store.delete(step["name"], step.get("namespace", ""))
         return {}
 
     def _sleep(self, step: dict[str, Any]) -> dict[str, Any]:

@@ -48,6 +48,7 @@ def test_rejected_members_are_known_until_they_get_a_node() -> None:
         assignments.assign(member(name))
         assignments.reject(member(name))
     assignments.assign(member("b"))
+    assignments.forget(member("gone"))
     assert [pod.name for pod in assignments.take_rejected(KEY)] == ["a"]
     assert list(assignments.take_rejected(KEY)) == []
 

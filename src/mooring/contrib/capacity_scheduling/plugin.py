@@ -16,13 +16,11 @@ from mooring import (
     Handle,
     NodeInfo,
     Nodes,
-    Nominate,
-    Plugin,
     PodInfo,
     QueueingHint,
     Status,
 )
-from mooring.api import ElasticQuota, Pod, PodDisruptionBudget
+from mooring.api import ElasticQuota, Pod
 from mooring.contrib.capacity_scheduling.policy import REQUESTS, VIEW, QuotaPolicy, Requests
 from mooring.contrib.capacity_scheduling.quotas import (
     Amounts,
@@ -32,8 +30,9 @@ from mooring.contrib.capacity_scheduling.quotas import (
     add_amounts,
     pod_request,
 )
+from mooring.contrib.preempting import PreemptingPlugin
 from mooring.errors import ObjectError
-from mooring.framework.decision import NodeStatuses
+from mooring.framework.preemption import PreemptionPolicy
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +50,7 @@ MIN_OVER_MAX = "ElasticQuota %s: min exceeds max for %s; both are applied as the
 _COUNTED_PHASES = ("", "Pending", "Running")
 
 
-class CapacityScheduling(Plugin):
+class CapacityScheduling(PreemptingPlugin):
     """A plugin with quotas of namespaces that borrow from and lend to each other.
 
     Choose it if teams share a cluster: an ElasticQuota in a namespace guarantees it `spec.min` and
@@ -68,7 +67,7 @@ class CapacityScheduling(Plugin):
 
     def start(self) -> None:
         """Follow quotas and pods, and request the informers that a preemption needs."""
-        self.handle.lister(PodDisruptionBudget)
+        super().start()
         self.handle.watch(
             ElasticQuota,
             added=self._quota_added,
@@ -78,7 +77,9 @@ class CapacityScheduling(Plugin):
         self.handle.watch(
             Pod, added=self._pod_added, updated=self._pod_updated, deleted=self._pod_deleted
         )
-        self._preemptor = self.handle.preemptor(self.name, QuotaPolicy(self.handle))
+
+    def _make_policy(self) -> PreemptionPolicy:
+        return QuotaPolicy(self.handle)
 
     def usage(self) -> dict[str, Amounts]:
         """Return what each namespace with a quota uses: cpu in thousandths, else whole units."""
@@ -190,12 +191,6 @@ class CapacityScheduling(Plugin):
         view: QuotaView = state.read(VIEW)
         view.remove_pod(other.pod)
         return None
-
-    async def post_filter(
-        self, state: CycleState, pod: Pod, statuses: NodeStatuses
-    ) -> Nominate | Status:
-        """Find a node to clear under the quotas, remove its victims and nominate it."""
-        return await self._preemptor.preempt(state, pod, statuses)
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Count a pod that got a node."""

@@ -35,12 +35,9 @@ class Assignments:
 
     def assign(self, pod: Pod) -> int:
         """Count a member that got a node; return how many have one."""
-        key, name = pod_group_key(pod), pod.metadata.name
-        names = self._assigned.setdefault(key, set())
-        names.add(name)
-        rejected = self._rejected.get(key)
-        if rejected is not None:
-            rejected.pop(name, None)
+        names = self._assigned.setdefault(pod_group_key(pod), set())
+        names.add(pod.metadata.name)
+        self.forget(pod)
         return len(names)
 
     def release(self, pod: Pod) -> None:
@@ -61,6 +58,15 @@ class Assignments:
         """Stop counting a member that lost its node and is still pending."""
         self.release(pod)
         self._rejected.setdefault(pod_group_key(pod), {})[pod.metadata.name] = pod
+
+    def forget(self, pod: Pod) -> None:
+        """Forget that a member lost its node: it is gone, or has another."""
+        key = pod_group_key(pod)
+        rejected = self._rejected.get(key)
+        if rejected is not None:
+            rejected.pop(pod.metadata.name, None)
+            if not rejected:
+                del self._rejected[key]
 
     def take_rejected(self, key: str) -> Iterable[Pod]:
         """Return the members that lost their nodes, and forget them."""

@@ -107,7 +107,6 @@ class Coscheduling(Plugin):
 
     def start(self) -> None:
         """Follow PodGroups and pods."""
-        self.handle.lister(PodGroup)
         self.handle.watch(
             PodGroup,
             added=_check_group,
@@ -144,6 +143,7 @@ class Coscheduling(Plugin):
 
     def _pod_deleted(self, pod: Pod) -> None:
         self._members.remove(pod)
+        self._assignments.forget(pod)
         if pod.spec.node_name and pod_group_name(pod):
             self._assignments.release(pod)
 
