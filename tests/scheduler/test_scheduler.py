@@ -338,3 +338,30 @@ async def test_pods_on_their_way_keep_no_decision() -> None:
     decisions = [obj for obj in gc.get_objects() if isinstance(obj, Decision)]
     assert not [decision for decision in decisions if decision.pod.name == "travels"]
     await world.after(61)
+
+
+async def test_periodic_work_of_plugins_begins_with_the_loop_and_ends_with_it() -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    class Measuring(Plugin):
+        def start(self) -> None:
+            self.handle.every(30, self.measure)
+
+        async def measure(self) -> None:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+
+        def score(self, state: Any, pod: Any, node: Any) -> int:
+            return 0
+
+    world = World(Measuring)
+    await world.settle()
+    assert not begun.is_set()
+    running = asyncio.create_task(world.scheduler.run())
+    await begun.wait()
+    await world.scheduler.stop()
+    await running
+    assert ended.is_set()
