@@ -18,6 +18,7 @@ from mooring.contrib.score_ranges import (
     round_half_away,
     scaled,
     to_int64,
+    wrapped,
 )
 from mooring.typing import Ints
 
@@ -90,3 +91,11 @@ def test_floats_that_no_int64_holds_become_its_minimum() -> None:
 def test_halves_are_rounded_away_from_zero() -> None:
     values = np.array([0.5, 1.5, 2.5, -0.5, -2.5, 0.49999999999999994])
     assert round_half_away(values).tolist() == [1, 2, 3, -1, -3, 0]
+
+
+@given(st.integers(-(2**80), 2**80))
+def test_integers_wrap_as_int64(number: int) -> None:
+    with np.errstate(over="ignore"):
+        assert wrapped(number) == int(
+            np.array([number % 2**64], dtype=np.uint64).astype(np.int64)[0]
+        )

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from mooring.config.load import default_config
 from mooring.framework.decision import Outcome
 from mooring.framework.plugin import Nominate, Plugin, PreFlight
 from mooring.framework.status import Status
 from mooring.offline.driving import drive
 from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.registry import default_registry
 from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin, refuse
 
 Calls = list[str]
@@ -476,3 +478,36 @@ def test_closing_drops_the_work_of_pods_that_wait() -> None:
     drive(scheduler.schedule_one(pod))
     drive(scheduler.close())
     assert ran == []
+
+
+class Ticking(Plugin):
+    """A plugin with periodic work."""
+
+    ticks: list[float]
+
+    def start(self) -> None:
+        self.ticks = []
+        self.handle.every(10, self.tick)
+
+    async def tick(self) -> None:
+        self.ticks.append(self.handle.clock.now())
+        raise ValueError("measured nothing")
+
+    def score(self, state: Any, pod: Any, node: Any) -> int:
+        return 0
+
+
+def test_periodic_work_is_done_before_an_attempt_once_it_is_due(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    registry = default_registry([Ticking])
+    config = default_config(registry=registry, enabled=["Ticking"])
+    scheduler = MemoryScheduler(make_nodes("a", "b"), config=config, registry=registry)
+    plugin = scheduler.profiles["default-scheduler"].plugins["Ticking"]
+    assert isinstance(plugin, Ticking)
+    start = scheduler.clock.now()
+    for seconds in (0, 9, 1, 30):
+        scheduler.clock.advance(seconds)
+        scheduler.discard(drive(scheduler.decide(make_pod("p"))))
+    assert plugin.ticks == [start, start + 10, start + 40]
+    assert "Periodic work of a plugin failed" in caplog.text

@@ -356,3 +356,30 @@ async def test_a_plugin_is_told_of_changes_between_two_cycles() -> None:
     world.pods.add(make_pod("second"))
     await world.settle()
     assert told == [("first", False), ("second", True)]
+
+
+async def test_periodic_work_of_plugins_begins_with_the_loop_and_ends_with_it() -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    class Measuring(Plugin):
+        def start(self) -> None:
+            self.handle.every(30, self.measure)
+
+        async def measure(self) -> None:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+
+        def score(self, state: Any, pod: Any, node: Any) -> int:
+            return 0
+
+    world = World(Measuring)
+    await world.settle()
+    assert not begun.is_set()
+    running = asyncio.create_task(world.scheduler.run())
+    await begun.wait()
+    await world.scheduler.stop()
+    await running
+    assert ended.is_set()

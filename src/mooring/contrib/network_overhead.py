@@ -28,7 +28,7 @@ from mooring.api import AppGroup, NetworkTopology, Node, Pod
 from mooring.api.app_group import AppGroupDependency
 from mooring.api.network_topology import NETPERF_COSTS, NetworkWeights
 from mooring.contrib.app_groups import app_group_name, find_in, search, workload_of
-from mooring.contrib.score_ranges import highest_to_lowest
+from mooring.contrib.score_ranges import highest_to_lowest, wrapped
 from mooring.framework.listers import Lister
 from mooring.framework.nodes import Rows
 from mooring.typing import Codes, Ints, Mask, Scores
@@ -209,7 +209,7 @@ class NetworkOverhead(Plugin):
             own = self._sum(topology, here, [(here, limits)])
             satisfied[row] += len(limits) - own[0]
             violated[row] -= own[1]
-            cost[row] += SAME_NODE * len(limits) - own[2]
+            cost[row] = wrapped(int(cost[row]) + SAME_NODE * len(limits) - own[2])
         return Overhead(satisfied, violated, cost, np.flatnonzero(violated > satisfied), needs)
 
     def _sum(self, topology: NetworkTopology, here: Place, needs: Any) -> tuple[int, int, int]:
@@ -235,7 +235,7 @@ class NetworkOverhead(Plugin):
                 within = sum(cost <= limit for limit in limits)
                 satisfied += within
                 violated += count - within
-        return satisfied, violated, total
+        return satisfied, violated, wrapped(total)
 
     def _costs_from(self, topology: NetworkTopology, here: Place) -> Costs:
         """Return the costs from a place, computed once per NetworkTopology."""

@@ -55,7 +55,7 @@ def lowest_to_highest(scores: Ints) -> Ints:
     if lowest == highest:
         return np.zeros(len(scores), dtype=np.int64)
     with np.errstate(over="ignore"):
-        return scaled(scores - lowest, MAX_NODE_SCORE, _wrapped(highest - lowest))
+        return scaled(scores - lowest, MAX_NODE_SCORE, wrapped(highest - lowest))
 
 
 def highest_to_lowest(costs: Ints) -> Ints:
@@ -71,7 +71,7 @@ def highest_to_lowest(costs: Ints) -> Ints:
         return costs
     if lowest == highest:
         return np.full(len(costs), MAX_NODE_SCORE, dtype=np.int64)
-    width = _wrapped(int(highest) - int(lowest))
+    width = wrapped(int(highest) - int(lowest))
     with np.errstate(over="ignore"):
         shares = (costs - lowest) * float(MAX_NODE_SCORE) / float(width)
     return MAX_NODE_SCORE - (shares.astype(np.int64) if width > 0 else to_int64(shares))
@@ -86,6 +86,6 @@ def reverse_by_highest(scores: Ints) -> Ints:
     return MAX_NODE_SCORE - scaled(scores, MAX_NODE_SCORE, highest)
 
 
-def _wrapped(number: int) -> int:
+def wrapped(number: int) -> int:
     """Return an integer as an int64 holds it."""
     return (number + 2**63) % 2**64 - 2**63

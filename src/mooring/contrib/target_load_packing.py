@@ -18,7 +18,7 @@ from mooring.contrib.load.load_plugin import LoadPlugin
 from mooring.contrib.load.measurements import Measurements, cpu_values
 from mooring.contrib.load.recent_pods import RecentPods
 from mooring.contrib.score_ranges import round_half_away as round_all
-from mooring.contrib.score_ranges import to_int64
+from mooring.contrib.score_ranges import to_int64, wrapped
 from mooring.typing import Floats, Ints, Scores
 
 DEFAULT_TARGET = 40
@@ -121,7 +121,7 @@ class TargetLoadPacking(LoadPlugin):
     def _use_of(self, pod: Pod) -> int:
         """Return the cpu that a pod is expected to use, in thousandths."""
         total = sum(map(self._container_use, pod.spec.containers))
-        return total + milli_value(pod.spec.overhead.get("cpu", 0))
+        return wrapped(total + milli_value(pod.spec.overhead.get("cpu", 0)))
 
     def _container_use(self, container: Container) -> int:
         limit = container.resources.limits.get("cpu")

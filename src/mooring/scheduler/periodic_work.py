@@ -49,6 +49,8 @@ class PeriodicWork:
                 raise_if_external(error)
                 log_error(log, error_text(error), "Periodic work of a plugin failed")
             await self._clock.sleep(seconds)
+            # A virtual clock does not wait.
+            await asyncio.sleep(0)
 
     async def close(self) -> None:
         """Cancel all work and wait until it has ended."""

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mooring import CycleState, Status
-from mooring.api import Node, NodeResourceTopology, Pod
+from mooring.api import Node, NodeResourceTopology, Pod, decode_as
 from mooring.contrib.node_resource_topology import NodeResourceTopologyMatch
 from mooring.contrib.node_resource_topology.args import (
     STRATEGIES,
@@ -223,3 +225,50 @@ def test_a_report_with_bad_numbers_is_told_in_one_line(caplog: pytest.LogCapture
     assert result.feasible == ["a"]
     (line,) = [record for record in caplog.records if "NodeResourceTopology" in record.message]
     assert "zone node-0, resource cpu" in str(line.__dict__["kv"])
+
+
+TEXT = st.sampled_from(("cpu", "memory", GPU, "hugepages-2Mi", "", "?"))
+AMOUNT = st.none() | st.integers(-(2**63), 2**63 - 1) | st.sampled_from(("1", "1500m", "9e18", "x"))
+ZONE = st.fixed_dictionaries(
+    {
+        "name": st.sampled_from(("node-0", "node-1", "node-7", "node-64", "node-65", "x")),
+        "type": st.sampled_from(("Node", "Node", "Socket")),
+        "costs": st.lists(
+            st.fixed_dictionaries(
+                {
+                    "name": st.sampled_from(("node-0", "node-1", "?")),
+                    "value": st.integers(-(2**63), 2**63 - 1),
+                }
+            ),
+            max_size=2,
+        ),
+        "resources": st.lists(
+            st.fixed_dictionaries({"name": TEXT}, optional={"available": AMOUNT}), max_size=3
+        ),
+    }
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(ZONE, max_size=4), min_size=12, max_size=12), st.sampled_from(STRATEGIES))
+def test_no_report_makes_it_fail(zones: list[list[Any]], strategy: str) -> None:
+    said = [
+        {"name": "topologyManagerPolicy", "value": "single-numa-node"},
+        {"name": "topologyManagerScope", "value": "container"},
+    ]
+    reports = [
+        decode_as(
+            {"metadata": {"name": f"n{index}"}, "attributes": said, "zones": of_node},
+            NodeResourceTopology,
+        )
+        for index, of_node in enumerate(zones)
+    ]
+    scheduler = MemoryScheduler([*(make_node(report.name) for report in reports), *reports])
+    args = TopologyMatchArgs(scoring_strategy=NumaScoringStrategy(strategy))
+    plugin = NodeResourceTopologyMatch(args, next(iter(scheduler.profiles.values())).handle)
+    plugin.start()
+    every, pod = scheduler.cluster.cache.nodes, guaranteed("p", cpu="1")
+    for status, mask in plugin.filter_nodes(CycleState(), pod, every):
+        assert status.is_rejected
+        assert len(mask) == 12
+    assert np.size(plugin.score_nodes(CycleState(), pod, every)) == 12

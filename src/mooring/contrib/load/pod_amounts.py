@@ -13,6 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from mooring.api import Container, Pod, ResourceList, milli_value, value
+from mooring.contrib.score_ranges import wrapped
 
 
 class PodAmounts(msgspec.Struct, frozen=True, gc=False):
@@ -46,7 +47,7 @@ def _effective(pod: Pod, amounts: Callable[[Container], ResourceList]) -> PodAmo
     for container in pod.spec.init_containers:
         total = total.at_least(_amounts(amounts(container)))
     overhead = _amounts(pod.spec.overhead)
-    return PodAmounts(total.cpu + overhead.cpu, total.memory + overhead.memory)
+    return PodAmounts(wrapped(total.cpu + overhead.cpu), wrapped(total.memory + overhead.memory))
 
 
 def _amounts(resources: ResourceList) -> PodAmounts:

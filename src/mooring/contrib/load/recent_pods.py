@@ -10,6 +10,7 @@ import numpy as np
 
 from mooring import Nodes
 from mooring.api import Pod
+from mooring.contrib.score_ranges import wrapped
 from mooring.observe.clock import Clock
 from mooring.typing import Ints
 
@@ -78,7 +79,8 @@ class RecentPods:
 
     def _sum(self, node: str, end: int) -> int:
         shown = end - REPORTING_SECONDS
-        return sum(use for seen, use in self._bound.get(node, {}).values() if seen > shown)
+        pods = self._bound.get(node, {}).values()
+        return wrapped(sum(use for seen, use in pods if seen > shown))
 
     def _forget_before(self, end: int) -> None:
         """Forget pods that measurements show; later ones show them too."""

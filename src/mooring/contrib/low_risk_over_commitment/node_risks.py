@@ -23,6 +23,7 @@ from mooring.contrib.load.measurements import (
 from mooring.contrib.load.pod_amounts import PodAmounts, pod_limits_of, pod_requests_of
 from mooring.contrib.low_risk_over_commitment.beta import MAX_VARIANCE, probability_below, shape_of
 from mooring.contrib.low_risk_over_commitment.beta_arrays import risks_by_load
+from mooring.contrib.score_ranges import wrapped
 from mooring.typing import Floats, Ints, Mask
 
 _NOTHING = NodeMetrics()
@@ -99,8 +100,8 @@ class NodeRisks:
             requests[1] += requested.memory
             limits[0] += limited.cpu
             limits[1] += limited.memory
-        self.requests[:, row] = requests
-        self.limits[:, row] = limits
+        self.requests[:, row] = [wrapped(one) for one in requests]
+        self.limits[:, row] = [wrapped(one) for one in limits]
 
     def _weigh(self, row: int, name: str) -> None:
         """Compute the risk by load of one node."""

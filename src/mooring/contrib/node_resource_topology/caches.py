@@ -24,6 +24,9 @@ Changed = Callable[[str], None]
 class TopologyCache(Protocol):
     """What is known of the cells of nodes. Owned by the plugin."""
 
+    #: Whether the cache wants to know of nodes that had no room.
+    notes_refusals: bool
+
     def put(self, topology: NodeResourceTopology) -> None:
         """Take in a node's object that is new or has changed."""
         ...
@@ -66,6 +69,8 @@ def read_and_report(topology: NodeResourceTopology) -> NodeCells:
 
 class Passthrough:
     """Every report as it is."""
+
+    notes_refusals = False
 
     def __init__(self, changed: Changed) -> None:
         self._changed = changed

@@ -29,6 +29,9 @@ MAX_CELLS = 1024
 #: Cells with a higher id are left out.
 MAX_CELL_ID = 64
 
+#: The largest distance that is told from others.
+_FURTHEST = 2**40
+
 #: Amounts in billionths by resource.
 Amounts = dict[str, int]
 

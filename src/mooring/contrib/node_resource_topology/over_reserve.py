@@ -44,6 +44,8 @@ _POD_INDEX = "NodeResourceTopologyMatch/node"
 class OverReserve:
     """Reports, less what pods that were placed since request. Owned by the plugin."""
 
+    notes_refusals = True
+
     def __init__(
         self,
         args: TopologyCacheArgs,

@@ -168,9 +168,10 @@ class NodeResourceTopologyMatch(Plugin):
         refused = codes != FITS
         if not refused.any():
             return
-        names = nodes.names
-        for position in np.flatnonzero(refused).tolist():
-            self._cache.refused(names[position])
+        if self._cache.notes_refusals:
+            names = nodes.names
+            for position in np.flatnonzero(refused).tolist():
+                self._cache.refused(names[position])
         masks: dict[Status, Mask] = {}
         for code in np.unique(codes[refused]).tolist():
             status = status_of(needs, code)
