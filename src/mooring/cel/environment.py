@@ -17,6 +17,7 @@ from mooring.cel.evaluator import build
 from mooring.cel.issues import describe
 from mooring.cel.meter import PER_CALL_LIMIT, Frame
 from mooring.cel.parser import parse
+from mooring.cel.reads import Reads, find_reads
 from mooring.cel.syntax import Node, depth_of
 from mooring.cel.types import Type
 from mooring.cel.values import CompileError, EvaluationError
@@ -42,6 +43,11 @@ class Expression:
     def variables(self) -> frozenset[str]:
         """The variables that the expression reads."""
         return frozenset(self._checked.read)
+
+    def reads(self) -> Reads:
+        """Return the parts of the variables that the expression reads."""
+        with room_for(self._levels, _FRAMES):
+            return find_reads(self._node)
 
     def max_cost(self, sizes: Sizes) -> int:
         """Return the most that an evaluation can cost."""

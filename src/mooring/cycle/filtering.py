@@ -94,7 +94,8 @@ def filter_nodes(
             name = step.name
             if name in skips:
                 continue
-            if narrows and alive is not None and left * _NARROW < len(view):
+            few = step.is_slow or left * _NARROW < len(view)
+            if narrows and alive is not None and few:
                 kept = np.flatnonzero(alive)
                 origin = kept if origin is None else origin[kept]
                 view = nodes.select(origin if nodes.rows is None else nodes.rows[origin])
@@ -109,6 +110,9 @@ def filter_nodes(
                         mask = mask & alive
                     if count_nonzero(mask):
                         hits.append((_refusal(step, status, mask, len(view)), mask))
+                        if step.is_slow and hits[-1][0].is_error:
+                            _stop_at_error(hits, alive)
+                            break
             if not hits:
                 continue
             refused, groups = _distinct(hits)
@@ -130,6 +134,19 @@ def filter_nodes(
         kept = np.flatnonzero(alive)
         verdicts.passed = kept if origin is None else origin[kept]
     return verdicts
+
+
+def _stop_at_error(hits: Hits, alive: Mask | None) -> None:
+    """Extend the error in the last answer to all nodes after its first one.
+
+    The plugin was not asked about all of them, and they must not count as passing.
+    """
+    status, mask = hits.pop()
+    after = np.ones(len(mask), dtype=np.bool_) if alive is None else alive.copy()
+    after[: int(mask.argmax())] = False
+    for _, others in hits:
+        after &= ~others
+    hits.append((status, mask | after))
 
 
 def _refusal(step: FilterStep, status: Any, mask: Any, size: int) -> Status:

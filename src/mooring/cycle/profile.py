@@ -49,6 +49,8 @@ class FilterStep(msgspec.Struct, frozen=True):
     evaluations: CounterSeries
     #: Whether its answers depend on the pods of a node.
     reads_pods: bool
+    #: Whether the vector form may take long (Plugin.filters_slowly).
+    is_slow: bool
 
 
 class ScoreStep(msgspec.Struct, frozen=True):
@@ -99,6 +101,7 @@ class Profile:
                 _method(plugin, "filter_nodes"),
                 self._evaluations(plugin, Point.FILTER),
                 plugin.reads_pods,
+                plugin.filters_slowly,
             )
             for plugin, _ in self._at(Point.FILTER, "filter", "filter_nodes")
         )
@@ -149,6 +152,7 @@ class Profile:
                 step.vector and self.recorder.timed_vector(step.name, timing.FILTER, step.vector),
                 step.evaluations,
                 step.reads_pods,
+                step.is_slow,
             )
             for step in self.filter
         )

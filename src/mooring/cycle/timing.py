@@ -108,16 +108,25 @@ class PointTimer:
 
         @wraps(call)
         def run(*args: Any) -> Any:
-            start = self.now()
-            try:
-                answer = list(call(*args) or ())
-            except BaseException:
-                self._note(plugin, point, _ERROR, start)
-                raise
             # The first status that refuses a node stands for the call.
-            labels = (_label(status) for status, mask in answer if mask.any())
-            self._note(plugin, point, next(labels, _SUCCESS), start)
-            return answer
+            label, seconds, start = _SUCCESS, 0.0, self.now()
+            try:
+                for status, mask in call(*args) or ():
+                    seconds += self.now() - start
+                    if label == _SUCCESS and mask.any():
+                        label = _label(status)
+                    yield status, mask
+                    start = self.now()
+            except GeneratorExit:
+                # The cycle asks for no more answers.
+                start = self.now()
+                raise
+            except BaseException:
+                label = _ERROR
+                raise
+            finally:
+                seconds += self.now() - start
+                self._plugins[plugin, point, label].observe(seconds)
 
         return run
 

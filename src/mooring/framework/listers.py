@@ -29,3 +29,11 @@ class Lister(Protocol[T_co]):
     def by_index(self, index: str, key: Hashable) -> Iterable[T_co]:
         """Return the objects that an index lists under `key`."""
         ...
+
+    def subscribe(self, changed: Callable[[Any, Any], None]) -> None:
+        """Call `changed(old, new)` for every object there is, and for each change from now on.
+
+        `old` is None for an object that is new, `new` is None for one that is gone. The call
+        happens when the change arrives, between or during cycles: only record the change.
+        """
+        ...

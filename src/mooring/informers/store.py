@@ -109,6 +109,16 @@ class Store(Generic[T]):
         """Return the number of objects that an index lists under `key`."""
         return len(self._indexes[index].found.get(key, ()))
 
+    def subscribe(self, changed: Callable[[T | None, T | None], None]) -> None:
+        """Call `changed(old, new)` for every object there is, and for each change from now on."""
+        self.add_handler(
+            EventHandler(
+                on_add=lambda new: changed(None, new),
+                on_update=changed,
+                on_delete=lambda old: changed(old, None),
+            )
+        )
+
     # Writing.
 
     def add_handler(self, handler: EventHandler[T]) -> None:

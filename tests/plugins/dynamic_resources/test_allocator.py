@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from mooring.api import DeviceClass, Node, ResourceClaim, ResourceSlice, decode_as
 from mooring.informers.store import Store
@@ -78,38 +77,6 @@ def test_devices_are_allocated_as_recorded(number: int) -> None:
     assert ours == recorded["expected"]
 
 
-def _twin(scenario: dict[str, Any]) -> dict[str, Any]:
-    """Add a node n2 that has what n1 has, in separate pools."""
-    twins = []
-    for one in scenario["slices"]:
-        spec = one["spec"]
-        if spec.get("nodeName") == "n1":
-            pool = {**spec["pool"], "name": f"twin-{spec['pool']['name']}"}
-            name = {"name": f"twin-{one['metadata']['name']}"}
-            twins.append({"metadata": name, "spec": {**spec, "nodeName": "n2", "pool": pool}})
-    kept = [one for one in scenario["slices"] if one["spec"].get("nodeName") != "n2"]
-    return {**scenario, "slices": [*kept, *twins]}
-
-
-@pytest.mark.parametrize("number", range(0, len(RECORDED), 2))
-def test_what_is_known_of_a_node_that_looks_the_same_is_true_of_another(number: int) -> None:
-    scenario = _twin(RECORDED[number]["scenario"])
-    claims = [decode_as(claim, ResourceClaim) for claim in scenario["claims"]]
-    first = decode_as(scenario["node"], Node)
-    second = replace(first, metadata=replace(first.metadata, name="n2"))
-    shared = _allocator(scenario, AllocatorFeatures())
-
-    def ask(allocator: Allocator, node: Node) -> Any:
-        try:
-            found = allocator.allocate(node, claims, lambda: False)
-        except (AllocationError, NodeAllocationError) as error:
-            return str(error)
-        return found and [[device.candidate.id for device in one.chosen] for one in found.claims()]
-
-    for node in (first, second):
-        assert ask(shared, node) == ask(_allocator(scenario, AllocatorFeatures()), node)
-
-
 # One class, one device; the requests vary.
 
 NODES = [make_node("a"), make_node("b")]
@@ -151,20 +118,6 @@ def test_a_request_without_a_mode_is_for_one_device() -> None:
     assert [one.candidate.id for one in found.chosen] == [("d", "p", "x")]
     # Both nodes reach the same devices, so there is only one search.
     assert other is found
-
-
-def test_one_search_serves_nodes_that_look_the_same() -> None:
-    scenario = _scenario(ONE, where={"nodeName": "a"})
-    (one,) = scenario["slices"]
-    spec = {**one["spec"], "nodeName": "b", "pool": {**one["spec"]["pool"], "name": "q"}}
-    scenario["slices"].append({"metadata": {"name": "t"}, "spec": spec})
-    allocator = _allocator(scenario, AllocatorFeatures())
-    claims = [decode_as(claim, ResourceClaim) for claim in scenario["claims"]]
-    here, there = (allocator.allocate(node, claims, lambda: False) for node in NODES)
-    assert here is not None and there is not None
-    assert there.answer is here.answer
-    (found,) = there.claims()
-    assert [device.candidate.id for device in found.chosen] == [("d", "q", "x")]
 
 
 def test_devices_of_one_node_are_not_another_ones() -> None:

@@ -9,10 +9,9 @@ from mooring.framework.decision import NodeStatuses
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.plugins.dynamic_resources import DynamicResources
+from mooring.plugins.dynamic_resources.claim_filter import CANNOT_ALLOCATE, NOT_AVAILABLE
 from mooring.plugins.dynamic_resources.dynamic_resources import (
-    CANNOT_ALLOCATE,
     NO_NEW_CLAIMS,
-    NOT_AVAILABLE,
     STILL_NOT_SCHEDULABLE,
 )
 from tests.plugins.clusters import Cluster, make_pod, raw_scores, refusals

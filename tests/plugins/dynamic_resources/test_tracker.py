@@ -28,10 +28,10 @@ def _taken(tracker: ClaimTracker) -> bool:
 def test_an_allocated_claim_takes_its_device_until_it_is_gone() -> None:
     tracker, store = _tracker(claim(status=allocated_on("a")))
     assert _taken(tracker)
-    assert tracker.allocated(shares=True).touches(DEVICE[:2])
+    assert tracker.allocated(shares=True).is_used(DEVICE)
     store.delete("c", "default")
     assert not _taken(tracker)
-    assert not tracker.allocated(shares=True).touches(DEVICE[:2])
+    assert not tracker.allocated(shares=True).is_used(DEVICE)
 
 
 def test_admin_access_takes_nothing() -> None:
@@ -43,7 +43,7 @@ def test_what_is_in_flight_is_taken_until_it_is_finished() -> None:
     tracker, _ = _tracker(claim())
     tracker.allocate("uid-c", claim(status=allocated_on("a")))
     assert tracker.is_in_flight("uid-c") and _taken(tracker)
-    assert tracker.allocated(shares=True).touches(DEVICE[:2])
+    assert tracker.allocated(shares=True).is_used(DEVICE)
     assert tracker.finish("uid-c")
     assert not tracker.finish("uid-c")
     assert not _taken(tracker)

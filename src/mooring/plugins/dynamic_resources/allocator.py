@@ -51,26 +51,31 @@ class AllocatorFeatures(msgspec.Struct, frozen=True):
 
 
 class FoundDevices(msgspec.Struct, frozen=True):
-    """The result for a node, found on that node or on another whose pools look the same."""
+    """The result for a node, found on that node or on another of its group."""
 
-    answer: list[ClaimDevices]
+    answer: Sequence[ClaimDevices]
     source: NodePools
     here: NodePools
+    #: The claims that get the devices.
+    wanted: Sequence[ResourceClaim]
 
-    def claims(self) -> list[ClaimDevices]:
+    def claims(self) -> Sequence[ClaimDevices]:
         """Return the devices of the node itself, claim by claim."""
-        if self.source is self.here:
+        if self.source is self.here and all(
+            one.claim is claim for one, claim in zip(self.answer, self.wanted, strict=True)
+        ):
             return self.answer
         places = {candidate.id: i for i, candidate in enumerate(self.source.devices)}
         return [
             replace(
                 one,
+                claim=claim,
                 chosen=tuple(
                     replace(device, candidate=self.here.devices[places[device.candidate.id]])
                     for device in one.chosen
                 ),
             )
-            for one in self.answer
+            for one, claim in zip(self.answer, self.wanted, strict=True)
         ]
 
 
@@ -97,8 +102,8 @@ class Allocator:
         self._wanted: dict[tuple[int, int], list[Wanted]] = {}
         self._variables: dict[int, dict[str, object]] = {}
         self._counters: dict[tuple[str, str], dict[str, Amounts]] = {}
-        #: Results by the node's likeness (see `_likeness`) and the ids of the claims.
-        self._answers: dict[tuple[object, ...], tuple[NodePools, list[ClaimDevices] | None]] = {}
+        #: Results by the ids of the node's pools and of the claims.
+        self._answers: dict[tuple[int, ...], tuple[NodePools, list[ClaimDevices] | None]] = {}
 
     def allocate(
         self, node: Node, claims: Sequence[ResourceClaim], expired: Callable[[], bool]
@@ -109,36 +114,18 @@ class Allocator:
         pools are, and TimeoutError once `expired` returns True.
         """
         reached = self._pools.of(node)
-        key = (self._likeness(reached), *map(id, claims))
+        key = (id(reached), *map(id, claims))
         known = self._answers.get(key)
         if known is None:
-            known = (reached, self._search(node, reached, claims, expired))
-            if not reached.per_device:
-                self._answers[key] = known
-        source, answer = known
-        return None if answer is None else FoundDevices(answer, source, reached)
+            known = self._answers[key] = (reached, self.search(reached, claims, expired))
+        answer = known[1]
+        return None if answer is None else FoundDevices(answer, reached, reached, claims)
 
-    def _likeness(self, reached: NodePools) -> object:
-        """Return a value that is equal for nodes on which a search has the same result."""
-        if not reached.shape:
-            return id(reached)
-        allocated = self.allocated
-        if not any(allocated.touches(pool.id) for pool in reached.pools):
-            return reached.shape
-        # Comparing the remaining capacity of shared devices would cost too much.
-        if any(allocated.consumed(candidate.id) for candidate in reached.devices):
-            return id(reached)
-        taken = tuple(allocated.is_taken(candidate.id) for candidate in reached.devices)
-        return (reached.shape, taken)
-
-    def _search(
-        self,
-        node: Node,
-        reached: NodePools,
-        claims: Sequence[ResourceClaim],
-        expired: Callable[[], bool],
+    def search(
+        self, reached: NodePools, claims: Sequence[ResourceClaim], expired: Callable[[], bool]
     ) -> list[ClaimDevices] | None:
-        search = DeviceSearch(self, node, reached.devices, expired)
+        """Return devices of a node's pools for every claim, or None; raise as `allocate` does."""
+        search = DeviceSearch(self, reached.devices, expired)
         for claim in claims:
             wanted = [
                 self._alternatives(claim, index, request, reached, search)

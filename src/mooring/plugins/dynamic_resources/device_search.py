@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from mooring.api import Node, ResourceClaim
+from mooring.api import ResourceClaim
 from mooring.api.quantity import parse_nanos
 from mooring.plugins.dynamic_resources.capacity import consumption, fits
 from mooring.plugins.dynamic_resources.device_constraints import (
@@ -17,7 +17,7 @@ from mooring.plugins.dynamic_resources.device_constraints import (
     make_constraint,
 )
 from mooring.plugins.dynamic_resources.device_requests import MAX_RESULTS, AllocationError, Wanted
-from mooring.plugins.dynamic_resources.pools import CandidateDevice, node_matches
+from mooring.plugins.dynamic_resources.pools import CandidateDevice, PoolError
 from mooring.plugins.dynamic_resources.results import ChosenDevice, ClaimDevices
 from mooring.plugins.dynamic_resources.tracker import AllocatedDevices, Amounts, DeviceID
 
@@ -90,12 +90,10 @@ class DeviceSearch:
     def __init__(
         self,
         ground: Ground,
-        node: Node,
         candidates: list[CandidateDevice],
         expired: Callable[[], bool],
     ) -> None:
         self._ground = ground
-        self._node = node
         self._candidates = candidates
         self._expired = expired
         self._claims: list[_Claim] = []
@@ -245,9 +243,9 @@ class DeviceSearch:
             return False
         if not self._ground.selects(wanted, candidate):
             return False
-        return not candidate.slice.spec.per_device_node_selection or node_matches(
-            self._node, device.node_name, device.all_nodes, device.node_selector
-        )
+        if isinstance(candidate.reachable, PoolError):
+            raise candidate.reachable
+        return candidate.reachable
 
     def has_capacity(self, wanted: Wanted, candidate: CandidateDevice) -> bool:
         """Return whether enough of a device's capacity is left."""

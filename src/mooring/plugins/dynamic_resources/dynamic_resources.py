@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
 from msgspec.structs import replace
 
 from mooring.api import DeviceClass, Pod, ResourceClaim, ResourceSlice
@@ -24,21 +23,22 @@ from mooring.plugins.args import BINDING_TIMEOUT, DynamicResourcesArgs
 from mooring.plugins.dynamic_resources.allocator import (
     Allocator,
     AllocatorFeatures,
-    NodeAllocationError,
 )
 from mooring.plugins.dynamic_resources.binding_conditions import Preparation, has_binding_conditions
 from mooring.plugins.dynamic_resources.claim_binder import BindError, ClaimBinder
+from mooring.plugins.dynamic_resources.claim_filter import ClaimFilter
+from mooring.plugins.dynamic_resources.claim_reads import ClaimReads
 from mooring.plugins.dynamic_resources.device_requests import AllocationError
 from mooring.plugins.dynamic_resources.extended import (
-    Mappings,
     is_in_memory,
     may_be_backed,
     special_claim,
-    with_requests,
 )
 from mooring.plugins.dynamic_resources.hints import ClaimHints
-from mooring.plugins.dynamic_resources.pod_resource_claims import NodeAllocation, PodResourceClaims
-from mooring.plugins.dynamic_resources.pools import PoolError, SlicePools, parse_selector
+from mooring.plugins.dynamic_resources.node_devices import NodeDevices
+from mooring.plugins.dynamic_resources.node_groups import GroupCache
+from mooring.plugins.dynamic_resources.pod_resource_claims import PodResourceClaims
+from mooring.plugins.dynamic_resources.pools import parse_selector
 from mooring.plugins.dynamic_resources.resource_claims import (
     find_claims,
     is_reserved_for,
@@ -59,10 +59,6 @@ NO_NEW_CLAIMS = Status.unschedulable("no new claims to deallocate")
 STILL_NOT_SCHEDULABLE = Status.unschedulable("still not schedulable")
 DEALLOCATED = Status.unschedulable("deallocation of ResourceClaim completed")
 DELETED = Status.unschedulable("deletion of ResourceClaim completed")
-CANNOT_ALLOCATE = Status.unresolvable("cannot allocate all claims")
-NOT_AVAILABLE = Status.unresolvable("resourceclaim not available on the node")
-STALE_EXTENDED_CLAIM = Status.unresolvable("cannot schedule extended resource claim")
-CANNOT_FIT = Status.unresolvable("cannot fit resource")
 
 
 class DynamicResources(Plugin):
@@ -70,6 +66,7 @@ class DynamicResources(Plugin):
 
     name = "DynamicResources"
     Args = DynamicResourcesArgs
+    filters_slowly = True
 
     def __init__(
         self, args: DynamicResourcesArgs | None = None, handle: Handle | None = None
@@ -93,22 +90,49 @@ class DynamicResources(Plugin):
             list_attributes=enabled("DRAListTypeAttributes"),
         )
         args = self.args.with_defaults(handle.features)
-        self._filter_seconds = 0.0
+        filter_seconds = 0.0
         if args.filter_timeout is not None and enabled("DRASchedulerFilterTimeout"):
-            self._filter_seconds = args.filter_timeout.seconds
+            filter_seconds = args.filter_timeout.seconds
         self._classes = handle.lister(DeviceClass)
         self._backed = backed_resources(handle)
         claims = handle.lister(ResourceClaim)
         self._claims = handle.shared(self.name, lambda: ClaimTracker(claims))
-        self._pools = SlicePools(
-            handle.lister(ResourceSlice), partitions=self._features.partitionable_devices
+        self._selectors = handle.shared(
+            f"{self.name}/selectors", lambda: SelectorCache(lists=self._features.list_attributes)
         )
-        self._selectors = SelectorCache(lists=self._features.list_attributes)
+        groups = handle.shared(f"{self.name}/groups", self._make_groups)
+        self._devices = groups.devices
         #: The state of a pod without claims.
         self._no_claims = PodResourceClaims()
         seconds = (args.binding_timeout or BINDING_TIMEOUT).seconds
         self._preparation = Preparation(handle, self._claims, seconds)
         self._binder = ClaimBinder(handle, self._claims, timestamps=self._waits)
+        self._filter = ClaimFilter(
+            handle,
+            groups,
+            self._classes,
+            backed=self._backed,
+            class_of=self._class_of,
+            is_hopeless=self._is_hopeless,
+            seconds=filter_seconds,
+        )
+
+    def _make_groups(self) -> GroupCache:
+        features = self._features
+        devices = NodeDevices(
+            self.handle.lister(ResourceSlice),
+            self._claims,
+            partitions=features.partitionable_devices,
+            lists=features.list_attributes,
+            shares=features.consumable_capacity,
+        )
+        reads = ClaimReads(
+            devices.columns,
+            self._selectors,
+            lists=features.list_attributes,
+            capacity=features.consumable_capacity,
+        )
+        return GroupCache(devices, reads)
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
         """Keep a pod out of the queue until its claims exist."""
@@ -139,9 +163,10 @@ class DynamicResources(Plugin):
             if refusal is not None:
                 return refusal
         if any(True for _ in kept.to_allocate()):
+            self._devices.refresh(nodes)
             allocated = self._claims.allocated(shares=self._features.consumable_capacity)
             kept.allocator = Allocator(
-                self._features, allocated, self._classes, self._pools, self._selectors
+                self._features, allocated, self._classes, self._devices.pools, self._selectors
             )
         state.write(self.name, kept)
         return None
@@ -183,98 +208,20 @@ class DynamicResources(Plugin):
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         """Refuse a node on which the pod's claims cannot be used or allocated."""
         kept: PodResourceClaims = state.read(self.name)
-        return self._filter(kept, pod, node) if kept else None
+        return self._filter.one(kept, pod, node) if kept else None
 
     def filter_nodes(
         self, state: CycleState, pod: Pod, nodes: Nodes
     ) -> Iterable[tuple[Status, Mask]]:
         """Refuse the nodes on which the pod's claims cannot be used or allocated."""
         kept: PodResourceClaims = state.read(self.name)
-        if not kept:
-            return ()
-        refused: dict[Status, list[int]] = {}
-        for position, node in enumerate(nodes.infos()):
-            status = self._filter(kept, pod, node)
-            if status is not None:
-                refused.setdefault(status, []).append(position)
-        answers = []
-        for status, positions in refused.items():
-            mask = np.zeros(len(nodes), dtype=np.bool_)
-            mask[positions] = True
-            answers.append((status, mask))
-        return answers
-
-    def _filter(self, kept: PodResourceClaims, pod: Pod, node: NodeInfo) -> Status | None:
-        name = node.name
-        special = self._extended_on(kept, pod, node)
-        if isinstance(special, Status):
-            return special
-        claim, mappings = special
-        if claim is None and kept.own_count == 0:
-            return None
-        unavailable = tuple(
-            index for index, _ in enumerate(kept.claims) if self._is_unavailable(kept, index, node)
-        )
-        planned: NodeAllocation | None = None
-        if kept.allocator is not None:
-            wanted = [
-                claim if claim is not None and index == kept.own_count else one
-                for index, one in kept.to_allocate()
-            ]
-            deadline = self.handle.clock.now() + self._filter_seconds
-            limited = self._filter_seconds > 0
-            try:
-                found = kept.allocator.allocate(
-                    node.node, wanted, lambda: limited and self.handle.clock.now() > deadline
-                )
-            except TimeoutError:
-                return Status.error(f"node {name}: timed out trying to allocate devices")
-            except NodeAllocationError as error:
-                return Status.unresolvable(str(error))
-            except (AllocationError, PoolError) as error:
-                return Status.error(str(error))
-            if found is None:
-                return CANNOT_ALLOCATE
-            planned = NodeAllocation(found, claim, mappings)
-        if unavailable:
-            kept.unavailable[name] = unavailable
-            return NOT_AVAILABLE
-        if planned is not None:
-            kept.nodes[name] = planned
-        return None
-
-    def _extended_on(
-        self, kept: PodResourceClaims, pod: Pod, node: NodeInfo
-    ) -> tuple[ResourceClaim | None, Mappings] | Status:
-        """Return the special claim with its requests for a node; None if it is not needed."""
-        special = kept.extended
-        if special is None:
-            return None, ()
-        if special.spec.devices.requests:
-            # The claim is from an earlier attempt: PostFilter deletes it, and the pod is retried.
-            return STALE_EXTENDED_CLAIM
-        needed = set()
-        for resource in kept.resources:
-            if resource in self._backed and not node.allocatable.get(resource, 0):
-                needed.add(resource)
-            elif resource not in node.allocatable:
-                return CANNOT_FIT
-        if not needed and kept.own_count == 0:
-            return None, ()
-        key = frozenset(needed)
-        if key not in kept.variants:
-            kept.variants[key] = with_requests(special, pod, needed, self._class_of)
-        return kept.variants[key]
+        return self._filter.many(kept, pod, nodes) if kept else ()
 
     def _class_of(self, resource: str) -> DeviceClass | None:
         backed = self._backed
         return backed.device_class(resource) if isinstance(backed, BackedResources) else None
 
-    def _is_unavailable(self, kept: PodResourceClaims, index: int, node: NodeInfo) -> bool:
-        """Return whether an allocated claim cannot be used on a node."""
-        terms, claim = kept.terms[index], kept.claims[index]
-        if terms is not None and not terms.matches(node.node):
-            return True
+    def _is_hopeless(self, claim: ResourceClaim) -> bool:
         return self._waits and self._preparation.is_hopeless(claim)
 
     def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> Status:
@@ -308,8 +255,13 @@ class DynamicResources(Plugin):
 
     def _unavailable(self, kept: PodResourceClaims, statuses: NodeStatuses) -> set[int]:
         """Return the indexes of claims for which this plugin refused a node."""
-        found: set[int] = set()
-        for name, status in statuses.items():
+        mine = [rows for status, rows in statuses.groups() if status.plugin == self.name]
+        found = {
+            index
+            for index, refused in kept.unavailable_rows.items()
+            if any(refused[rows].any() for rows in mine)
+        }
+        for name, status in statuses.items() if kept.unavailable else ():
             if status is not None and status.plugin == self.name:
                 found.update(kept.unavailable.get(name, ()))
         return found
@@ -317,14 +269,12 @@ class DynamicResources(Plugin):
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         """Score a node by the rank of the request alternatives it can satisfy."""
         kept: PodResourceClaims = state.read(self.name)
-        return kept.score(node.name) if kept else 0
+        return self._filter.score(kept, pod, node) if kept else 0
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | int:
         """Score the nodes by the rank of the request alternatives they can satisfy."""
         kept: PodResourceClaims = state.read(self.name)
-        if not kept or not self._features.prioritized_list:
-            return 0
-        return np.fromiter((kept.score(name) for name in nodes.names), np.int64, len(nodes))
+        return self._filter.scores(kept, pod, nodes) if kept else 0
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Ints) -> Ints:
         """Scale the scores so that the best node gets 100."""
@@ -340,7 +290,7 @@ class DynamicResources(Plugin):
         places = [index for index, _ in kept.to_allocate()]
         if not places:
             return None
-        planned = kept.nodes.get(node_name)
+        planned = self._filter.planned(kept, pod, node_name)
         if planned is None:
             if all(index == kept.own_count for index in places):
                 # The node itself provides the extended resources.

@@ -4,14 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
+import numpy as np
 
 from mooring.api import NodeTerms, ResourceClaim
 from mooring.api.resource import AllocationResult
+from mooring.framework.nodes import Nodes
 from mooring.plugins.dynamic_resources.allocator import Allocator, FoundDevices
 from mooring.plugins.dynamic_resources.extended import Mappings
+from mooring.plugins.dynamic_resources.node_groups import NodeGroups
+from mooring.plugins.dynamic_resources.results import ClaimDevices
+from mooring.typing import Mask
 
 #: The score of the first alternative. # api: FirstAvailableDeviceRequestMaxSize
 _MOST_ALTERNATIVES = 8
@@ -25,6 +30,13 @@ class NodeAllocation(msgspec.Struct, frozen=True):
     #: The special claim with its requests for this node, and which request serves which container.
     extended_claim: ResourceClaim | None = None
     mappings: Mappings = ()
+
+
+class AskedGroups(msgspec.Struct, frozen=True):
+    """The groups of nodes that Filter asked for some claims."""
+
+    groups: NodeGroups
+    wanted: Sequence[ResourceClaim]
 
 
 class PodResourceClaims:
@@ -47,6 +59,12 @@ class PodResourceClaims:
         self.nodes: dict[str, NodeAllocation] = {}
         #: By node name: indexes of the allocated claims that cannot be used on the node.
         self.unavailable: dict[str, tuple[int, ...]] = {}
+        #: By index of an allocated claim: the rows of the nodes on which it cannot be used.
+        self.unavailable_rows: dict[int, Mask] = {}
+        #: The groups of nodes that were asked, by the id of the special claim (None: without it).
+        self.asked: dict[int | None, AskedGroups] = {}
+        #: When the searches of this attempt end.
+        self.search_until: float | None = None
         #: The special claim with its requests, by the resources it serves.
         self.variants: dict[frozenset[str], tuple[ResourceClaim, Mappings]] = {}
 
@@ -74,22 +92,51 @@ class PodResourceClaims:
             if claim.status.allocation is None:
                 yield index, claim
 
-    def score(self, node_name: str) -> int:
-        """Score a node by the rank of the request alternatives it can satisfy."""
-        found = self.nodes.get(node_name)
-        if found is None:
-            return 0
-        left = iter(found.found.answer)
-        score = 0
-        for claim in self.claims:
-            allocation = claim.status.allocation
-            if allocation is not None:
-                served = {result.request for result in allocation.devices.results}
-            else:
-                devices = next(left, None)
-                served = set() if devices is None else devices.sub_requests()
-            for request in claim.spec.devices.requests:
-                for i, sub in enumerate(request.first_available):
-                    if f"{request.name}/{sub.name}" in served:
-                        score += _MOST_ALTERNATIVES - i
-        return score
+    def wanted(self, special: ResourceClaim | None) -> list[ResourceClaim]:
+        """Return the claims to allocate; `special` replaces that for extended resources."""
+        return [
+            special if special is not None and index == self.own_count else one
+            for index, one in self.to_allocate()
+        ]
+
+    def note_unavailable(self, index: int, nodes: Nodes, refused: Mask) -> None:
+        """Remember the nodes on which an allocated claim cannot be used."""
+        known = self.unavailable_rows.get(index)
+        if known is None:
+            known = self.unavailable_rows[index] = np.zeros(len(nodes.all), dtype=np.bool_)
+        if nodes.rows is None:
+            known |= refused
+        else:
+            known[nodes.rows[refused]] = True
+
+    def has_alternatives(self) -> bool:
+        """Return whether a request has alternatives; otherwise all nodes score 0."""
+        return any(
+            request.first_available
+            for claim in self.claims
+            for request in claim.spec.devices.requests
+        )
+
+    def allocated_score(self) -> int:
+        """Return the score of the claims that are allocated already."""
+        return sum(
+            _rank(claim, {result.request for result in claim.status.allocation.devices.results})
+            for claim in self.claims
+            if claim.status.allocation is not None
+        )
+
+    def score_of(self, found: Sequence[ClaimDevices]) -> int:
+        """Score devices that were found by the rank of the alternatives they serve."""
+        wanted = (claim for _, claim in self.to_allocate())
+        return sum(
+            _rank(claim, one.sub_requests()) for claim, one in zip(wanted, found, strict=True)
+        )
+
+
+def _rank(claim: ResourceClaim, served: set[str]) -> int:
+    return sum(
+        _MOST_ALTERNATIVES - i
+        for request in claim.spec.devices.requests
+        for i, sub in enumerate(request.first_available)
+        if f"{request.name}/{sub.name}" in served
+    )

@@ -1,13 +1,15 @@
 """Which devices a node can reach: resource slices, grouped into pools.
 
-Nodes that reach the same slices share one NodePools, so that one search serves all of them.
+Nodes that reach the same slices of a pool share one Pool.
 """
 
 # dynamic-resource-allocation: structured/internal/incubating/pools_incubating.go
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from functools import cached_property, lru_cache
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -22,12 +24,17 @@ PoolID = tuple[str, str]
 
 _BY_NODE = "node"
 _BY_POOL = "pool"
-#: The index key of slices that do not belong to a single node.
+#: The index keys of slices that do not belong to a single node, and of those with counters.
 _SHARED = ""
+_COUNTERS = "/"
 
 
 class PoolError(Exception):
     """Malformed slices, with which no pod can be scheduled."""
+
+
+#: For each device of some slices, whether a node reaches it; empty if no device selects its nodes.
+Reach = tuple[bool | PoolError, ...]
 
 
 class CandidateDevice(msgspec.Struct, frozen=True):
@@ -37,9 +44,11 @@ class CandidateDevice(msgspec.Struct, frozen=True):
     device: Device
     slice: ResourceSlice
     pool: Pool
+    #: Whether the node reaches a device that selects its nodes itself; an error if that is unclear.
+    reachable: bool | PoolError = True
 
 
-class Pool(msgspec.Struct):
+class Pool(msgspec.Struct, eq=False, dict=True):
     """The devices of a pool that a node can reach, in the order in which they are tried."""
 
     id: PoolID
@@ -47,10 +56,12 @@ class Pool(msgspec.Struct):
     is_incomplete: bool = False
     #: Why nothing can be allocated from the pool, or "".
     invalid: str = ""
-    devices: list[CandidateDevice] = []
-    #: Every device of the pool, even if the node cannot reach it: all of them consume counters.
-    all_devices: list[tuple[DeviceID, Device]] = []
+    #: The slices with devices that the node can reach, in order, and those that it cannot.
+    slices: tuple[ResourceSlice, ...] = ()
+    others: tuple[ResourceSlice, ...] = ()
     counter_sets: dict[str, CounterSet] = {}
+    #: For each device, whether the node reaches it; empty if no device selects its nodes itself.
+    reach: Reach = ()
     #: Selector results by expression and device name.
     selected: dict[tuple[str, str], bool] = {}
 
@@ -59,21 +70,38 @@ class Pool(msgspec.Struct):
         """The full name: "driver/pool"."""
         return "/".join(self.id)
 
+    @cached_property
+    def has_binding_conditions(self) -> bool:
+        """Whether a device has to be prepared before it can be used."""
+        return any(device.binding_conditions for one in self.slices for device in one.spec.devices)
 
-class NodePools(msgspec.Struct):
-    """The slices, pools and devices that a group of nodes can reach."""
+    @cached_property
+    def devices(self) -> list[CandidateDevice]:
+        """The devices, in the order in which they are tried."""
+        reach = self.reach or (True,) * sum(len(one.spec.devices) for one in self.slices)
+        devices = [(one, device) for one in self.slices for device in one.spec.devices]
+        return [
+            CandidateDevice((*self.id, device.name), device, one, self, reachable)
+            for (one, device), reachable in zip(devices, reach, strict=True)
+        ]
 
-    slices: list[ResourceSlice]
-    pools: list[Pool]
-    #: Every device that may be allocated, in order.
-    devices: list[CandidateDevice]
-    #: Whether devices of these pools select their nodes individually.
-    per_device: bool
-    #: Equal for pools with the same devices under other pool names; empty if search results
-    #: cannot be shared.
-    shape: bytes
-    #: Whether the node reaches all slices of these pools, so that no other slice was read.
-    is_whole: bool
+    @property
+    def all_devices(self) -> Iterator[tuple[DeviceID, Device]]:
+        """Every device of the pool, even if the node cannot reach it: all consume counters."""
+        for one in (*self.slices, *self.others):
+            for device in one.spec.devices:
+                yield (*self.id, device.name), device
+
+
+class NodePools(msgspec.Struct, eq=False, dict=True, weakref=True):
+    """The pools that a group of nodes can reach, in the order in which they are tried."""
+
+    pools: tuple[Pool, ...]
+
+    @cached_property
+    def devices(self) -> list[CandidateDevice]:
+        """Every device that may be allocated, in order."""
+        return [candidate for pool in self.pools for candidate in pool.devices]
 
 
 @lru_cache(maxsize=1024)
@@ -100,65 +128,95 @@ def node_matches(
 
 def _node_keys(one: ResourceSlice) -> tuple[str]:
     spec = one.spec
-    return (spec.node_name if spec.node_name and not spec.shared_counters else _SHARED,)
+    return (_COUNTERS if spec.shared_counters else spec.node_name or _SHARED,)
 
 
 def _pool_keys(one: ResourceSlice) -> tuple[PoolID]:
-    return ((one.spec.driver, one.spec.pool.name),)
+    return (pool_of(one),)
+
+
+def pool_of(one: ResourceSlice) -> PoolID:
+    """Return the pool that a slice is part of."""
+    return one.spec.driver, one.spec.pool.name
 
 
 class SlicePools:
-    """The pools of each node, made from slices and cached until a slice or the node changes.
+    """The pools of each node, made from slices. A pool is cached until one of its slices changes.
 
-    Owned by the scheduling loop.
+    Owned by the scheduling loop, shared by all profiles.
     """
 
     def __init__(self, lister: Lister[ResourceSlice], *, partitions: bool) -> None:
         self._lister = lister
         self._partitions = partitions
-        self._version = -1
-        self._by_node: dict[str, tuple[Node, NodePools]] = {}
-        self._by_slices: dict[tuple[int, ...], NodePools] = {}
-        #: The previous `_by_slices`, before the last change of a slice; most of it is still valid.
-        self._before: dict[tuple[int, ...], NodePools] = {}
+        self._made: dict[PoolID, dict[tuple[object, ...], Pool | None]] = {}
+        self._groups: WeakValueDictionary[tuple[int, ...], NodePools] = WeakValueDictionary()
+        #: Pools with counters that changed since `_troubled` was computed.
+        self._counted: dict[PoolID, None] = {}
+        self._troubled: dict[PoolID, Pool] = {}
         lister.add_index(_BY_NODE, _node_keys)
         lister.add_index(_BY_POOL, _pool_keys)
+        lister.subscribe(self._forget)
+
+    def _forget(self, old: ResourceSlice | None, new: ResourceSlice | None) -> None:
+        for one in (old, new):
+            if one is not None:
+                self._made.pop(pool_of(one), None)
+                self._counted[pool_of(one)] = None
+
+    def slices_of(self, pool: PoolID) -> Iterable[ResourceSlice]:
+        """Return all slices of a pool."""
+        return self._lister.by_index(_BY_POOL, pool)
+
+    @property
+    def troubled(self) -> tuple[Pool, ...]:
+        """The incomplete and invalid pools that every node takes note of.
+
+        Every node reaches the counters of every pool, even if it does not reach a device. A pool
+        of which it reaches nothing else matters only if it is incomplete or invalid.
+        """
+        for key in self._counted:
+            self._troubled.pop(key, None)
+            slices = _newest(one for one in self.slices_of(key) if one.spec.shared_counters)
+            if slices and self._partitions:
+                pool = self._pool(key, slices, None)
+                if pool is not None and (pool.is_incomplete or pool.invalid):
+                    self._troubled[key] = pool
+        self._counted.clear()
+        return tuple(self._troubled.values())
 
     def of(self, node: Node) -> NodePools:
         """Return the pools that a node can reach; raise PoolError if slices are malformed."""
-        if self._lister.version != self._version:
-            self._version = self._lister.version
-            self._by_node.clear()
-            self._before, self._by_slices = self._by_slices, {}
-        known = self._by_node.get(node.metadata.name)
-        if known is not None and known[0] is node:
-            return known[1]
-        reached = self._reached_from(node)
-        key = tuple(map(id, reached))
-        found = self._by_slices.get(key)
+        by_pool: dict[PoolID, list[ResourceSlice]] = {}
+        for one in self._reached_from(node):
+            by_pool.setdefault(pool_of(one), []).append(one)
+        pools = [pool for pool in self.troubled if pool.id not in by_pool]
+        for key, slices in by_pool.items():
+            if self._partitions:
+                slices += [one for one in self.slices_of(key) if one.spec.shared_counters]
+            pool = self._pool(key, _newest(slices), node)
+            if pool is not None:
+                pools.append(pool)
+        # Pools with devices that have binding conditions come last.
+        pools.sort(key=lambda pool: (pool.has_binding_conditions, pool.id))
+        group = tuple(map(id, pools))
+        found = self._groups.get(group)
         if found is None:
-            found = self._before.get(key)
-            if found is None or not found.is_whole:
-                found = self._gather(reached)
-            self._by_slices[key] = found
-        self._by_node[node.metadata.name] = (node, found)
+            found = self._groups[group] = NodePools(tuple(pools))
         return found
 
     def _reached_from(self, node: Node) -> list[ResourceSlice]:
+        """Return the slices with devices that a node can reach."""
         reached = [
             one
             for one in self._lister.by_index(_BY_NODE, node.metadata.name)
             if self._partitions or one.spec.per_device_node_selection is None
         ]
         for one in self._lister.by_index(_BY_NODE, _SHARED):
-            spec = one.spec
-            if not self._partitions and (
-                spec.per_device_node_selection is not None or spec.shared_counters
-            ):
+            if not self._partitions and one.spec.per_device_node_selection is not None:
                 continue
             try:
-                # A pool's counters are needed on every node that reaches one of its devices.
-                if spec.shared_counters or _reaches(one, node):
+                if _reaches(one, node):
                     reached.append(one)
             except PoolError as error:
                 raise PoolError(
@@ -167,39 +225,23 @@ class SlicePools:
                 ) from None
         return reached
 
-    def _gather(self, reached: list[ResourceSlice]) -> NodePools:
-        by_pool: dict[PoolID, list[ResourceSlice]] = {}
-        for one in reached:
-            (key,) = _pool_keys(one)
-            found = by_pool.setdefault(key, [])
-            generation = one.spec.pool.generation
-            if found and generation < found[0].spec.pool.generation:
-                continue
-            if found and generation > found[0].spec.pool.generation:
-                found.clear()
-            found.append(one)
-        pools: list[Pool] = []
-        for key, slices in by_pool.items():
-            pool = self._pool(key, slices)
-            if pool is not None:
-                pools.append(pool)
-        # Pools with devices that have binding conditions come last.
-        pools.sort(key=lambda pool: (_has_binding_conditions(pool), pool.id))
-        per_device = any(one.spec.per_device_node_selection for one in reached)
-        devices = [candidate for pool in pools for candidate in pool.devices]
-        is_whole = all(
-            len(slices) == slices[0].spec.pool.resource_slice_count for slices in by_pool.values()
-        )
-        return NodePools(
-            reached, pools, devices, per_device, b"" if per_device else _shape(pools), is_whole
-        )
+    def _pool(self, key: PoolID, slices: list[ResourceSlice], node: Node | None) -> Pool | None:
+        """Return the pool of the slices that a node reaches; None if it is out of date."""
+        with_devices = [one for one in slices if not one.spec.shared_counters]
+        reach = () if node is None else _reach(_by_name(with_devices), node)
+        made = self._made.setdefault(key, {})
+        # By text, because two errors are never equal.
+        known = (*map(id, slices), *map(str, reach))
+        if known not in made:
+            made[known] = self._make(key, slices, reach)
+        return made[known]
 
-    def _pool(self, key: PoolID, slices: list[ResourceSlice]) -> Pool | None:
+    def _make(self, key: PoolID, slices: list[ResourceSlice], reach: Reach) -> Pool | None:
         about = slices[0].spec.pool
         others: list[ResourceSlice] = []
         if len(slices) != about.resource_slice_count:
             # The other slices may exist, but be out of the node's reach.
-            everything = list(self._lister.by_index(_BY_POOL, key))
+            everything = list(self.slices_of(key))
             if any(one.spec.pool.generation > about.generation for one in everything):
                 return None
             current = [one for one in everything if one.spec.pool.generation == about.generation]
@@ -207,7 +249,18 @@ class SlicePools:
                 return Pool(key, is_incomplete=True)
             names = {one.metadata.name for one in slices}
             others = [one for one in current if one.metadata.name not in names]
-        return _build(key, slices, others, self._partitions)
+        return _build(key, slices, others, reach, self._partitions)
+
+
+def _newest(slices: Iterable[ResourceSlice]) -> list[ResourceSlice]:
+    """Return the slices of the newest generation."""
+    found = list(slices)
+    newest = max((one.spec.pool.generation for one in found), default=0)
+    return [one for one in found if one.spec.pool.generation == newest]
+
+
+def _by_name(slices: Iterable[ResourceSlice]) -> list[ResourceSlice]:
+    return sorted(slices, key=lambda one: one.metadata.name)
 
 
 def _reaches(one: ResourceSlice, node: Node) -> bool:
@@ -220,45 +273,60 @@ def _reaches(one: ResourceSlice, node: Node) -> bool:
     )
 
 
-def _shape(pools: list[Pool]) -> bytes:
-    if any(pool.is_incomplete or pool.invalid or pool.counter_sets for pool in pools):
-        return b""
-    return msgspec.json.encode(
-        [(pool.id[0], [candidate.device for candidate in pool.devices]) for pool in pools]
-    )
-
-
-def _has_binding_conditions(pool: Pool) -> bool:
-    return any(candidate.device.binding_conditions for candidate in pool.devices)
+def _reach(slices: list[ResourceSlice], node: Node) -> Reach:
+    """Return whether a node reaches each device; the errors are for the search to raise."""
+    if not any(one.spec.per_device_node_selection for one in slices):
+        return ()
+    found: list[bool | PoolError] = []
+    for one in slices:
+        for device in one.spec.devices:
+            if not one.spec.per_device_node_selection:
+                found.append(True)
+                continue
+            try:
+                found.append(
+                    node_matches(node, device.node_name, device.all_nodes, device.node_selector)
+                )
+            except PoolError as error:
+                found.append(error)
+    return tuple(found)
 
 
 def _build(
-    key: PoolID, slices: list[ResourceSlice], others: list[ResourceSlice], partitions: bool
+    key: PoolID,
+    slices: list[ResourceSlice],
+    others: list[ResourceSlice],
+    reach: Reach,
+    partitions: bool,
 ) -> Pool:
-    pool = Pool(key)
-    for one in sorted(slices, key=lambda one: one.metadata.name):
-        if partitions and one.spec.shared_counters:
-            for counters in one.spec.shared_counters:
-                if counters.name in pool.counter_sets:
-                    return Pool(key, invalid=f"duplicate counter set name {counters.name}")
-                pool.counter_sets[counters.name] = counters
+    counter_sets: dict[str, CounterSet] = {}
+    with_devices: list[ResourceSlice] = []
+    for one in _by_name(slices):
+        if not partitions or not one.spec.shared_counters:
+            with_devices.append(one)
             continue
+        for counters in one.spec.shared_counters:
+            if counters.name in counter_sets:
+                return Pool(key, invalid=f"duplicate counter set name {counters.name}")
+            counter_sets[counters.name] = counters
+    seen: set[str] = set()
+    for one in with_devices:
         for device in one.spec.devices:
-            candidate = CandidateDevice((*key, device.name), device, one, pool)
-            pool.devices.append(candidate)
-            pool.all_devices.append((candidate.id, device))
-    seen = set()
-    for candidate in pool.devices:
-        if candidate.id in seen:
-            return Pool(key, invalid=f"duplicate device name {candidate.device.name}")
-        seen.add(candidate.id)
+            if device.name in seen:
+                return Pool(key, invalid=f"duplicate device name {device.name}")
+            seen.add(device.name)
     if not partitions:
-        return pool
-    for one in others:
-        pool.all_devices += [((*key, device.name), device) for device in one.spec.devices]
+        return Pool(key, slices=tuple(with_devices), reach=reach)
+    pool = Pool(
+        key,
+        slices=tuple(with_devices),
+        others=tuple(others),
+        counter_sets=counter_sets,
+        reach=reach,
+    )
     for _, device in pool.all_devices:
         for consumption in device.consumes_counters:
-            counter_set = pool.counter_sets.get(consumption.counter_set)
+            counter_set = counter_sets.get(consumption.counter_set)
             if counter_set is None:
                 text = f"counter set {consumption.counter_set} not found"
                 return Pool(key, invalid=text)

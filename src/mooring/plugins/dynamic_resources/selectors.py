@@ -12,6 +12,7 @@ from mooring.cel import types
 from mooring.cel.declared import Declared, declared_map, declared_object, sizes_below
 from mooring.cel.environment import Environment, Expression, Program
 from mooring.cel.meter import PER_CALL_LIMIT
+from mooring.cel.reads import Reads
 from mooring.cel.values import CompileError, Domains, EvaluationError, Semver, type_name
 
 #: The highest cost of a selector, estimated and actual, and its greatest length.
@@ -76,15 +77,23 @@ class SelectorCache:
 
     def __init__(self, *, lists: bool = False) -> None:
         self._environment = DeviceEnvironment(lists=lists)
-        self._programs: dict[str, Program | CompileError] = {}
+        self._programs: dict[str, tuple[Program, Reads] | CompileError] = {}
         self._characters = 0
 
     def compile(self, expression: str) -> Program:
         """Return the program of an expression, or raise CompileError."""
+        return self._compiled(expression)[0]
+
+    def reads(self, expression: str) -> Reads:
+        """Return what an expression reads of a device, or raise CompileError."""
+        return self._compiled(expression)[1]
+
+    def _compiled(self, expression: str) -> tuple[Program, Reads]:
         found = self._programs.get(expression)
         if found is None:
             try:
-                found = self._environment.compile(expression).program()
+                compiled = self._environment.compile(expression)
+                found = (compiled.program(), compiled.reads())
             except CompileError as error:
                 found = error
             self._characters += len(expression)
@@ -119,7 +128,7 @@ def device_variables(driver: str, device: Device, *, lists: bool = False) -> dic
     for name, attribute in device.attributes.items():
         domain, key = _split(name, driver)
         try:
-            value = _attribute(attribute, lists)
+            value = attribute_value(attribute, lists=lists)
         except EvaluationError as error:
             raise EvaluationError(f"attribute {name}: {error}") from None
         attributes.setdefault(domain, {})[key] = value
@@ -141,7 +150,8 @@ def _split(name: str, driver: str) -> tuple[str, str]:
     return (domain, key) if slash else (driver, name)
 
 
-def _attribute(attribute: DeviceAttribute, lists: bool) -> Any:
+def attribute_value(attribute: DeviceAttribute, *, lists: bool) -> Any:
+    """Return an attribute as a selector sees it; raise EvaluationError if it has no such value."""
     if attribute.int_value is not None:
         return attribute.int_value
     if attribute.bool_value is not None:

@@ -8,7 +8,9 @@ has written it; a claim that PreBind has written is assumed until the informer h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator
+
+import msgspec
 
 from mooring.api import ResourceClaim
 from mooring.api.quantity import parse_nanos
@@ -21,8 +23,6 @@ DeviceID = tuple[str, str, str]
 #: Amounts in billionths, by name of the capacity or counter.
 Amounts = dict[str, int]
 
-_DEVICES = "allocated-devices"
-_POOLS = "pools-of-allocated-devices"
 _EXTENDED = "extended-resource-owner"
 
 _Key = tuple[str, str]
@@ -36,14 +36,6 @@ def taken_devices(
         for result in claim.status.allocation.devices.results:
             if not result.admin_access:
                 yield (result.driver, result.pool, result.device), result
-
-
-def _device_keys(claim: ResourceClaim) -> set[DeviceID]:
-    return {device for device, _ in taken_devices(claim)}
-
-
-def _pool_keys(claim: ResourceClaim) -> set[tuple[str, str]]:
-    return {device[:2] for device, _ in taken_devices(claim)}
 
 
 def _extended_keys(claim: ResourceClaim) -> list[str]:
@@ -61,10 +53,58 @@ class ClaimTracker:
     def __init__(self, lister: Lister[ResourceClaim]) -> None:
         self._lister = lister
         self._in_flight: dict[str, ResourceClaim] = {}
+        #: The same claims by namespace and name.
+        self._in_flight_by_key: dict[_Key, dict[str, ResourceClaim]] = {}
         self._assumed: dict[_Key, ResourceClaim] = {}
-        lister.add_index(_DEVICES, _device_keys)
-        lister.add_index(_POOLS, _pool_keys)
+        #: The claims that are counted in `_usage`, by namespace and name.
+        self._counted: dict[_Key, list[ResourceClaim]] = {}
+        self._usage: dict[DeviceID, DeviceUsage] = {}
+        self._changed: set[DeviceID] = set()
         lister.add_index(_EXTENDED, _extended_keys)
+        lister.subscribe(self._claim_changed)
+
+    def _claim_changed(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
+        claim = new or old
+        assert claim is not None
+        self._count(_key(claim))
+
+    def _count(self, key: _Key) -> None:
+        """Bring the counts up to date with the claims of a name."""
+        stored = self._lister.get(key[1], key[0])
+        assumed = self._assumed.get(key)
+        if assumed is not None and stored is not None and _overtakes(stored, assumed):
+            del self._assumed[key]
+            assumed = None
+        if assumed is not None:
+            claims = [assumed]
+        else:
+            claims = list(self._in_flight_by_key.get(key, {}).values())
+            if stored is not None:
+                claims.append(stored)
+        claims = [claim for claim in claims if claim.status.allocation is not None]
+        before = self._counted.pop(key, ())
+        if claims:
+            self._counted[key] = claims
+        for sign, group in ((1, claims), (-1, before)):
+            for claim in group:
+                self._add(claim, sign)
+
+    def _add(self, claim: ResourceClaim, sign: int) -> None:
+        for device, result in taken_devices(claim):
+            usage = self._usage.get(device)
+            if usage is None:
+                usage = self._usage[device] = DeviceUsage()
+            usage.add(result, sign)
+            if not usage.users:
+                del self._usage[device]
+            self._changed.add(device)
+
+    def take_changed(self) -> set[DeviceID]:
+        """Return the devices whose usage may have changed since the last call."""
+        for key in list(self._assumed):
+            self.get(key[1], key[0])
+        found, self._changed = self._changed, set()
+        return found
 
     def get(self, name: str, namespace: str = "") -> ResourceClaim | None:
         """Return the assumed claim, or else that of the informer; None if there is neither."""
@@ -74,6 +114,7 @@ class ClaimTracker:
             return stored
         if stored is None or _overtakes(stored, assumed):
             del self._assumed[namespace, name]
+            self._count((namespace, name))
             return stored
         return assumed
 
@@ -91,40 +132,44 @@ class ClaimTracker:
 
     def allocate(self, uid: str, claim: ResourceClaim) -> None:
         """Treat a claim as allocated until `finish` is called."""
+        self.finish(uid)
         self._in_flight[uid] = claim
+        key = _key(claim)
+        self._in_flight_by_key.setdefault(key, {})[uid] = claim
+        self._count(key)
 
     def finish(self, uid: str) -> bool:
         """Undo `allocate`; return False if the claim was not in flight."""
-        return self._in_flight.pop(uid, None) is not None
+        claim = self._in_flight.pop(uid, None)
+        if claim is None:
+            return False
+        key = _key(claim)
+        same = self._in_flight_by_key[key]
+        del same[uid]
+        if not same:
+            del self._in_flight_by_key[key]
+        self._count(key)
+        return True
 
     def assume(self, claim: ResourceClaim) -> None:
         """Use a claim as it was just written, until the informer has it."""
-        self._assumed[claim.metadata.namespace, claim.metadata.name] = claim
+        self._assumed[_key(claim)] = claim
+        self._count(_key(claim))
 
     def restore(self, claim: ResourceClaim) -> None:
         """Drop the assumed claim, so that the informer's counts again."""
-        self._assumed.pop((claim.metadata.namespace, claim.metadata.name), None)
+        if self._assumed.pop(_key(claim), None) is not None:
+            self._count(_key(claim))
 
     def allocated(self, *, shares: bool) -> AllocatedDevices:
-        """Return the devices taken now; with `shares`, a device can be taken in parts."""
-        extra: dict[DeviceID, list[DeviceRequestAllocationResult]] = {}
-        hidden: set[_Key] = set()
+        """Return the devices that are taken; with `shares`, a device can be taken in parts."""
         for key in list(self._assumed):
             self.get(key[1], key[0])
-        for key, assumed in self._assumed.items():
-            hidden.add(key)
-            _collect(assumed, extra)
-        for claim in self._in_flight.values():
-            if (claim.metadata.namespace, claim.metadata.name) not in hidden:
-                _collect(claim, extra)
-        return AllocatedDevices(self._lister, extra, hidden, shares)
+        return AllocatedDevices(self._usage, shares)
 
 
-def _collect(
-    claim: ResourceClaim, into: dict[DeviceID, list[DeviceRequestAllocationResult]]
-) -> None:
-    for device, result in taken_devices(claim):
-        into.setdefault(device, []).append(result)
+def _key(claim: ResourceClaim) -> _Key:
+    return claim.metadata.namespace, claim.metadata.name
 
 
 def _overtakes(stored: ResourceClaim, assumed: ResourceClaim) -> bool:
@@ -137,58 +182,60 @@ def _overtakes(stored: ResourceClaim, assumed: ResourceClaim) -> bool:
     return versions[0] == versions[1]
 
 
+class DeviceUsage(msgspec.Struct):
+    """How many allocations a device has, and what they consume of its capacity."""
+
+    users: int = 0
+    #: Users that have the device to themselves.
+    exclusive: int = 0
+    #: Users of some capacity, and how much of each they consume.
+    consumers: int = 0
+    amounts: Amounts = {}
+
+    def add(self, result: DeviceRequestAllocationResult, sign: int) -> None:
+        """Count an allocation; with a sign of -1, one that is gone."""
+        self.users += sign
+        if result.share_id is None:
+            self.exclusive += sign
+        elif result.consumed_capacity:
+            self.consumers += sign
+            for name, quantity in result.consumed_capacity.items():
+                self.amounts[name] = self.amounts.get(name, 0) + sign * parse_nanos(quantity)
+
+
+_UNUSED = DeviceUsage()
+
+
 class AllocatedDevices:
-    """The devices that are taken, wholly or in part, during one scheduling cycle."""
+    """The devices that are taken now, wholly or in part."""
 
-    def __init__(
-        self,
-        lister: Lister[ResourceClaim],
-        extra: dict[DeviceID, list[DeviceRequestAllocationResult]],
-        hidden: set[_Key],
-        shares: bool,
-    ) -> None:
-        self._lister = lister
-        self._extra = extra
-        self._hidden = hidden
+    def __init__(self, usage: dict[DeviceID, DeviceUsage], shares: bool) -> None:
+        self._usage = usage
         self._shares = shares
-        self._extra_pools = {device[:2] for device in extra}
-        self._known: dict[DeviceID, tuple[bool, Amounts | None, bool]] = {}
-
-    def touches(self, pool: tuple[str, str]) -> bool:
-        """Return whether any device of a pool is taken."""
-        return pool in self._extra_pools or any(True for _ in self._lister.by_index(_POOLS, pool))
 
     def is_taken(self, device: DeviceID) -> bool:
         """Return whether a device is taken as a whole."""
-        return self._of(device)[0]
+        usage = self._usage.get(device, _UNUSED)
+        return (usage.exclusive if self._shares else usage.users) > 0
 
     def consumed(self, device: DeviceID) -> Amounts | None:
         """Return how much of a device's capacity is consumed; None if it is not shared."""
-        return self._of(device)[1]
+        usage = self._usage.get(device, _UNUSED)
+        return usage.amounts if self._shares and usage.consumers else None
 
     def is_used(self, device: DeviceID) -> bool:
         """Return whether a device is taken, as a whole or in part."""
-        return self._of(device)[2]
+        return device in self._usage
 
-    def _of(self, device: DeviceID) -> tuple[bool, Amounts | None, bool]:
-        found = self._known.get(device)
-        if found is None:
-            found = self._known[device] = self._add_up(device)
-        return found
+    def used_of(self, devices: Iterable[DeviceID]) -> Iterator[DeviceID]:
+        """Yield those of some devices that are used."""
+        return (device for device in devices if device in self._usage)
 
-    def _add_up(self, device: DeviceID) -> tuple[bool, Amounts | None, bool]:
-        results = list(self._extra.get(device, ()))
-        for claim in self._lister.by_index(_DEVICES, device):
-            if (claim.metadata.namespace, claim.metadata.name) not in self._hidden:
-                results += [result for taken, result in taken_devices(claim) if taken == device]
-        whole = False
-        amounts: Amounts | None = None
-        for result in results:
-            if not self._shares or result.share_id is None:
-                whole = True
-                continue
-            if result.consumed_capacity:
-                amounts = {} if amounts is None else amounts
-                for name, quantity in result.consumed_capacity.items():
-                    amounts[name] = amounts.get(name, 0) + parse_nanos(quantity)
-        return whole, amounts, bool(results)
+    def state_of(self, device: DeviceID) -> Hashable:
+        """Return what the search reads of a device's usage; None if it is not used."""
+        if device not in self._usage:
+            return None
+        consumed = self.consumed(device)
+        if consumed is None:
+            return self.is_taken(device), None
+        return self.is_taken(device), frozenset((key, n) for key, n in consumed.items() if n)

@@ -1,0 +1,307 @@
+"""Filter and Score: on which nodes a pod's claims can be used or allocated, and how well."""
+
+# kube-scheduler: plugins/dynamicresources/dynamicresources.go (Filter, Score)
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Sequence
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+
+from mooring.api import DeviceClass, Pod, ResourceClaim
+from mooring.framework.handle import Handle
+from mooring.framework.listers import Lister
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.nodes import Nodes
+from mooring.framework.status import Status
+from mooring.plugins.dynamic_resources.allocator import FoundDevices, NodeAllocationError
+from mooring.plugins.dynamic_resources.device_requests import AllocationError
+from mooring.plugins.dynamic_resources.extended import ClassOf, Mappings, with_requests
+from mooring.plugins.dynamic_resources.node_devices import NodeBlocks
+from mooring.plugins.dynamic_resources.node_groups import GroupAnswer, GroupCache
+from mooring.plugins.dynamic_resources.pod_resource_claims import (
+    AskedGroups,
+    NodeAllocation,
+    PodResourceClaims,
+)
+from mooring.plugins.dynamic_resources.pools import PoolError
+from mooring.plugins.node_matching import nodes_matching_terms
+from mooring.typing import Ints, Mask
+
+CANNOT_ALLOCATE = Status.unresolvable("cannot allocate all claims")
+NOT_AVAILABLE = Status.unresolvable("resourceclaim not available on the node")
+STALE_EXTENDED_CLAIM = Status.unresolvable("cannot schedule extended resource claim")
+CANNOT_FIT = Status.unresolvable("cannot fit resource")
+
+#: How long the searches of one attempt may take together, as a multiple of the time for one node.
+#: kube-scheduler searches 16 nodes at a time; here one search follows the other.
+_ATTEMPT = 3.0
+
+T = TypeVar("T")
+
+Claims = Sequence[ResourceClaim]
+#: What a search found; an error ends the cycle.
+Answer = GroupAnswer | Status
+#: A special claim with its requests for some nodes; None if these nodes do not need it.
+Special = tuple[ResourceClaim | None, Mappings]
+
+
+class ClaimFilter:
+    """The answers of Filter and Score. Owned by one plugin."""
+
+    def __init__(
+        self,
+        handle: Handle,
+        groups: GroupCache,
+        classes: Lister[DeviceClass],
+        *,
+        backed: Container[str],
+        class_of: ClassOf,
+        is_hopeless: Callable[[ResourceClaim], bool],
+        seconds: float,
+    ) -> None:
+        self._handle = handle
+        self._groups = groups
+        self._classes = classes
+        self._backed = backed
+        self._class_of = class_of
+        self._is_hopeless = is_hopeless
+        #: How long the search of one node may take; 0 for no limit.
+        self._seconds = seconds
+
+    # One node.
+
+    def one(self, kept: PodResourceClaims, pod: Pod, node: NodeInfo) -> Status | None:
+        """Return why a node does not fit; None if it does."""
+        special = self._special_on(kept, pod, node)
+        if isinstance(special, Status):
+            return special
+        claim, mappings = special
+        if claim is None and kept.own_count == 0:
+            return None
+        planned: NodeAllocation | None = None
+        if kept.allocator is not None:
+            wanted = kept.wanted(claim)
+            allocator = kept.allocator
+            found = _caught(
+                node.name, lambda: allocator.allocate(node.node, wanted, self._timer(kept))
+            )
+            if isinstance(found, Status):
+                return found
+            if found is None:
+                return CANNOT_ALLOCATE
+            planned = NodeAllocation(found, claim, mappings)
+        unavailable = tuple(
+            index for index, _ in enumerate(kept.claims) if self._is_unavailable(kept, index, node)
+        )
+        if unavailable:
+            kept.unavailable[node.name] = unavailable
+            return NOT_AVAILABLE
+        if planned is not None:
+            kept.nodes[node.name] = planned
+        return None
+
+    def _special_on(self, kept: PodResourceClaims, pod: Pod, node: NodeInfo) -> Special | Status:
+        """Return the special claim with its requests for a node; None if it is not needed."""
+        special = kept.extended
+        if special is None:
+            return None, ()
+        if special.spec.devices.requests:
+            # The claim is from an earlier attempt: PostFilter deletes it, and the pod is retried.
+            return STALE_EXTENDED_CLAIM
+        needed = set()
+        for resource in kept.resources:
+            if resource in self._backed and not node.allocatable.get(resource, 0):
+                needed.add(resource)
+            elif resource not in node.allocatable:
+                return CANNOT_FIT
+        return self._variant(kept, pod, frozenset(needed))
+
+    def _variant(self, kept: PodResourceClaims, pod: Pod, needed: frozenset[str]) -> Special:
+        if not needed and kept.own_count == 0:
+            return None, ()
+        if needed not in kept.variants:
+            assert kept.extended is not None
+            kept.variants[needed] = with_requests(kept.extended, pod, needed, self._class_of)
+        return kept.variants[needed]
+
+    def _is_unavailable(self, kept: PodResourceClaims, index: int, node: NodeInfo) -> bool:
+        """Return whether an allocated claim cannot be used on a node."""
+        terms, claim = kept.terms[index], kept.claims[index]
+        if terms is not None and not terms.matches(node.node):
+            return True
+        return self._is_hopeless(claim)
+
+    # The search.
+
+    def _timer(self, kept: PodResourceClaims) -> Callable[[], bool]:
+        """Return a function that says whether the time for a search has passed."""
+        if self._seconds <= 0:
+            return lambda: False
+        now = self._handle.clock.now
+        begin = now()
+        if kept.search_until is None:
+            kept.search_until = begin + _ATTEMPT * self._seconds
+        deadline = min(begin + self._seconds, kept.search_until)
+        return lambda: now() > deadline
+
+    def _answer(self, kept: PodResourceClaims, wanted: Claims, node: NodeBlocks) -> Answer:
+        """Return the answer of a node's group, found on this node."""
+        allocator, pools = kept.allocator, node.pools
+        assert allocator is not None
+        if pools is None:
+            return Status.error(str(node.error))
+        found = _caught(
+            node.node.metadata.name, lambda: allocator.search(pools, wanted, self._timer(kept))
+        )
+        if isinstance(found, Status):
+            return found if found.is_error else GroupAnswer(pools, (), found)
+        if found is None:
+            return GroupAnswer(pools, (), CANNOT_ALLOCATE)
+        return GroupAnswer(pools, found, None, kept.score_of(found))
+
+    # All nodes.
+
+    def many(
+        self, kept: PodResourceClaims, pod: Pod, nodes: Nodes
+    ) -> Iterator[tuple[Status, Mask]]:
+        """Yield refusals and the nodes they apply to; an error before further nodes are asked."""
+        concerned = np.zeros(len(nodes), dtype=np.bool_)
+        for special, asked in self._variants(kept, pod, nodes):
+            if isinstance(special, Status):
+                yield special, asked
+                continue
+            claim, _ = special
+            if claim is None and kept.own_count == 0:
+                continue
+            concerned |= asked
+            if kept.allocator is None:
+                continue
+            wanted = kept.wanted(claim)
+            groups = self._groups.of(wanted, self._classes)
+            kept.asked[None if claim is None else id(claim)] = AskedGroups(groups, wanted)
+            search = partial(self._answer, kept, wanted)
+            for status, mask in groups.ask(nodes, asked, search):
+                concerned &= ~mask
+                yield status, mask
+        refused = self._unavailable(kept, nodes, concerned)
+        if refused.any():
+            yield NOT_AVAILABLE, refused
+
+    def _variants(
+        self, kept: PodResourceClaims, pod: Pod, nodes: Nodes
+    ) -> Iterator[tuple[Special | Status, Mask]]:
+        """Yield the special claim as the nodes need it, and for which nodes."""
+        everywhere = np.ones(len(nodes), dtype=np.bool_)
+        special = kept.extended
+        if special is None:
+            yield (None, ()), everywhere
+            return
+        if special.spec.devices.requests:
+            yield STALE_EXTENDED_CLAIM, everywhere
+            return
+        needs: dict[str, Mask] = {}
+        fitting = everywhere
+        for resource in kept.resources:
+            if resource in self._backed:
+                needs[resource] = nodes.allocatable(resource) == 0
+            else:
+                fitting = fitting & _listed(nodes, resource)
+        if not fitting.all():
+            yield CANNOT_FIT, ~fitting
+        codes = np.zeros(len(nodes), dtype=np.intp)
+        for mask in needs.values():
+            codes = np.unique(2 * codes + mask, return_inverse=True)[1]
+        for code in np.unique(codes[fitting]).tolist():
+            here = fitting & (codes == code)
+            example = int(here.argmax())
+            needed = frozenset(resource for resource, mask in needs.items() if mask[example])
+            yield self._variant(kept, pod, needed), here
+
+    def _unavailable(self, kept: PodResourceClaims, nodes: Nodes, asked: Mask) -> Mask:
+        """Return the nodes on which an allocated claim cannot be used, and remember them."""
+        refused = np.zeros(len(nodes), dtype=np.bool_)
+        for index, claim in enumerate(kept.claims):
+            terms = kept.terms[index]
+            if self._is_hopeless(claim):
+                mask = asked
+            elif terms is not None:
+                mask = asked & ~nodes_matching_terms(nodes, terms)
+            else:
+                continue
+            refused |= mask
+            kept.note_unavailable(index, nodes, mask)
+        return refused
+
+    # What was found.
+
+    def planned(self, kept: PodResourceClaims, pod: Pod, node_name: str) -> NodeAllocation | None:
+        """Return the allocation that Filter found for a node; None if there is none."""
+        planned = kept.nodes.get(node_name)
+        node = self._handle.snapshot.find(node_name)
+        if planned is not None or node is None or not kept.asked:
+            return planned
+        special = self._special_on(kept, pod, node)
+        if isinstance(special, Status):
+            return None
+        claim, mappings = special
+        asked = kept.asked.get(None if claim is None else id(claim))
+        answer = None if asked is None else asked.groups.answer(node_name)
+        here = self._groups.devices.at(node_name)
+        if asked is None or answer is None or answer.refusal is not None:
+            return None
+        assert here is not None and here.pools is not None
+        found = FoundDevices(answer.devices, answer.source, here.pools, asked.wanted)
+        planned = kept.nodes[node_name] = NodeAllocation(found, claim, mappings)
+        return planned
+
+    def score(self, kept: PodResourceClaims, pod: Pod, node: NodeInfo) -> int:
+        """Score a node by the rank of the request alternatives it can satisfy."""
+        planned = self.planned(kept, pod, node.name)
+        if planned is None:
+            return 0
+        return kept.allocated_score() + kept.score_of(planned.found.answer)
+
+    def scores(self, kept: PodResourceClaims, pod: Pod, nodes: Nodes) -> Ints | int:
+        """Score the nodes by the rank of the request alternatives they can satisfy."""
+        if not kept.has_alternatives():
+            return 0
+        own = kept.allocated_score()
+        scores = np.zeros(len(nodes), dtype=np.int64)
+        for special, here in self._variants(kept, pod, nodes) if kept.asked else ():
+            claim = None if isinstance(special, Status) else special[0]
+            asked = kept.asked.get(None if claim is None else id(claim))
+            if asked is not None:
+                scores[here] = asked.groups.scores(nodes, own)[here]
+        if not kept.nodes:
+            return scores
+        answered = np.full(len(nodes.all), -1, dtype=np.int64)
+        for name, planned in kept.nodes.items():
+            answered[nodes.row(name)] = own + kept.score_of(planned.found.answer)
+        answered = nodes.gather(answered)
+        return np.where(answered < 0, scores, answered)
+
+
+def _caught(name: str, search: Callable[[], T]) -> T | Status:
+    """Run a search; return a status if it fails."""
+    try:
+        return search()
+    except TimeoutError:
+        return Status.error(f"node {name}: timed out trying to allocate devices")
+    except NodeAllocationError as error:
+        return Status.unresolvable(str(error))
+    except (AllocationError, PoolError) as error:
+        return Status.error(str(error))
+
+
+def _listed(nodes: Nodes, resource: str) -> Mask:
+    """Return which nodes list a resource, even if they have none of it."""
+
+    def read(some: Nodes) -> Mask:
+        return np.fromiter(
+            (resource in info.allocatable for info in some.infos()), np.bool_, len(some)
+        )
+
+    return nodes.follow(("DynamicResources", resource), read)

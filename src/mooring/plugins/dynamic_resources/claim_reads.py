@@ -1,0 +1,160 @@
+"""What claims read of devices, as codes: devices with equal codes are the same to the search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from mooring.api import DeviceClass, ResourceClaim
+from mooring.api.resource import (
+    CapacityRequirements,
+    Device,
+    DeviceSelector,
+    DeviceSubRequest,
+    ExactDeviceRequest,
+)
+from mooring.cel.reads import Reads
+from mooring.cel.values import CompileError, EvaluationError
+from mooring.plugins.dynamic_resources.capacity import fits
+from mooring.plugins.dynamic_resources.device_columns import (
+    Coded,
+    DeviceColumns,
+    Projection,
+    ValueCodes,
+)
+from mooring.plugins.dynamic_resources.selectors import SelectorCache, device_variables
+
+#: How many selectors' results for all devices are kept; one takes 4 bytes per device.
+_KEPT = 128
+#: Above this many columns, every device counts as different: comparing them would take too long.
+_MOST = 256
+_DEVICE = "device"
+#: Keys of an attribute or capacity: the variable, the field, the domain and the name.
+_DEPTH = 4
+
+
+class Classes(Protocol):
+    """A source of device classes by name."""
+
+    def get(self, name: str, namespace: str = "") -> DeviceClass | None:
+        """Return one class, or None."""
+        ...
+
+
+class ClaimReads:
+    """The codes of all devices, by what some claims read of them. Owned by the scheduling loop."""
+
+    def __init__(
+        self, columns: DeviceColumns, selectors: SelectorCache, *, lists: bool, capacity: bool
+    ) -> None:
+        self._columns = columns
+        self._selectors = selectors
+        self._lists = lists
+        self._capacity = capacity
+        self._epoch = columns.epoch
+        self._results: dict[str, Coded] = {}
+
+    def of(self, claims: Sequence[ResourceClaim], classes: Classes) -> Projection:
+        """Return codes that are equal for devices that are the same to these claims."""
+        columns = self._columns
+        if self._epoch != columns.epoch:
+            self._epoch = columns.epoch
+            self._results.clear()
+        inputs: list[Coded] = [columns.natures]
+        expressions: dict[str, None] = {}
+        capacities: list[CapacityRequirements | None] = []
+        for claim in claims:
+            for request in _requests(claim):
+                device_class = classes.get(request.device_class_name)
+                if device_class is not None:
+                    expressions.update(dict.fromkeys(_texts(device_class.spec.selectors)))
+                expressions.update(dict.fromkeys(_texts(request.selectors)))
+                if request.capacity not in capacities:
+                    capacities.append(request.capacity)
+            for constraint in claim.spec.devices.constraints:
+                name = constraint.match_attribute or constraint.distinct_attribute or ""
+                names = (name, name.partition("/")[2])
+                inputs += [columns.attributes[one] for one in names if one in columns.attributes]
+        if len(inputs) + len(expressions) > _MOST:
+            return Projection(columns, [columns.serials])
+        inputs += [self._selected(expression) for expression in expressions]
+        if self._capacity:
+            inputs.append(self._fitting(capacities))
+        return Projection(columns, inputs)
+
+    def _selected(self, expression: str) -> Coded:
+        """Return codes by the result of a selector."""
+        found = self._results.get(expression)
+        if found is None:
+            found = self._select(expression)
+            if len(self._results) >= _KEPT:
+                del self._results[next(iter(self._results))]
+            self._results[expression] = found
+        return found
+
+    def _select(self, expression: str) -> Coded:
+        columns = self._columns
+        try:
+            reads = self._selectors.reads(expression)
+            inputs = [columns.drivers, columns.faults, *self._inputs(reads)]
+        except CompileError:
+            # The search reports it; it is the same for every device.
+            return columns.drivers
+        except _ReadsAllError:
+            return columns.serials
+        return Projection(columns, inputs, lambda *device: self._evaluate(expression, *device))
+
+    def _inputs(self, reads: Reads) -> Iterator[Coded]:
+        """Yield the columns that a selector reads; raise _ReadsAllError if that is all of them."""
+        columns = self._columns
+        for path, texts in reads.items():
+            if path[0] != _DEVICE:
+                continue
+            if len(path) > 1 and path[1] == "driver":
+                continue
+            if len(path) > 1 and path[1] == "allowMultipleAllocations":
+                yield columns.natures
+            elif len(path) < _DEPTH:
+                raise _ReadsAllError
+            elif path[1] == "capacity":
+                yield from _named(columns.capacities, path[2], path[3])
+            else:
+                for column in _named(columns.attributes, path[2], path[3]):
+                    yield column if texts is None else column.compared_with(texts)
+
+    def _evaluate(self, expression: str, driver: str, device: Device) -> bool | str:
+        try:
+            variables = device_variables(driver, device, lists=self._lists)
+            return self._selectors.evaluate(self._selectors.compile(expression), variables)
+        except EvaluationError as error:
+            return str(error)
+
+    def _fitting(self, capacities: Sequence[CapacityRequirements | None]) -> Projection:
+        """Return codes by which requests find enough capacity in a device that is not in use."""
+        return Projection(
+            self._columns,
+            [self._columns.drivers, self._columns.contents],
+            lambda driver, device: tuple(fits(device, one, None, None) for one in capacities),
+        )
+
+
+class _ReadsAllError(Exception):
+    """A selector that may read any attribute."""
+
+
+def _named(group: Mapping[str, ValueCodes], domain: str, name: str) -> list[ValueCodes]:
+    """Return the columns of an attribute: its driver may leave out its own domain."""
+    return [group[one] for one in (f"{domain}/{name}", name) if one in group]
+
+
+def _requests(claim: ResourceClaim) -> Iterator[ExactDeviceRequest | DeviceSubRequest]:
+    for request in claim.spec.devices.requests:
+        if request.exactly is not None:
+            yield request.exactly
+        yield from request.first_available
+
+
+def _texts(selectors: Sequence[DeviceSelector]) -> Iterator[str]:
+    for selector in selectors:
+        if selector.cel is not None:
+            yield selector.cel.expression
