@@ -6,10 +6,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mooring.api import Node, Pod, decode
+from mooring.api import DeviceClass, Node, Pod, ResourceClaim, ResourceSlice, decode
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
+DRIVERS = ("gpu.example.com", "nic.example.com")
 
 
 def make_nodes(count: int, zones: int = 1, cpu: str = "4") -> list[Node]:
@@ -31,6 +32,67 @@ def make_nodes(count: int, zones: int = 1, cpu: str = "4") -> list[Node]:
         )
         for i in range(count)
     ]
+
+
+def make_slices(nodes: int, devices: int = 8) -> list[ResourceSlice]:
+    """Return the slices of nodes with devices of two drivers and two models, each with a uuid."""
+    each = devices // len(DRIVERS)
+    return [
+        decode(
+            {
+                "apiVersion": "resource.k8s.io/v1",
+                "kind": "ResourceSlice",
+                "metadata": {"name": f"node-{i}-{driver}"},
+                "spec": {
+                    "driver": driver,
+                    "nodeName": f"node-{i}",
+                    "pool": {"name": f"node-{i}", "generation": 1, "resourceSliceCount": 1},
+                    "devices": [_device(f"{driver}-{i}-{k}", k) for k in range(each)],
+                },
+            }
+        )
+        for i in range(nodes)
+        for driver in DRIVERS
+    ]
+
+
+def _device(uuid: str, number: int) -> dict[str, Any]:
+    return {
+        "name": f"device-{number}",
+        "attributes": {
+            "uuid": {"string": uuid},
+            "model": {"string": "large" if number % 2 else "small"},
+        },
+        "capacity": {"memory": {"value": "80Gi" if number % 2 else "40Gi"}},
+    }
+
+
+def make_device_class(name: str, expression: str) -> DeviceClass:
+    """Return a class of the devices that a CEL expression selects."""
+    return decode(
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "DeviceClass",
+            "metadata": {"name": name},
+            "spec": {"selectors": [{"cel": {"expression": expression}}]},
+        }
+    )
+
+
+def make_claim(name: str, class_name: str, expression: str) -> ResourceClaim:
+    """Return a claim for one device of a class that a CEL expression selects."""
+    exactly = {
+        "deviceClassName": class_name,
+        "selectors": [{"cel": {"expression": expression}}],
+    }
+    return decode(
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "metadata": {"name": name, "namespace": "sched-1", "uid": name},
+            "spec": {"devices": {"requests": [{"name": "device", "exactly": exactly}]}},
+        }
+    )
 
 
 class PodTemplate:

@@ -1,6 +1,7 @@
 """The workloads of scheduler_perf, by their public names, for a cluster of any size.
 
-Two are our own: MixedSizes, in which no two nodes are alike, and ManyOwners.
+Four are our own: MixedSizes, in which no two nodes are alike, ManyOwners, DeviceClaims, and
+NewDeviceSelectors, in which every claim has a selector that no claim had before.
 
 A workload consists of the objects that exist before and the pods that are scheduled. The numbers
 are scheduler_perf's at 5,000 nodes, scaled with the size of the cluster.
@@ -14,7 +15,16 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.objects import HOSTNAME, ZONE, PodTemplate, make_nodes
+from benchmarks.objects import (
+    DRIVERS,
+    HOSTNAME,
+    ZONE,
+    PodTemplate,
+    make_claim,
+    make_device_class,
+    make_nodes,
+    make_slices,
+)
 from mooring.api import KubeObject, Pod, decode
 
 #: The namespaces of the workloads whose terms name two.
@@ -308,6 +318,37 @@ def many_owners(nodes: int, before: int) -> Workload:
     return Workload(objects, pods(), 2 * owners)
 
 
+def device_claims(nodes: int, before: int) -> Workload:
+    """DeviceClaims: 8 devices per node; each pod has a claim for a large one of a driver."""
+    return _claims(nodes, 1000, 'device.attributes["{driver}"].model == "large"')
+
+
+def new_device_selectors(nodes: int, before: int) -> Workload:
+    """NewDeviceSelectors: each pod has a claim with a selector of its own."""
+    expression = 'device.attributes["{driver}"].model == "large" && {i} >= 0'
+    return _claims(nodes, 200, expression)
+
+
+def _claims(nodes: int, measured: int, expression: str) -> Workload:
+    driver = DRIVERS[0]
+    count = min(measured, _scaled(2 * measured, nodes)) + 50
+    objects: list[KubeObject] = [
+        *make_nodes(nodes, 3),
+        *make_slices(nodes),
+        make_device_class("gpu", f'device.driver == "{driver}"'),
+    ]
+    objects += [
+        make_claim(f"pod-{i}", "gpu", expression.format(driver=driver, i=i)) for i in range(count)
+    ]
+    pods = (
+        PodTemplate(resourceClaims=[{"name": "gpu", "resourceClaimName": f"pod-{i}"}]).make(
+            f"pod-{i}", "sched-1"
+        )
+        for i in range(count)
+    )
+    return Workload(objects, pods, count - 50)
+
+
 #: Every workload, and how many loops over the nodes a pod may cost at most, at 5,000 nodes.
 WORKLOADS: dict[str, tuple[Make, float]] = {
     "SchedulingBasic": (basic, 1.5),
@@ -324,4 +365,6 @@ WORKLOADS: dict[str, tuple[Make, float]] = {
     "Unschedulable": (unschedulable, 2.5),
     "PreemptionAsync": (preemption, 30.0),
     "ManyOwners": (many_owners, 2.5),
+    "DeviceClaims": (device_claims, 6.0),
+    "NewDeviceSelectors": (new_device_selectors, 60.0),
 }
