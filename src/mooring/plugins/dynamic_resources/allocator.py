@@ -26,7 +26,7 @@ from mooring.plugins.dynamic_resources.device_requests import (
     Wanted,
     make_wanted,
 )
-from mooring.plugins.dynamic_resources.device_search import DeviceSearch
+from mooring.plugins.dynamic_resources.device_search import PRUNE_AFTER, DeviceSearch
 from mooring.plugins.dynamic_resources.pools import CandidateDevice, NodePools, SlicePools
 from mooring.plugins.dynamic_resources.results import ClaimDevices
 from mooring.plugins.dynamic_resources.selectors import SelectorCache, device_variables
@@ -93,7 +93,13 @@ class Allocator:
         classes: Lister[DeviceClass],
         pools: SlicePools,
         selectors: SelectorCache,
+        *,
+        prune_after: int = PRUNE_AFTER,
     ) -> None:
+        """Prepare a search; it is pruned after `prune_after` steps, which changes no result."""
+        self._prune_after = prune_after
+        #: How many devices have been looked for.
+        self.steps = 0
         self.features = features
         self.allocated = allocated
         self._classes = classes
@@ -125,7 +131,7 @@ class Allocator:
         self, reached: NodePools, claims: Sequence[ResourceClaim], expired: Callable[[], bool]
     ) -> list[ClaimDevices] | None:
         """Return devices of a node's pools for every claim, or None; raise as `allocate` does."""
-        search = DeviceSearch(self, reached.devices, expired)
+        search = DeviceSearch(self, reached.devices, expired, self._prune_after)
         for claim in claims:
             wanted = [
                 self._alternatives(claim, index, request, reached, search)
@@ -138,8 +144,11 @@ class Allocator:
                     f"limit of {MAX_RESULTS}"
                 )
             search.add_claim(claim, wanted)
-        if search.run():
-            return search.found()
+        try:
+            if search.run():
+                return search.found()
+        finally:
+            self.steps += search.steps
         if any(pool.invalid for pool in reached.pools):
             raise NodeAllocationError(INVALID_POOLS)
         return None
@@ -229,24 +238,34 @@ class Allocator:
 
     def selects(self, wanted: Wanted, candidate: CandidateDevice) -> bool:
         """Return whether the selectors of the class and of the request match a device."""
-        selected = candidate.pool.selected
         for device_class, i, expression in wanted.selectors:
-            key = (expression, candidate.device.name)
-            answer = selected.get(key)
-            if answer is None:
-                where = f"{_owner(wanted, device_class)}: selector #{i}"
-                try:
-                    answer = self._evaluate(expression, candidate.id[0], candidate.device)
-                except CompileError as error:
-                    raise AllocationError(f"{where}: CEL compile error: {error}") from None
-                except EvaluationError as error:
-                    raise AllocationError(f"{where}: CEL runtime error: {error}") from None
-                if len(selected) >= _REMEMBERED:
-                    selected.clear()
-                selected[key] = answer
-            if not answer:
-                return False
+            where = f"{_owner(wanted, device_class)}: selector #{i}"
+            try:
+                if not self._selected(expression, candidate):
+                    return False
+            except CompileError as error:
+                raise AllocationError(f"{where}: CEL compile error: {error}") from None
+            except EvaluationError as error:
+                raise AllocationError(f"{where}: CEL runtime error: {error}") from None
         return True
+
+    def evaluate(self, expression: str, candidate: CandidateDevice) -> bool | str:
+        """Return the result of a selector, or the text of its error."""
+        try:
+            return self._selected(expression, candidate)
+        except (CompileError, EvaluationError) as error:
+            return str(error)
+
+    def _selected(self, expression: str, candidate: CandidateDevice) -> bool:
+        selected = candidate.pool.selected
+        key = (expression, candidate.device.name)
+        answer = selected.get(key)
+        if answer is None:
+            answer = self._evaluate(expression, candidate.id[0], candidate.device)
+            if len(selected) >= _REMEMBERED:
+                selected.clear()
+            selected[key] = answer
+        return answer
 
     def _evaluate(self, expression: str, driver: str, device: Device) -> bool:
         program = self._selectors.compile(expression)

@@ -95,6 +95,10 @@ class MatchAttribute(_OfRequests):
         if self._concerns(request, sub_request):
             self._count -= 1
 
+    def state(self) -> tuple[str, Any] | None:
+        """Return the value that further devices must have; None if there is no device yet."""
+        return self._value if self._count else None
+
 
 class DistinctAttribute(_OfRequests):
     """The constraint that no two devices have the same value of an attribute.

@@ -4,28 +4,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable
 from typing import Protocol
 
 import msgspec
 
 from mooring.api import ResourceClaim
 from mooring.api.quantity import parse_nanos
+from mooring.cel.depth import room_for
 from mooring.plugins.dynamic_resources.capacity import consumption, fits
 from mooring.plugins.dynamic_resources.device_constraints import (
     DeviceConstraintState,
+    MatchAttribute,
     make_constraint,
 )
 from mooring.plugins.dynamic_resources.device_requests import MAX_RESULTS, AllocationError, Wanted
 from mooring.plugins.dynamic_resources.pools import CandidateDevice, PoolError
 from mooring.plugins.dynamic_resources.results import ChosenDevice, ClaimDevices
+from mooring.plugins.dynamic_resources.search_pruning import Pruning
 from mooring.plugins.dynamic_resources.tracker import AllocatedDevices, Amounts, DeviceID
 
 _EFFECTS = ("NoSchedule", "NoExecute")
+#: Python frames for each device of a result.
+_FRAMES = 4
+#: A search that takes more steps than this is pruned; most take one for each device.
+PRUNE_AFTER = 256
+#: How many failed states are remembered.
+_MOST_STATES = 100_000
 
 
 class _TooManyError(Exception):
     """A choice that would give a claim more devices than it can hold."""
+
+
+class _NotEnoughError(Exception):
+    """There are fewer devices than all claims need together."""
 
 
 class Features(Protocol):
@@ -69,6 +83,10 @@ class Ground(Protocol):
         """Return whether the selectors match a device."""
         ...
 
+    def evaluate(self, expression: str, candidate: CandidateDevice) -> bool | str:
+        """Return the result of a selector, or the text of its error."""
+        ...
+
     def available_counters(self, candidate: CandidateDevice) -> dict[str, Amounts]:
         """Return what is left of the counters of a device's pool."""
         ...
@@ -92,8 +110,10 @@ class DeviceSearch:
         ground: Ground,
         candidates: list[CandidateDevice],
         expired: Callable[[], bool],
+        prune_after: int = PRUNE_AFTER,
     ) -> None:
         self._ground = ground
+        self._prune_after = prune_after
         self._candidates = candidates
         self._expired = expired
         self._claims: list[_Claim] = []
@@ -104,6 +124,11 @@ class DeviceSearch:
         self._planned: dict[DeviceID, Amounts] = {}
         #: What the choices so far consume of counters, by pool and counter set.
         self._counters: dict[tuple[str, str], dict[str, Amounts]] = {}
+        #: How many devices were looked for.
+        self.steps = 0
+        self._pruning: Pruning | None = None
+        #: States from which the search has failed.
+        self._failed: set[Hashable] = set()
 
     def add_claim(self, claim: ResourceClaim, wanted: list[list[Wanted]]) -> None:
         """Add a claim; claims are served in the order they were added."""
@@ -120,9 +145,15 @@ class DeviceSearch:
 
     def run(self) -> bool:
         """Choose devices for all claims; return False if that is not possible."""
+        devices = sum(
+            max(wanted.count for wanted in alternatives)
+            for one in self._claims
+            for alternatives in one.wanted
+        )
         try:
-            return self._request(0, 0)
-        except _TooManyError:
+            with room_for(devices + 2 * len(self._claims), _FRAMES):
+                return self._request(0, 0)
+        except (_TooManyError, _NotEnoughError):
             return False
 
     def found(self) -> list[ClaimDevices]:
@@ -189,6 +220,12 @@ class DeviceSearch:
             return undo is not None and self._go_on(
                 undo, claim_index, request_index, wanted, number, 0
             )
+        self.steps += 1
+        state = None
+        if self.steps > self._prune_after:
+            state = self._state(claim_index, request_index, wanted, number, start)
+            if state in self._failed:
+                return False
         for place in range(start, len(self._candidates)):
             candidate = self._candidates[place]
             if (
@@ -203,7 +240,76 @@ class DeviceSearch:
                 undo, claim_index, request_index, wanted, number, place + 1
             ):
                 return True
+        if state is not None and len(self._failed) < _MOST_STATES:
+            self._failed.add(state)
         return False
+
+    # Pruning: what follows changes how long the search takes, not what it finds.
+
+    def _state(
+        self, claim_index: int, request_index: int, wanted: Wanted, number: int, start: int
+    ) -> Hashable | None:
+        """Return what decides whether the rest can succeed; None if it may end in an error.
+
+        A state that cannot succeed is put among the failed ones.
+        """
+        if self._pruning is None:
+            features = self._ground.features
+            self._pruning = Pruning(
+                self._candidates,
+                [(one.claim, one.wanted) for one in self._claims],
+                self._ground.allocated,
+                self._ground.evaluate,
+                taints=features.device_taints,
+                capacity=features.consumable_capacity,
+            )
+            if self._pruning.is_usable and not self._pruning.is_ever_possible():
+                raise _NotEnoughError
+        pruning = self._pruning
+        if not pruning.is_usable:
+            return None
+        # Devices in use are of no more use, unless a request has admin access.
+        skips = not pruning.has_admin
+        chosen: list[Hashable] = []
+        before: list[Hashable] = []
+        free: Counter[int] = Counter()
+        for place, (candidate, code) in enumerate(
+            zip(self._candidates, pruning.codes, strict=True)
+        ):
+            users = self._in_use.get(candidate.id)
+            planned = self._planned.get(candidate.id)
+            if not users:
+                free[code] += 1
+            elif skips:
+                chosen.append(code)
+                continue
+            if users or planned is not None:
+                amounts = () if planned is None else tuple(sorted(planned.items()))
+                mine = users is not None and claim_index in users
+                chosen.append((code, bool(users), mine, amounts, place < start))
+            elif place < start:
+                before.append(code)
+        one = self._claims[claim_index]
+        state = (
+            claim_index,
+            request_index,
+            id(wanted),
+            number,
+            len(one.chosen),
+            tuple(each.state() for each in one.constraints if isinstance(each, MatchAttribute)),
+            frozenset(
+                (pool, name, key, amount)
+                for pool, sets in self._counters.items()
+                for name, consumed in sets.items()
+                for key, amount in consumed.items()
+                if amount
+            ),
+            frozenset(Counter(chosen).items()),
+            frozenset(Counter(before).items()),
+        )
+        if not pruning.is_possible(claim_index, request_index, wanted, number, free):
+            self._failed.add(state)
+        return state
 
     def _go_on(
         self,

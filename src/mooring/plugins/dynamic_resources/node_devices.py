@@ -195,7 +195,9 @@ class NodeDevices:
         if nodes.node_generation == self._node_generation:
             return set()
         self._node_generation = nodes.node_generation
-        changed = nodes.changed_since(self._generation) if self._generation >= 0 else None
+        changed = None
+        if len(nodes) == len(self._slot_of_row) and self._generation >= 0:
+            changed = nodes.changed_since(self._generation)
         self._generation = nodes.generation
         concerned: set[int] = set()
         if changed is not None:

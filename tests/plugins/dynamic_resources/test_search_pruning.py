@@ -1,0 +1,146 @@
+"""A pruned search finds what a full one finds, in fewer steps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mooring.api import DeviceClass, ResourceClaim, ResourceSlice
+from mooring.informers.store import Store
+from mooring.plugins.dynamic_resources.allocator import (
+    Allocator,
+    AllocatorFeatures,
+    NodeAllocationError,
+)
+from mooring.plugins.dynamic_resources.device_requests import AllocationError
+from mooring.plugins.dynamic_resources.pools import PoolError, SlicePools
+from mooring.plugins.dynamic_resources.search_pruning import can_flow
+from mooring.plugins.dynamic_resources.selectors import SelectorCache
+from mooring.plugins.dynamic_resources.tracker import ClaimTracker
+from tests.plugins.clusters import make
+from tests.plugins.dynamic_resources import clusters_of_devices as drawn
+
+NODE = drawn.node("n0", "x")
+NEVER = 10**9
+
+
+def _allocator(slices: list[ResourceSlice], prune_after: int) -> Allocator:
+    classes = Store([drawn.device_class("any"), drawn.device_class("a", drawn.SELECTORS[8])])
+    return Allocator(
+        AllocatorFeatures(),
+        ClaimTracker(Store()).allocated(shares=True),
+        classes,
+        SlicePools(Store(slices), partitions=True),
+        SelectorCache(),
+        prune_after=prune_after,
+    )
+
+
+def _answer(allocator: Allocator, claims: list[ResourceClaim]) -> Any:
+    try:
+        found = allocator.allocate(NODE, claims, lambda: False)
+    except (AllocationError, NodeAllocationError, PoolError) as error:
+        return str(error)
+    return found and [
+        [(device.wanted.name, device.candidate.id, device.consumed) for device in one.chosen]
+        for one in found.claims()
+    ]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    slices=st.lists(drawn.slices(faults=False), max_size=5),
+    claims=st.tuples(drawn.claims("c0"), drawn.claims("c1"), drawn.claims("c2")),
+)
+def test_a_pruned_search_finds_the_same(
+    slices: list[ResourceSlice], claims: tuple[ResourceClaim, ...]
+) -> None:
+    unique = list({one.metadata.name: one for one in slices}.values())
+    full, pruned = _allocator(unique, NEVER), _allocator(unique, 0)
+    assert _answer(pruned, list(claims)) == _answer(full, list(claims))
+    assert pruned.steps <= full.steps
+
+
+def _pool(count: int, models: int = 1) -> ResourceSlice:
+    devices = [
+        {"name": f"d{i}", "attributes": {"model": {"string": f"m{i % models}"}}}
+        for i in range(count)
+    ]
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "a.example.com", "allNodes": True, "pool": pool, "devices": devices}
+    return make(ResourceSlice, "s", spec=spec)
+
+
+def _claims(
+    count: int, model: Any = lambda i: None, devices: int = 1, **more: Any
+) -> list[ResourceClaim]:
+    found = []
+    for i in range(count):
+        exactly: dict[str, Any] = {"deviceClassName": "any", "count": devices}
+        if model(i) is not None:
+            text = f'device.attributes["a.example.com"].model == "m{model(i)}"'
+            exactly["selectors"] = [{"cel": {"expression": text}}]
+        spec = {"devices": {"requests": [{"name": "r", "exactly": exactly}], **more}}
+        claim = make(ResourceClaim, f"c{i}", "ns", metadata={"uid": f"c{i}"}, spec=spec)
+        found.append(claim)
+    return found
+
+
+SAME = [{"matchAttribute": "a.example.com/model"}]
+
+
+@pytest.mark.parametrize(
+    ("pool", "claims", "fits", "steps"),
+    [
+        pytest.param(_pool(128), _claims(400), False, 300, id="more claims than devices"),
+        pytest.param(_pool(128), _claims(5, devices=32), False, 300, id="more devices than exist"),
+        pytest.param(_pool(400), _claims(400), True, 400, id="as many as there are"),
+        pytest.param(
+            _pool(64, 8), _claims(65, lambda i: i % 8), False, 300, id="too few of one model"
+        ),
+        pytest.param(
+            _pool(64, 2),
+            _claims(64, lambda i: None if i < 32 else 0),
+            True,
+            3000,
+            id="the last claims need the first devices",
+        ),
+        pytest.param(
+            _pool(128, 16),
+            _claims(4, devices=9, constraints=SAME),
+            False,
+            2000,
+            id="too few with the same attribute",
+        ),
+    ],
+)
+def test_claims_that_compete_end_soon(
+    pool: ResourceSlice, claims: list[ResourceClaim], fits: bool, steps: int
+) -> None:
+    allocator = _allocator([pool], 256)
+    assert (allocator.allocate(NODE, claims, lambda: False) is not None) is fits
+    assert allocator.steps <= steps
+
+
+@given(
+    needs=st.lists(
+        st.tuples(st.frozensets(st.integers(0, 4), min_size=1), st.integers(1, 3)), max_size=4
+    ),
+    free=st.dictionaries(st.integers(0, 4), st.integers(1, 3)),
+)
+def test_a_flow_is_found_if_there_is_one(
+    needs: list[tuple[frozenset[int], int]], free: dict[int, int]
+) -> None:
+    def can_serve(left: list[frozenset[int]], spare: Counter[int]) -> bool:
+        if not left:
+            return True
+        return any(
+            can_serve(left[1:], spare - Counter((code,))) for code in left[0] if spare[code]
+        )
+
+    single = [accepted for accepted, count in needs for _ in range(count)]
+    assert can_flow(needs, Counter(free)) == can_serve(single[:8], Counter(free)) or len(single) > 8
