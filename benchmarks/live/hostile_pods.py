@@ -17,6 +17,8 @@ Document = dict[str, Any]
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+#: The fewest claims that compete for devices.
+_TOO_MANY = 10
 #: A label of every hostile pod.
 APP = "hostile"
 
@@ -155,6 +157,45 @@ def _device_claims(count: int) -> Iterator[Document]:
         }
 
 
+def _competing(devices: int, nodes: int, each: int) -> HostilePod:
+    """Claims that need more devices than a node has, so that every order of them may be tried."""
+    prefix = f"competing-{devices}-{nodes}"
+
+    def spec(count: int) -> Document:
+        names = [f"{prefix}-{i}" for i in range(max(_TOO_MANY, count))]
+        return {"resourceClaims": [{"name": one, "resourceClaimName": one} for one in names]}
+
+    def objects(count: int) -> Iterator[Document]:
+        yield {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "DeviceClass",
+            "metadata": {"name": prefix},
+            "spec": {"selectors": [{"cel": {"expression": f'device.driver == "{prefix}"'}}]},
+        }
+        for i in range(nodes):
+            yield {
+                "apiVersion": "resource.k8s.io/v1",
+                "kind": "ResourceSlice",
+                "metadata": {"name": f"{prefix}-{i}"},
+                "spec": {
+                    "driver": prefix,
+                    "nodeName": f"node-{i}",
+                    "pool": {"name": f"node-{i}", "generation": 1, "resourceSliceCount": 1},
+                    "devices": [{"name": f"device-{k}"} for k in range(devices)],
+                },
+            }
+        exactly = {"deviceClassName": prefix, "count": each}
+        for i in range(max(_TOO_MANY, count)):
+            yield {
+                "apiVersion": "resource.k8s.io/v1",
+                "kind": "ResourceClaim",
+                "metadata": {"name": f"{prefix}-{i}", "namespace": "default"},
+                "spec": {"devices": {"requests": [{"name": "device", "exactly": exactly}]}},
+            }
+
+    return HostilePod(spec, objects)
+
+
 HOSTILE_PODS: dict[str, HostilePod] = {
     "hard spreading": HostilePod(_spread("DoNotSchedule")),
     "soft spreading": HostilePod(_spread("ScheduleAnyway")),
@@ -250,4 +291,7 @@ HOSTILE_PODS: dict[str, HostilePod] = {
         },
         _device_claims,
     ),
+    "claims for 8 devices": _competing(8, 1, 1),
+    "claims for 128 devices": _competing(128, 1, 13),
+    "claims on 10 nodes": _competing(128, 10, 13),
 }

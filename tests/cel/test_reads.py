@@ -16,9 +16,7 @@ MODEL = ("device", "attributes", "d", "model")
         pytest.param(
             'device.attributes["d"].model.startsWith("A")', {MODEL: None}, id="a key and a field"
         ),
-        pytest.param(
-            'device.attributes["d"].model == "A"', {MODEL: frozenset("A")}, id="compared"
-        ),
+        pytest.param('device.attributes["d"].model == "A"', {MODEL: frozenset("A")}, id="compared"),
         pytest.param(
             '"A" != device.attributes["d"].model', {MODEL: frozenset("A")}, id="from the right"
         ),
@@ -60,7 +58,9 @@ MODEL = ("device", "attributes", "d", "model")
             id="by another name",
         ),
         pytest.param(
-            'cel.bind(a, device.driver + "x", a == "A")', {("device", "driver"): None}, id="computed"
+            'cel.bind(a, device.driver + "x", a == "A")',
+            {("device", "driver"): None},
+            id="computed",
         ),
         pytest.param(
             '[1, 2].all(i, device.attributes["d"].model == "A")',

@@ -71,6 +71,67 @@ def test_an_error_counts_only_on_a_node_still_in_the_running() -> None:
     assert verdicts(decision)["n1"] == Status.unschedulable("Refuse said no").by("Refuse")
 
 
+def slow(asked: list[Any], *answers: tuple[Status, set[str]]) -> type[Plugin]:
+    """Return a plugin that filters slowly and notes which nodes and answers it was asked for."""
+
+    def filter_nodes(state: Any, pod: Any, nodes: Any) -> Any:
+        asked.append(list(nodes.names))
+        for status, names in answers:
+            asked.append(status)
+            yield status, np.array([name in names for name in nodes.names], dtype=np.bool_)
+
+    found = plugin("Slow", filter_nodes=filter_nodes)
+    found.filters_slowly = True
+    return found
+
+
+def test_a_slow_plugin_is_asked_only_about_nodes_that_are_left() -> None:
+    nodes = make_nodes(*(f"n{i}" for i in range(8)))
+    asked: list[Any] = []
+    decision = decide([refuse("n1", "n3"), slow(asked, (LOW, {"n0", "n3"}))], nodes)
+    assert asked == [["n0", "n2", "n4", "n5", "n6", "n7"], LOW]
+    refused = {name for name, status in decision.statuses.items() if status == LOW.by("Slow")}
+    assert refused == {"n0"}
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_slow_plugin_is_not_asked_for_more_after_an_error(timed: bool) -> None:
+    error = Status.error("lost")
+    asked: list[Any] = []
+    scheduler = make_scheduler([slow(asked, (LOW, {"n1"}), (error, {"n2"}), (LOW, {"n3"}))], NODES)
+    state = CycleState()
+    state.record_plugin_metrics = timed
+    decision = scheduler.cycle.run_sync(make_pod(), state)
+    assert decision.outcome is Outcome.ERROR
+    assert asked == [["n1", "n2", "n3"], LOW, error]
+
+
+def test_nodes_that_a_slow_plugin_was_not_asked_about_do_not_pass() -> None:
+    nodes = make_nodes(*(f"n{i:03}" for i in range(120)))
+    error = Status.error("lost")
+    asked: list[Any] = []
+    # Only one node passes before the error, so a search for 100 of them reaches it.
+    refused = {f"n{i:03}" for i in range(1, 50)}
+    flat = plugin("Flat", score_nodes=lambda state, pod, nodes: 0)
+    plugins = [slow(asked, (LOW, refused), (error, {"n050"})), flat]
+    decision = decide(plugins, nodes, percentage=1)
+    assert decision.outcome is Outcome.ERROR
+    assert decision.message == 'running "Slow" filter plugin: lost'
+
+
+def test_an_error_of_a_slow_plugin_about_a_refused_node_is_ignored_in_what_if_views() -> None:
+    error = Status.error("lost")
+    asked: list[Any] = []
+    plugins = [refuse("n1"), slow(asked, (error, {"n1"}), (LOW, {"n2"}))]
+    scheduler = make_scheduler(plugins, NODES)
+    nodes = scheduler.cluster.cache.nodes
+    view = WhatIf(nodes, np.arange(3))
+    profile = scheduler.profiles["default-scheduler"]
+    found = profile.handle.run_filters(CycleState(), make_pod(), view, nominated=False)
+    no = Status.unschedulable("Refuse said no").by("Refuse")
+    assert list(found) == [no, LOW.by("Slow"), None]
+
+
 def _raise(state: Any, pod: Any, node: Any) -> None:
     raise ValueError("boom")
 

@@ -279,6 +279,18 @@ def test_a_timed_vector_form_that_raises_is_named_as_ever() -> None:
     assert plugins(metrics_of(scheduler)) == {("Broken", "Filter", "Error"): 1}
 
 
+def test_a_timed_vector_form_that_is_not_asked_for_more_is_counted_once() -> None:
+    def some(state: Any, pod: Any, nodes: Any) -> Any:
+        yield Status.error("lost"), np.ones(len(nodes), np.bool_)
+        raise AssertionError("asked for more")
+
+    slow = plugin("Slow", filter_nodes=some)
+    slow.filters_slowly = True
+    scheduler = make_scheduler([slow], make_nodes(*NODES))
+    run(scheduler, timed=True)
+    assert plugins(metrics_of(scheduler)) == {("Slow", "Filter", "Error"): 1}
+
+
 def test_a_timed_vector_form_has_the_status_of_the_first_refusal() -> None:
     def some(state: Any, pod: Any, nodes: Any) -> Any:
         yield Status.unschedulable("nobody"), np.zeros(len(nodes), np.bool_)

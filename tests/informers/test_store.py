@@ -83,6 +83,16 @@ def test_handlers_are_told_of_what_is_there_and_of_every_change() -> None:
     assert told == expected
 
 
+def test_a_subscriber_is_told_of_what_is_there_and_of_every_change() -> None:
+    store = Store([make_pod("a")])
+    told: list[tuple[str | None, str | None]] = []
+    store.subscribe(lambda old, new: told.append((old and old.name, new and new.name)))
+    store.add(make_pod("b"))
+    store.add(make_pod("a", app="db"))
+    store.delete("b", "default")
+    assert told == [(None, "a"), (None, "b"), ("a", "a"), ("b", None)]
+
+
 def versioned(name: str, version: str) -> Pod:
     return msgspec.convert({"metadata": {"name": name, "resourceVersion": version}}, Pod)
 

@@ -70,9 +70,7 @@ def devices(draw: Any, counters: bool, chooses: bool) -> list[dict[str, Any]]:
             device["capacity"] = {"memory": {"value": memory}}
         if draw(_rarely(st.just(True))):
             device["allowMultipleAllocations"] = True
-            device["capacity"] = {
-                "memory": {"value": "4Gi", "requestPolicy": {"default": "1Gi"}}
-            }
+            device["capacity"] = {"memory": {"value": "4Gi", "requestPolicy": {"default": "1Gi"}}}
         if draw(_rarely(st.just(True))):
             device["taints"] = [{"key": "t", "value": "v", "effect": "NoSchedule"}]
         if draw(_rarely(st.just(True))):
@@ -134,7 +132,9 @@ def slices(draw: Any, faults: bool = True) -> ResourceSlice:
 
 def device_class(name: str, *selectors: str) -> DeviceClass:
     """Build a class."""
-    return make(DeviceClass, name, spec={"selectors": [{"cel": {"expression": s}} for s in selectors]})
+    return make(
+        DeviceClass, name, spec={"selectors": [{"cel": {"expression": s}} for s in selectors]}
+    )
 
 
 @st.composite

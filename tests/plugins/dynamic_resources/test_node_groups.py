@@ -13,11 +13,22 @@ from msgspec.structs import replace
 from mooring.api import DeviceClass, ResourceClaim, ResourceSlice
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
+from mooring.informers.store import Store
 from mooring.plugins.dynamic_resources import DynamicResources
-from mooring.plugins.dynamic_resources.node_groups import group_sequences
-from tests.plugins.clusters import Cluster
+from mooring.plugins.dynamic_resources.claim_reads import ClaimReads
+from mooring.plugins.dynamic_resources.node_devices import NodeBlocks, NodeDevices
+from mooring.plugins.dynamic_resources.node_groups import GroupAnswer, GroupCache, group_sequences
+from mooring.plugins.dynamic_resources.selectors import SelectorCache
+from mooring.plugins.dynamic_resources.tracker import ClaimTracker
+from tests.plugins.clusters import Cluster, make
 from tests.plugins.dynamic_resources import clusters_of_devices as drawn
-from tests.plugins.dynamic_resources.devices import pod
+from tests.plugins.dynamic_resources.devices import (
+    DRIVER,
+    allocated_on,
+    claim,
+    device_class,
+    pod,
+)
 
 POD = pod("pod", "c0", "c1")
 
@@ -190,5 +201,151 @@ def test_equal_sequences_are_one_group(sequences: list[tuple[int, list[int]]]) -
     assert len(first) == len({(extra, tuple(one)) for extra, one in sequences})
 
 
-def test_a_status_is_a_refusal() -> None:
-    assert not Status.unschedulable("x").is_error
+# How often nodes are searched.
+
+
+def _models(node_name: str, *models: str) -> ResourceSlice:
+    devices = [
+        {
+            "name": f"d{i}",
+            "attributes": {"model": {"string": model}, "uuid": {"string": f"{node_name}-{i}"}},
+        }
+        for i, model in enumerate(models)
+    ]
+    pool = {"name": node_name, "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": DRIVER, "nodeName": node_name, "pool": pool, "devices": devices}
+    return make(ResourceSlice, f"slice-{node_name}", spec=spec)
+
+
+class _Counted:
+    """Nodes in groups, and the nodes that were searched."""
+
+    def __init__(self, *slices: ResourceSlice) -> None:
+        self.cluster = Cluster([drawn.node(name, "x") for name in drawn.NODES])
+        self.slices = Store(slices)
+        self.claims: Store[ResourceClaim] = Store()
+        tracker = ClaimTracker(self.claims)
+        self.devices = NodeDevices(self.slices, tracker, partitions=True, lists=False, shares=True)
+        selectors = SelectorCache()
+        reads = ClaimReads(self.devices.columns, selectors, lists=False, capacity=True)
+        self.cache = GroupCache(self.devices, reads)
+        self.classes = Store([device_class()])
+        self.searched: list[str] = []
+
+    def _search(self, node: NodeBlocks) -> GroupAnswer:
+        self.searched.append(node.node.metadata.name)
+        assert node.pools is not None
+        refusal = None if node.pools.devices else Status.unresolvable("no devices")
+        return GroupAnswer(node.pools, (), refusal)
+
+    def ask(self, expression: str) -> tuple[list[str], set[str]]:
+        """Return the nodes that were searched, and those that were refused."""
+        self.searched.clear()
+        selector = {"cel": {"expression": expression}}
+        exactly = {"deviceClassName": "gpu", "selectors": [selector]}
+        spec = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
+        nodes = self.cluster.snapshot
+        self.devices.refresh(nodes)
+        groups = self.cache.of([make(ResourceClaim, "c", "ns", spec=spec)], self.classes)
+        refused = {
+            nodes.names[position]
+            for _, mask in groups.ask(nodes, None, self._search)
+            for position in np.flatnonzero(mask).tolist()
+        }
+        return list(self.searched), refused
+
+
+MODEL = f'device.attributes["{DRIVER}"].model == "A"'
+UUID = f'device.attributes["{DRIVER}"].uuid == "n1-0"'
+
+
+def test_each_distinct_node_is_searched_once() -> None:
+    one = _Counted(
+        _models("n0", "A", "B"), _models("n1", "A", "B"), _models("n2", "B", "A"), _models("n3")
+    )
+    # n0 and n1 look the same; n3 and n4 have no devices, but only n3 has a pool.
+    assert one.ask(MODEL) == (["n0", "n2", "n3", "n4"], {"n3", "n4"})
+    assert one.ask(MODEL) == ([], {"n3", "n4"})
+    # Only one device has the uuid of the other selector; models do not matter to it.
+    assert one.ask(UUID)[0] == ["n0", "n1", "n3", "n4"]
+
+
+def test_a_change_of_a_slice_concerns_only_its_node() -> None:
+    one = _Counted(*(_models(name, "A", "B") for name in drawn.NODES))
+    assert one.ask(MODEL)[0] == ["n0"]
+    gathered = one.devices.gathered
+    one.slices.add(_models("n2", "B", "B"))
+    assert one.ask(MODEL)[0] == ["n2"]
+    one.slices.add(_models("n4", "B", "B"))
+    assert one.ask(MODEL)[0] == []
+    assert one.devices.gathered == gathered + 2
+
+
+def test_a_device_that_is_taken_concerns_only_its_node() -> None:
+    one = _Counted(*(_models(name, "A", "B") for name in drawn.NODES))
+    assert one.ask(MODEL)[0] == ["n0"]
+    gathered = one.devices.gathered
+    for name in ("n3", "n1"):
+        one.claims.add(claim(f"of-{name}", status=allocated_on(name)))
+    assert one.ask(MODEL)[0] == ["n1"]
+    one.claims.delete("of-n3", "default")
+    assert one.ask(MODEL)[0] == []
+    assert one.devices.gathered == gathered
+
+
+def test_many_changes_at_once_are_applied_as_one_by_one() -> None:
+    nodes = [drawn.node(f"m{i}", "x") for i in range(200)]
+    one = _Counted()
+    one.cluster = Cluster(nodes)
+    for i in range(200):
+        one.slices.add(_models(f"m{i}", "A" if i % 2 else "B"))
+    assert one.ask(MODEL)[0] == ["m0", "m1"]
+    for i in range(0, 200, 2):
+        one.claims.add(claim(f"of-{i}", status=allocated_on(f"m{i}")))
+    assert one.ask(MODEL)[0] == ["m0"]
+
+
+def test_answers_of_nodes_that_share_a_pool_change_together() -> None:
+    pool = {"name": "net", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": DRIVER, "allNodes": True, "pool": pool, "devices": [{"name": "d0"}]}
+    shared = make(ResourceSlice, "net", spec=spec)
+    one = _Counted(shared, _models("n1", "A"))
+    assert one.ask(MODEL)[0] == ["n0", "n1"]
+    gathered = one.devices.gathered
+    one.claims.add(claim("of-net", status=allocated_on("net")))
+    assert one.ask(MODEL)[0] == ["n0", "n1"]
+    assert one.devices.gathered == gathered
+
+
+def test_an_error_comes_after_the_refusals_before_it_and_others_are_asked_only_then() -> None:
+    one = _Counted(_models("n1", "A"), _models("n2", "B"), _models("n3", "C"))
+    nodes = one.cluster.snapshot
+    one.ask(MODEL)
+    fresh = _Counted(*one.slices)
+    fresh.devices.refresh(nodes)
+    exactly = {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": MODEL}}]}
+    spec = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
+    question = make(ResourceClaim, "c", "ns", spec=spec)
+    groups = fresh.cache.of([question], fresh.classes)
+    asked: list[str] = []
+
+    def search(node: NodeBlocks) -> GroupAnswer | Status:
+        name = node.node.metadata.name
+        asked.append(name)
+        assert node.pools is not None
+        if name == "n1":
+            return Status.error("lost")
+        return GroupAnswer(node.pools, (), Status.unresolvable("no"))
+
+    answers = groups.ask(nodes, None, search)
+    first = next(answers)
+    assert (first[0], first[1].tolist()) == (
+        Status.unresolvable("no"),
+        [True, False, False, False, True],
+    )
+    status, mask = next(answers)
+    assert (status, mask.tolist()) == (Status.error("lost"), [False, True, False, False, False])
+    assert asked == ["n0", "n1"]
+    ((_, mask),) = answers
+    assert mask.tolist() == [False, False, True, True, False]
+    assert asked == ["n0", "n1", "n2"]

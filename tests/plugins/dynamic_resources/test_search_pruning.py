@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.api import DeviceClass, ResourceClaim, ResourceSlice
+from mooring.api import ResourceClaim, ResourceSlice
 from mooring.informers.store import Store
 from mooring.plugins.dynamic_resources.allocator import (
     Allocator,
@@ -138,9 +138,7 @@ def test_a_flow_is_found_if_there_is_one(
     def can_serve(left: list[frozenset[int]], spare: Counter[int]) -> bool:
         if not left:
             return True
-        return any(
-            can_serve(left[1:], spare - Counter((code,))) for code in left[0] if spare[code]
-        )
+        return any(can_serve(left[1:], spare - Counter((code,))) for code in left[0] if spare[code])
 
     single = [accepted for accepted, count in needs for _ in range(count)]
     assert can_flow(needs, Counter(free)) == can_serve(single[:8], Counter(free)) or len(single) > 8

@@ -97,3 +97,38 @@ def test_the_claim_of_a_pods_extended_resources_is_found() -> None:
     found = tracker.extended_claim("default/pod")
     assert found is not None and found.metadata.name == "it"
     assert tracker.extended_claim("default/other") is None
+
+
+def test_devices_whose_usage_changed_are_told_once() -> None:
+    tracker, store = _tracker(claim(status=allocated_on("a")))
+    assert tracker.take_changed() == {DEVICE}
+    assert tracker.take_changed() == set()
+    store.add(claim("other"))
+    assert tracker.take_changed() == set()
+    tracker.allocate("uid-other", claim("other", status=allocated_on("a", "d1")))
+    assert tracker.take_changed() == {(DRIVER, "a", "d1")}
+    tracker.finish("uid-other")
+    store.delete("c", "default")
+    assert tracker.take_changed() == {DEVICE, (DRIVER, "a", "d1")}
+
+
+def test_what_the_search_reads_of_a_device() -> None:
+    tracker, store = _tracker(_share("one", "1", "1Gi"))
+    allocated = tracker.allocated(shares=True)
+    first = allocated.state_of(DEVICE)
+    assert allocated.state_of((DRIVER, "a", "d9")) is None
+    store.add(_share("two", "2", "1Gi"))
+    assert allocated.state_of(DEVICE) != first
+    store.delete("one", "default")
+    assert allocated.state_of(DEVICE) == first
+    store.add(claim("whole", status=allocated_on("a")))
+    assert allocated.state_of(DEVICE) != first
+
+
+def test_claims_in_flight_under_one_name_are_all_counted() -> None:
+    tracker, _ = _tracker()
+    for i in range(3):
+        tracker.allocate(f"uid-{i}", claim("same", status=allocated_on("a", f"d{i}")))
+    assert tracker.finish("uid-1")
+    allocated = tracker.allocated(shares=True)
+    assert [allocated.is_taken((DRIVER, "a", f"d{i}")) for i in range(3)] == [True, False, True]

@@ -1,0 +1,217 @@
+"""Filter for all nodes at once: extended resources, allocated claims, time that runs out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mooring.api import ResourceClaim, ResourceSlice
+from mooring.api.resource import DeviceRequest
+from mooring.framework.decision import NodeStatuses
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+from mooring.plugins.dynamic_resources import DynamicResources
+from mooring.plugins.dynamic_resources.claim_filter import (
+    CANNOT_ALLOCATE,
+    CANNOT_FIT,
+    NOT_AVAILABLE,
+    STALE_EXTENDED_CLAIM,
+)
+from mooring.plugins.dynamic_resources.dynamic_resources import DEALLOCATED
+from tests.plugins.clusters import Cluster, make, refusals
+from tests.plugins.dynamic_resources.devices import (
+    DRIVER,
+    GPU,
+    allocated_on,
+    asks_for,
+    claim,
+    device_class,
+    device_slice,
+    node,
+    pod,
+)
+
+POD = pod("pod", "c")
+
+
+class _Handle(Cluster):
+    """A cluster that keeps what plugins spawn."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.client: Any = self
+        self.spawned: list[str] = []
+
+    async def patch(self, *args: Any, **kwargs: Any) -> None:
+        """Accept a patch."""
+
+    def spawn(self, work: Any, pod: Any) -> None:
+        """Remember a coroutine."""
+        self.spawned.append(work.__name__)
+        work.close()
+
+
+def _plugin(nodes: list[Any], *objects: Any) -> tuple[Any, _Handle]:
+    handle = _Handle(nodes, objects=objects)
+    plugin = DynamicResources(handle=handle)  # type: ignore[arg-type]
+    plugin.start()
+    return plugin, handle
+
+
+def test_nodes_that_offer_different_resources_are_asked_for_what_they_lack() -> None:
+    nodes = [
+        node("both", {GPU: "1", "example.com/nic": "1"}),
+        node("nic", {"example.com/nic": "1"}),
+        node("gpu", {GPU: "1"}),
+        node("devices"),
+        node("none"),
+    ]
+    nic = f'device.attributes["{DRIVER}"].kind == "nic"'
+    plugin, handle = _plugin(
+        nodes,
+        device_class(extendedResourceName=GPU),
+        device_class(
+            "nic",
+            extendedResourceName="example.com/nic",
+            selectors=[{"cel": {"expression": nic}}],
+        ),
+        device_slice("nic", "d0", attributes={"kind": {"string": "gpu"}}),
+        device_slice("gpu", "d0", attributes={"kind": {"string": "gpu"}}),
+        device_slice("devices", "d0", "d1", attributes={"kind": {"string": "nic"}}),
+    )
+    wanted = {GPU: "1", "example.com/nic": "1"}
+    asking = pod("pod", containers=[{"name": "x", "resources": {"requests": wanted}}])
+    state = CycleState()
+    assert plugin.pre_filter(state, asking, handle.snapshot) is None
+    answers = refusals(plugin, state, asking, handle.snapshot)
+    assert answers == dict.fromkeys(("gpu", "none"), CANNOT_ALLOCATE)
+    found = {}
+    for name in ("both", "nic", "devices"):
+        assert plugin.reserve(state, asking, name) is None
+        (allocation,) = state.read("DynamicResources").allocations
+        results = () if allocation is None else allocation.devices.results
+        found[name] = [one.device for one in results]
+        plugin.unreserve(state, asking, name)
+        state.read("DynamicResources").allocations = [None]
+    assert found == {"both": [], "nic": ["d0"], "devices": ["d0", "d1"]}
+
+
+def test_a_resource_that_no_class_backs_must_be_listed_by_the_node() -> None:
+    other = "example.com/other"
+    plugin, handle = _plugin(
+        [node("a"), node("b", {other: "0"})],
+        device_class(extendedResourceName=GPU),
+        device_slice("a", "d0"),
+        device_slice("b", "d0"),
+    )
+    requests = {GPU: "1", other: "1"}
+    asking = pod("pod", containers=[{"name": "x", "resources": {"requests": requests}}])
+    state = CycleState()
+    assert plugin.pre_filter(state, asking, handle.snapshot) is None
+    assert refusals(plugin, state, asking, handle.snapshot) == {"a": CANNOT_FIT}
+
+
+def test_a_special_claim_of_an_earlier_attempt_keeps_the_pod_from_all_nodes() -> None:
+    owner = {"name": "pod", "uid": "default/pod", "controller": True}
+    marked = {"resource.kubernetes.io/extended-resource-claim": "true"}
+    stale = claim("stale", ownerReferences=[owner], annotations=marked)
+    assert isinstance(stale.spec.devices.requests[0], DeviceRequest)
+    plugin, handle = _plugin(
+        [node("a"), node("b")],
+        device_class(extendedResourceName=GPU),
+        stale,
+        device_slice("a", "d0"),
+    )
+    state, asking = CycleState(), asks_for(GPU)
+    assert plugin.pre_filter(state, asking, handle.snapshot) is None
+    answers = refusals(plugin, state, asking, handle.snapshot)
+    assert answers == dict.fromkeys("ab", STALE_EXTENDED_CLAIM)
+
+
+def test_an_allocated_claim_that_kept_the_pod_from_a_node_is_deallocated() -> None:
+    plugin, handle = _plugin(
+        [node("a"), node("b")], claim(status=allocated_on("b")), device_class()
+    )
+    state, nodes = CycleState(), handle.snapshot
+    assert plugin.pre_filter(state, POD, nodes) is None
+    some = nodes.select(np.array([0], dtype=np.intp))
+    ((status, mask),) = plugin.filter_nodes(state, POD, some)
+    assert (status, mask.tolist()) == (NOT_AVAILABLE, [True])
+    statuses = NodeStatuses(nodes)
+    statuses.refuse(np.array([0]), NOT_AVAILABLE.by("Other"))
+    assert plugin.post_filter(state, POD, statuses) != DEALLOCATED
+    statuses.refuse(np.array([0]), NOT_AVAILABLE.by("DynamicResources"))
+    assert plugin.post_filter(state, POD, statuses) == DEALLOCATED
+    assert handle.spawned == ["deallocate"]
+
+
+def test_a_node_that_was_not_asked_has_no_allocation() -> None:
+    plugin, handle = _plugin([node("a")], claim(), device_class(), device_slice("a", "d0"))
+    state = CycleState()
+    assert plugin.pre_filter(state, POD, handle.snapshot) is None
+    refused = plugin.reserve(state, POD, "a")
+    assert refused == Status.error("claim allocation not found for node")
+
+
+def _hard(*nodes: str) -> list[Any]:
+    """Build claims whose search is long: too few devices, and a constraint that forbids pruning."""
+    attributes = {"model": {"string": "m"}, "size": {"int": 1}}
+    devices = [f"d{i}" for i in range(9)]
+    slices = [
+        device_slice(name, *devices[i:], attributes=attributes) for i, name in enumerate(nodes)
+    ]
+    requests = [
+        {"name": f"r{i}", "exactly": {"deviceClassName": "gpu", "count": 1}} for i in range(10)
+    ]
+    other = {"requests": ["r0"], "distinctAttribute": f"{DRIVER}/size"}
+    spec = {"devices": {"requests": requests, "constraints": [other]}}
+    asking = make(ResourceClaim, "c", "default", metadata={"uid": "c"}, spec=spec)
+    return [asking, device_class(), *slices]
+
+
+class _Ticking:
+    """A clock on which every look takes a millisecond."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def now(self) -> float:
+        """Return the time."""
+        self.time += 0.001
+        return self.time
+
+
+def test_the_searches_of_an_attempt_end_in_time_and_at_the_first_error() -> None:
+    plugin, handle = _plugin([node("a"), node("b"), node("c")], *_hard("a", "b", "c"))
+    clock: Any = _Ticking()
+    handle.clock = clock
+    state, nodes = CycleState(), handle.snapshot
+    assert plugin.pre_filter(state, POD, nodes) is None
+    answers = plugin.filter_nodes(state, POD, nodes)
+    seconds = []
+    for name in "ab":
+        begin = clock.time
+        status, mask = next(answers)
+        assert status == Status.error(f"node {name}: timed out trying to allocate devices")
+        assert nodes.names[int(mask.argmax())] == name and mask.sum() == 1
+        seconds.append(round(clock.time - begin))
+    # filterTimeout is 10 seconds. The caller may stop at the first error.
+    assert seconds == [10, 10]
+
+
+def test_all_searches_of_an_attempt_have_a_limit_together() -> None:
+    names = [f"n{i}" for i in range(6)]
+    plugin, handle = _plugin([node(name) for name in names], *_hard(*names[:1]))
+    slices = handle.lister(ResourceSlice)
+    attributes = {"model": {"string": "m"}, "size": {"int": 1}}
+    for i, name in enumerate(names):
+        devices = [f"d{k}" for k in range(9)]
+        slices.add(device_slice(name, *devices, attributes={**attributes, "size": {"int": i}}))
+    clock: Any = _Ticking()
+    handle.clock = clock
+    state, nodes = CycleState(), handle.snapshot
+    assert plugin.pre_filter(state, POD, nodes) is None
+    answers = list(plugin.filter_nodes(state, POD, nodes))
+    assert len(answers) == 6 and all(status.is_error for status, _ in answers)
+    assert round(clock.time) == 30
