@@ -137,8 +137,8 @@ class _World:
             selectors = drawn.SELECTORS[what % len(drawn.SELECTORS)]
             cluster.lister(DeviceClass).add(drawn.device_class("a", selectors))
         elif kind == "free" and self.bound:
-            claim = self.bound.pop(what % len(self.bound))
-            cluster.lister(ResourceClaim).delete(claim.metadata.name, "default")
+            gone = self.bound.pop(what % len(self.bound))
+            cluster.lister(ResourceClaim).delete(gone.metadata.name, "default")
 
     def take(self, answers: dict[str, Any], number: int) -> None:
         """Let another claim have the devices that were found on a node."""
@@ -167,8 +167,8 @@ def test_groups_answer_as_their_nodes_do(
     changes: list[tuple[str, Any]],
 ) -> None:
     world = _World(_cluster(*first))
-    for claim in claims:
-        world.cluster.lister(ResourceClaim).add(claim)
+    for wanted in claims:
+        world.cluster.lister(ResourceClaim).add(wanted)
     for kind, what in [("pod", 0), *changes, ("pod", 0)]:
         world.change(kind, what)
         found, scores = _by_group(world.plugin, world.cluster)
