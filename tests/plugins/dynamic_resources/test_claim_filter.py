@@ -154,6 +154,30 @@ def test_a_node_that_was_not_asked_has_no_allocation() -> None:
     assert refused == Status.error("claim allocation not found for node")
 
 
+def test_nodes_can_be_asked_in_batches() -> None:
+    consumed = {"consumesCounters": [{"counterSet": "c", "counters": {"m": {"value": "1"}}}]}
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 3}
+    counters = {"sharedCounters": [{"name": "c", "counters": {"m": {"value": "2"}}}]}
+    # Each node reaches a part of the pool, and all parts use up the same counters.
+    parts: list[tuple[str, dict[str, Any]]] = [
+        ("a", {"nodeName": "a", "devices": [{"name": "x", **consumed}]}),
+        ("b", {"nodeName": "b", "devices": [{"name": "y", **consumed}]}),
+        ("counters", {"allNodes": True, **counters}),
+    ]
+    slices = [
+        make(ResourceSlice, name, spec={"driver": DRIVER, "pool": pool, **spec})
+        for name, spec in parts
+    ]
+    plugin, handle = _plugin([node("a"), node("b")], claim(), device_class(), *slices)
+    state, nodes = CycleState(), handle.snapshot
+    assert plugin.pre_filter(state, POD, nodes) is None
+    for row in range(2):
+        assert list(plugin.filter_nodes(state, POD, nodes.select(np.array([row])))) == []
+    assert plugin.reserve(state, POD, "a") is None
+    (allocation,) = state.read("DynamicResources").allocations
+    assert [one.device for one in allocation.devices.results] == ["x"]
+
+
 def _hard(*nodes: str) -> list[Any]:
     """Build claims whose search is long: too few devices, and a constraint that forbids pruning."""
     attributes = {"model": {"string": "m"}, "size": {"int": 1}}

@@ -155,7 +155,7 @@ class _World:
             self.cluster.lister(ResourceClaim).add(self.bound[-1])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     first=st.lists(drawn.slices(), max_size=12),
     claims=st.tuples(drawn.claims("c0"), drawn.claims("c1")),

@@ -51,7 +51,7 @@ def _answer(allocator: Allocator, claims: list[ResourceClaim]) -> Any:
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     slices=st.lists(drawn.slices(faults=False), max_size=5),
     claims=st.tuples(drawn.claims("c0"), drawn.claims("c1"), drawn.claims("c2")),

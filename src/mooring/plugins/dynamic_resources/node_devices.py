@@ -103,6 +103,8 @@ class NodeDevices:
         self.changed_nodes: list[int] = []
         #: Grows when the record of changes starts over.
         self.epoch = 0
+        #: How often `refresh` was called; nothing changes in between.
+        self.refreshed = 0
         #: How often the pools of a node were gathered.
         self.gathered = 0
         self._layout: Layout | None = None
@@ -168,6 +170,7 @@ class NodeDevices:
 
     def refresh(self, nodes: Nodes) -> None:
         """Apply the changes of nodes, slices and claims since the last call."""
+        self.refreshed += 1
         every = nodes.all
         concerned = self._refresh_nodes(every)
         if self._changed_slices:

@@ -60,7 +60,7 @@ class NodeGroups:
         self._clear()
 
     def _clear(self) -> None:
-        self._epoch = -1
+        self._epoch = self._refreshed = -1
         self._blocks_read = self._nodes_read = 0
         self._block_codes: Codes = np.zeros(0, dtype=np.int32)
         self._block_index: dict[bytes, int] = {}
@@ -80,10 +80,13 @@ class NodeGroups:
     # Which group a node is in.
 
     def refresh(self) -> None:
-        """Apply what changed since the last cycle."""
+        """Apply what changed since the last cycle; further calls in a cycle do nothing."""
         devices = self._devices
+        if self._refreshed == devices.refreshed:
+            return
         if len(self._answers) > 4 * len(devices.nodes) + _SPARE:
             self._clear()
+        self._refreshed = devices.refreshed
         self._reads.refresh()
         for group in self._passing:
             self._answers[group] = None
