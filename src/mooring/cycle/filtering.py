@@ -94,8 +94,7 @@ def filter_nodes(
             name = step.name
             if name in skips:
                 continue
-            few = step.is_slow or left * _NARROW < len(view)
-            if narrows and alive is not None and few:
+            if narrows and alive is not None and (step.is_slow or left * _NARROW < len(view)):
                 kept = np.flatnonzero(alive)
                 origin = kept if origin is None else origin[kept]
                 view = nodes.select(origin if nodes.rows is None else nodes.rows[origin])

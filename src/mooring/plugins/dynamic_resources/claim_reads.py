@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Protocol
+
+import msgspec
 
 from mooring.api import DeviceClass, ResourceClaim
 from mooring.api.resource import (
@@ -24,7 +27,7 @@ from mooring.plugins.dynamic_resources.device_columns import (
 )
 from mooring.plugins.dynamic_resources.selectors import SelectorCache, device_variables
 
-#: How many selectors' results for all devices are kept; one takes 4 bytes per device.
+#: How many results for all devices are kept; one takes 4 bytes per device.
 _KEPT = 128
 #: Above this many columns, every device counts as different: comparing them would take too long.
 _MOST = 256
@@ -52,7 +55,8 @@ class ClaimReads:
         self._lists = lists
         self._capacity = capacity
         self._epoch = columns.epoch
-        self._results: dict[str, Coded] = {}
+        #: By the text of a selector, or by requests for capacity.
+        self._results: dict[str | bytes, Coded] = {}
 
     def of(self, claims: Sequence[ResourceClaim], classes: Classes) -> Projection:
         """Return codes that are equal for devices that are the same to these claims."""
@@ -77,22 +81,24 @@ class ClaimReads:
                 inputs += [columns.attributes[one] for one in names if one in columns.attributes]
         if len(inputs) + len(expressions) > _MOST:
             return Projection(columns, [columns.serials])
-        inputs += [self._selected(expression) for expression in expressions]
+        inputs += [self._kept(text, partial(self._select, text)) for text in expressions]
         if self._capacity:
-            inputs.append(self._fitting(capacities))
+            key = msgspec.json.encode(capacities)
+            inputs.append(self._kept(key, partial(self._fitting, capacities)))
         return Projection(columns, inputs)
 
-    def _selected(self, expression: str) -> Coded:
-        """Return codes by the result of a selector."""
-        found = self._results.get(expression)
+    def _kept(self, key: str | bytes, make: Callable[[], Coded]) -> Coded:
+        """Return codes that are remembered for later claims."""
+        found = self._results.get(key)
         if found is None:
-            found = self._select(expression)
+            found = make()
             if len(self._results) >= _KEPT:
                 del self._results[next(iter(self._results))]
-            self._results[expression] = found
+            self._results[key] = found
         return found
 
     def _select(self, expression: str) -> Coded:
+        """Return codes by the result of a selector."""
         columns = self._columns
         try:
             reads = self._selectors.reads(expression)

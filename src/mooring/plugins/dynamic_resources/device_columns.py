@@ -18,6 +18,7 @@ import numpy.typing as npt
 from mooring.api import ResourceSlice
 from mooring.api.resource import Device, DeviceAttribute
 from mooring.cel.values import EvaluationError
+from mooring.framework.columns import grown
 from mooring.plugins.dynamic_resources.selectors import attribute_value
 from mooring.plugins.dynamic_resources.tracker import DeviceID
 from mooring.typing import Codes
@@ -25,6 +26,8 @@ from mooring.typing import Codes
 _INITIAL_CAPACITY = 1024
 #: Unused rows that are tolerated, besides as many as are in use.
 _SPARE = 4096
+#: Up to this many distinct codes, finding each is faster than finding all at once.
+_FEW = 16
 _NO_DEVICE: DeviceID = ("", "", "")
 
 
@@ -233,10 +236,10 @@ class DeviceColumns:
         if self.size > self._capacity:
             while self.size > self._capacity:
                 self._capacity *= 2
-            self.starts = _grown(self.starts, self._capacity)
-            self.serials.codes = _grown(self.serials.codes, self._capacity)
+            self.starts = grown(self.starts, self._capacity)
+            self.serials.codes = grown(self.serials.codes, self._capacity)
             for column in self._columns():
-                column.codes = _grown(column.codes, self._capacity)
+                column.codes = grown(column.codes, self._capacity)
         return start
 
     def _enter(self, one: ResourceSlice) -> int:
@@ -332,7 +335,7 @@ class Projection:
         written = columns.written[self._read :] if self._read else [(0, columns.size)]
         self._read = len(columns.written)
         if len(self.codes) < columns.size:
-            self.codes = _grown(self.codes, 2 * columns.size)
+            self.codes = grown(self.codes, 2 * columns.size)
         if len(written) > 1 and 4 * sum(end - start for start, end in written) > columns.size:
             written = [(0, columns.size)]
         arrays = [one.codes for one in self._inputs]
@@ -363,30 +366,29 @@ def distinct(
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Return the first place of each distinct combination, and the combination of each place."""
     size = len(arrays[0])
-    codes = arrays[0].astype(np.int64)
+    codes = arrays[0].astype(np.intp)
     span = bounds[0]
     for array, bound in zip(arrays[1:], bounds[1:], strict=True):
         if span * bound >= 2**62:
             kept, codes = np.unique(codes, return_inverse=True)
             span = len(kept)
-        codes = codes * bound + array
+        codes *= bound
+        codes += array
         span *= bound
     if span > 8 * size + 1024:
         _, first, groups = np.unique(codes, return_index=True, return_inverse=True)
         return first, groups
-    places = np.full(span, size, dtype=np.intp)
-    # Of equal codes the last one written counts: going backwards, that is the first place.
-    places[codes[::-1]] = np.arange(size - 1, -1, -1)
-    present = np.flatnonzero(places < size)
-    table = np.zeros(span, dtype=np.intp)
+    counts = np.bincount(codes, minlength=span)
+    present = np.flatnonzero(counts)
+    table = np.empty(span, dtype=np.intp)
     table[present] = np.arange(len(present))
-    return places[present], table[codes]
-
-
-def _grown(codes: Codes, capacity: int) -> Codes:
-    bigger = np.zeros(capacity, dtype=np.int32)
-    bigger[: len(codes)] = codes
-    return bigger
+    groups = table[codes]
+    if len(present) <= _FEW:
+        return np.array([(codes == code).argmax() for code in present], dtype=np.intp), groups
+    # Of equal codes the last one written counts: going backwards, that is the first place.
+    first = np.empty(len(present), dtype=np.intp)
+    first[groups[::-1]] = np.arange(size - 1, -1, -1)
+    return first, groups
 
 
 def _id(one: ResourceSlice, device: Device) -> DeviceID:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from mooring.api import Node, ResourceSlice
 from mooring.api.resource import CounterSet
 from mooring.errors import ObjectError
+from mooring.framework.columns import grown
 from mooring.framework.listers import Lister
 from mooring.framework.nodes import Nodes, Rows
 from mooring.plugins.dynamic_resources.device_columns import DeviceColumns, ValueCodes
@@ -362,9 +363,7 @@ class NodeDevices:
         """Read the usage of rows that were written, and of devices that claims took or released."""
         columns, usage = self.columns, self.usage
         if len(usage.codes) < columns.size:
-            grown = np.zeros(2 * columns.size, dtype=np.int32)
-            grown[: len(usage.codes)] = usage.codes
-            usage.codes = grown
+            usage.codes = grown(usage.codes, 2 * columns.size)
         allocated = self._claims.allocated(shares=self._shares)
         changed = self._claims.take_changed()
         for start, end in columns.written[self._usage_read :]:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.api import DeviceClass, ResourceClaim
+from mooring.framework.columns import grown
 from mooring.framework.nodes import Nodes
 from mooring.framework.status import Status
 from mooring.plugins.dynamic_resources.claim_reads import ClaimReads, Classes
@@ -102,9 +103,9 @@ class NodeGroups:
         self._blocks_read = len(devices.changed_blocks)
         self._nodes_read = len(devices.changed_nodes)
         if len(self._block_codes) < len(devices.blocks):
-            self._block_codes = _grown(self._block_codes, 2 * len(devices.blocks))
+            self._block_codes = grown(self._block_codes, 2 * len(devices.blocks))
         if len(self._codes) < len(devices.nodes):
-            self._codes = _grown(self._codes, 2 * len(devices.nodes))
+            self._codes = grown(self._codes, 2 * len(devices.nodes))
         if everything or len(blocks) > _FEW:
             self._group_all_blocks()
             everything = True
@@ -315,9 +316,3 @@ def _weights(count: int) -> npt.NDArray[np.uint64]:
     for shift, factor in ((30, _MIX[1]), (27, _MIX[2])):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     return mixed | np.uint64(1)
-
-
-def _grown(codes: Codes, capacity: int) -> Codes:
-    bigger = np.zeros(capacity, dtype=np.int32)
-    bigger[: len(codes)] = codes
-    return bigger

@@ -190,9 +190,10 @@ class SlicePools:
         by_pool: dict[PoolID, list[ResourceSlice]] = {}
         for one in self._reached_from(node):
             by_pool.setdefault(pool_of(one), []).append(one)
+        with_counters = self._partitions and any(self._lister.by_index(_BY_NODE, _COUNTERS))
         pools = [pool for pool in self.troubled if pool.id not in by_pool]
         for key, slices in by_pool.items():
-            if self._partitions:
+            if with_counters:
                 slices += [one for one in self.slices_of(key) if one.spec.shared_counters]
             pool = self._pool(key, _newest(slices), node)
             if pool is not None:
@@ -324,14 +325,19 @@ def _build(
         counter_sets=counter_sets,
         reach=reach,
     )
-    for _, device in pool.all_devices:
-        for consumption in device.consumes_counters:
-            counter_set = counter_sets.get(consumption.counter_set)
-            if counter_set is None:
-                text = f"counter set {consumption.counter_set} not found"
+    consumptions = [
+        consumption
+        for one in (*with_devices, *others)
+        for device in one.spec.devices
+        for consumption in device.consumes_counters
+    ]
+    for consumption in consumptions:
+        counter_set = counter_sets.get(consumption.counter_set)
+        if counter_set is None:
+            text = f"counter set {consumption.counter_set} not found"
+            return Pool(key, invalid=text)
+        for name in consumption.counters:
+            if name not in counter_set.counters:
+                text = f"counter {name} not found in counter set {counter_set.name}"
                 return Pool(key, invalid=text)
-            for name in consumption.counters:
-                if name not in counter_set.counters:
-                    text = f"counter {name} not found in counter set {counter_set.name}"
-                    return Pool(key, invalid=text)
     return pool
