@@ -154,21 +154,26 @@ def test_a_node_that_was_not_asked_has_no_allocation() -> None:
     assert refused == Status.error("claim allocation not found for node")
 
 
-def test_nodes_can_be_asked_in_batches() -> None:
+def _divided_pool(amount: str) -> list[ResourceSlice]:
+    """Build a pool of which each node reaches a part; all parts use up the same counters."""
     consumed = {"consumesCounters": [{"counterSet": "c", "counters": {"m": {"value": "1"}}}]}
     pool = {"name": "p", "generation": 1, "resourceSliceCount": 3}
-    counters = {"sharedCounters": [{"name": "c", "counters": {"m": {"value": "2"}}}]}
-    # Each node reaches a part of the pool, and all parts use up the same counters.
+    counters = {"sharedCounters": [{"name": "c", "counters": {"m": {"value": amount}}}]}
     parts: list[tuple[str, dict[str, Any]]] = [
         ("a", {"nodeName": "a", "devices": [{"name": "x", **consumed}]}),
         ("b", {"nodeName": "b", "devices": [{"name": "y", **consumed}]}),
         ("counters", {"allNodes": True, **counters}),
     ]
-    slices = [
+    return [
         make(ResourceSlice, name, spec={"driver": DRIVER, "pool": pool, **spec})
         for name, spec in parts
     ]
-    plugin, handle = _plugin([node("a"), node("b")], claim(), device_class(), *slices)
+
+
+def test_nodes_can_be_asked_in_batches() -> None:
+    plugin, handle = _plugin(
+        [node("a"), node("b")], claim(), device_class(), *_divided_pool(amount="2")
+    )
     state, nodes = CycleState(), handle.snapshot
     assert plugin.pre_filter(state, POD, nodes) is None
     for row in range(2):
@@ -176,6 +181,18 @@ def test_nodes_can_be_asked_in_batches() -> None:
     assert plugin.reserve(state, POD, "a") is None
     (allocation,) = state.read("DynamicResources").allocations
     assert [one.device for one in allocation.devices.results] == ["x"]
+
+
+def test_a_device_out_of_reach_may_use_up_the_counters() -> None:
+    plugin, handle = _plugin(
+        [node("a"), node("b")], claim(), device_class(), *_divided_pool(amount="1")
+    )
+    for taken, refused in ((False, {}), (True, dict.fromkeys("ab", CANNOT_ALLOCATE))):
+        if taken:
+            handle.lister(ResourceClaim).add(claim("other", status=allocated_on("p", "y")))
+        state = CycleState()
+        assert plugin.pre_filter(state, POD, handle.snapshot) is None
+        assert refusals(plugin, state, POD, handle.snapshot) == refused
 
 
 def _hard(*nodes: str) -> list[Any]:

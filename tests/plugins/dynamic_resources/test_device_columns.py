@@ -58,6 +58,15 @@ def test_devices_that_the_search_treats_differently(other: dict[str, Any]) -> No
     assert natures[0] == natures[2] != natures[1]
 
 
+def test_capacity_is_part_of_a_device_only_if_it_is_shared() -> None:
+    sizes = [{"capacity": {"m": {"value": amount}}} for amount in "12"]
+    natures = _columns(_slice("s", *sizes)).natures.codes
+    assert natures[0] == natures[1]
+    shared = [{**one, "allowMultipleAllocations": True} for one in sizes]
+    natures = _columns(_slice("s", *shared)).natures.codes
+    assert natures[0] != natures[1]
+
+
 def test_the_time_of_a_taint_does_not_matter() -> None:
     taint = {"key": "t", "effect": "NoSchedule"}
     other = {**taint, "timeAdded": "2026-01-01T00:00:00Z"}

@@ -281,6 +281,13 @@ def test_a_change_of_a_slice_concerns_only_its_node() -> None:
     assert one.devices.gathered == gathered + 2
 
 
+def test_a_class_that_changes_makes_all_answers_old() -> None:
+    one = _Counted(*(_models(name, "A", "B") for name in drawn.NODES))
+    assert one.ask(MODEL)[0] == ["n0"]
+    one.classes.add(device_class(selectors=[{"cel": {"expression": UUID}}]))
+    assert one.ask(MODEL)[0] == ["n0", "n1"]
+
+
 def test_a_device_that_is_taken_concerns_only_its_node() -> None:
     one = _Counted(*(_models(name, "A", "B") for name in drawn.NODES))
     assert one.ask(MODEL)[0] == ["n0"]

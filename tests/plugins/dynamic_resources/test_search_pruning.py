@@ -65,6 +65,101 @@ def test_a_pruned_search_finds_the_same(
     assert pruned.steps <= full.steps
 
 
+SIZE = 'device.attributes["a.example.com"].size == "{}"'
+
+
+@st.composite
+def _contested_pool(draw: Any) -> ResourceSlice:
+    """Draw few devices that are nearly the same."""
+    devices = []
+    for i in range(draw(st.integers(4, 7))):
+        attributes = {
+            "model": {"string": draw(st.sampled_from("ABC"))},
+            "size": {"string": draw(st.sampled_from("12"))},
+        }
+        device: dict[str, Any] = {"name": f"d{i}", "attributes": attributes}
+        if draw(st.integers(0, 15)) == 15:
+            del attributes["model"]
+        if draw(st.integers(0, 15)) == 15:
+            device["allowMultipleAllocations"] = True
+            device["capacity"] = {"m": {"value": "2", "requestPolicy": {"default": "1"}}}
+        devices.append(device)
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "a.example.com", "allNodes": True, "pool": pool, "devices": devices}
+    return make(ResourceSlice, "s", spec=spec)
+
+
+@st.composite
+def _contesting_claim(draw: Any, name: str) -> ResourceClaim:
+    """Draw a claim that others compete with, in most cases with a constraint."""
+    requests = []
+    for i in range(draw(st.integers(1, 2))):
+        exactly: dict[str, Any] = {"deviceClassName": "any", "count": draw(st.integers(1, 2))}
+        size = draw(st.sampled_from(["", "", "1", "2"]))
+        if size:
+            exactly["selectors"] = [{"cel": {"expression": SIZE.format(size)}}]
+        if draw(st.integers(0, 19)) == 19:
+            exactly["adminAccess"] = True
+        if draw(st.integers(0, 29)) == 29:
+            exactly["allocationMode"] = "All"
+            del exactly["count"]
+        requests.append({"name": f"r{i}", "exactly": exactly})
+    kind = draw(st.sampled_from([*["match", "some", ""] * 6, "distinct"]))
+    constraints = {
+        "match": [{"matchAttribute": "a.example.com/model"}],
+        "some": [{"matchAttribute": "a.example.com/model", "requests": ["r1"]}],
+        "distinct": [{"distinctAttribute": "a.example.com/size"}],
+        "": [],
+    }[kind]
+    spec = {"devices": {"requests": requests, "constraints": constraints}}
+    return make(ResourceClaim, name, "ns", metadata={"uid": name}, spec=spec)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    pool=_contested_pool(),
+    claims=st.integers(2, 3).flatmap(
+        lambda count: st.tuples(*(_contesting_claim(f"c{i}") for i in range(count)))
+    ),
+)
+def test_a_pruned_search_for_few_devices_finds_the_same(
+    pool: ResourceSlice, claims: tuple[ResourceClaim, ...]
+) -> None:
+    full, pruned = _allocator([pool], NEVER), _allocator([pool], 0)
+    assert _answer(pruned, list(claims)) == _answer(full, list(claims))
+    assert pruned.steps <= full.steps
+
+
+def test_a_state_includes_the_value_that_a_constraint_requires() -> None:
+    devices = [
+        {"name": f"d{i}", "attributes": {"model": {"string": model}}}
+        for i, model in enumerate("ABA")
+    ]
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "a.example.com", "allNodes": True, "pool": pool, "devices": devices}
+    slices = [make(ResourceSlice, "s", spec=spec)]
+    # With d0 for the first claim, d1 and d2 do not match. With d1, the second claim is at the same
+    # place again, with the same models in use, but needs the other model.
+    requests = [{"name": f"r{i}", "exactly": {"deviceClassName": "any", "count": 1}} for i in "ab"]
+    fields = {"devices": {"requests": requests, "constraints": SAME}}
+    both = make(ResourceClaim, "both", "ns", metadata={"uid": "both"}, spec=fields)
+    claims = [*_claims(1), both]
+    full, pruned = _allocator(slices, NEVER), _allocator(slices, 0)
+    assert _answer(pruned, claims) == _answer(full, claims)
+    assert [len(one) for one in _answer(pruned, claims)] == [1, 2]
+
+
+def test_a_search_that_ends_in_an_error_is_not_pruned() -> None:
+    devices = [{"name": "d0"}, {"name": "d1", "attributes": {"model": {"string": "m0"}}}]
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "a.example.com", "allNodes": True, "pool": pool, "devices": devices}
+    slices = [make(ResourceSlice, "s", spec=spec)]
+    claims = _claims(3, lambda i: 0)
+    full, pruned = _allocator(slices, NEVER), _allocator(slices, 0)
+    assert "CEL runtime error: no such key: model" in _answer(full, claims)
+    assert _answer(pruned, claims) == _answer(full, claims)
+
+
 def _pool(count: int, models: int = 1) -> ResourceSlice:
     devices = [
         {"name": f"d{i}", "attributes": {"model": {"string": f"m{i % models}"}}}
