@@ -21,7 +21,6 @@ __all__ = [
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+", re.ASCII)
-_C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _HTTP_HEADER = re.compile(r"[-A-Za-z0-9]+", re.ASCII)
 _RELAXED = re.compile(
     r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*", re.ASCII
