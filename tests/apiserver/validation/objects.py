@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import Any
 
 from mooring.api.names import label_key_problems, label_value_problems, subdomain_problems
@@ -13,6 +14,9 @@ from mooring.apiserver.validation import check_create, check_update, formats
 
 Object = dict[str, Any]
 Problems = list[tuple[str, str, str]]
+
+#: A character that is repeated to make a text too long.
+_REPEATED = re.compile(r"(.)\1{40,}")
 
 
 def made(version: str, kind: str, **more: Any) -> Object:
@@ -67,14 +71,14 @@ _FORMATS = {
 
 
 def texts(problems: Problems) -> list[str]:
-    """Return problems as messages show them, with the names of formats for their explanations."""
+    """Return problems as messages, with names for explanations of formats, and long values cut."""
     return [f"{field}: {_brief(message)}" for _, field, message in problems]
 
 
 def _brief(message: str) -> str:
     for explanation, name in _FORMATS.items():
         message = message.replace(explanation, name)
-    return message
+    return _REPEATED.sub(r"\1…", message)
 
 
 def refusals(obj: Object) -> list[str]:

@@ -145,12 +145,7 @@ KINDS: dict[str, tuple[str, Object, list[str]]] = {
             "spec.drivers[0].nodeID: Required value",
             "spec.drivers[0].allocatable.count: Invalid value: -1: must be greater than "
             "or equal to 0",
-            "spec.drivers[1].nodeID: Invalid value: "
-            '"iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii'
-            "iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii"
-            "iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii"
-            'iiiiii": '
-            "must be 256 characters or less",
+            'spec.drivers[1].nodeID: Invalid value: "i…": must be 256 characters or less',
             "spec.drivers[1]: Required value",
             'spec.drivers[1]: Invalid value: "": name part must be non-empty',
             'spec.drivers[1]: Invalid value: "": <qualified name>',

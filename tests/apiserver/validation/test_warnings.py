@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mooring.apiserver.validation.warnings import custom_warnings, kind_warning, warnings
-from tests.apiserver.validation.test_validation import made, pod
+from tests.apiserver.validation.objects import made, pod
 
 CONTAINER = {"name": "c", "image": "i"}
 
