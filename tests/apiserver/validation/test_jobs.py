@@ -165,8 +165,8 @@ def test_pods_of_an_indexed_job_have_short_names() -> None:
     name = "j" * 62
     spec = _job(completionMode="Indexed", completions=1)
     assert refused(V1, "Job", metadata={"name": name}, spec=spec) == [
-        f'metadata.name: Invalid value: "{name}": will not able to create pod with invalid DNS '
-        f"label: {name}-0"
+        'metadata.name: Invalid value: "j…": will not able to create pod with invalid DNS label: '
+        "j…-0"
     ]
 
 
@@ -321,5 +321,5 @@ def test_names_of_cron_jobs_leave_room_for_those_of_jobs() -> None:
     spec = {"schedule": "0 * * * *", "jobTemplate": {"spec": _job()}}
     cron_job = made(V1, "CronJob", metadata={"name": "c" * 53}, spec=spec)
     assert refusals(cron_job) == [
-        f'metadata.name: Invalid value: "{"c" * 53}": must be no more than 52 characters'
+        'metadata.name: Invalid value: "c…": must be no more than 52 characters'
     ]
