@@ -87,3 +87,40 @@ def config_map(name: str, **data: str) -> dict[str, Any]:
 
 PODS = "/api/v1/namespaces/default/pods"
 MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+async def make(server: ApiServer, path: str, kind: str, version: str, **parts: Any) -> None:
+    """Create an object."""
+    made = {"apiVersion": version, "kind": kind, **parts}
+    response = await server.send("POST", path, made)
+    assert response.code == 201, response.body
+
+
+async def refusal(server: ApiServer, made: dict[str, Any]) -> str:
+    """Return the message with which a pod is refused (403)."""
+    response = await server.send("POST", PODS, made)
+    assert response.code == 403
+    return str(json.loads(response.body)["message"])
+
+
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+
+
+async def grant(server: ApiServer, user: str, verbs: list[str], resources: list[str]) -> None:
+    """Give a user, and the service account of that name, rights in the namespace default."""
+    where = f"{RBAC}/namespaces/default"
+    rules = [{"apiGroups": [""], "resources": resources, "verbs": verbs}]
+    version = "rbac.authorization.k8s.io/v1"
+    role = {"apiVersion": version, "kind": "Role", "metadata": {"name": user}, "rules": rules}
+    assert (await server.send("POST", f"{where}/roles", role)).code == 201
+    binding = {
+        "apiVersion": version,
+        "kind": "RoleBinding",
+        "metadata": {"name": user},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": user},
+        "subjects": [
+            {"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"},
+            {"kind": "ServiceAccount", "name": user, "namespace": "default"},
+        ],
+    }
+    assert (await server.send("POST", f"{where}/rolebindings", binding)).code == 201
