@@ -13,6 +13,6 @@ def defaulted(version: str, kind: str, **more: Any) -> dict[str, Any]:
     """Return a decoded object with its defaults."""
     found = types().find(version, kind)
     assert found is not None
-    obj = decode_object({"metadata": {"name": "x"}, **more}, found, kind, version).object
+    obj = decode_object({"metadata": {"name": "x"}} | more, found, kind, version).object
     set_defaults(version, kind, obj)
     return obj
