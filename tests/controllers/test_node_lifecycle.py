@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from mooring.api import Node, Pod
+from mooring.api import Node
 from mooring.api.kinds import decode_as
 from mooring.controllers.node_lifecycle import wanted_taints
-from mooring.controllers.taint_eviction import tolerated_seconds
-from tests.support.controllers import Workbench, template
+from tests.support.controllers import Workbench
 
 READY = "node.kubernetes.io/not-ready"
 LOST = "node.kubernetes.io/unreachable"

@@ -55,7 +55,8 @@ def test_a_volume_is_made_for_its_claim() -> None:
 
 
 def test_what_the_class_says() -> None:
-    spec = new_volume(CLAIM, _class(reclaimPolicy="Retain", mountOptions=["ro"]), None, None)["spec"]
+    given = _class(reclaimPolicy="Retain", mountOptions=["ro"])
+    spec = new_volume(CLAIM, given, None, None)["spec"]
     assert spec["persistentVolumeReclaimPolicy"] == "Retain"
     assert spec["mountOptions"] == ["ro"]
 
