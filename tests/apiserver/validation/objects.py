@@ -61,6 +61,7 @@ _FORMATS = {
     subdomain_problems("A")[0]: "<subdomain>",
     label_key_problems("a b")[0]: "<qualified name>",
     label_value_problems("a b")[0]: "<label value>",
+    formats.WILDCARD_SUBDOMAIN: "<wildcard subdomain>",
     formats.LABEL: "<label>",
     formats.LABEL_1035: "<DNS-1035 label>",
     formats.CONFIG_KEY: "<config key>",

@@ -63,7 +63,7 @@ SCALERS: dict[str, tuple[Object, list[str]]] = {
                         {"type": "Pods", "value": 1, "periodSeconds": 0},
                     ],
                 },
-                "scaleDown": {"stabilizationWindowSeconds": -1, "policies": []},
+                "scaleDown": {"stabilizationWindowSeconds": -1},
             }
         },
         [

@@ -32,7 +32,7 @@ MAPS: dict[str, tuple[Object, list[str]]] = {
     ),
     "more than a mebibyte": (
         {"data": {"a": "x" * 2**20}, "binaryData": {"b": _data("y" * 3)}},
-        [": Too long: may not be more than 1048576 bytes"],
+        ["[]: Too long: may not be more than 1048576 bytes"],
     ),
 }
 

@@ -16,6 +16,7 @@ from mooring.apiserver.validation.formats import (
     RELAXED_SUBDOMAIN,
     VALID_CIDR,
     VALID_IP,
+    WILDCARD_SUBDOMAIN,
     cidr_problems,
     config_key_problems,
     environment_name_problems,
@@ -30,6 +31,7 @@ from mooring.apiserver.validation.formats import (
     port_name_problems,
     port_problems,
     relaxed_subdomain_problems,
+    wildcard_problems,
 )
 
 _ENVIRONMENT = (
@@ -110,6 +112,11 @@ TEXTS: dict[str, tuple[Callable[[str], list[str]], str, list[str]]] = {
     "a search path may have underscores": (relaxed_subdomain_problems, "_a.b_c", []),
     "a search path in upper case": (relaxed_subdomain_problems, "A", [RELAXED_SUBDOMAIN]),
     "a long search path": (relaxed_subdomain_problems, "a" * 254, [max_length(253)]),
+    "a host": (wildcard_problems, "a.b", []),
+    "hosts of a domain": (wildcard_problems, "*.a.b", []),
+    "a wildcard of part of a name": (wildcard_problems, "a*.b", [WILDCARD_SUBDOMAIN]),
+    "a wildcard alone": (wildcard_problems, "*", [WILDCARD_SUBDOMAIN]),
+    "hosts of a long domain": (wildcard_problems, "*." + "a" * 252, [max_length(253)]),
     "an IPv4 CIDR": (cidr_problems, "10.0.0.1/8", []),
     "an IPv6 CIDR": (cidr_problems, "2001:db8::/64", []),
     "an address without a length is no CIDR": (cidr_problems, "10.0.0.0", [VALID_CIDR]),

@@ -96,7 +96,7 @@ FAILURES: dict[str, tuple[list[Object], list[str]]] = {
         ],
     ),
     "no exit codes": (
-        [_codes(values=[])],
+        [_codes(values=None)],
         [
             "spec.podFailurePolicy.rules[0].onExitCodes.values: Invalid value: null: at "
             "least one value is required"

@@ -27,9 +27,13 @@ INGRESSES: dict[str, tuple[Object, list[str]]] = {
         {"rules": [{"host": "1.2.3.4"}]},
         ['spec.rules[0].host: Invalid value: "1.2.3.4": must be a DNS name, not an IP address'],
     ),
-    "a bad host": (
-        {"rules": [{"host": "A"}]},
-        ['spec.rules[0].host: Invalid value: "A": <subdomain>'],
+    "bad hosts": (
+        {"rules": [{"host": "A"}, {"host": "*.A"}, {"host": "a.*.b"}]},
+        [
+            'spec.rules[0].host: Invalid value: "A": <subdomain>',
+            'spec.rules[1].host: Invalid value: "*.A": <wildcard subdomain>',
+            'spec.rules[2].host: Invalid value: "a.*.b": <wildcard subdomain>',
+        ],
     ),
     "no paths": (
         {"rules": [{"http": {"paths": []}}]},
@@ -52,7 +56,24 @@ INGRESSES: dict[str, tuple[Object, list[str]]] = {
     ),
     "a relative path that the controller reads": (
         {"rules": [_path(path="a", pathType="ImplementationSpecific")]},
+        ['spec.rules[0].http.paths[0].path: Invalid value: "a": must be an absolute path'],
+    ),
+    "no path that the controller reads": (
+        {"rules": [_path(path="", pathType="ImplementationSpecific")]},
         [],
+    ),
+    "a path with steps": (
+        {"rules": [_path(path="/a//b/../c%2f/.")]},
+        [
+            'spec.rules[0].http.paths[0].path: Invalid value: "/a//b/../c%2f/.": must '
+            "not contain '//'",
+            'spec.rules[0].http.paths[0].path: Invalid value: "/a//b/../c%2f/.": must '
+            "not contain '/../'",
+            'spec.rules[0].http.paths[0].path: Invalid value: "/a//b/../c%2f/.": must '
+            "not contain '%2f'",
+            'spec.rules[0].http.paths[0].path: Invalid value: "/a//b/../c%2f/.": cannot '
+            "end with '/.'",
+        ],
     ),
     "an empty backend": (
         {"defaultBackend": {}},
@@ -108,7 +129,7 @@ INGRESSES: dict[str, tuple[Object, list[str]]] = {
             "ingressClassName": "D",
         },
         [
-            'spec.tls[0].hosts[1]: Invalid value: "*.B": <subdomain>',
+            'spec.tls[0].hosts[1]: Invalid value: "*.B": <wildcard subdomain>',
             'spec.tls[0].secretName: Invalid value: "C": <subdomain>',
             'spec.ingressClassName: Invalid value: "D": <subdomain>',
         ],
@@ -371,6 +392,11 @@ def test_changes(kind: str, spec: Object, change: Object, expected: list[str]) -
     assert update_refusals(made(V1, kind, spec=spec), {"spec": change}) == expected
 
 
+def test_the_name_of_an_address_is_an_address() -> None:
+    (problem,) = refused(V1, "IPAddress", spec={"parentRef": _SERVICE})
+    assert problem.startswith('metadata.name: Invalid value: "x": must be a valid IP address')
+
+
 SLICES: dict[str, tuple[Object, list[str]]] = {
     "a slice": (
         {
@@ -404,7 +430,7 @@ SLICES: dict[str, tuple[Object, list[str]]] = {
     "addresses of another family": (
         {"addressType": "IPv6", "endpoints": [{"addresses": ["10.0.0.1", "x"]}]},
         [
-            'endpoints[0].addresses[0]: Invalid value: "10.0.0.1": must be an IPv6 address',
+            'endpoints[0].addresses: Invalid value: "10.0.0.1": must be an IPv6 address',
             'endpoints[0].addresses[1]: Invalid value: "x": must be a valid IP address, '
             "(e.g. 10.9.8.7 or 2001:db8::ffff)",
         ],
@@ -412,12 +438,19 @@ SLICES: dict[str, tuple[Object, list[str]]] = {
     "bad names": (
         {
             "addressType": "FQDN",
-            "endpoints": [{"addresses": ["A"], "nodeName": "B", "hostname": "C"}],
+            "endpoints": [
+                {"addresses": ["A"], "nodeName": "B", "hostname": "C"},
+                {"addresses": ["", "a", "a.b.", "x" * 64 + ".b"]},
+            ],
         },
         [
             'endpoints[0].addresses[0]: Invalid value: "A": <subdomain>',
             'endpoints[0].nodeName: Invalid value: "B": <subdomain>',
             'endpoints[0].hostname: Invalid value: "C": <label>',
+            "endpoints[1].addresses[0]: Required value",
+            'endpoints[1].addresses[1]: Invalid value: "a": should be a domain with at '
+            "least two segments separated by dots",
+            'endpoints[1].addresses[3]: Invalid value: "x…": must be no more than 63 characters',
         ],
     ),
     "bad hints": (
@@ -425,7 +458,7 @@ SLICES: dict[str, tuple[Object, list[str]]] = {
             "addressType": "FQDN",
             "endpoints": [
                 {
-                    "addresses": ["a"],
+                    "addresses": ["a.b"],
                     "hints": {
                         "forZones": [{"name": "z"}, {"name": "z"}, {"name": "a b"}],
                         "forNodes": [{"name": "N"}],

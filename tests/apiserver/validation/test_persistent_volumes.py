@@ -21,7 +21,7 @@ VOLUMES: dict[str, tuple[Object, list[str]]] = {
     "a volume": (_spec(), []),
     "no access mode": (_spec(accessModes=[]), ["spec.accessModes: Required value"]),
     "no capacity": (
-        _spec(capacity={}),
+        _spec(capacity=None),
         [
             "spec.capacity: Required value",
             'spec.capacity: Unsupported value: null: supported values: "storage"',

@@ -158,7 +158,7 @@ PODS: dict[str, tuple[Object, list[str]]] = {
                     {"name": "", "value": ""},
                     {"name": "A", "value": ""},
                     {"name": "kernel.shm_rmid_forced", "value": "1"},
-                    {"name": "kernel/shm_rmid_forced", "value": "1"},
+                    {"name": "kernel.shm_rmid_forced", "value": "1"},
                 ]
             }
         },
@@ -167,7 +167,7 @@ PODS: dict[str, tuple[Object, list[str]]] = {
             'spec.securityContext.sysctls[1].name: Invalid value: "A": must have at most '
             "253 characters and match regex "
             "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$",
-            'spec.securityContext.sysctls[3].name: Duplicate value: "kernel/shm_rmid_forced"',
+            'spec.securityContext.sysctls[3].name: Duplicate value: "kernel.shm_rmid_forced"',
         ],
     ),
     "kernel parameters of namespaces shared with the host": (

@@ -71,13 +71,15 @@ def test_an_unknown_usage() -> None:
 
 
 BEGIN = "-----BEGIN CERTIFICATE REQUEST-----\n"
+END = "-----END CERTIFICATE REQUEST-----\n"
 TEXTS = {
     "nothing": ("", "PEM block type must be CERTIFICATE REQUEST"),
     "a certificate": (
         "-----BEGIN CERTIFICATE-----\n",
         "PEM block type must be CERTIFICATE REQUEST",
     ),
-    "an empty request": (BEGIN, "asn1: syntax error: data truncated"),
+    "a request without an end": (BEGIN, "PEM block type must be CERTIFICATE REQUEST"),
+    "an empty request": (BEGIN + END, "asn1: syntax error: data truncated"),
 }
 
 
@@ -89,4 +91,4 @@ def test_texts_that_are_not_requests(text: str, why: str) -> None:
 
 def test_a_request_with_another_s_signature() -> None:
     (problem,) = _refused(request=_request(spoilt=True))
-    assert problem.endswith(": x509: signature verification failed")
+    assert problem.endswith(": x509: ECDSA verification failure")

@@ -208,7 +208,6 @@ KINDS: dict[str, tuple[str, Object, list[str]]] = {
             'nodeTopology.matchLabels: Invalid value: "a b": <qualified name>',
             'storageClassName: Invalid value: "S": <subdomain>',
             'capacity: Invalid value: "-1": must be greater than or equal to 0',
-            'maximumVolumeSize: Invalid value: "-1": must be greater than or equal to 0',
         ],
     ),
 }

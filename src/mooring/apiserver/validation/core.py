@@ -56,7 +56,8 @@ def check_config_map(config: Object) -> list[Problem]:
         size += len(value) * 3 // 4
     if size > _SECRET_MAX:
         text = f"Too long: may not be more than {_SECRET_MAX} bytes"
-        problems.append(("FieldValueTooLong", "", text))
+        # The API server prints its empty path like this.
+        problems.append(("FieldValueTooLong", "[]", text))
     return problems
 
 
