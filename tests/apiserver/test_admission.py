@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
+import pytest
+
+from mooring.apiserver.admission import admit_create
+from mooring.apiserver.bodies import WriteOptions
+from mooring.apiserver.http import ApiRequest, RequestUser
+from mooring.apiserver.request_paths import RequestInfo
+from mooring.apiserver.write import Write
 from tests.apiserver.api_server import PODS, ApiServer, make, pod, refusal
 
 
@@ -36,3 +46,198 @@ async def test_tolerations_are_added_once() -> None:
     assert made["spec"]["tolerations"] == everything
     made = await server.ask("POST", PODS, pod("q"))
     assert [one["tolerationSeconds"] for one in made["spec"]["tolerations"]] == [300, 300]
+
+
+def _stored(server: ApiServer, resource: str, name: str, **more: Any) -> None:
+    server.store.put(resource, name, {"metadata": {"name": name}, **more})
+
+
+RUNTIMES = "node.k8s.io/runtimeclasses"
+RUNTIME = {
+    "overhead": {"podFixed": {"cpu": "1"}},
+    "scheduling": {
+        "nodeSelector": {"a": "b"},
+        "tolerations": [{"key": "t", "operator": "Exists"}],
+    },
+}
+
+
+async def test_a_runtime_class_gives_overhead_and_nodes() -> None:
+    server = ApiServer()
+    _stored(server, RUNTIMES, "r", **RUNTIME)
+    spec = (await server.ask("POST", PODS, pod("p", runtimeClassName="r")))["spec"]
+    assert spec["overhead"] == {"cpu": "1"}
+    assert spec["nodeSelector"] == {"a": "b"}
+    assert {"key": "t", "operator": "Exists"} in spec["tolerations"]
+
+
+RUNTIME_REFUSALS: dict[str, tuple[dict[str, Any], str]] = {
+    "no class": ({"runtimeClassName": "x"}, 'pod rejected: RuntimeClass "x" not found'),
+    "another overhead": (
+        {"runtimeClassName": "r", "overhead": {"cpu": "2"}},
+        "Pod's Overhead doesn't match RuntimeClass's defined Overhead",
+    ),
+    "an overhead without a class": (
+        {"overhead": {"cpu": "2"}},
+        "Pod Overhead set without corresponding RuntimeClass defined Overhead",
+    ),
+    "other nodes": (
+        {"runtimeClassName": "r", "nodeSelector": {"a": "c"}},
+        "conflict: runtimeClass.scheduling.nodeSelector[a] = b; pod.spec.nodeSelector[a] = c",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "message"), RUNTIME_REFUSALS.values(), ids=RUNTIME_REFUSALS)
+async def test_runtimes_that_are_refused(spec: dict[str, Any], message: str) -> None:
+    server = ApiServer()
+    _stored(server, RUNTIMES, "r", **RUNTIME)
+    assert message in await refusal(server, pod("p", **spec))
+
+
+def _mirror(**spec: Any) -> dict[str, Any]:
+    made = pod("p", nodeName="n", **spec)
+    made["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "m"}
+    return made
+
+
+SECRET = {"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (_mirror(serviceAccountName="a"), "a mirror pod may not reference service accounts"),
+        (
+            _mirror(volumes=[{"name": "v", "secret": {"secretName": "s"}}]),
+            "a mirror pod may not reference secrets",
+        ),
+        (
+            _mirror(containers=[{"name": "c", "image": "i", "env": [SECRET]}]),
+            "a mirror pod may not reference secrets",
+        ),
+    ],
+    ids=["an account", "a volume", "a variable"],
+)
+async def test_mirror_pods_that_are_refused(made: dict[str, Any], message: str) -> None:
+    assert message in await refusal(ApiServer(), made)
+
+
+async def test_a_mirror_pod_gets_no_account() -> None:
+    made = await ApiServer().ask("POST", PODS, _mirror())
+    assert "serviceAccountName" not in made["spec"] and "volumes" not in made["spec"]
+
+
+async def test_an_account_gives_its_secrets_and_may_keep_its_token() -> None:
+    server = ApiServer()
+    account = {"metadata": {"name": "a", "namespace": "default"}}
+    account |= {"imagePullSecrets": [{"name": "s"}], "automountServiceAccountToken": False}
+    server.store.put("/serviceaccounts", "default/a", account)
+    spec = (await server.ask("POST", PODS, pod("p", serviceAccountName="a")))["spec"]
+    assert spec["imagePullSecrets"] == [{"name": "s"}]
+    assert "volumes" not in spec
+
+
+async def test_a_token_is_mounted_once() -> None:
+    mount = {
+        "name": "kube-api-access-x",
+        "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
+    }
+    container = {"name": "c", "image": "i", "volumeMounts": [mount]}
+    volumes = [{"name": "kube-api-access-x", "emptyDir": {}}]
+    made = await ApiServer().ask("POST", PODS, pod("p", containers=[container], volumes=volumes))
+    assert made["spec"]["volumes"] == volumes
+    assert len(made["spec"]["containers"][0]["volumeMounts"]) == 1
+
+
+async def test_a_policy_that_the_class_does_not_give() -> None:
+    text = await refusal(ApiServer(), pod("p", preemptionPolicy="Never"))
+    assert "the string value of PreemptionPolicy (Never) must not be provided" in text
+
+
+CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+
+async def test_there_is_one_default_priority() -> None:
+    server = ApiServer()
+    body = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "globalDefault": True}
+    first = {**body, "metadata": {"name": "a"}, "value": 1}
+    assert (await server.send("POST", CLASSES, first)).code == 201
+    second = await server.send("POST", CLASSES, {**body, "metadata": {"name": "b"}, "value": 2})
+    assert b"PriorityClass a is already marked as default" in second.body
+    changed = {**first, "description": "again"}
+    assert (await server.send("PUT", f"{CLASSES}/a", changed)).code == 200
+
+
+async def test_classes_of_the_system_stay() -> None:
+    response = await ApiServer().send("DELETE", f"{CLASSES}/system-node-critical")
+    assert response.code == 403
+
+
+async def test_a_claim_gets_the_newest_default_class() -> None:
+    server = ApiServer()
+    marked = {"storageclass.kubernetes.io/is-default-class": "true"}
+    for name, when in (("old", "2026-01-01T00:00:00Z"), ("new", "2026-01-02T00:00:00Z")):
+        metadata = {"name": name, "annotations": marked, "creationTimestamp": when}
+        server.store.put("storage.k8s.io/storageclasses", name, {"metadata": metadata})
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    path = "/api/v1/namespaces/default/persistentvolumeclaims"
+    made = await server.ask("POST", path, {**claim, "metadata": {"name": "c"}, "spec": spec})
+    assert made["spec"]["storageClassName"] == "new"
+    chosen = {**claim, "metadata": {"name": "d"}, "spec": {**spec, "storageClassName": ""}}
+    assert (await server.ask("POST", path, chosen))["spec"]["storageClassName"] == ""
+
+
+async def test_plugins_may_be_disabled() -> None:
+    server = ApiServer()
+    server.cluster.disabled = frozenset({"ServiceAccount", "DefaultTolerationSeconds", "Priority"})
+    spec = (await server.ask("POST", PODS, pod("p")))["spec"]
+    assert not {"serviceAccountName", "tolerations", "priority"} & spec.keys()
+
+
+async def test_a_namespace_that_does_not_exist() -> None:
+    response = await ApiServer().send("POST", PODS.replace("default", "none"), pod("p"))
+    assert (response.code, json.loads(response.body)["message"]) == (
+        404,
+        'namespaces "none" not found',
+    )
+
+
+async def test_a_pod_keeps_its_priority_when_it_changes() -> None:
+    server = ApiServer()
+    made = await server.ask("POST", PODS, pod("p"))
+    for name in ("priority", "preemptionPolicy", "tolerations"):
+        del made["spec"][name]
+    made["metadata"]["labels"] = {"a": "b"}
+    changed = await server.ask("PUT", f"{PODS}/p", made)
+    assert changed["spec"]["priority"] == 0
+    assert len(changed["spec"]["tolerations"]) == 2
+
+
+async def test_a_resize_needs_the_node() -> None:
+    server = ApiServer()
+    resources = {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}
+    container = {"name": "c", "image": "i", "resources": resources}
+    made = await server.ask("POST", PODS, pod("p", nodeName="gone", containers=[container]))
+    made["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1500m"
+    response = await server.send("PUT", f"{PODS}/p/resize", made)
+    assert response.code == 403
+    assert 'node "gone" not found' in json.loads(response.body)["message"]
+
+
+async def test_a_signing_request_tells_who_asks() -> None:
+    server = ApiServer()
+    user = RequestUser("jane", ("system:masters",), "u", {"k": ("v",)})
+    served = server.cluster.catalogue.get("certificates.k8s.io", "v1", "certificatesigningrequests")
+    assert served is not None
+    request = ApiRequest("POST", "", {}, {}, user=user)
+    info = RequestInfo("create", "")
+    obj: dict[str, Any] = {"metadata": {"name": "r"}, "spec": {"username": "root"}}
+    admit_create(Write(server.cluster, request, info, served, WriteOptions()), obj)
+    assert obj["spec"] == {
+        "username": "jane",
+        "uid": "u",
+        "groups": ["system:masters"],
+        "extra": {"k": ["v"]},
+    }
