@@ -15,7 +15,7 @@ from mooring.apiserver.auth.certificate_authority import new_key
 from mooring.apiserver.auth.tokens import TokenSigner
 from mooring.apiserver.http import ApiRequest, ApiResponse, RequestUser
 from mooring.apiserver.resource_store import ResourceStore
-from mooring.apiserver.resource_table import Catalogue
+from mooring.apiserver.resource_table import Catalogue, Served
 from mooring.apiserver.schema.table import types
 from mooring.apiserver.server_state import ServerState
 
@@ -37,6 +37,13 @@ class ApiServer:
         bootstrap.fill(self.cluster)
         account = {"metadata": {"name": "default", "namespace": "default"}}
         bootstrap.ensure(self.cluster, "", "v1", "serviceaccounts", account)
+
+    def served(self, path: str) -> Served:
+        """Return a resource by its group, version and name: `/v1/pods`, `apps/v1/deployments`."""
+        group, version, name = path.split("/")
+        found = self.cluster.catalogue.get(group, version, name)
+        assert found is not None
+        return found
 
     async def send(
         self,

@@ -6,7 +6,6 @@ import pytest
 
 from mooring.api.quantity import Quantity
 from mooring.apiserver.quota import in_scope, is_of_claims, usage
-from mooring.apiserver.resource_table import Served
 from tests.apiserver.api_server import PODS, ApiServer, make, pod, refusal
 
 QUOTAS = "/api/v1/namespaces/default/resourcequotas"
@@ -58,13 +57,6 @@ async def test_a_quota_of_the_modest_counts_them_alone() -> None:
     container = {"name": "c", "image": "i", "resources": resources}
     assert (await server.send("POST", PODS, pod("a", containers=[container]))).code == 201
     assert "exceeded quota: q" in await refusal(server, pod("b"))
-
-
-def _served(path: str) -> Served:
-    group, version, name = path.split("/")
-    found = ApiServer().cluster.catalogue.get(group, version, name)
-    assert found is not None
-    return found
 
 
 USAGE: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
@@ -166,7 +158,7 @@ USAGE: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
 
 @pytest.mark.parametrize(("path", "obj", "expected"), USAGE.values(), ids=USAGE)
 def test_what_objects_use(path: str, obj: dict[str, Any], expected: dict[str, str]) -> None:
-    found = usage(_served(path), obj)
+    found = usage(ApiServer().served(path), obj)
     assert {name: str(amount) for name, amount in found.items()} == expected
     assert all(isinstance(amount, Quantity) for amount in found.values())
 
@@ -213,15 +205,15 @@ SCOPES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
 
 @pytest.mark.parametrize(("quota", "obj", "expected"), SCOPES.values(), ids=SCOPES)
 def test_scopes_of_pods(quota: dict[str, Any], obj: dict[str, Any], expected: bool) -> None:
-    assert in_scope(_served("/v1/pods"), quota, obj) is expected
+    assert in_scope(ApiServer().served("/v1/pods"), quota, obj) is expected
 
 
 def test_scopes_of_other_kinds() -> None:
-    claims = _served("/v1/persistentvolumeclaims")
+    claims = ApiServer().served("/v1/persistentvolumeclaims")
     gold = {"spec": {"volumeAttributesClassName": "gold"}}
     assert in_scope(claims, _scope("VolumeAttributesClass", "In", "gold"), gold)
     assert not in_scope(claims, _scope("VolumeAttributesClass", "In", "iron"), gold)
-    assert not in_scope(_served("/v1/services"), _scope("BestEffort"), {})
+    assert not in_scope(ApiServer().served("/v1/services"), _scope("BestEffort"), {})
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from mooring.apiserver import selecting
 from mooring.apiserver.http import ApiRequest
 from mooring.apiserver.refusals import Refusal
 from mooring.apiserver.resource_store import Stored
-from mooring.apiserver.resource_table import Served
 from tests.apiserver.api_server import PODS, ApiServer, pod
 
 
@@ -41,16 +40,9 @@ async def test_fields_select(
     assert [one["metadata"]["name"] for one in json.loads(answer.body)["items"]] == found
 
 
-def _served(path: str = "/v1/pods") -> Served:
-    group, version, name = path.split("/")
-    found = ApiServer().cluster.catalogue.get(group, version, name)
-    assert found is not None
-    return found
-
-
 def _read(path: str = "/v1/pods", **query: str) -> selecting.RequestSelection:
     request = ApiRequest("GET", "", {key: [value] for key, value in query.items()}, {})
-    return selecting.read(request, _served(path))
+    return selecting.read(request, ApiServer().served(path))
 
 
 REFUSED: dict[str, tuple[str, dict[str, str], str]] = {

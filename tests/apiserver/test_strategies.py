@@ -7,24 +7,16 @@ import pytest
 
 from mooring.apiserver import strategies
 from mooring.apiserver.refusals import Refusal
-from mooring.apiserver.resource_table import Served
 from tests.apiserver.api_server import ApiServer
 
 Object = dict[str, Any]
-
-
-def _served(server: ApiServer, path: str) -> Served:
-    group, version, name = path.split("/")
-    found = server.cluster.catalogue.get(group, version, name)
-    assert found is not None
-    return found
 
 
 def created(path: str, obj: Object) -> Object:
     """Return a new object with the fields that the server owns."""
     server = ApiServer()
     new = {"metadata": {"name": "x", "uid": "u", "namespace": "default"}, **copy.deepcopy(obj)}
-    strategies.prepare_create(server.cluster, _served(server, path), new)
+    strategies.prepare_create(server.cluster, server.served(path), new)
     return new
 
 
@@ -37,9 +29,7 @@ def updated(path: str, old: Object, new: Object, subresource: str = "") -> Objec
         side = copy.deepcopy(side)
         side["metadata"] = metadata | side.get("metadata", {})
         sides.append(side)
-    strategies.prepare_update(
-        server.cluster, _served(server, path), sides[1], sides[0], subresource
-    )
+    strategies.prepare_update(server.cluster, server.served(path), sides[1], sides[0], subresource)
     return sides[1]
 
 
@@ -165,7 +155,7 @@ def test_a_dry_run_of_a_definition_accepts_no_names() -> None:
     server = ApiServer()
     path = "apiextensions.k8s.io/v1/customresourcedefinitions"
     obj = {"metadata": {}, "spec": {"versions": [{"name": "v1", "storage": True}, {"name": "v2"}]}}
-    strategies.prepare_create(server.cluster, _served(server, path), obj, dry_run=True)
+    strategies.prepare_create(server.cluster, server.served(path), obj, dry_run=True)
     assert obj["status"] == {
         "conditions": None,
         "acceptedNames": {"plural": "", "kind": ""},
@@ -318,7 +308,7 @@ def test_administrators_of_devices_need_a_labelled_namespace(
         "metadata": {"name": "x", "namespace": "default"},
         "spec": {"spec": spec} if kind.endswith("Template") else spec,
     }
-    served = _served(server, f"resource.k8s.io/v1/{kind.lower()}s")
+    served = server.served(f"resource.k8s.io/v1/{kind.lower()}s")
     if allowed:
         strategies.check_create(server.cluster, served, obj)
         return
@@ -328,7 +318,7 @@ def test_administrators_of_devices_need_a_labelled_namespace(
 
 def test_the_first_namespaces_are_not_deleted() -> None:
     server = ApiServer()
-    namespaces = _served(server, "/v1/namespaces")
+    namespaces = server.served("/v1/namespaces")
     strategies.check_delete(server.cluster, namespaces, {"metadata": {"name": "mine"}})
     with pytest.raises(Refusal) as refused:
         strategies.check_delete(server.cluster, namespaces, {"metadata": {"name": "default"}})
@@ -338,9 +328,9 @@ def test_the_first_namespaces_are_not_deleted() -> None:
 def test_a_namespace_that_is_deleted_is_terminating() -> None:
     server = ApiServer()
     obj: Object = {"metadata": {"name": "n"}, "status": {"phase": "Active"}}
-    strategies.begin_deletion(server.cluster, _served(server, "/v1/configmaps"), obj)
+    strategies.begin_deletion(server.cluster, server.served("/v1/configmaps"), obj)
     assert obj["status"] == {"phase": "Active"}
-    strategies.begin_deletion(server.cluster, _served(server, "/v1/namespaces"), obj)
+    strategies.begin_deletion(server.cluster, server.served("/v1/namespaces"), obj)
     assert obj["status"] == {"phase": "Terminating"}
     assert strategies.namespace_terminating(obj).code == 409
 

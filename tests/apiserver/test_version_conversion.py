@@ -6,19 +6,11 @@ from typing import Any
 import pytest
 
 from mooring.apiserver.resource_store import Stored
-from mooring.apiserver.resource_table import Served
 from mooring.apiserver.version_conversion import data_of, to_served, to_stored
 from tests.apiserver.api_server import ApiServer
 
-
-def _served(group: str, version: str, name: str) -> Served:
-    found = ApiServer().cluster.catalogue.get(group, version, name)
-    assert found is not None
-    return found
-
-
-EVENTS = ("events.k8s.io", "v1", "events")
-SCALERS = ("autoscaling", "v1", "horizontalpodautoscalers")
+EVENTS = "events.k8s.io/v1/events"
+SCALERS = "autoscaling/v1/horizontalpodautoscalers"
 
 
 def test_a_newer_event_is_stored_as_one_of_the_core_group() -> None:
@@ -31,7 +23,7 @@ def test_a_newer_event_is_stored_as_one_of_the_core_group() -> None:
         "reportingController": "c",
         "eventTime": "t",
     }
-    assert to_stored(_served(*EVENTS), event) == {
+    assert to_stored(ApiServer().served(EVENTS), event) == {
         "involvedObject": {
             "kind": "Pod",
         },
@@ -63,7 +55,7 @@ def test_a_core_event_is_shown_as_a_newer_one() -> None:
         "lastTimestamp": "t",
         "count": 3,
     }
-    assert to_served(_served(*EVENTS), event) == {
+    assert to_served(ApiServer().served(EVENTS), event) == {
         "eventTime": None,
         "kind": "Event",
         "apiVersion": "events.k8s.io/v1",
@@ -86,10 +78,10 @@ def test_a_core_event_is_shown_as_a_newer_one() -> None:
 
 def test_other_objects_are_stored_as_they_are() -> None:
     pod = {"kind": "Pod", "apiVersion": "v1"}
-    assert to_stored(_served("", "v1", "pods"), pod) is pod
-    assert to_served(_served("", "v1", "pods"), pod) is pod
+    assert to_stored(ApiServer().served("/v1/pods"), pod) is pod
+    assert to_served(ApiServer().served("/v1/pods"), pod) is pod
     core = {"kind": "Event", "apiVersion": "v1"}
-    assert to_stored(_served("", "v1", "events"), core) is core
+    assert to_stored(ApiServer().served("/v1/events"), core) is core
 
 
 SCALED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -141,7 +133,9 @@ SCALED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 def test_autoscalers_are_stored_in_the_newer_version(
     given: dict[str, Any], expected: dict[str, Any]
 ) -> None:
-    assert to_stored(_served(*SCALERS), {"apiVersion": "autoscaling/v1"} | given) == expected
+    assert (
+        to_stored(ApiServer().served(SCALERS), {"apiVersion": "autoscaling/v1"} | given) == expected
+    )
 
 
 def test_an_autoscaler_in_the_older_version() -> None:
@@ -154,7 +148,7 @@ def test_an_autoscaler_in_the_older_version() -> None:
         "spec": {"maxReplicas": 3, "metrics": [other, metric], "behavior": {}},
         "status": {"currentMetrics": [seen], "conditions": [], "currentReplicas": 2},
     }
-    assert to_served(_served(*SCALERS), stored) == {
+    assert to_served(ApiServer().served(SCALERS), stored) == {
         "apiVersion": "autoscaling/v1",
         "kind": "HorizontalPodAutoscaler",
         "spec": {
@@ -172,15 +166,15 @@ def test_an_autoscaler_in_the_older_version() -> None:
 def test_data_of_another_version_is_made_once() -> None:
     obj = {"kind": "Event", "apiVersion": "v1", "metadata": {"name": "e"}, "message": "m"}
     stored = Stored("default/e", obj, 1)
-    plain = data_of(_served("", "v1", "events"), stored)
-    assert plain is data_of(_served("", "v1", "events"), stored)
-    newer = data_of(_served(*EVENTS), stored)
+    plain = data_of(ApiServer().served("/v1/events"), stored)
+    assert plain is data_of(ApiServer().served("/v1/events"), stored)
+    newer = data_of(ApiServer().served(EVENTS), stored)
     assert json.loads(newer)["note"] == "m"
-    assert data_of(_served(*EVENTS), stored) is newer
+    assert data_of(ApiServer().served(EVENTS), stored) is newer
 
 
 def test_an_object_without_a_version_gets_the_served_one() -> None:
-    served = _served("", "v1", "pods")
+    served = ApiServer().served("/v1/pods")
     assert to_served(served, {"metadata": {}}) == {
         "metadata": {},
         "apiVersion": "v1",

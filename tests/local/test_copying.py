@@ -4,18 +4,10 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.resource_table import Served
 from mooring.local.copying import drop_lost_owners, is_dumped, keep
 from tests.apiserver.api_server import ApiServer
 
 Object = dict[str, Any]
-
-
-def _served(server: ApiServer, path: str) -> Served:
-    group, version, name = path.split("/")
-    found = server.cluster.catalogue.get(group, version, name)
-    assert found is not None
-    return found
 
 
 def _object(name: str = "x", **more: Any) -> Object:
@@ -26,7 +18,7 @@ def _object(name: str = "x", **more: Any) -> Object:
 def kept(path: str, obj: Object, server: ApiServer | None = None) -> Object | None:
     """Return an object as it is stored, or None if it is not."""
     server = ApiServer() if server is None else server
-    served = _served(server, path)
+    served = server.served(path)
     if not keep(server.cluster, served, obj):
         return None
     namespace = obj["metadata"].get("namespace", "") if served.namespaced else ""

@@ -30,16 +30,7 @@ def _true(*types: str) -> list[dict[str, str]]:
 PODS: dict[str, tuple[dict[str, Any], list[Any]]] = {
     "a pending pod": (
         {"spec": TWO, "status": {"phase": "Pending"}},
-        [
-            "0/2",
-            "Pending",
-            "0",
-            "60m",
-            "<none>",
-            "<none>",
-            "<none>",
-            "<none>",
-        ],
+        ["0/2", "Pending", "0"],
     ),
     "a running pod": (
         {
@@ -50,16 +41,7 @@ PODS: dict[str, tuple[dict[str, Any], list[Any]]] = {
                 "containerStatuses": [{**RUNS, "name": "a"}, {**RUNS, "name": "b"}],
             },
         },
-        [
-            "2/2",
-            "Running",
-            "0",
-            "60m",
-            "10.0.0.1",
-            "n",
-            "<none>",
-            "<none>",
-        ],
+        ["2/2", "Running", "0"],
     ),
     "a gated pod": (
         {
@@ -71,16 +53,7 @@ PODS: dict[str, tuple[dict[str, Any], list[Any]]] = {
                 ],
             },
         },
-        [
-            "0/2",
-            "SchedulingGated",
-            "0",
-            "60m",
-            "<none>",
-            "<none>",
-            "<none>",
-            "<none>",
-        ],
+        ["0/2", "SchedulingGated", "0"],
     ),
     "a pod that fails again and again": (
         {
@@ -97,58 +70,22 @@ PODS: dict[str, tuple[dict[str, Any], list[Any]]] = {
                 ],
             },
         },
-        [
-            "1/2",
-            "CrashLoopBackOff",
-            "3 (90s ago)",
-            "60m",
-            "<none>",
-            "<none>",
-            "<none>",
-            "<none>",
-        ],
+        ["1/2", "CrashLoopBackOff", "3 (90s ago)"],
     ),
     "a pod that has ended": (
         {
             "spec": TWO,
             "status": {"phase": "Succeeded", "containerStatuses": [_ended(0, reason="Completed")]},
         },
-        [
-            "0/2",
-            "Completed",
-            "0",
-            "60m",
-            "<none>",
-            "<none>",
-            "<none>",
-            "<none>",
-        ],
+        ["0/2", "Completed", "0"],
     ),
     "a container ended by a signal": (
         {"spec": TWO, "status": {"phase": "Failed", "containerStatuses": [_ended(1, signal=9)]}},
-        [
-            "0/2",
-            "Signal:9",
-            "0",
-            "60m",
-            "<none>",
-            "<none>",
-            "<none>",
-            "<none>",
-        ],
+        ["0/2", "Signal:9", "0"],
     ),
     "a container ended with a code": (
         {"spec": TWO, "status": {"phase": "Failed", "containerStatuses": [_ended(3)]}},
-        [
-            "0/2",
-            "ExitCode:3",
-            "0",
-            "60m",
-            "<none>",
-            "<none>",
-            "<none>",
-            "<none>",
-        ],
+        ["0/2", "ExitCode:3", "0"],
     ),
     "one container ended well and the other runs": (
         {
@@ -159,16 +96,7 @@ PODS: dict[str, tuple[dict[str, Any], list[Any]]] = {
                 "containerStatuses": [_ended(0, reason="Completed"), RUNS],
             },
         },
-        [
-            "1/2",
-            "Running",
-            "0",
-            "60m",
-            "<none>",
-            "<none>",
-            "<none>",
-            "<none>",
-        ],
+        ["1/2", "Running", "0"],
     ),
     "one container ended well and the pod is not ready": (
         {
@@ -178,16 +106,7 @@ PODS: dict[str, tuple[dict[str, Any], list[Any]]] = {
                 "containerStatuses": [_ended(0, reason="Completed"), RUNS],
             },
         },
-        [
-            "1/2",
-            "NotReady",
-            "0",
-            "60m",
-            "<none>",
-            "<none>",
-            "<none>",
-            "<none>",
-        ],
+        ["1/2", "NotReady", "0"],
     ),
     "one container ended well and the other badly": (
         {
@@ -197,16 +116,7 @@ PODS: dict[str, tuple[dict[str, Any], list[Any]]] = {
                 "containerStatuses": [_ended(0, reason="Completed"), _ended(1, reason="Error")],
             },
         },
-        [
-            "0/2",
-            "Error",
-            "0",
-            "60m",
-            "<none>",
-            "<none>",
-            "<none>",
-            "<none>",
-        ],
+        ["0/2", "Error", "0"],
     ),
     "init containers begin": (
         {
@@ -216,16 +126,7 @@ PODS: dict[str, tuple[dict[str, Any], list[Any]]] = {
                 "initContainerStatuses": [{"name": "i", "state": {"running": {}}}],
             },
         },
-        [
-            "0/2",
-            "Init:0/2",
-            "0",
-            "60m",
-            "<none>",
-            "<none>",
-            "<none>",
-            "<none>",
-        ],
+        ["0/2", "Init:0/2", "0"],
     ),
     "an init container waits": (
         {
@@ -235,16 +136,7 @@ PODS: dict[str, tuple[dict[str, Any], list[Any]]] = {
                 "initContainerStatuses": [{"name": "i", **_waits("ImagePullBackOff")}],
             },
         },
-        [
-            "0/2",
-            "Init:ImagePullBackOff",
-            "0",
-            "60m",
-            "<none>",
-            "<none>",
-            "<none>",
-            "<none>",
-        ],
+        ["0/2", "Init:ImagePullBackOff", "0"],
     ),
     "an init container failed": (
         {
@@ -254,16 +146,7 @@ PODS: dict[str, tuple[dict[str, Any], list[Any]]] = {
                 "initContainerStatuses": [{"name": "i", **_ended(2), "restartCount": 1}],
             },
         },
-        [
-            "0/2",
-            "Init:ExitCode:2",
-            "1",
-            "60m",
-            "<none>",
-            "<none>",
-            "<none>",
-            "<none>",
-        ],
+        ["0/2", "Init:ExitCode:2", "1"],
     ),
     "a sidecar runs": (
         {
@@ -277,16 +160,7 @@ PODS: dict[str, tuple[dict[str, Any], list[Any]]] = {
                 "containerStatuses": [RUNS],
             },
         },
-        [
-            "2/2",
-            "Running",
-            "2",
-            "60m",
-            "<none>",
-            "<none>",
-            "<none>",
-            "<none>",
-        ],
+        ["2/2", "Running", "2"],
     ),
     "initialized with an init container that runs again": (
         {
@@ -298,42 +172,15 @@ PODS: dict[str, tuple[dict[str, Any], list[Any]]] = {
                 "containerStatuses": [RUNS],
             },
         },
-        [
-            "1/2",
-            "Init:0/2",
-            "0",
-            "60m",
-            "<none>",
-            "<none>",
-            "<none>",
-            "<none>",
-        ],
+        ["1/2", "Init:0/2", "0"],
     ),
     "a pod that is deleted": (
         {"metadata": {"deletionTimestamp": "t"}, "spec": TWO, "status": {"phase": "Running"}},
-        [
-            "0/2",
-            "Terminating",
-            "0",
-            "60m",
-            "<none>",
-            "<none>",
-            "<none>",
-            "<none>",
-        ],
+        ["0/2", "Terminating", "0"],
     ),
     "a pod that ended and is deleted": (
         {"metadata": {"deletionTimestamp": "t"}, "spec": TWO, "status": {"phase": "Failed"}},
-        [
-            "0/2",
-            "Failed",
-            "0",
-            "60m",
-            "<none>",
-            "<none>",
-            "<none>",
-            "<none>",
-        ],
+        ["0/2", "Failed", "0"],
     ),
     "a pod whose node was lost": (
         {
@@ -341,16 +188,7 @@ PODS: dict[str, tuple[dict[str, Any], list[Any]]] = {
             "spec": TWO,
             "status": {"phase": "Running", "reason": "NodeLost"},
         },
-        [
-            "0/2",
-            "Unknown",
-            "0",
-            "60m",
-            "<none>",
-            "<none>",
-            "<none>",
-            "<none>",
-        ],
+        ["0/2", "Unknown", "0"],
     ),
     "gates of readiness and a nomination": (
         {
@@ -361,23 +199,24 @@ PODS: dict[str, tuple[dict[str, Any], list[Any]]] = {
                 "conditions": _true("a"),
             },
         },
-        [
-            "0/2",
-            "Pending",
-            "0",
-            "60m",
-            "<none>",
-            "<none>",
-            "m",
-            "1/2",
-        ],
+        ["0/2", "Pending", "0"],
     ),
 }
 
 
 @pytest.mark.parametrize(("pod", "cells"), PODS.values(), ids=PODS)
 def test_rows(pod: dict[str, Any], cells: list[Any]) -> None:
-    assert row(PRINTERS, "/Pod", pod)[1:] == cells
+    assert row(PRINTERS, "/Pod", pod)[1:4] == cells
+
+
+def test_wide_columns() -> None:
+    status = {"podIPs": [{"ip": "10.0.0.1"}], "nominatedNodeName": "m", "conditions": _true("a")}
+    gates = [{"conditionType": "a"}, {"conditionType": "b"}]
+    found = row(
+        PRINTERS, "/Pod", {"spec": {"nodeName": "n", "readinessGates": gates}, "status": status}
+    )
+    assert found[4:] == ["60m", "10.0.0.1", "n", "m", "1/2"]
+    assert row(PRINTERS, "/Pod", {})[4:] == ["60m", *["<none>"] * 4]
 
 
 @pytest.mark.parametrize(

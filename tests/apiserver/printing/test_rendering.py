@@ -10,7 +10,6 @@ from mooring.apiserver.http import ApiRequest
 from mooring.apiserver.printing.rendering import ObjectForm, form, respond
 from mooring.apiserver.refusals import Refusal
 from mooring.apiserver.resource_store import Stored
-from mooring.apiserver.resource_table import Served
 from tests.apiserver.api_server import ApiServer
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -18,17 +17,10 @@ PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 LABELS = {"kind": "ConfigMap", "apiVersion": "v1"}
 
 
-def _served(server: ApiServer, name: str = "configmaps", version: str = "v1") -> Served:
-    group, _, plain = version.rpartition("/")
-    found = server.cluster.catalogue.get(group, plain, name)
-    assert found is not None
-    return found
-
-
 def _form(server: ApiServer, accept: str = "", **query: str) -> ObjectForm:
     headers = {"accept": accept} if accept else {}
     request = ApiRequest("GET", "", {name: [value] for name, value in query.items()}, headers)
-    return form(server.cluster, request, _served(server))
+    return form(server.cluster, request, server.served("/v1/configmaps"))
 
 
 def _stored(name: str = "m", **more: Any) -> Stored:
@@ -136,7 +128,9 @@ def test_yaml() -> None:
 def test_a_response() -> None:
     server = ApiServer()
     request = ApiRequest("GET", "", {}, {"accept": "application/yaml"})
-    response = respond(server.cluster, request, _served(server), _stored().object, 201)
+    response = respond(
+        server.cluster, request, server.served("/v1/configmaps"), _stored().object, 201
+    )
     assert (response.code, response.content_type) == (201, "application/yaml")
     assert yaml.safe_load(response.body)["metadata"]["name"] == "m"
 
@@ -144,7 +138,7 @@ def test_a_response() -> None:
 def test_a_pod_s_row_has_conditions() -> None:
     server = ApiServer()
     request = ApiRequest("GET", "", {}, {"accept": TABLE})
-    chosen = form(server.cluster, request, _served(server, "pods"))
+    chosen = form(server.cluster, request, server.served("/v1/pods"))
     pod = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}}
     pod |= {"spec": {}, "status": {"phase": "Failed"}}
     (row,) = json.loads(chosen.one(Stored("p", pod, 1)))["rows"]
