@@ -146,3 +146,27 @@ async def test_plugins_that_cannot_be_made_leave_the_old_ones_at_work(tmp_path: 
             await cluster.cluster.replace_scheduler(plan(plugins=[Broken]))
         await cluster.post(PODS, pod("a"))
         await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-1"})
+
+
+def test_a_file_with_a_default_scheduler_stays_as_it_is(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\n"
+        "kind: KubeSchedulerConfiguration\n"
+        "profiles:\n"
+        "- schedulerName: default-scheduler\n"
+    )
+    assert [one.scheduler_name for one in plan(config).config.profiles] == ["default-scheduler"]
+
+
+async def test_a_scheduler_that_ends_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(self: object) -> None:
+        raise RuntimeError("no more")
+
+    monkeypatch.setattr("mooring.scheduler.running_scheduler.RunningScheduler.sync", fail)
+    with pytest.raises(RuntimeError, match="no more"):
+        async with running(tmp_path, nodes=0):
+            pass
+    assert "The scheduler has ended" in [one.msg for one in caplog.records]
