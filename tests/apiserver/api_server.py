@@ -14,7 +14,7 @@ from mooring.apiserver.auth.certificate_authority import new_key
 from mooring.apiserver.auth.tokens import TokenSigner
 from mooring.apiserver.http import ApiRequest, ApiResponse, RequestUser
 from mooring.apiserver.resource_store import ResourceStore
-from mooring.apiserver.resource_table import Catalogue
+from mooring.apiserver.resource_table import Catalogue, Served
 from mooring.apiserver.schema.table import types
 from mooring.apiserver.server_state import ServerState
 
@@ -34,6 +34,13 @@ class ApiServer:
         bootstrap.fill(self.cluster)
         account = {"metadata": {"name": "default", "namespace": "default"}}
         bootstrap.ensure(self.cluster, "", "v1", "serviceaccounts", account)
+
+    def served(self, path: str) -> Served:
+        """Return a resource by its group, version and name: `/v1/pods`, `apps/v1/deployments`."""
+        group, version, name = path.split("/")
+        found = self.cluster.catalogue.get(group, version, name)
+        assert found is not None
+        return found
 
     async def send(
         self,
@@ -84,3 +91,40 @@ def config_map(name: str, **data: str) -> dict[str, Any]:
 
 PODS = "/api/v1/namespaces/default/pods"
 MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+async def make(server: ApiServer, path: str, kind: str, version: str, **parts: Any) -> None:
+    """Create an object."""
+    made = {"apiVersion": version, "kind": kind, **parts}
+    response = await server.send("POST", path, made)
+    assert response.code == 201, response.body
+
+
+async def refusal(server: ApiServer, made: dict[str, Any]) -> str:
+    """Return the message with which a pod is refused (403)."""
+    response = await server.send("POST", PODS, made)
+    assert response.code == 403
+    return str(json.loads(response.body)["message"])
+
+
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+
+
+async def grant(server: ApiServer, user: str, verbs: list[str], resources: list[str]) -> None:
+    """Give a user, and the service account of that name, rights in the namespace default."""
+    where = f"{RBAC}/namespaces/default"
+    rules = [{"apiGroups": [""], "resources": resources, "verbs": verbs}]
+    version = "rbac.authorization.k8s.io/v1"
+    role = {"apiVersion": version, "kind": "Role", "metadata": {"name": user}, "rules": rules}
+    assert (await server.send("POST", f"{where}/roles", role)).code == 201
+    binding = {
+        "apiVersion": version,
+        "kind": "RoleBinding",
+        "metadata": {"name": user},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": user},
+        "subjects": [
+            {"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"},
+            {"kind": "ServiceAccount", "name": user, "namespace": "default"},
+        ],
+    }
+    assert (await server.send("POST", f"{where}/rolebindings", binding)).code == 201

@@ -7,19 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.apiserver.api_server import PODS, ApiServer, pod
-
-
-async def make(server: ApiServer, path: str, kind: str, version: str, **parts: Any) -> None:
-    made = {"apiVersion": version, "kind": kind, **parts}
-    response = await server.send("POST", path, made)
-    assert response.code == 201, response.body
-
-
-async def message(server: ApiServer, made: dict[str, Any]) -> str:
-    response = await server.send("POST", PODS, made)
-    assert response.code == 403
-    return str(json.loads(response.body)["message"])
+from mooring.apiserver.admission import admit_create
+from mooring.apiserver.bodies import WriteOptions
+from mooring.apiserver.http import ApiRequest, RequestUser
+from mooring.apiserver.request_paths import RequestInfo
+from mooring.apiserver.write import Write
+from tests.apiserver.api_server import PODS, ApiServer, make, pod, refusal
 
 
 async def test_a_class_gives_priority_and_policy() -> None:
@@ -37,12 +30,12 @@ async def test_a_class_gives_priority_and_policy() -> None:
     spec = (await server.ask("POST", PODS, pod("p")))["spec"]
     assert (spec["priorityClassName"], spec["priority"]) == ("high", 9)
     assert spec["preemptionPolicy"] == "Never"
-    assert "computed 9" in await message(server, pod("q", priority=1))
-    assert "no PriorityClass" in await message(server, pod("q", priorityClassName="none"))
+    assert "computed 9" in await refusal(server, pod("q", priority=1))
+    assert "no PriorityClass" in await refusal(server, pod("q", priorityClassName="none"))
 
 
 async def test_a_pod_needs_its_service_account() -> None:
-    text = await message(ApiServer(), pod("p", serviceAccountName="ghost"))
+    text = await refusal(ApiServer(), pod("p", serviceAccountName="ghost"))
     assert text.endswith('default/ghost: serviceaccount "ghost" not found')
 
 
@@ -55,178 +48,196 @@ async def test_tolerations_are_added_once() -> None:
     assert [one["tolerationSeconds"] for one in made["spec"]["tolerations"]] == [300, 300]
 
 
-async def test_limit_ranges_fill_and_bound() -> None:
+def _stored(server: ApiServer, resource: str, name: str, **more: Any) -> None:
+    server.store.put(resource, name, {"metadata": {"name": name}, **more})
+
+
+RUNTIMES = "node.k8s.io/runtimeclasses"
+RUNTIME = {
+    "overhead": {"podFixed": {"cpu": "1"}},
+    "scheduling": {
+        "nodeSelector": {"a": "b"},
+        "tolerations": [{"key": "t", "operator": "Exists"}],
+    },
+}
+
+
+async def test_a_runtime_class_gives_overhead_and_nodes() -> None:
     server = ApiServer()
-    limit = {"type": "Container", "default": {"cpu": "2"}, "max": {"cpu": "3"}}
-    await make(
-        server,
-        "/api/v1/namespaces/default/limitranges",
-        "LimitRange",
-        "v1",
-        metadata={"name": "l"},
-        spec={"limits": [limit]},
-    )
-    made = await server.ask("POST", PODS, pod("p"))
-    assert made["spec"]["containers"][0]["resources"]["limits"] == {"cpu": "2"}
-    big = {"name": "c", "image": "i", "resources": {"limits": {"cpu": "4"}}}
-    assert "maximum cpu usage per Container is 3" in await message(
-        server, pod("q", containers=[big])
-    )
+    _stored(server, RUNTIMES, "r", **RUNTIME)
+    spec = (await server.ask("POST", PODS, pod("p", runtimeClassName="r")))["spec"]
+    assert spec["overhead"] == {"cpu": "1"}
+    assert spec["nodeSelector"] == {"a": "b"}
+    assert {"key": "t", "operator": "Exists"} in spec["tolerations"]
 
 
-QUOTAS = "/api/v1/namespaces/default/resourcequotas"
+RUNTIME_REFUSALS: dict[str, tuple[dict[str, Any], str]] = {
+    "no class": ({"runtimeClassName": "x"}, 'pod rejected: RuntimeClass "x" not found'),
+    "another overhead": (
+        {"runtimeClassName": "r", "overhead": {"cpu": "2"}},
+        "Pod's Overhead doesn't match RuntimeClass's defined Overhead",
+    ),
+    "an overhead without a class": (
+        {"overhead": {"cpu": "2"}},
+        "Pod Overhead set without corresponding RuntimeClass defined Overhead",
+    ),
+    "other nodes": (
+        {"runtimeClassName": "r", "nodeSelector": {"a": "c"}},
+        "conflict: runtimeClass.scheduling.nodeSelector[a] = b; pod.spec.nodeSelector[a] = c",
+    ),
+}
 
 
-async def quota(server: ApiServer, name: str, spec: dict[str, Any], used: dict[str, str]) -> None:
-    """Create a quota with the status that a controller would give it."""
-    await make(server, QUOTAS, "ResourceQuota", "v1", metadata={"name": name}, spec=spec)
-    status = {"status": {"hard": spec["hard"], "used": used}}
-    path, media = f"{QUOTAS}/{name}/status", "application/merge-patch+json"
-    response = await server.send("PATCH", path, status, content_type=media)
-    assert response.code == 200, response.body
-
-
-async def test_a_quota_ends() -> None:
+@pytest.mark.parametrize(("spec", "message"), RUNTIME_REFUSALS.values(), ids=RUNTIME_REFUSALS)
+async def test_runtimes_that_are_refused(spec: dict[str, Any], message: str) -> None:
     server = ApiServer()
-    await quota(server, "q", {"hard": {"pods": "1"}}, {"pods": "0"})
-    await server.ask("POST", PODS, pod("a"))
-    assert (await server.ask("GET", f"{QUOTAS}/q"))["status"]["used"] == {"pods": "1"}
-    assert "exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1" in await message(
-        server, pod("b")
-    )
+    _stored(server, RUNTIMES, "r", **RUNTIME)
+    assert message in await refusal(server, pod("p", **spec))
 
 
-async def test_a_dry_run_costs_nothing() -> None:
-    server = ApiServer()
-    await quota(server, "q", {"hard": {"pods": "1"}}, {"pods": "0"})
-    await server.ask("POST", f"{PODS}?dryRun=All", pod("a"))
-    assert (await server.ask("GET", f"{QUOTAS}/q"))["status"]["used"] == {"pods": "0"}
+def _mirror(**spec: Any) -> dict[str, Any]:
+    made = pod("p", nodeName="n", **spec)
+    made["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "m"}
+    return made
 
 
-async def test_a_quota_without_a_status_does_not_bind() -> None:
-    server = ApiServer()
-    spec = {"hard": {"pods": "0"}}
-    await make(server, QUOTAS, "ResourceQuota", "v1", metadata={"name": "q"}, spec=spec)
-    assert (await server.send("POST", PODS, pod("a"))).code == 201
-
-
-async def test_a_quota_of_cpu_wants_to_know_it() -> None:
-    server = ApiServer()
-    await quota(server, "q", {"hard": {"limits.cpu": "1"}}, {"limits.cpu": "0"})
-    assert "failed quota: q: must specify limits.cpu for: c" in await message(server, pod("a"))
-
-
-async def test_a_quota_of_the_modest_counts_them_alone() -> None:
-    server = ApiServer()
-    await quota(server, "q", {"hard": {"pods": "0"}, "scopes": ["BestEffort"]}, {"pods": "0"})
-    resources = {"requests": {"cpu": "1"}}
-    container = {"name": "c", "image": "i", "resources": resources}
-    assert (await server.send("POST", PODS, pod("a", containers=[container]))).code == 201
-    assert "exceeded quota: q" in await message(server, pod("b"))
-
-
-async def test_bounds_of_pods_and_claims() -> None:
-    server = ApiServer()
-    limits = [
-        {"type": "Pod", "max": {"cpu": "1"}},
-        {"type": "PersistentVolumeClaim", "min": {"storage": "1Gi"}},
-    ]
-    await make(
-        server,
-        "/api/v1/namespaces/default/limitranges",
-        "LimitRange",
-        "v1",
-        metadata={"name": "l"},
-        spec={"limits": limits},
-    )
-    resources = {"limits": {"cpu": "600m"}}
-    two = [{"name": name, "image": "i", "resources": resources} for name in ("a", "b")]
-    assert "maximum cpu usage per Pod is 1, but limit is 1200m" in await message(
-        server, pod("p", containers=two)
-    )
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "c"},
-        "spec": {
-            "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": "1Mi"}},
-        },
-    }
-    path = "/api/v1/namespaces/default/persistentvolumeclaims"
-    response = await server.send("POST", path, claim)
-    assert b"minimum storage usage per PersistentVolumeClaim is 1Gi" in response.body
+SECRET = {"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
 
 
 @pytest.mark.parametrize(
-    ("resources", "expected"),
+    ("made", "message"),
     [
-        ({}, "BestEffort"),
-        ({"requests": {"cpu": "1"}}, "Burstable"),
-        ({"limits": {"cpu": "1", "memory": "1Gi"}}, "Guaranteed"),
+        (_mirror(serviceAccountName="a"), "a mirror pod may not reference service accounts"),
+        (
+            _mirror(volumes=[{"name": "v", "secret": {"secretName": "s"}}]),
+            "a mirror pod may not reference secrets",
+        ),
+        (
+            _mirror(containers=[{"name": "c", "image": "i", "env": [SECRET]}]),
+            "a mirror pod may not reference secrets",
+        ),
     ],
+    ids=["an account", "a volume", "a variable"],
 )
-async def test_a_pod_has_its_quality_of_service(resources: dict[str, Any], expected: str) -> None:
+async def test_mirror_pods_that_are_refused(made: dict[str, Any], message: str) -> None:
+    assert message in await refusal(ApiServer(), made)
+
+
+async def test_a_mirror_pod_gets_no_account() -> None:
+    made = await ApiServer().ask("POST", PODS, _mirror())
+    assert "serviceAccountName" not in made["spec"] and "volumes" not in made["spec"]
+
+
+async def test_an_account_gives_its_secrets_and_may_keep_its_token() -> None:
+    server = ApiServer()
+    account = {"metadata": {"name": "a", "namespace": "default"}}
+    account |= {"imagePullSecrets": [{"name": "s"}], "automountServiceAccountToken": False}
+    server.store.put("/serviceaccounts", "default/a", account)
+    spec = (await server.ask("POST", PODS, pod("p", serviceAccountName="a")))["spec"]
+    assert spec["imagePullSecrets"] == [{"name": "s"}]
+    assert "volumes" not in spec
+
+
+async def test_a_token_is_mounted_once() -> None:
+    mount = {
+        "name": "kube-api-access-x",
+        "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
+    }
+    container = {"name": "c", "image": "i", "volumeMounts": [mount]}
+    volumes = [{"name": "kube-api-access-x", "emptyDir": {}}]
+    made = await ApiServer().ask("POST", PODS, pod("p", containers=[container], volumes=volumes))
+    assert made["spec"]["volumes"] == volumes
+    assert len(made["spec"]["containers"][0]["volumeMounts"]) == 1
+
+
+async def test_a_policy_that_the_class_does_not_give() -> None:
+    text = await refusal(ApiServer(), pod("p", preemptionPolicy="Never"))
+    assert "the string value of PreemptionPolicy (Never) must not be provided" in text
+
+
+CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+
+async def test_there_is_one_default_priority() -> None:
+    server = ApiServer()
+    body = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "globalDefault": True}
+    first = {**body, "metadata": {"name": "a"}, "value": 1}
+    assert (await server.send("POST", CLASSES, first)).code == 201
+    second = await server.send("POST", CLASSES, {**body, "metadata": {"name": "b"}, "value": 2})
+    assert b"PriorityClass a is already marked as default" in second.body
+    changed = {**first, "description": "again"}
+    assert (await server.send("PUT", f"{CLASSES}/a", changed)).code == 200
+
+
+async def test_classes_of_the_system_stay() -> None:
+    response = await ApiServer().send("DELETE", f"{CLASSES}/system-node-critical")
+    assert response.code == 403
+
+
+async def test_a_claim_gets_the_newest_default_class() -> None:
+    server = ApiServer()
+    marked = {"storageclass.kubernetes.io/is-default-class": "true"}
+    for name, when in (("old", "2026-01-01T00:00:00Z"), ("new", "2026-01-02T00:00:00Z")):
+        metadata = {"name": name, "annotations": marked, "creationTimestamp": when}
+        server.store.put("storage.k8s.io/storageclasses", name, {"metadata": metadata})
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    path = "/api/v1/namespaces/default/persistentvolumeclaims"
+    made = await server.ask("POST", path, {**claim, "metadata": {"name": "c"}, "spec": spec})
+    assert made["spec"]["storageClassName"] == "new"
+    chosen = {**claim, "metadata": {"name": "d"}, "spec": {**spec, "storageClassName": ""}}
+    assert (await server.ask("POST", path, chosen))["spec"]["storageClassName"] == ""
+
+
+async def test_plugins_may_be_disabled() -> None:
+    server = ApiServer()
+    server.cluster.disabled = frozenset({"ServiceAccount", "DefaultTolerationSeconds", "Priority"})
+    spec = (await server.ask("POST", PODS, pod("p")))["spec"]
+    assert not {"serviceAccountName", "tolerations", "priority"} & spec.keys()
+
+
+async def test_a_namespace_that_does_not_exist() -> None:
+    response = await ApiServer().send("POST", PODS.replace("default", "none"), pod("p"))
+    assert (response.code, json.loads(response.body)["message"]) == (
+        404,
+        'namespaces "none" not found',
+    )
+
+
+async def test_a_pod_keeps_its_priority_when_it_changes() -> None:
+    server = ApiServer()
+    made = await server.ask("POST", PODS, pod("p"))
+    for name in ("priority", "preemptionPolicy", "tolerations"):
+        del made["spec"][name]
+    made["metadata"]["labels"] = {"a": "b"}
+    changed = await server.ask("PUT", f"{PODS}/p", made)
+    assert changed["spec"]["priority"] == 0
+    assert len(changed["spec"]["tolerations"]) == 2
+
+
+async def test_a_resize_needs_the_node() -> None:
+    server = ApiServer()
+    resources = {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}
     container = {"name": "c", "image": "i", "resources": resources}
-    made = await ApiServer().ask("POST", PODS, pod("p", containers=[container]))
-    assert made["status"]["qosClass"] == expected
+    made = await server.ask("POST", PODS, pod("p", nodeName="gone", containers=[container]))
+    made["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1500m"
+    response = await server.send("PUT", f"{PODS}/p/resize", made)
+    assert response.code == 403
+    assert 'node "gone" not found' in json.loads(response.body)["message"]
 
 
-async def test_services_get_addresses_and_ports() -> None:
+async def test_a_signing_request_tells_who_asks() -> None:
     server = ApiServer()
-    services = "/api/v1/namespaces/default/services"
-    body = {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": "s"},
-        "spec": {"type": "NodePort", "ports": [{"port": 80}]},
+    user = RequestUser("jane", ("system:masters",), "u", {"k": ("v",)})
+    served = server.cluster.catalogue.get("certificates.k8s.io", "v1", "certificatesigningrequests")
+    assert served is not None
+    request = ApiRequest("POST", "", {}, {}, user=user)
+    info = RequestInfo("create", "")
+    obj: dict[str, Any] = {"metadata": {"name": "r"}, "spec": {"username": "root"}}
+    admit_create(Write(server.cluster, request, info, served, WriteOptions()), obj)
+    assert obj["spec"] == {
+        "username": "jane",
+        "uid": "u",
+        "groups": ["system:masters"],
+        "extra": {"k": ["v"]},
     }
-    made = await server.ask("POST", services, body)
-    assert made["spec"]["clusterIP"].startswith("10.0.0.")
-    port = made["spec"]["ports"][0]["nodePort"]
-    assert 30000 <= port < 32768
-    body["metadata"] = {"name": "t"}
-    body["spec"] = {"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]}
-    response = await server.send("POST", services, body)
-    assert "provided port is already allocated" in json.loads(response.body)["message"]
-
-
-async def test_low_addresses_are_drawn_when_no_other_is_left() -> None:
-    server = ApiServer()
-    services = "/api/v1/namespaces/default/services"
-    drawn = []
-    for i in range(253):  # The service `kubernetes` has the first address.
-        body = {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": {"name": f"s{i}"},
-            "spec": {"ports": [{"port": 80}]},
-        }
-        made = await server.ask("POST", services, body)
-        drawn.append(int(made["spec"]["clusterIP"].rpartition(".")[2]))
-    low = [address <= 16 for address in drawn]
-    assert sum(low) == 15
-    assert low == sorted(low)
-    body["metadata"] = {"name": "one-too-many"}
-    response = await server.send("POST", services, body)
-    assert response.code == 500
-    assert "range is full" in json.loads(response.body)["message"]
-
-
-async def test_label_keys_become_part_of_selectors() -> None:
-    term = {
-        "topologyKey": "zone",
-        "labelSelector": {"matchLabels": {"a": "b"}},
-        "matchLabelKeys": ["app", "absent"],
-        "mismatchLabelKeys": ["tier"],
-    }
-    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    body = pod("p", affinity=affinity)
-    body["metadata"]["labels"]["tier"] = "x"
-    made = await ApiServer().ask("POST", PODS, body)
-    stored = made["spec"]["affinity"]["podAntiAffinity"]
-    selector = stored["requiredDuringSchedulingIgnoredDuringExecution"][0]["labelSelector"]
-    assert selector["matchExpressions"] == [
-        {"key": "app", "operator": "In", "values": ["p"]},
-        {"key": "tier", "operator": "NotIn", "values": ["x"]},
-    ]

@@ -9,7 +9,6 @@ import json
 import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
@@ -18,6 +17,7 @@ import yaml
 from mooring.apiserver.api_server import ApiServer, ServerSettings
 from mooring.apiserver.http import BODY_LIMIT
 from tests.apiserver.api_server import MAPS, config_map
+from tests.apiserver.listeners import count_listeners
 
 PATIENCE = aiohttp.ClientTimeout(total=10)
 
@@ -107,18 +107,17 @@ async def test_large_answers_are_packed_where_asked(running: Running) -> None:
 
 async def test_a_watch_streams_and_ends_with_its_client(running: Running) -> None:
     cluster, client = running
-    shelf: Any = cluster.cluster.store._shelf("/configmaps")
-    before = len(shelf.listeners)
+    listeners = count_listeners(cluster.cluster.store)
     async with (
         aiohttp.ClientSession(timeout=PATIENCE) as session,
         session.get(f"{client.url}{MAPS}?watch=true", ssl=client.admin) as response,
     ):
-        assert len(shelf.listeners) == before + 1
+        assert listeners["/configmaps"] == 1
         await client.ask("POST", MAPS, json.dumps(config_map("a")).encode())
         line = await response.content.readline()
         assert json.loads(line)["object"]["metadata"]["name"] == "a"
     for _ in range(100):
-        if len(shelf.listeners) == before:
+        if listeners["/configmaps"] == 0:
             return
         await client.ask("GET", "/readyz")
     pytest.fail("the watch is still listening")

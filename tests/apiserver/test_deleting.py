@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
+
+import pytest
 
 from mooring.apiserver.resource_store import StoreEvent
 from tests.apiserver.api_server import MAPS, PODS, ApiServer, config_map, pod
@@ -105,3 +108,60 @@ async def test_a_large_collection_goes_in_turns_with_others() -> None:
     gone = json.loads((await deleting).body)["items"]
     assert len(gone) == 50
     assert [one["metadata"]["name"] for one in (await server.ask("GET", MAPS))["items"]] == ["late"]
+
+
+OPTIONS: dict[str, tuple[Any, str, int, str]] = {
+    "a list": ([], "", 400, "cannot unmarshal array into Go value"),
+    "another kind": (
+        {"kind": "Pod", "apiVersion": "v1"},
+        "",
+        400,
+        'no kind "Pod" is registered for version "v1"',
+    ),
+    "a text in place of a number": ({"gracePeriodSeconds": "x"}, "", 400, "gracePeriodSeconds"),
+    "no JSON": (b"{", "", 400, ""),
+    "a parameter that is no number": (
+        None,
+        "?gracePeriodSeconds=x",
+        400,
+        'strconv.ParseInt: parsing "x": invalid syntax',
+    ),
+    "an unknown propagation": (
+        None,
+        "?propagationPolicy=Sideways",
+        422,
+        'Unsupported value: "Sideways": supported values: "Foreground", "Background", "Orphan", '
+        '"nil"',
+    ),
+    "two propagations": (
+        {"propagationPolicy": "Orphan", "orphanDependents": True},
+        "",
+        422,
+        "orphanDependents and deletionPropagation cannot be both set",
+    ),
+    "an unknown dry run": (None, "?dryRun=Some", 422, 'Unsupported value: ["Some"]'),
+}
+
+
+@pytest.mark.parametrize(("body", "query", "code", "message"), OPTIONS.values(), ids=OPTIONS)
+async def test_options_that_are_refused(body: Any, query: str, code: int, message: str) -> None:
+    server = ApiServer()
+    await server.ask("POST", MAPS, config_map("a"))
+    response = await server.send("DELETE", f"{MAPS}/a{query}", body)
+    assert response.code == code
+    assert message in json.loads(response.body)["message"]
+    assert server.store.get("/configmaps", "default/a") is not None
+
+
+@pytest.mark.parametrize(
+    ("query", "finalizers"),
+    [
+        ("?orphanDependents=true", ["orphan"]),
+        ("?propagationPolicy=Foreground", ["foregroundDeletion"]),
+    ],
+)
+async def test_parameters_are_options_too(query: str, finalizers: list[str]) -> None:
+    server = ApiServer()
+    await server.ask("POST", MAPS, config_map("a"))
+    found = await server.ask("DELETE", f"{MAPS}/a{query}")
+    assert found["metadata"]["finalizers"] == finalizers

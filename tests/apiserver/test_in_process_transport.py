@@ -13,6 +13,7 @@ from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.client.client import Client
 from mooring.errors import ApiError, NoAnswerError
 from tests.apiserver.api_server import ADMIN, PODS, ApiServer, pod
+from tests.apiserver.listeners import count_listeners
 
 
 async def test_the_client_reads_writes_and_binds() -> None:
@@ -32,13 +33,15 @@ async def test_the_client_reads_writes_and_binds() -> None:
 
 async def test_the_client_watches() -> None:
     server = ApiServer()
+    listeners = count_listeners(server.store)
     client = Client(LocalTransport(server.api, ADMIN))
     async with client.watch(Pod) as watch:
+        assert listeners["/pods"] == 1
         await server.ask("POST", PODS, pod("p"))
         async with asyncio.timeout(5):
             batch: Any = await anext(watch.batches())
     assert [event.object.name for event in batch] == ["p"]
-    assert not server.store._shelf("/pods").listeners
+    assert listeners["/pods"] == 0
 
 
 async def test_a_silent_watch_counts_as_broken() -> None:

@@ -19,6 +19,7 @@ from mooring.apiserver.api_server import ApiServer, ServerSettings
 from mooring.apiserver.auth.certificate_authority import Authority
 from mooring.apiserver.http import BODY_LIMIT
 from tests.apiserver.api_server import MAPS, config_map
+from tests.apiserver.listeners import count_listeners
 from tests.apiserver.test_api_server import Client
 
 PATIENCE = 10.0
@@ -31,6 +32,7 @@ class Site:
         self.server = server
         self.client = client
         self.port = int(urlsplit(server.url).port or 0)
+        self._listeners = count_listeners(server.cluster.store)
 
     async def connect(
         self, context: ssl.SSLContext | None = None
@@ -58,8 +60,7 @@ class Site:
     @property
     def listeners(self) -> int:
         """Return the number of watches of config maps."""
-        shelf: Any = self.server.cluster.store._shelf("/configmaps")
-        return len(shelf.listeners)
+        return self._listeners["/configmaps"]
 
     async def until(self, listeners: int) -> None:
         """Wait until there are this many watches of config maps."""

@@ -13,6 +13,7 @@ from mooring.apiserver import resource_store as store_module
 from mooring.apiserver import watching
 from mooring.apiserver.http import ApiResponse
 from tests.apiserver.api_server import MAPS, ApiServer, config_map
+from tests.apiserver.listeners import count_listeners
 
 
 class Watch:
@@ -107,11 +108,13 @@ async def test_bookmarks_tell_how_far_a_watch_is(monkeypatch: pytest.MonkeyPatch
 
 async def test_a_watch_that_is_closed_listens_no_more() -> None:
     server = ApiServer()
+    listeners = count_listeners(server.store)
     response = await server.send("GET", f"{MAPS}?watch=true")
     assert response.stream is not None
     await anext(response.stream)
+    assert listeners["/configmaps"] == 1
     await response.stream.aclose()  # type: ignore[attr-defined]
-    assert not server.store._shelf("/configmaps").listeners
+    assert listeners["/configmaps"] == 0
 
 
 async def test_the_bookmark_of_initial_events_claims_no_change_that_comes_after_it() -> None:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from mooring.api import Deployment, Pod, ReplicaSet
 from mooring.controllers.controlled_kinds import DEPLOYMENTS, REPLICA_SETS
+from mooring.controllers.deployment_controller import DeploymentController
+from mooring.errors import ApiError
+from tests.controllers.still_cluster import StillCluster, still_cluster
 from tests.support.controllers import Workbench, template, workload
 
 
@@ -164,3 +171,122 @@ async def test_an_orphan_is_adopted_and_a_stray_released(workbench: Workbench) -
     await workbench.patch(Pod, "orphan", {"metadata": {"labels": {"app": "other"}}})
     await workbench.until(lambda: owner("orphan") == "", "the release")
     await workbench.until(lambda: len(workbench.pods()) == 3, "the replacement")
+
+
+KEY = ("default", "web")
+
+
+class Turning:
+    """A deployment that is reconciled one step at a time."""
+
+    def __init__(self, cluster: StillCluster) -> None:
+        self.cluster = cluster
+        self.controller = DeploymentController(cluster.context)
+
+    async def begin(self, **spec: Any) -> None:
+        await self.cluster.create(DEPLOYMENTS, workload("Deployment", "web", **spec))
+        await self.cluster.sync()
+
+    async def turn(self) -> dict[str, int]:
+        """Reconcile once; return the sizes of the replica sets by their image."""
+        try:
+            await self.controller.reconcile(KEY)
+        finally:
+            await self.cluster.sync()
+        return {
+            one["spec"]["template"]["spec"]["containers"][0]["image"]: one["spec"].get(
+                "replicas", 0
+            )
+            for one in await self.cluster.all(REPLICA_SETS)
+        }
+
+    async def change(self, **spec: Any) -> None:
+        await self.cluster.patch(DEPLOYMENTS, "web", {"spec": spec})
+        await self.cluster.sync()
+
+    async def available(self, image: str, count: int) -> None:
+        """Report pods of a replica set as available."""
+        for one in await self.cluster.all(REPLICA_SETS):
+            if one["spec"]["template"]["spec"]["containers"][0]["image"] == image:
+                counts = dict.fromkeys(("replicas", "readyReplicas", "availableReplicas"), count)
+                name = one["metadata"]["name"]
+                await self.cluster.patch(
+                    REPLICA_SETS, name, {"status": counts}, subresource="status"
+                )
+        await self.cluster.sync()
+
+
+async def test_pods_that_are_not_available_go_first() -> None:
+    async with still_cluster() as cluster:
+        turning = Turning(cluster)
+        rolling = {"maxSurge": 0, "maxUnavailable": 2}
+        await turning.begin(replicas=4, strategy={"rollingUpdate": rolling})
+        assert await turning.turn() == {"image:1": 4}
+        # Two pods fail. As many may be missing, and those two are the ones that go.
+        await turning.available("image:1", 2)
+        await turning.change(template=template("image:2"))
+        assert await turning.turn() == {"image:1": 2, "image:2": 0}
+        assert await turning.turn() == {"image:1": 2, "image:2": 2}
+        # While the new pods are not available, no more old ones go.
+        assert await turning.turn() == {"image:1": 2, "image:2": 2}
+        await turning.controller.close()
+
+
+async def test_a_paused_deployment_is_scaled_in_proportion() -> None:
+    async with still_cluster() as cluster:
+        turning = Turning(cluster)
+        await turning.begin(replicas=4)
+        await turning.turn()
+        await turning.available("image:1", 4)
+        await turning.change(template=template("image:2"))
+        await turning.turn()
+        await turning.change(paused=True, replicas=8)
+        sizes = await turning.turn()
+        assert sum(sizes.values()) == 10
+        assert sizes["image:1"] > sizes["image:2"] > 1
+        await turning.controller.close()
+
+
+async def test_a_paused_deployment_of_one_set_is_scaled_as_a_whole() -> None:
+    async with still_cluster() as cluster:
+        turning = Turning(cluster)
+        await turning.begin(replicas=2)
+        await turning.turn()
+        await turning.change(paused=True, replicas=5)
+        assert await turning.turn() == {"image:1": 5}
+        await turning.controller.close()
+
+
+async def test_a_name_that_is_taken_makes_another_one() -> None:
+    async with still_cluster() as cluster:
+        turning = Turning(cluster)
+        await turning.begin(replicas=1)
+        await turning.turn()
+        (made,) = await cluster.all(REPLICA_SETS)
+        name = made["metadata"]["name"]
+        path = f"/apis/apps/v1/namespaces/default/replicasets/{name}"
+        await cluster.client.request("DELETE", path)
+        stranger = workload("ReplicaSet", name, selector={"matchLabels": {"app": "x"}})
+        stranger["spec"]["template"] = template("other", {"app": "x"})
+        await cluster.create(REPLICA_SETS, stranger)
+        await cluster.sync()
+        with pytest.raises(ApiError, match="already exists"):
+            await turning.turn()
+        assert set(await turning.turn()) == {"other", "image:1"}
+        found = await cluster.get(DEPLOYMENTS, "web")
+        assert found is not None and found["status"]["collisionCount"] == 1
+        await turning.controller.close()
+
+
+async def test_a_set_that_is_refused_is_raised() -> None:
+    async with still_cluster() as cluster:
+        turning = Turning(cluster)
+        spec = {"hard": {"count/replicasets.apps": "0"}}
+        quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}}
+        await cluster.create("resourcequotas.v1.", {**quota, "spec": spec})
+        used = {"status": {**spec, "used": {"count/replicasets.apps": "0"}}}
+        await cluster.patch("resourcequotas.v1.", "q", used, subresource="status")
+        await turning.begin(replicas=1)
+        with pytest.raises(ApiError, match="exceeded quota"):
+            await turning.turn()
+        await turning.controller.close()

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from mooring.api import Node, Pod
+from mooring.api import Node
 from mooring.api.kinds import decode_as
 from mooring.controllers.node_lifecycle import wanted_taints
-from mooring.controllers.taint_eviction import tolerated_seconds
-from tests.support.controllers import Workbench, template
+from tests.support.controllers import Workbench
 
 READY = "node.kubernetes.io/not-ready"
 LOST = "node.kubernetes.io/unreachable"
@@ -52,23 +49,6 @@ def test_taints_follow_from_the_state(
     assert wanted_taints(node) == taints
 
 
-@pytest.mark.parametrize(
-    ("tolerations", "seconds"),
-    [
-        ([], 0.0),
-        ([{"key": "a", "operator": "Exists", "effect": "NoExecute"}], None),
-        ([{"key": "a", "operator": "Exists", "tolerationSeconds": 300}], 300.0),
-        ([{"key": "a", "operator": "Exists", "tolerationSeconds": -1}], 0.0),
-        ([{"operator": "Exists"}, {"key": "a", "operator": "Exists", "tolerationSeconds": 5}], 5.0),
-    ],
-    ids=["not at all", "for ever", "for a while", "for less than nothing", "for the shortest"],
-)
-def test_a_taint_is_tolerated_for_so_long(tolerations: Any, seconds: float | None) -> None:
-    pod = decode_as({"spec": {"tolerations": tolerations}}, Pod)
-    node = decode_as({"spec": {"taints": [{"key": "a", "effect": "NoExecute"}]}}, Node)
-    assert tolerated_seconds(pod, node.spec.taints) == seconds
-
-
 def taints(bench: Workbench, name: str) -> set[tuple[str, str]]:
     node = bench.store(Node).get(name)
     return {(one.key, one.effect) for one in node.spec.taints} if node else {("no", "node")}
@@ -94,16 +74,3 @@ async def test_a_node_gets_and_loses_its_taints(workbench: Workbench) -> None:
         ),
         "the taints of a node that is not ready",
     )
-
-
-async def test_a_pod_leaves_a_node_that_it_does_not_tolerate(workbench: Workbench) -> None:
-    for name, tolerations in (("stays", [{"operator": "Exists"}]), ("leaves", [])):
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}}
-        spec = template(tolerations=tolerations)["spec"]
-        await workbench.create(Pod, {**pod, "spec": spec})
-    await workbench.until(lambda: len(workbench.pods()) == 2, "both pods")
-    node = workbench.pods()[0].spec.node_name
-    spec = {"taints": [{"key": "evil", "effect": "NoExecute"}]}
-    await workbench.patch(Node, node, {"spec": spec}, namespace="")
-    await workbench.until(lambda: workbench.get(Pod, "leaves") is None, "the eviction")
-    assert [pod.metadata.name for pod in workbench.pods()] == ["stays"]

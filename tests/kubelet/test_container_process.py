@@ -28,7 +28,8 @@ async def main():
     await process.start(words, {}, folder, folder)
     while "Failed to watch" not in (folder / "log").read_text():
         await asyncio.sleep(0.02)
-    print(process._process.pid, flush=True)
+    (child,) = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    print(child, flush=True)
     os.kill(os.getpid(), 9)
 
 asyncio.run(main())

@@ -81,3 +81,13 @@ def nodes_of(pods: Any) -> dict[str, str]:
         for pod in pods["items"]
         if pod["spec"].get("nodeName")
     }
+
+
+class Broken(Plugin):
+    """A plugin whose constructor raises."""
+
+    def __init__(self, args: object = None, handle: object = None) -> None:
+        raise ValueError("no such thing")
+
+    def filter(self, state: object, pod: object, node: object) -> None:
+        """Agree."""

@@ -19,67 +19,12 @@ from mooring.apiserver.api_server import ServerSettings
 from mooring.errors import ConfigError
 from mooring.framework.features import FeatureGates
 from mooring.local.local_cluster import LocalCluster, LocalClusterSettings
-from mooring.local.local_scheduler import WAITING, make_plan
+from mooring.local.local_scheduler import make_plan
 from tests.apiserver.api_server import pod
-from tests.local.clusters import manifests, nodes_of, plan, running
+from tests.local.clusters import Broken, manifests, nodes_of, plan, running
 
 PODS = "/api/v1/namespaces/default/pods"
 NODES = "/api/v1/nodes"
-
-
-class OnlyNodeOne(Plugin):
-    """A filter that keeps pods on node-1."""
-
-    def filter(self, state: object, pod: object, node: object) -> Status | None:
-        """Refuse the others."""
-        return None if node.name == "node-1" else Status.unschedulable("not node-1")  # type: ignore[attr-defined]
-
-
-class OnlyNodeTwo(Plugin):
-    """A filter that keeps pods on node-2."""
-
-    def filter(self, state: object, pod: object, node: object) -> Status | None:
-        """Refuse the others."""
-        return None if node.name == "node-2" else Status.unschedulable("not node-2")  # type: ignore[attr-defined]
-
-
-class ByBoat(Plugin):
-    """A filter that reads a custom resource."""
-
-    def start(self) -> None:
-        """Get a lister of the custom resource."""
-        self.boats = self.handle.lister("boats.v1.example.com")
-
-    def filter(self, state: object, pod: object, node: object) -> Status | None:
-        """Agree if there is a boat."""
-        return None if len(list(self.boats.list())) else Status.unschedulable("no boat")
-
-
-class Nowhere(Plugin):
-    """A plugin that keeps pods waiting at Permit."""
-
-    def permit(self, state: object, pod: object, node_name: str) -> Status:
-        """Wait for an hour."""
-        return Status.wait(3600)
-
-
-class Broken(Plugin):
-    """A plugin whose constructor raises."""
-
-    def __init__(self, args: object = None, handle: object = None) -> None:
-        raise ValueError("no such thing")
-
-    def filter(self, state: object, pod: object, node: object) -> None:
-        """Agree."""
-
-
-async def test_nodes_are_ready_when_the_cluster_is(tmp_path: Path) -> None:
-    async with running(tmp_path, nodes=3) as cluster:
-        assert (await cluster.client.request("GET", "/readyz")) == b"ok"
-        for node in (await cluster.get(NODES))["items"]:
-            ready = {one["type"]: one["status"] for one in node["status"]["conditions"]}
-            assert ready["Ready"] == "True"
-            assert "taints" not in node["spec"]
 
 
 async def test_a_deployment_becomes_pods_that_run(tmp_path: Path) -> None:
@@ -253,119 +198,6 @@ def _count_requests(cluster: LocalCluster) -> Counter[tuple[str, str]]:
 
     cluster.server.api.handle = counting  # type: ignore[method-assign]
     return counts
-
-
-async def test_without_nodes_the_controllers_begin_with_the_first_fake_one(tmp_path: Path) -> None:
-    async with running(tmp_path, nodes=0) as cluster:
-        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "theirs"}}
-        await cluster.post(NODES, node)
-        maps = "/api/v1/namespaces/default/configmaps"
-        assert (await cluster.get(maps))["items"] == []
-        metadata = {"name": "fake", "annotations": {"kwok.x-k8s.io/node": "fake"}}
-        await cluster.post(NODES, {**node, "metadata": metadata})
-        await cluster.post(PODS, pod("a"))
-        path = f"{PODS}/a"
-        found = await cluster.until(path, lambda one: one["status"]["phase"] == "Running")
-        assert found["spec"]["nodeName"] == "fake"
-        assert [one["metadata"]["name"] for one in (await cluster.get(maps))["items"]] == [
-            "kube-root-ca.crt"
-        ]
-        theirs = await cluster.get(f"{NODES}/theirs")
-        assert "addresses" not in theirs["status"]
-
-
-async def test_a_file_without_default_scheduler_gets_it_beside_its_own(tmp_path: Path) -> None:
-    config = tmp_path / "config.yaml"
-    config.write_text(
-        "apiVersion: kubescheduler.config.k8s.io/v1\n"
-        "kind: KubeSchedulerConfiguration\n"
-        "profiles:\n"
-        "- schedulerName: mine\n"
-        "  plugins: {multiPoint: {enabled: [{name: OnlyNodeOne}]}}\n"
-    )
-    both = plan(config, [OnlyNodeOne])
-    assert [one.scheduler_name for one in both.config.profiles] == ["mine", "default-scheduler"]
-    async with running(tmp_path, nodes=3, plan=both) as cluster:
-        await cluster.post(PODS, pod("a", schedulerName="mine"))
-        await cluster.post(PODS, pod("b"))
-        found = await cluster.until(PODS, lambda pods: len(nodes_of(pods)) == 2)
-        assert nodes_of(found)["a"] == "node-1"
-
-
-async def test_the_added_profile_takes_its_order_from_the_file(tmp_path: Path) -> None:
-    class Oldest(Plugin):
-        def less(self, a: object, b: object) -> bool:
-            return False
-
-    config = tmp_path / "config.yaml"
-    config.write_text(
-        "apiVersion: kubescheduler.config.k8s.io/v1\n"
-        "kind: KubeSchedulerConfiguration\n"
-        "profiles:\n"
-        "- schedulerName: mine\n"
-        "  plugins: {queueSort: {enabled: [{name: Oldest}], disabled: [{name: PrioritySort}]}}\n"
-    )
-    async with running(tmp_path, nodes=1, plan=plan(config, [Oldest])) as cluster:
-        await cluster.post(PODS, pod("a"))
-        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-0"})
-
-
-async def test_pods_that_wait_outlive_a_change_of_plugins(tmp_path: Path) -> None:
-    async with running(tmp_path, nodes=3, plan=plan(plugins=[Nowhere])) as cluster:
-        await cluster.post(PODS, pod("a"))
-        scheduler = cluster.cluster._scheduler
-        assert scheduler is not None
-        async with asyncio.timeout(10):
-            while not list(scheduler._running.scheduler.on_the_way.waiting()):
-                await asyncio.sleep(0.01)
-        await cluster.cluster.replace_scheduler(plan(plugins=[OnlyNodeTwo]))
-        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-2"})
-
-
-async def test_nothing_is_waited_for_in_vain(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mooring.local.local_scheduler.PATIENCE", 3600)
-    monkeypatch.setattr("mooring.local.workers._PATIENCE", 3600)
-    async with asyncio.timeout(60), running(tmp_path, nodes=3):
-        pass
-
-
-async def test_a_plugin_may_ask_for_what_is_defined_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("mooring.local.local_scheduler.PATIENCE", 0.1)
-    async with running(tmp_path, nodes=1, plan=plan(plugins=[ByBoat])) as cluster:
-        assert [one.kv["resource"] for one in caplog.records if one.msg == WAITING] == [
-            "boats.v1.example.com"
-        ]
-        await cluster.post(PODS, pod("a"))
-        names = {"plural": "boats", "singular": "boat", "kind": "Boat", "listKind": "BoatList"}
-        schema = {"openAPIV3Schema": {"type": "object"}}
-        version = {"name": "v1", "served": True, "storage": True, "schema": schema}
-        definition = {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {"name": "boats.example.com"},
-            "spec": {
-                "group": "example.com",
-                "scope": "Namespaced",
-                "names": names,
-                "versions": [version],
-            },
-        }
-        await cluster.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
-        boat = {"apiVersion": "example.com/v1", "kind": "Boat", "metadata": {"name": "b"}}
-        await cluster.post("/apis/example.com/v1/namespaces/default/boats", boat)
-        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-0"})
-
-
-async def test_plugins_that_cannot_be_made_leave_the_old_ones_at_work(tmp_path: Path) -> None:
-    async with running(tmp_path, nodes=3, plan=plan(plugins=[OnlyNodeOne])) as cluster:
-        with pytest.raises(Exception, match="no such thing"):
-            await cluster.cluster.replace_scheduler(plan(plugins=[Broken]))
-        await cluster.post(PODS, pod("a"))
-        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-1"})
 
 
 async def test_what_cannot_start_leaves_nothing_running(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ any table that grows with the pods is found.
 from __future__ import annotations
 
 import asyncio
+import bisect
 import gc
 from collections import Counter
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from mooring.apiserver import expiry, resource_store
+from mooring.apiserver.resource_store import Gone, ResourceStore
 from mooring.binding import broadcaster
 from mooring.controllers import correlation
 from mooring.framework import pod_info
@@ -40,6 +42,7 @@ LIMITS = (
 def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in LIMITS:
         monkeypatch.setattr(module, name, FEW)
+    monkeypatch.setattr(expiry, "_EVERY", 0.05)
 
 
 async def come_and_go(cluster: Reader, first: int, count: int) -> None:
@@ -58,7 +61,6 @@ async def come_and_go(cluster: Reader, first: int, count: int) -> None:
 
 def count_objects(cluster: Reader) -> Counter[str]:
     """Count containers, functions and Mooring's objects by type."""
-    cluster.cluster.server._expiry.expire()
     gc.collect()
     types = Counter(type(one) for one in gc.get_objects())
     rooms = ("builtins", "collections", "mooring")
@@ -69,6 +71,20 @@ def count_objects(cluster: Reader) -> Counter[str]:
             if str(found.__module__).partition(".")[0] in rooms
         }
     )
+
+
+def past(store: ResourceStore, resource: str) -> int:
+    """Return how many events of a resource the store keeps."""
+
+    def is_kept(version: int) -> bool:
+        try:
+            store.since(resource, version)
+        except Gone:
+            return False
+        return True
+
+    first = bisect.bisect_left(range(store.version), True, key=is_kept)
+    return len(store.since(resource, first))
 
 
 async def settled(cluster: Reader) -> Counter[str]:
@@ -98,7 +114,7 @@ async def test_pods_that_came_and_went_leave_nothing_that_grows(
                 break
         kept = cluster.cluster.server.cluster.store
     assert not grown
-    assert all(len(shelf.ring) <= FEW for shelf in kept._shelves.values())
+    assert all(past(kept, resource) <= FEW for resource in kept.resources)
     assert kept.count("/events") <= FEW
     # All nodes share one table: a table per node would grow with the number of nodes.
     assert after["mooring.controllers.correlation._Similar"] <= 2 * FEW

@@ -16,9 +16,11 @@ from mooring.client import transport as wire
 from mooring.client.client import Client
 from mooring.client.kubeconfig import load_kubeconfig
 from mooring.client.transports import make_transport
+from mooring.errors import ApiError
 from mooring.local import source_cluster
 from mooring.local.source_cluster import SourceCluster
-from tests.apiserver.api_server import pod
+from tests.apiserver.api_server import ADMIN, pod
+from tests.apiserver.api_server import ApiServer as StoredServer
 from tests.local.clusters import manifests, running
 from tests.support.control_plane import ControlPlane
 
@@ -235,3 +237,42 @@ async def test_a_real_server_can_be_copied(tmp_path: Path, control_plane: Contro
         for path in (pod_path, f"/api/v1/nodes/{name}", space_path):
             await client.request("DELETE", path)
         await client.close()
+
+
+class Interrupted:
+    """A client that fails where a test says so."""
+
+    def __init__(self, server: StoredServer, where: str, error: ApiError) -> None:
+        self.inner = Client(LocalTransport(server.api, ADMIN))
+        self.where = where
+        self.error = error
+
+    async def request(self, method: str, path: str) -> bytes:
+        """Fail, or pass a request on."""
+        if self.where in path:
+            raise self.error
+        return await self.inner.request(method, path)
+
+
+async def _with_nodes(count: int) -> StoredServer:
+    server = StoredServer()
+    for i in range(count):
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{i}"}}
+        await server.ask("POST", "/api/v1/nodes", node)
+    return server
+
+
+async def test_a_list_whose_pages_expire_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_cluster, "PAGE", 2)
+    expired = ApiError(410, "too old", reason="Expired")
+    client: Any = Interrupted(await _with_nodes(5), "continue=", expired)
+    target = StoredServer()
+    copied = await SourceCluster(client).copy_into(target.cluster)
+    assert copied.counts["nodes"] == 5
+    assert target.store.count("/nodes") == 5
+
+
+async def test_a_server_that_goes_away_ends_the_copy() -> None:
+    client: Any = Interrupted(await _with_nodes(1), "/api/v1/nodes", ApiError(0, "gone"))
+    with pytest.raises(ApiError, match="gone"):
+        await SourceCluster(client).copy_into(StoredServer().cluster)

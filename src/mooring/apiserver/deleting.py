@@ -73,8 +73,6 @@ def _read_options(request: ApiRequest) -> Object:
             # DeleteOptions are not a resource, so drop the text about unrecognized objects.
             found = _UNRECOGNIZED.fullmatch(str(error))
             raise refusals.bad_request(found[1] if found else str(error)) from None
-        if not isinstance(found, dict):
-            raise refusals.bad_request("the body of a deletion must be DeleteOptions")
         options = _decoded(found)
     if text := request.parameter("gracePeriodSeconds"):
         try:

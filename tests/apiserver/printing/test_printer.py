@@ -1,10 +1,9 @@
-"""Ages, selectors and the JSON paths of printer columns, as kubectl shows them."""
+"""Ages and selectors, as kubectl shows them."""
 
 from __future__ import annotations
 
 import pytest
 
-from mooring.apiserver.printing.custom_columns import follow
 from mooring.apiserver.printing.printer import human_duration, selector_text
 
 
@@ -49,18 +48,3 @@ def test_a_span_is_short(seconds: int, text: str) -> None:
 )
 def test_a_selector_is_one_line(selector: dict[str, object] | None, text: str) -> None:
     assert selector_text(selector) == text
-
-
-@pytest.mark.parametrize(
-    ("path", "found"),
-    [
-        (".spec.size", [3]),
-        (".spec.missing", []),
-        (".items[1].name", ["b"]),
-        (".items[*].name", ["a", "b"]),
-        ('.items[?(@.name=="b")].value', [2]),
-    ],
-)
-def test_a_column_follows_its_path(path: str, found: list[object]) -> None:
-    items = [{"name": "a", "value": 1}, {"name": "b", "value": 2}]
-    assert follow({"spec": {"size": 3}, "items": items}, path) == found

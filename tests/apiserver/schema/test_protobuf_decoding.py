@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -89,3 +90,89 @@ def test_no_message_does_harm(raw: bytes, kind: str) -> None:
     with contextlib.suppress(ProtobufError, DecodeError):
         found = protobuf_decoding.decode(unknown("v1", kind, raw[:100]), types())
         canonical(types().get(f"core.v1.{kind}"), found)
+
+
+def _custom_schema(schema: bytes) -> Any:
+    """Return the schema of a definition's only version, from protobuf."""
+    version = field(1, "v1") + field(4, field(1, schema))
+    spec = field(7, version)
+    raw = unknown("apiextensions.k8s.io/v1", "CustomResourceDefinition", field(2, spec))
+    found = protobuf_decoding.decode(raw, types())
+    return found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+
+
+TEXT = field(5, "string")
+SCHEMAS: dict[str, tuple[bytes, dict[str, Any]]] = {
+    "a type": (
+        TEXT,
+        {
+            "type": "string",
+        },
+    ),
+    "additional properties of a type": (
+        field(30, field(1, 1) + field(2, TEXT)),
+        {
+            "additionalProperties": {
+                "type": "string",
+            },
+        },
+    ),
+    "any additional properties": (
+        field(30, field(1, 1)),
+        {
+            "additionalProperties": True,
+        },
+    ),
+    "no additional properties": (
+        field(30, field(1, 0)),
+        {
+            "additionalProperties": False,
+        },
+    ),
+    "items of a type": (
+        field(24, field(1, TEXT)),
+        {
+            "items": {
+                "type": "string",
+            },
+        },
+    ),
+    "items of several types": (
+        field(24, field(2, TEXT) + field(2, TEXT)),
+        {
+            "items": [
+                {
+                    "type": "string",
+                },
+                {
+                    "type": "string",
+                },
+            ],
+        },
+    ),
+    "a default": (
+        field(8, field(1, '{"a": [1]}')),
+        {
+            "default": {
+                "a": [1],
+            },
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("schema", "expected"), SCHEMAS.values(), ids=SCHEMAS)
+def test_schemas(schema: bytes, expected: dict[str, Any]) -> None:
+    assert _custom_schema(schema) == expected
+
+
+def test_a_default_that_is_no_json() -> None:
+    with pytest.raises(ProtobufError, match="embedded JSON is malformed"):
+        _custom_schema(field(8, field(1, "{")))
+
+
+def test_a_time_out_of_range() -> None:
+    far = b"\x08" + b"\xff" * 8 + b"\x7f"
+    meta = field(8, far)
+    with pytest.raises(ProtobufError, match="time is out of range"):
+        protobuf_decoding.decode(unknown("v1", "Pod", field(1, meta)), types())

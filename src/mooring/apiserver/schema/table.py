@@ -24,7 +24,6 @@ ANY: Final = "any"
 INTEGERS: Final = frozenset({"int32", "int64", "uint64"})
 FLOATS: Final = frozenset({"float32", "float64"})
 
-_META_PREFIX = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _MARK = re.compile(r"\*|\[\]|\{\}")
 
 

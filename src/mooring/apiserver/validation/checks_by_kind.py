@@ -28,7 +28,7 @@ from mooring.apiserver.validation import (
 )
 from mooring.apiserver.validation import volume_claims as claims
 from mooring.apiserver.validation.field_problems import Object
-from mooring.apiserver.validation.formats import label_problems
+from mooring.apiserver.validation.formats import ip_problems, label_problems
 from mooring.apiserver.validation.metadata import NameCheck
 
 #: Checks of names that replace `name_check` for some kinds.
@@ -36,6 +36,7 @@ NAMES: dict[str, NameCheck] = {
     "Namespace": label_problems,
     "StatefulSet": label_problems,
     "Service": label_problems,
+    "IPAddress": ip_problems,
     "CertificateSigningRequest": lambda name: [],
 }
 

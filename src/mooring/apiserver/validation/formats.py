@@ -21,10 +21,12 @@ __all__ = [
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+", re.ASCII)
-_C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _HTTP_HEADER = re.compile(r"[-A-Za-z0-9]+", re.ASCII)
 _RELAXED = re.compile(
     r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*", re.ASCII
+)
+_WILDCARD = re.compile(
+    r"\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
 )
 _LINK_LOCAL_MULTICAST = tuple(map(ipaddress.ip_network, ("224.0.0.0/24", "ff02::/16")))
 _PERCENT = re.compile(r"[0-9]+%", re.ASCII)
@@ -57,6 +59,12 @@ RELAXED_SUBDOMAIN = (
     "or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
     "for validation is "
     "'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')"
+)
+WILDCARD_SUBDOMAIN = (
+    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which "
+    "must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric "
+    "character (e.g. '*.example.com', regex used for validation is "
+    "'\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 )
 NO_DOTS = "must not contain dots"
 PORT_RANGE = "must be between 1 and 65535, inclusive"
@@ -174,6 +182,14 @@ def relaxed_subdomain_problems(text: str) -> list[str]:
     """Return why a text is not a DNS subdomain; underscores are allowed, as in search paths."""
     problems = [max_length(253)] if len(text.encode()) > 253 else []
     return problems if _RELAXED.fullmatch(text) else [*problems, RELAXED_SUBDOMAIN]
+
+
+def wildcard_problems(text: str) -> list[str]:
+    """Return why a text is not a DNS subdomain; its first part may be a wildcard."""
+    if "*" not in text:
+        return subdomain_problems(text)
+    problems = [max_length(253)] if len(text.encode()) > 253 else []
+    return problems if _WILDCARD.fullmatch(text) else [*problems, WILDCARD_SUBDOMAIN]
 
 
 def cidr_problems(text: str) -> list[str]:

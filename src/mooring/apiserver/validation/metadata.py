@@ -10,7 +10,6 @@ from typing import Any
 from mooring.api.field_errors import FieldError, each, forbidden, invalid, required, show, too_long
 from mooring.apiserver.validation.field_problems import Object, immutable
 from mooring.apiserver.validation.formats import (
-    label_1035_problems,
     label_key_problems,
     label_problems,
     label_value_problems,
@@ -25,17 +24,11 @@ _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 _STANDARD_FINALIZERS = ("kubernetes", _ORPHAN, _FOREGROUND)
 NOT_QUALIFIED = "name is neither a standard finalizer name nor is it fully qualified"
 
-_LABEL_NAMES = frozenset({"Namespace"})
-_LABEL_1035_NAMES: frozenset[str] = frozenset()
 _PATH_NAMES = frozenset({"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"})
 
 
 def name_check(kind: str) -> NameCheck:
     """Return the check for the names of a kind."""
-    if kind in _LABEL_NAMES:
-        return label_problems
-    if kind in _LABEL_1035_NAMES:
-        return label_1035_problems
     return path_segment_problems if kind in _PATH_NAMES else subdomain_problems
 
 

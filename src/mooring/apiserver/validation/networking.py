@@ -27,10 +27,13 @@ from mooring.apiserver.validation.formats import (
     label_problems,
     label_value_problems,
     subdomain_problems,
+    wildcard_problems,
 )
 from mooring.apiserver.validation.metadata import check_selector
 
 _CONTROLLER_LENGTH = 250
+_NOT_IN_PATHS = ("//", "/./", "/../", "%2f", "%2F")
+_NOT_LAST = ("/..", "/.")
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 
 
@@ -47,8 +50,7 @@ def check_ingress(ingress: Object) -> list[FieldError]:
         problems += _backend(backend, "spec.defaultBackend")
     for i, tls in enumerate(spec.get("tls") or ()):
         for j, host in enumerate(tls.get("hosts") or ()):
-            bare = host.removeprefix("*.")
-            problems += each(f"spec.tls[{i}].hosts[{j}]", host, subdomain_problems(bare))
+            problems += each(f"spec.tls[{i}].hosts[{j}]", host, wildcard_problems(host))
         if secret := tls.get("secretName"):
             problems += each(f"spec.tls[{i}].secretName", secret, subdomain_problems(secret))
     if (name := spec.get("ingressClassName")) is not None:
@@ -61,8 +63,7 @@ def _ingress_rule(rule: Object, path: str) -> list[FieldError]:
     if host := rule.get("host"):
         if not ip_problems(host):
             problems.append(invalid(f"{path}.host", host, "must be a DNS name, not an IP address"))
-        else:
-            problems += each(f"{path}.host", host, subdomain_problems(host.removeprefix("*.")))
+        problems += each(f"{path}.host", host, wildcard_problems(host))
     if (http := rule.get("http")) is None:
         return problems
     if not http.get("paths"):
@@ -80,8 +81,12 @@ def _ingress_path(one: Object, path: str) -> list[FieldError]:
     given = one.get("path", "")
     if kind not in _PATH_TYPES:
         problems.append(not_supported(f"{path}.pathType", kind, _PATH_TYPES))
-    elif kind in ("Exact", "Prefix") and not given.startswith("/"):
+    elif not given.startswith("/") and (given or kind != "ImplementationSpecific"):
         problems.append(invalid(f"{path}.path", given, "must be an absolute path"))
+    if kind in ("Exact", "Prefix"):
+        whys = [f"must not contain '{one}'" for one in _NOT_IN_PATHS if one in given]
+        whys += [f"cannot end with '{one}'" for one in _NOT_LAST if given.endswith(one)]
+        problems += each(f"{path}.path", given, whys)
     return problems + _backend(one["backend"], f"{path}.backend")
 
 
@@ -337,9 +342,13 @@ def _endpoint(endpoint: Object, kind: str, path: str) -> list[FieldError]:
     for i, address in enumerate(addresses):
         where = f"{path}.addresses[{i}]"
         if kind == "FQDN":
-            problems += each(where, address, subdomain_problems(address))
+            problems += _domain_name(address, where)
         elif kind in ("IPv4", "IPv6"):
-            problems += each(where, address, _family_problems(address, kind))
+            problems += each(where, address, ip_problems(address))
+            if not ip_problems(address) and f"IPv{ipaddress.ip_address(address).version}" != kind:
+                # The API server reports the list, not the address.
+                why = f"must be an {kind} address"
+                problems.append(invalid(f"{path}.addresses", address, why))
     if (name := endpoint.get("nodeName")) is not None:
         problems += each(f"{path}.nodeName", name, subdomain_problems(name))
     if (name := endpoint.get("hostname")) is not None:
@@ -357,11 +366,20 @@ def _endpoint(endpoint: Object, kind: str, path: str) -> list[FieldError]:
     return problems
 
 
-def _family_problems(address: str, kind: str) -> list[str]:
-    if whys := ip_problems(address):
-        return whys
-    version = ipaddress.ip_address(address).version
-    return [] if kind == f"IPv{version}" else [f"must be an {kind} address"]
+def _domain_name(address: str, path: str) -> list[FieldError]:
+    # apimachinery: pkg/util/validation/validation.go, IsFullyQualifiedDomainName
+    if not address:
+        return [required(path)]
+    name = address.removesuffix(".")
+    if whys := subdomain_problems(name):
+        return [invalid(path, name, ",".join(whys))]
+    if "." not in name:
+        why = "should be a domain with at least two segments separated by dots"
+        return [invalid(path, name, why)]
+    for label in name.split("."):
+        if whys := label_problems(label):
+            return [invalid(path, label, ",".join(whys))]
+    return []
 
 
 def check_endpoint_slice_update(endpoint_slice: Object, old: Object) -> list[FieldError]:

@@ -49,7 +49,6 @@ _MAX_INT32 = 2**31 - 1
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _PREEMPTION = ("PreemptLowerPriority", "Never")
-_SYSTEM_CONDITIONS = ("PodScheduled", "Ready", "Initialized")
 _UPDATABLE = (
     "`spec.containers[*].image`",
     "`spec.initContainers[*].image`",

@@ -167,7 +167,7 @@ def _sysctls(sysctls: Sequence[Object], path: str) -> list[FieldError]:
             problems.append(required(where))
         elif len(name) > 253 or _SYSCTL.fullmatch(name) is None:
             problems.append(invalid(where, name, SYSCTL))
-        elif name.replace("/", ".") in seen:
+        elif name in seen:
             problems.append(duplicate(where, name))
-        seen.add(name.replace("/", "."))
+        seen.add(name)
     return problems

@@ -5,13 +5,18 @@
 from __future__ import annotations
 
 import base64
+import re
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 
 from mooring.api.field_errors import FieldError, duplicate, invalid, not_supported, required
 from mooring.apiserver.validation.field_problems import Object, repeated
 
+_BLOCK = re.compile(
+    rb"-----BEGIN CERTIFICATE REQUEST-----.*-----END CERTIFICATE REQUEST-----", re.DOTALL
+)
 _USAGES = (
     "any",
     "cert sign",
@@ -66,13 +71,18 @@ def check_signing_request(request: Object) -> list[FieldError]:
     return problems
 
 
-def _unsigned(request: str) -> str:
+def _unsigned(text: str) -> str:
     """Return why a text is not a certificate request, or an empty string if it is one."""
     try:
-        data = base64.b64decode(request)
-        if b"-----BEGIN CERTIFICATE REQUEST-----" not in data:
+        data = base64.b64decode(text)
+        if _BLOCK.search(data) is None:
             return "PEM block type must be CERTIFICATE REQUEST"
-        valid = x509.load_pem_x509_csr(data).is_signature_valid
+        request = x509.load_pem_x509_csr(data)
+        if request.is_signature_valid:
+            return ""
     except (ValueError, UnsupportedAlgorithm):
         return "asn1: syntax error: data truncated"
-    return "" if valid else "x509: signature verification failed"
+    # The words of Go's packages crypto/x509 and crypto/rsa.
+    if isinstance(request.public_key(), EllipticCurvePublicKey):
+        return "x509: ECDSA verification failure"
+    return "crypto/rsa: verification error"

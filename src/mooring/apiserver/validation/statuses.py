@@ -40,7 +40,7 @@ def _within(status: Object, names: tuple[str, ...], ready: str) -> list[FieldErr
     """Refuse counts above the number of replicas, and more available replicas than ready ones."""
     total = status.get("replicas") or 0
     problems = [
-        invalid(f"status.{name}", status[name], _BEYOND)
+        invalid(f"status.{name}", status.get(name) or 0, _BEYOND)
         for name in names
         if (status.get(name) or 0) > total
     ]

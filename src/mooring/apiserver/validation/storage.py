@@ -230,10 +230,9 @@ def check_capacity(capacity: Object) -> list[FieldError]:
     problems = check_selector(capacity.get("nodeTopology"), "nodeTopology")
     name = capacity["storageClassName"]
     problems += each("storageClassName", name, subdomain_problems(name))
-    for field in ("capacity", "maximumVolumeSize"):
-        amount = capacity.get(field)
-        if amount is not None and parse_nanos(amount) < 0:
-            problems.append(invalid(field, amount, NEGATIVE))
+    amount = capacity.get("capacity")
+    if amount is not None and parse_nanos(amount) < 0:
+        problems.append(invalid("capacity", amount, NEGATIVE))
     return problems
 
 

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from mooring.apiserver import bootstrap
+from tests.apiserver.api_server import ApiServer
+
+
+def test_what_every_cluster_starts_with() -> None:
+    server = ApiServer()
+    lookup = server.cluster.lookup
+    names = [one.key for one in server.store.items("/namespaces")]
+    assert sorted(names) == ["default", "kube-node-lease", "kube-public", "kube-system"]
+    service = lookup("/services", "default", "kubernetes")
+    assert service is not None and service["spec"]["clusterIP"] == "10.0.0.1"
+    critical = lookup("scheduling.k8s.io/priorityclasses", "", "system-node-critical")
+    assert critical is not None and critical["value"] == 2_000_001_000
+    role = lookup("rbac.authorization.k8s.io/clusterroles", "", "cluster-admin")
+    assert role is not None
+    assert role["metadata"]["labels"]["kubernetes.io/bootstrapping"] == "rbac-defaults"
+    assert role["rules"][0]["verbs"] == ["*"]
+    assert role["metadata"]["uid"] and role["metadata"]["creationTimestamp"]
+
+
+def test_the_authority_is_published() -> None:
+    server = ApiServer()
+    server.store.delete("/configmaps", "kube-system/extension-apiserver-authentication")
+    bootstrap.fill(server.cluster, b"PEM")
+    found = server.cluster.lookup(
+        "/configmaps", "kube-system", "extension-apiserver-authentication"
+    )
+    assert found is not None and found["data"]["client-ca-file"] == "PEM"
+
+
+def test_what_exists_stays() -> None:
+    server = ApiServer()
+    before = server.store.version
+    bootstrap.fill(server.cluster)
+    bootstrap.ensure(server.cluster, "", "v1", "namespaces", {"metadata": {"name": "default"}})
+    assert server.store.version == before
+    bootstrap.ensure(server.cluster, "", "v1", "namespaces", {"metadata": {"name": "new"}})
+    assert server.store.version > before

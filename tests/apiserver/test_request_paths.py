@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import pytest
+
+from mooring.apiserver.http import ApiRequest
+from mooring.apiserver.request_paths import RequestInfo, read
+
+PATHS: dict[str, tuple[str, str, dict[str, str]]] = {
+    "a list": (
+        "GET",
+        "/api/v1/pods",
+        {
+            "verb": "list",
+            "version": "v1",
+            "resource": "pods",
+        },
+    ),
+    "a list of a namespace": (
+        "GET",
+        "/api/v1/namespaces/n/pods",
+        {
+            "verb": "list",
+            "version": "v1",
+            "resource": "pods",
+            "namespace": "n",
+        },
+    ),
+    "an object": (
+        "GET",
+        "/api/v1/namespaces/n/pods/p",
+        {
+            "verb": "get",
+            "version": "v1",
+            "resource": "pods",
+            "namespace": "n",
+            "name": "p",
+        },
+    ),
+    "an object of a group": (
+        "PATCH",
+        "/apis/apps/v1/namespaces/n/deployments/d",
+        {
+            "verb": "patch",
+            "group": "apps",
+            "version": "v1",
+            "resource": "deployments",
+            "namespace": "n",
+            "name": "d",
+        },
+    ),
+    "a subresource": (
+        "PUT",
+        "/api/v1/namespaces/n/pods/p/status",
+        {
+            "verb": "update",
+            "version": "v1",
+            "resource": "pods",
+            "subresource": "status",
+            "namespace": "n",
+            "name": "p",
+        },
+    ),
+    "a path after a subresource": (
+        "GET",
+        "/api/v1/namespaces/n/pods/p/proxy/a/b",
+        {
+            "verb": "get",
+            "version": "v1",
+            "resource": "pods",
+            "subresource": "proxy",
+            "namespace": "n",
+            "name": "p",
+            "rest": "a/b",
+        },
+    ),
+    "a new object": (
+        "POST",
+        "/api/v1/namespaces/n/pods",
+        {
+            "verb": "create",
+            "version": "v1",
+            "resource": "pods",
+            "namespace": "n",
+        },
+    ),
+    "a deletion": (
+        "DELETE",
+        "/api/v1/nodes/n",
+        {
+            "verb": "delete",
+            "version": "v1",
+            "resource": "nodes",
+            "name": "n",
+        },
+    ),
+    "a deletion of many": (
+        "DELETE",
+        "/api/v1/nodes",
+        {
+            "verb": "deletecollection",
+            "version": "v1",
+            "resource": "nodes",
+        },
+    ),
+    "a namespace": (
+        "GET",
+        "/api/v1/namespaces/n",
+        {
+            "verb": "get",
+            "version": "v1",
+            "resource": "namespaces",
+            "namespace": "n",
+            "name": "n",
+        },
+    ),
+    "all namespaces": (
+        "GET",
+        "/api/v1/namespaces",
+        {
+            "verb": "list",
+            "version": "v1",
+            "resource": "namespaces",
+        },
+    ),
+    "a subresource of a namespace": (
+        "PUT",
+        "/api/v1/namespaces/n/finalize",
+        {
+            "verb": "update",
+            "version": "v1",
+            "resource": "namespaces",
+            "subresource": "finalize",
+            "namespace": "n",
+            "name": "n",
+        },
+    ),
+    "an older watch": (
+        "GET",
+        "/api/v1/watch/pods",
+        {
+            "verb": "watch",
+            "version": "v1",
+            "resource": "pods",
+        },
+    ),
+    "an older watch of an object": (
+        "GET",
+        "/api/v1/watch/namespaces/n/pods/p",
+        {
+            "verb": "watch",
+            "version": "v1",
+            "resource": "pods",
+            "namespace": "n",
+            "name": "p",
+        },
+    ),
+    "a name with escapes": (
+        "GET",
+        "/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Aa",
+        {
+            "verb": "get",
+            "group": "rbac.authorization.k8s.io",
+            "version": "v1",
+            "resource": "clusterroles",
+            "name": "system:a",
+        },
+    ),
+    "a path of no resource": (
+        "GET",
+        "/healthz/ping",
+        {
+            "verb": "get",
+        },
+    ),
+    "a group's version alone": (
+        "GET",
+        "/apis/apps/v1",
+        {
+            "verb": "get",
+        },
+    ),
+    "the root": (
+        "GET",
+        "/",
+        {
+            "verb": "get",
+        },
+    ),
+}
+
+
+def _short(info: RequestInfo) -> dict[str, str]:
+    names = ("verb", "group", "version", "resource", "subresource", "namespace", "name", "rest")
+    return {name: value for name in names if (value := getattr(info, name))}
+
+
+@pytest.mark.parametrize(("method", "path", "expected"), PATHS.values(), ids=PATHS)
+def test_paths(method: str, path: str, expected: dict[str, str]) -> None:
+    info = read(ApiRequest(method, path, {}, {}))
+    assert _short(info) == expected
+    assert info.is_resource is ("resource" in expected)
+
+
+@pytest.mark.parametrize(
+    ("flag", "verb"), [("true", "watch"), ("1", "watch"), ("false", "list"), ("0", "list")]
+)
+def test_a_list_that_is_a_watch(flag: str, verb: str) -> None:
+    assert read(ApiRequest("GET", "/api/v1/pods", {"watch": [flag]}, {})).verb == verb
+
+
+def test_an_object_is_not_watched_by_its_path() -> None:
+    info = read(ApiRequest("GET", "/api/v1/nodes/n", {"watch": ["true"]}, {}))
+    assert info.verb == "get"

@@ -1,0 +1,172 @@
+"""The scheduler of a local cluster, and how it is replaced."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from mooring import Plugin, Status
+from mooring.local.local_scheduler import WAITING
+from tests.apiserver.api_server import pod
+from tests.local.clusters import Broken, nodes_of, plan, running
+
+PODS = "/api/v1/namespaces/default/pods"
+NODES = "/api/v1/nodes"
+
+
+class OnlyNodeOne(Plugin):
+    """A filter that keeps pods on node-1."""
+
+    def filter(self, state: object, pod: object, node: object) -> Status | None:
+        """Refuse the others."""
+        return None if node.name == "node-1" else Status.unschedulable("not node-1")  # type: ignore[attr-defined]
+
+
+class OnlyNodeTwo(Plugin):
+    """A filter that keeps pods on node-2."""
+
+    def filter(self, state: object, pod: object, node: object) -> Status | None:
+        """Refuse the others."""
+        return None if node.name == "node-2" else Status.unschedulable("not node-2")  # type: ignore[attr-defined]
+
+
+class ByBoat(Plugin):
+    """A filter that reads a custom resource."""
+
+    def start(self) -> None:
+        """Get a lister of the custom resource."""
+        self.boats = self.handle.lister("boats.v1.example.com")
+
+    def filter(self, state: object, pod: object, node: object) -> Status | None:
+        """Agree if there is a boat."""
+        return None if len(list(self.boats.list())) else Status.unschedulable("no boat")
+
+
+class Nowhere(Plugin):
+    """A plugin that keeps pods waiting at Permit."""
+
+    asked = 0
+
+    def permit(self, state: object, pod: object, node_name: str) -> Status:
+        """Wait for an hour."""
+        Nowhere.asked += 1
+        return Status.wait(3600)
+
+
+async def test_a_file_without_default_scheduler_gets_it_beside_its_own(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\n"
+        "kind: KubeSchedulerConfiguration\n"
+        "profiles:\n"
+        "- schedulerName: mine\n"
+        "  plugins: {multiPoint: {enabled: [{name: OnlyNodeOne}]}}\n"
+    )
+    both = plan(config, [OnlyNodeOne])
+    assert [one.scheduler_name for one in both.config.profiles] == ["mine", "default-scheduler"]
+    async with running(tmp_path, nodes=3, plan=both) as cluster:
+        await cluster.post(PODS, pod("a", schedulerName="mine"))
+        await cluster.post(PODS, pod("b"))
+        found = await cluster.until(PODS, lambda pods: len(nodes_of(pods)) == 2)
+        assert nodes_of(found)["a"] == "node-1"
+
+
+async def test_the_added_profile_takes_its_order_from_the_file(tmp_path: Path) -> None:
+    class Oldest(Plugin):
+        def less(self, a: object, b: object) -> bool:
+            return False
+
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\n"
+        "kind: KubeSchedulerConfiguration\n"
+        "profiles:\n"
+        "- schedulerName: mine\n"
+        "  plugins: {queueSort: {enabled: [{name: Oldest}], disabled: [{name: PrioritySort}]}}\n"
+    )
+    async with running(tmp_path, nodes=1, plan=plan(config, [Oldest])) as cluster:
+        await cluster.post(PODS, pod("a"))
+        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-0"})
+
+
+async def test_pods_that_wait_outlive_a_change_of_plugins(tmp_path: Path) -> None:
+    asked = Nowhere.asked
+    async with running(tmp_path, nodes=3, plan=plan(plugins=[Nowhere])) as cluster:
+        await cluster.post(PODS, pod("a"))
+        async with asyncio.timeout(10):
+            while Nowhere.asked == asked:
+                await asyncio.sleep(0.01)
+        await cluster.cluster.replace_scheduler(plan(plugins=[OnlyNodeTwo]))
+        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-2"})
+
+
+async def test_nothing_is_waited_for_in_vain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mooring.local.local_scheduler.PATIENCE", 3600)
+    monkeypatch.setattr("mooring.local.workers._PATIENCE", 3600)
+    async with asyncio.timeout(60), running(tmp_path, nodes=3):
+        pass
+
+
+async def test_a_plugin_may_ask_for_what_is_defined_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("mooring.local.local_scheduler.PATIENCE", 0.1)
+    async with running(tmp_path, nodes=1, plan=plan(plugins=[ByBoat])) as cluster:
+        assert [one.kv["resource"] for one in caplog.records if one.msg == WAITING] == [
+            "boats.v1.example.com"
+        ]
+        await cluster.post(PODS, pod("a"))
+        names = {"plural": "boats", "singular": "boat", "kind": "Boat", "listKind": "BoatList"}
+        schema = {"openAPIV3Schema": {"type": "object"}}
+        version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+        definition = {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": "boats.example.com"},
+            "spec": {
+                "group": "example.com",
+                "scope": "Namespaced",
+                "names": names,
+                "versions": [version],
+            },
+        }
+        await cluster.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+        boat = {"apiVersion": "example.com/v1", "kind": "Boat", "metadata": {"name": "b"}}
+        await cluster.post("/apis/example.com/v1/namespaces/default/boats", boat)
+        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-0"})
+
+
+async def test_plugins_that_cannot_be_made_leave_the_old_ones_at_work(tmp_path: Path) -> None:
+    async with running(tmp_path, nodes=3, plan=plan(plugins=[OnlyNodeOne])) as cluster:
+        with pytest.raises(Exception, match="no such thing"):
+            await cluster.cluster.replace_scheduler(plan(plugins=[Broken]))
+        await cluster.post(PODS, pod("a"))
+        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-1"})
+
+
+def test_a_file_with_a_default_scheduler_stays_as_it_is(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\n"
+        "kind: KubeSchedulerConfiguration\n"
+        "profiles:\n"
+        "- schedulerName: default-scheduler\n"
+    )
+    assert [one.scheduler_name for one in plan(config).config.profiles] == ["default-scheduler"]
+
+
+async def test_a_scheduler_that_ends_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(self: object) -> None:
+        raise RuntimeError("no more")
+
+    monkeypatch.setattr("mooring.scheduler.running_scheduler.RunningScheduler.sync", fail)
+    with pytest.raises(RuntimeError, match="no more"):
+        async with running(tmp_path, nodes=0):
+            pass
+    assert "The scheduler has ended" in [one.msg for one in caplog.records]
