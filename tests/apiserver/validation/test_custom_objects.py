@@ -375,5 +375,5 @@ def test_formats(form: str, good: str, bad: str) -> None:
 
 def test_an_object_of_another_kind() -> None:
     obj = {"kind": "Other", "metadata": {"name": "x", "namespace": "n"}}
-    ((_, field, message),) = check_custom(kind(a={"type": "string"}), obj)
-    assert (field, message) == ("kind", 'Invalid value: "Other": must be Thing')
+    (found,) = check_custom(kind(a={"type": "string"}), obj)
+    assert (found.path, found.message) == ("kind", 'Invalid value: "Other": must be Thing')

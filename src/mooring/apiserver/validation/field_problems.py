@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
-from mooring.api.field_errors import FieldError, invalid, not_supported
+from mooring.api.field_errors import FieldError, invalid
 
 Object = dict[str, Any]
 
@@ -19,12 +19,6 @@ def repeated(values: Iterable[Hashable]) -> Iterator[int]:
         if value in seen:
             yield i
         seen.add(value)
-
-
-def one_of(field: str, value: Any, supported: Iterable[str]) -> list[FieldError]:
-    """Refuse a value unless it is a supported one."""
-    supported = tuple(supported)
-    return [] if value in supported else [not_supported(field, value, supported)]
 
 
 def immutable(field: str, new: Any, old: Any) -> list[FieldError]:
