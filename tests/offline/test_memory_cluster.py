@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from mooring.api import KubeObject, Pod, decode
+from mooring.api import KubeObject, Pod, PodGroup, decode
 from mooring.errors import ObjectError
 from mooring.framework.features import FeatureGates
 from mooring.framework.pod_info import PodInfos
@@ -76,3 +76,11 @@ def test_a_struct_outside_the_table_is_an_error(cluster: MemoryCluster) -> None:
 def test_the_lister_of_a_kind_is_its_store(cluster: MemoryCluster) -> None:
     cluster.add(make_pod("a"))
     assert cluster.lister(Pod).get("a", "default") == make_pod("a")
+
+
+def test_a_kind_of_the_table_has_one_store_by_its_struct_and_by_its_name(
+    cluster: MemoryCluster,
+) -> None:
+    store = cluster.store(PodGroup)
+    assert cluster.store("podgroups.v1alpha1.scheduling.x-k8s.io") is store
+    assert cluster.store("boats.v1.example.com") is not store
