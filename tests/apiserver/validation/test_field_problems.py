@@ -11,7 +11,6 @@ from mooring.apiserver.validation.field_problems import (
     non_negative,
     not_found,
     not_supported,
-    one_of,
     repeated,
     required,
     too_long,
@@ -80,11 +79,6 @@ def test_a_value_has_one_problem_for_each_reason() -> None:
 )
 def test_positions_of_repeated_values(values: list[object], positions: list[int]) -> None:
     assert list(repeated(values)) == positions
-
-
-def test_a_supported_value_is_no_problem() -> None:
-    assert one_of("f", "a", ("a", "b")) == []
-    assert one_of("f", "c", iter(("a", "b"))) == [not_supported("f", "c", ("a", "b"))]
 
 
 def test_only_a_change_of_an_immutable_field_is_a_problem() -> None:

@@ -52,7 +52,6 @@ class Printer:
 
 
 NAME = TableColumn("Name", format="name")
-AGE = TableColumn("Age")
 
 
 def columns(text: str) -> tuple[TableColumn, ...]:

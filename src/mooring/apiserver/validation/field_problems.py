@@ -78,12 +78,6 @@ def each(field: str, value: Any, whys: Iterable[str]) -> list[Problem]:
     return [invalid(field, value, why) for why in whys]
 
 
-def one_of(field: str, value: Any, supported: Iterable[str]) -> list[Problem]:
-    """Refuse a value unless it is a supported one."""
-    supported = tuple(supported)
-    return [] if value in supported else [not_supported(field, value, supported)]
-
-
 def immutable(field: str, new: Any, old: Any) -> list[Problem]:
     """Refuse a change of an immutable field."""
     return [] if new == old else [invalid(field, new, IMMUTABLE)]
