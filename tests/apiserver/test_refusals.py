@@ -187,18 +187,6 @@ ALL: dict[str, tuple[Refusal, dict[str, Any]]] = {
             "code": 401,
         },
     ),
-    "a verb that is not supported": (
-        refusals.method_not_supported("jobs", "batch", "patch"),
-        {
-            "message": 'patch is not supported on resources of kind "jobs.batch"',
-            "reason": "MethodNotAllowed",
-            "details": {
-                "group": "batch",
-                "kind": "jobs",
-            },
-            "code": 405,
-        },
-    ),
     "a method that is not allowed": (
         refusals.method_not_allowed(),
         {

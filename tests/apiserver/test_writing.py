@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+from typing import Any
 
 import pytest
 
@@ -156,3 +158,99 @@ async def test_events_are_one_thing_in_two_groups() -> None:
 
 def test_the_limit_of_a_body_is_the_real_one() -> None:
     assert BODY_LIMIT == 3 * 1024 * 1024
+
+
+APPLY = "application/apply-patch+yaml"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+LEASE = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l"}}
+
+
+async def test_an_object_is_applied_twice() -> None:
+    server = ApiServer()
+    path = f"{MAPS}/a?fieldManager=me"
+    body = config_map("a", x="1")
+    assert (await server.send("PATCH", path, body, content_type=APPLY)).code == 201
+    body["data"] = {"y": "2"}
+    assert (await server.send("PATCH", path, body, content_type=APPLY)).code == 200
+    assert (await server.ask("GET", f"{MAPS}/a"))["data"] == {"y": "2"}
+    other = await server.send(
+        "PATCH", f"{MAPS}/a?fieldManager=you", config_map("a", y="3"), content_type=APPLY
+    )
+    assert other.code == 409
+
+
+APPLIED: dict[str, tuple[str, Any, int]] = {
+    "the status of nothing": (f"{PODS}/none/status", {"metadata": {"name": "none"}}, 404),
+    "another version": (f"{MAPS}/a", {"metadata": {"name": "a", "resourceVersion": "1"}}, 409),
+    "another namespace": (f"{MAPS}/a", {"metadata": {"name": "a", "namespace": "x"}}, 400),
+    "a field of another type": (f"{MAPS}/a", {"metadata": {"name": "a"}, "data": 5}, 400),
+}
+
+
+@pytest.mark.parametrize(("path", "more", "code"), APPLIED.values(), ids=APPLIED)
+async def test_applies_that_are_refused(path: str, more: dict[str, Any], code: int) -> None:
+    server = ApiServer()
+    await server.ask("POST", MAPS, config_map("a"))
+    kind = "Pod" if path.startswith(PODS) else "ConfigMap"
+    body = {"apiVersion": "v1", "kind": kind, **more}
+    response = await server.send("PATCH", f"{path}?fieldManager=me", body, content_type=APPLY)
+    assert response.code == code
+
+
+async def test_a_lease_is_created_by_its_update() -> None:
+    server = ApiServer()
+    assert (await server.send("PUT", f"{LEASES}/l", LEASE)).code == 201
+    # Later updates name the version that they change.
+    blind = await server.send("PUT", f"{LEASES}/l", LEASE)
+    assert blind.code == 422
+    assert "must be specified for an update" in json.loads(blind.body)["message"]
+
+
+UPDATES: dict[str, tuple[dict[str, Any], int, str]] = {
+    "another name": ({"name": "b"}, 400, "the name of the object (b) does not match the name on"),
+    "no name": ({}, 400, "name must be provided"),
+    "another object": ({"name": "a", "uid": "x"}, 409, "UID in precondition: x"),
+    "a version that is none": ({"name": "a", "resourceVersion": "x"}, 400, "invalid syntax"),
+    "another namespace": ({"name": "a", "namespace": "x"}, 400, "does not match the namespace"),
+}
+
+
+@pytest.mark.parametrize(("metadata", "code", "message"), UPDATES.values(), ids=UPDATES)
+async def test_updates_that_are_refused(metadata: dict[str, Any], code: int, message: str) -> None:
+    server = ApiServer()
+    await server.ask("POST", MAPS, config_map("a"))
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    response = await server.send("PUT", f"{MAPS}/a", body)
+    assert response.code == code
+    assert message in json.loads(response.body)["message"]
+
+
+async def test_a_patch_does_not_rename() -> None:
+    server = ApiServer()
+    await server.ask("POST", MAPS, config_map("a"))
+    merge = "application/merge-patch+json"
+    for metadata in ({"name": "b"}, {"namespace": "x"}):
+        patch = {"metadata": metadata}
+        assert (await server.send("PATCH", f"{MAPS}/a", patch, content_type=merge)).code == 400
+
+
+async def test_a_new_object_has_no_version_and_is_not_made_while_an_old_one_goes() -> None:
+    server = ApiServer()
+    versioned = config_map("a")
+    versioned["metadata"]["resourceVersion"] = "5"
+    assert (await server.send("POST", MAPS, versioned)).code == 400
+    held = config_map("b")
+    held["metadata"]["finalizers"] = ["a/b"]
+    await server.ask("POST", MAPS, held)
+    await server.ask("DELETE", f"{MAPS}/b")
+    again = await server.send("POST", MAPS, config_map("b"))
+    assert again.code == 409
+    assert "object is being deleted" in json.loads(again.body)["message"]
+
+
+async def test_generated_names_that_are_all_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = ApiServer()
+    monkeypatch.setattr(random.Random, "choices", lambda self, letters, k: ["x"] * k)
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "a-"}}
+    assert (await server.send("POST", MAPS, body)).code == 201
+    assert (await server.send("POST", MAPS, body)).code == 409

@@ -136,12 +136,6 @@ def unauthorized() -> Refusal:
     return Refusal(401, "Unauthorized", UNAUTHORIZED)
 
 
-def method_not_supported(resource: str, group: str, action: str) -> Refusal:
-    """Return the refusal (405) of a verb that a resource does not support."""
-    text = f'{action} is not supported on resources of kind "{qualified(resource, group)}"'
-    return Refusal(405, "MethodNotAllowed", text, _details("", group, resource))
-
-
 def method_not_allowed() -> Refusal:
     """Return the refusal (405) of a method that a path does not support."""
     return Refusal(405, "MethodNotAllowed", METHOD_NOT_ALLOWED, {})

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from mooring.api.field_errors import invalid
@@ -351,17 +351,6 @@ def _apply(write: Write) -> ApiResponse:
         return _respond(write, insert(write, obj).object, 201)
     _preconditions(write, live.object, obj)
     return _respond(write, replace(write, live, obj), 200)
-
-
-Change = Callable[[Object], None]
-
-
-def change(write: Write, live: Stored, edit: Change) -> Object:
-    """Update a stored object with `edit`, which changes a copy of it in place."""
-    obj = deleting.copy_of(live.object)
-    edit(obj)
-    track(write, live.object, obj)
-    return replace(write, live, obj)
 
 
 def track(write: Write, live: Object | None, obj: Object) -> None:

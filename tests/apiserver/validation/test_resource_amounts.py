@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 
 from mooring.apiserver.validation.resource_amounts import (
-    check_amounts,
     check_requirements,
     container_resource_name_problems,
     is_standard,
@@ -88,14 +87,6 @@ AMOUNTS = {
 @pytest.mark.parametrize(("name", "amount", "expected"), AMOUNTS.values(), ids=AMOUNTS)
 def test_amounts(name: str, amount: str, expected: list[str]) -> None:
     assert texts(quantity_problems(name, amount, "f")) == expected
-
-
-def test_a_list_of_amounts() -> None:
-    assert check_amounts(None, "f") == []
-    assert texts(check_amounts({"cpu": "1", "gpu": "-1"}, "f")) == [
-        'f[gpu]: Invalid value: "gpu": must be a standard resource type or fully qualified',
-        'f[gpu]: Invalid value: "-1": must be greater than or equal to 0',
-    ]
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,6 @@ class Printer(msgspec.Struct, frozen=True):
 
 
 NAME = TableColumn("Name", format="name")
-AGE = TableColumn("Age")
 
 
 def columns(text: str) -> tuple[TableColumn, ...]:

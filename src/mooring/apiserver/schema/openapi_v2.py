@@ -16,8 +16,6 @@ from mooring.apiserver.schema.openapi import Schema, document
 from mooring.apiserver.schema.table import types
 from mooring.client.protobuf import field
 
-MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-
 _REF = "#/components/schemas/"
 
 

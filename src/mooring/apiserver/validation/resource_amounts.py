@@ -116,16 +116,6 @@ def quantity_problems(name: str, amount: str, path: str) -> list[FieldError]:
     return problems
 
 
-def check_amounts(amounts: Object | None, path: str) -> list[FieldError]:
-    """Check a list of resources."""
-    problems: list[FieldError] = []
-    for name, amount in (amounts or {}).items():
-        where = f"{path}[{name}]"
-        problems += resource_name_problems(name, where)
-        problems += quantity_problems(name, amount, where)
-    return problems
-
-
 def overcommit_allowed(name: str) -> bool:
     """Return whether the limit of a resource may exceed its request."""
     return is_native_resource(name) and not name.startswith(HUGE_PAGES)
