@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,3 +58,107 @@ def test_a_file_is_read_in_one_sitting(path: Path) -> None:
     text = path.read_text()
     assert len(text.splitlines()) <= 600, "split it by noun"
     assert not re.search(r"\b(TODO|FIXME)\b", text), "finish it, or leave it out"
+
+
+#: Private attributes that are not the package's, and the tests that read them.
+FOREIGN = {
+    "client/fakes.py": "handles of asyncio, which a loop of its own runs",
+    "support/virtual_loop.py": "handles of asyncio, which a loop of its own runs",
+    "app/test_signals.py": "os._exit ends a fork without the clean-up of pytest",
+}
+
+
+def private_names(text: str) -> set[str]:
+    """Return the private names that a test reads of other objects, or imports."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute) and re.match("_[^_]", node.attr):
+            if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
+                found.add(node.attr)
+        elif isinstance(node, ast.ImportFrom):
+            found |= {one.name for one in node.names if re.match("_[^_]", one.name)}
+    return found
+
+
+def test_tests_read_no_private_attribute() -> None:
+    tests = ROOT / "tests"
+    copies = (tests / "behaviour", tests / "kubectl")
+    found = {
+        path.relative_to(tests).as_posix(): names
+        for path in sorted(tests.rglob("*.py"))
+        if not any(copy in path.parents for copy in copies)
+        if (names := private_names(path.read_text()))
+    }
+    listed = {*FOREIGN, *PRIVATE}
+    assert {path: names for path, names in found.items() if path not in listed} == {}
+    assert listed - found.keys() == set(), "remove from the lists what reads none"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        pytest.param("a.b._c", {"_c"}, id="a private attribute"),
+        pytest.param("a._b.c = 1", {"_b"}, id="one that is written through"),
+        pytest.param("from a import _b, c", {"_b"}, id="a private name that is imported"),
+        pytest.param("self._a + cls._b", set(), id="the test's own"),
+        pytest.param("a.__class__.__name__, _b", set(), id="names that Python gives"),
+    ],
+)
+def test_private_names_are_found(text: str, names: set[str]) -> None:
+    assert private_names(text) == names
+
+
+#: Tests that read private attributes still.
+PRIVATE = {
+    "adversary/test_server_answers.py",
+    "apiserver/test_api_server.py",
+    "apiserver/test_in_process_transport.py",
+    "apiserver/test_listener.py",
+    "apiserver/test_namespaces.py",
+    "apiserver/test_resource_store.py",
+    "apiserver/test_watching.py",
+    "app/test_leader.py",
+    "app/test_lease_fence.py",
+    "app/test_plugin_errors.py",
+    "app/test_run.py",
+    "binding/test_broadcaster.py",
+    "binding/test_status_writer.py",
+    "cache/test_cache.py",
+    "cache/test_counters.py",
+    "cache/test_pod_index.py",
+    "cache/test_selector_index.py",
+    "cli/test_schedule.py",
+    "client/test_both_transports.py",
+    "client/test_credentials.py",
+    "client/test_deadlines.py",
+    "client/test_exec_runs.py",
+    "client/test_http_pool.py",
+    "client/test_http_pool_turns.py",
+    "client/test_http_stream_times.py",
+    "client/test_http_transport_state.py",
+    "client/test_inflate.py",
+    "client/test_kubeconfig.py",
+    "client/test_program.py",
+    "client/test_rate_limit.py",
+    "client/test_real_server.py",
+    "client/test_sockets.py",
+    "client/test_tls_settings.py",
+    "client/test_tunnel.py",
+    "conformance/test_reuse.py",
+    "cycle/test_reuse.py",
+    "cycle/test_reuse_sequences.py",
+    "extenders/test_webhook.py",
+    "framework/test_columns.py",
+    "local/test_local_cluster.py",
+    "local/test_memory.py",
+    "observe/test_output.py",
+    "observe/test_process_metrics.py",
+    "plugins/dynamic_resources/test_dynamic_resources.py",
+    "plugins/preemption/test_trials.py",
+    "plugins/volumes/test_assumed.py",
+    "queue/test_pod_heap.py",
+    "serve/test_acceptor.py",
+    "serve/test_http_server.py",
+    "serve/test_serving.py",
+    "soak/test_soak.py",
+}
