@@ -14,7 +14,9 @@ from mooring.cel.issues import Issue, describe
         pytest.param("a +\n  b", 6, "2:3: bad\n |   b\n | ..^", id="lines are counted"),
         pytest.param("a\nb", 0, "1:1: bad\n | a\n | ^", id="a line ends before its newline"),
         pytest.param("\ta", 1, "1:2: bad\n |  a\n | .^", id="a tab is shown as a space"),
-        pytest.param("'é' + é", 6, "1:7: bad\n | 'é' + é\n | .．....＾", id="wide characters"),
+        pytest.param(
+            "'é' + é", 6, "1:7: bad\n | 'é' + é\n | .\uff0e....\uff3e", id="wide characters"
+        ),
         pytest.param("a", 1, "1:2: bad\n | a\n | .^", id="the end of the source"),
         pytest.param("a", -1, "-1:0: bad", id="the whole source"),
         pytest.param("a" * 16_385, 3, "1:4: bad", id="a very long line is not shown"),

@@ -193,29 +193,6 @@ def test_preemption_can_be_switched_off() -> None:
     assert off["disabled"] == [{"name": "DefaultPreemption"}]
 
 
-@pytest.mark.parametrize(
-    ("election", "expected"),
-    [
-        ({"lockObjectName": "a"}, {"resourceName": "a"}),
-        ({"lockObjectNamespace": "a"}, {"resourceNamespace": "a"}),
-        ({"lockObjectName": "a", "resourceName": "a"}, {"resourceName": "a"}),
-        ({"lockObjectName": "", "resourceName": "a"}, {"resourceName": "a"}),
-        ({"resourceLock": "endpoints"}, {"resourceLock": "leases"}),
-    ],
-    ids=str,
-)
-def test_the_lock_object_is_the_lease(election: dict[str, str], expected: dict[str, str]) -> None:
-    assert convert(alpha(leaderElection=election)).doc_v1["leaderElection"] == expected
-
-
-def test_two_names_of_the_lock_must_agree() -> None:
-    election = {"lockObjectName": "a", "resourceName": "b"}
-    assert errors(convert(alpha(leaderElection=election))) == [
-        "leaderElection.lockObjectName: ResourceName and LockObjectName are both set and do not "
-        "match, ResourceName: b, LockObjectName: a"
-    ]
-
-
 def test_post_filter_is_todays_pre_score_and_unreserve_is_part_of_reserve() -> None:
     plugins = {
         "postFilter": {"enabled": [{"name": "Mine"}]},
