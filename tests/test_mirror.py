@@ -143,10 +143,6 @@ def test_a_test_file_is_named_after_a_module_or_listed() -> None:
 
 #: Modules that have no test file yet.
 UNTESTED = {
-    "api/containers.py",
-    "api/custom_resource.py",
-    "api/node.py",
-    "api/pod.py",
     "apiserver/auth/access_reviews.py",
     "apiserver/auth/authentication.py",
     "apiserver/auth/authorization.py",
@@ -245,7 +241,6 @@ UNTESTED = {
     "client/kubeconfig_file.py",
     "client/protocol.py",
     "client/transport.py",
-    "contrib/samples/prefer_node_score.py",
     "controllers/component_events.py",
     "controllers/controlled_kinds.py",
     "controllers/controlled_pods.py",
@@ -270,14 +265,6 @@ UNTESTED = {
     "controllers/times.py",
     "controllers/volume_protection.py",
     "controllers/writer.py",
-    "extenders/go_json.py",
-    "framework/cluster_events.py",
-    "framework/node_info.py",
-    "framework/plugin.py",
-    "framework/pod_info.py",
-    "framework/points.py",
-    "framework/state.py",
-    "framework/status.py",
     "informers/informer.py",
     "kubelet/node_reporter.py",
     "kubelet/node_status.py",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.api import CustomResource, Pod, PodDisruptionBudget, decode, decode_as, encode
+from mooring.api import Pod, PodDisruptionBudget, decode, decode_as, encode
 from mooring.api.kinds import BY_KIND, KINDS, encode_json, find_kind
 from mooring.errors import MooringError, ObjectError
 
@@ -161,23 +161,6 @@ def test_older_versions_of_the_same_shape_are_read():
         find_kind("storage.k8s.io/v1beta1", "CSIStorageCapacity") is BY_KIND["CSIStorageCapacity"]
     )
     assert find_kind("example.com/v1", "Pod") is None
-
-
-def test_unknown_kinds_keep_everything():
-    raw = {
-        "apiVersion": "scheduling.x-k8s.io/v1alpha1",
-        "kind": "PodGroup",
-        "metadata": {"name": "g", "namespace": "n"},
-        "spec": {"minMember": 3, "items": [{"a": 1}]},
-    }
-    group = decode(raw)
-    assert isinstance(group, CustomResource)
-    assert (group.kind, group.key) == ("PodGroup", "n/g")
-    assert group.get("spec.minMember") == 3
-    assert group.get("spec.items.0.a") == 1
-    assert group.get("spec.items.7.a", "none") == group.get("spec.x.y", "none") == "none"
-    assert encode(group) == raw
-    assert json.loads(encode_json(group)) == raw
 
 
 def test_paths_of_collections():
