@@ -158,7 +158,7 @@ PRIVATE = {
     "plugins/volumes/test_assumed.py",
     "queue/test_pod_heap.py",
     "serve/test_acceptor.py",
+    "serve/test_endpoints.py",
     "serve/test_http_server.py",
-    "serve/test_serving.py",
     "soak/test_soak.py",
 }

@@ -479,13 +479,6 @@ async def test_an_expired_client_certificate_is_named(
         assert transport.refusal_hint() == ""
 
 
-def test_a_mistake_in_certificates_shows_at_the_start() -> None:
-    with pytest.raises(ConfigError, match="unable to load root certificates"):
-        HttpTransport(
-            Connection(server="https://server", tls=TlsSettings(authority=Pem(data=b"no PEM")))
-        )
-
-
 # The check before anything is sent.
 
 
