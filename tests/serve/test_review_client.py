@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from mooring.errors import ApiError
 from mooring.observe.clock import VirtualClock
 from mooring.serve.delegated_authorization import DelegatingAuthorizer
-from mooring.serve.review_client import Access, AccessReviews
+from mooring.serve.review_client import Access, AccessReviews, ExpiringCache, TokenReviews
 from mooring.serve.users import ReviewedUser
 from tests.serve.fake_api import FakeApi
 
@@ -78,3 +80,53 @@ async def test_garbage_is_an_error() -> None:
     api.answers = [["garbage"]]
     with pytest.raises(ApiError, match="cannot be read"):
         await AccessReviews(api, VirtualClock(), 10, 10).access(JANE, "get", "/metrics")
+
+
+TOKEN = {"status": {"authenticated": True, "user": {"username": "ada", "groups": ["devs"]}}}
+
+
+async def test_a_token_is_reviewed_once_while_it_is_kept() -> None:
+    api, clock = FakeApi(), VirtualClock()
+    reviews = TokenReviews(api, clock, 10)
+    api.answers = [TOKEN, {"status": {"authenticated": False}}]
+    assert await reviews.user("t") == ReviewedUser("ada", groups=("devs",))
+    clock.advance(9)
+    assert await reviews.user("t") == ReviewedUser("ada", groups=("devs",))
+    assert await reviews.user("other") is None
+    assert [body["spec"]["token"] for _, body in api.asked] == ["t", "other"]
+
+
+async def test_a_review_that_reports_an_error_is_no_answer() -> None:
+    api = FakeApi()
+    reviews = TokenReviews(api, VirtualClock(), 10)
+    api.answers = [{"status": {"error": "unknown issuer"}}, TOKEN]
+    with pytest.raises(ApiError, match="unknown issuer"):
+        await reviews.user("t")
+    assert await reviews.user("t") is not None
+
+
+async def test_one_who_stops_waiting_does_not_stop_the_others() -> None:
+    api = FakeApi()
+    reviews = TokenReviews(api, VirtualClock(), 10)
+    api.answers = [TOKEN]
+    first = asyncio.create_task(reviews.user("t"))
+    second = asyncio.create_task(reviews.user("t"))
+    await asyncio.sleep(0)
+    first.cancel()
+    assert await second == ReviewedUser("ada", groups=("devs",))
+    assert len(api.asked) == 1
+
+
+def test_a_cache_forgets_what_is_old_and_what_is_least_used() -> None:
+    clock = VirtualClock()
+    cache: ExpiringCache[str, str | None] = ExpiringCache(clock, size=2)
+    cache.put("a", None, 10)
+    cache.put("b", "2", 5)
+    assert cache.get("a") == (None,)
+    cache.put("c", "3", 10)
+    assert cache.get("b") is None, "the least recently used"
+    cache.put("d", "4", 0)
+    assert cache.get("d") is None, "kept for no time"
+    clock.advance(10)
+    assert cache.get("a") is None
+    assert cache.get("c") is None
