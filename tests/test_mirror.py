@@ -278,10 +278,6 @@ UNTESTED = {
     "plugins/dynamic_resources/results.py",
     "scheduler/running_scheduler.py",
     "testing/bench.py",
-    "testing/forms.py",
     "testing/generated_objects.py",
     "testing/plugin_answers.py",
-    "testing/plugin_lifecycle.py",
-    "testing/signatures.py",
-    "testing/trial.py",
 }
