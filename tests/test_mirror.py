@@ -260,7 +260,6 @@ UNTESTED = {
     "local/copying.py",
     "local/local_scheduler.py",
     "local/workers.py",
-    "plugins/dynamic_resources/binding_conditions.py",
     "plugins/dynamic_resources/capacity.py",
     "plugins/dynamic_resources/device_constraints.py",
     "plugins/dynamic_resources/device_requests.py",
