@@ -260,11 +260,4 @@ UNTESTED = {
     "local/copying.py",
     "local/local_scheduler.py",
     "local/workers.py",
-    "plugins/dynamic_resources/capacity.py",
-    "plugins/dynamic_resources/device_constraints.py",
-    "plugins/dynamic_resources/device_requests.py",
-    "plugins/dynamic_resources/device_search.py",
-    "plugins/dynamic_resources/pod_resource_claims.py",
-    "plugins/dynamic_resources/results.py",
-    "scheduler/running_scheduler.py",
 }
