@@ -3,18 +3,54 @@
 from __future__ import annotations
 
 import base64
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mooring.client import kubeconfig
+from mooring.client import exec_plugin, kubeconfig
 from mooring.client.connection import Connection
-from mooring.client.exec_plugin import V1, V1BETA1, ExecPlugin
+from mooring.client.exec_plugin import V1, V1BETA1
 from mooring.client.kubeconfig import connection_from_flags, load_kubeconfig
 from mooring.errors import ConfigError
 from mooring.observe.clock import VirtualClock
 from tests.client.kubeconfigs import SERVER, document, write
+
+
+class Programs:
+    """What is run in place of programs, at a terminal."""
+
+    def __init__(self) -> None:
+        self.commands: list[tuple[str, ...]] = []
+        self.environment: dict[str, str] = {}
+
+    async def run(
+        self, command: tuple[str, ...], environment: dict[str, str], **more: Any
+    ) -> tuple[int, bytes]:
+        self.commands.append(tuple(command))
+        self.environment = environment
+        info = json.loads(environment["KUBERNETES_EXEC_INFO"])
+        return 0, json.dumps({**info, "status": {"token": "t"}}).encode()
+
+    async def told(self, connection: Connection) -> Any:
+        """Return what the program of a connection is told."""
+        assert await header(connection) == "Bearer t"
+        return json.loads(self.environment["KUBERNETES_EXEC_INFO"])["spec"]
+
+
+class Terminal:
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def programs(monkeypatch: pytest.MonkeyPatch) -> Programs:
+    made = Programs()
+    monkeypatch.setattr(exec_plugin, "run_program", made.run)
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    return made
 
 
 @pytest.fixture
@@ -116,37 +152,43 @@ def test_someone_else_may_be_impersonated(load: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "mode"),
+    ("config", "interactive"),
     [
-        ({"apiVersion": V1, "interactiveMode": "Never"}, "Never"),
-        ({"apiVersion": V1BETA1}, "IfAvailable"),
+        ({"apiVersion": V1, "interactiveMode": "Never"}, False),
+        ({"apiVersion": V1BETA1}, True),
     ],
     ids=["v1", "v1beta1"],
 )
-def test_a_program_for_credentials(
-    load: Any, tmp_path: Path, config: dict[str, str], mode: str
+async def test_a_program_for_credentials(
+    load: Any, tmp_path: Path, programs: Programs, config: dict[str, str], interactive: bool
 ) -> None:
     extension = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "a"}}
     connection = load(
         {"exec": {"command": "bin/login", "provideClusterInfo": True, **config}},
         {"extensions": [extension], "tls-server-name": "k"},
     )
-    plugin = connection.credentials(VirtualClock())
-    assert isinstance(plugin, ExecPlugin)
-    assert plugin._config.command == str(tmp_path / "bin/login")
-    assert plugin._config.interactive_mode == mode
-    assert plugin._cluster == {
+    spec = await programs.told(connection)
+    assert programs.commands == [(str(tmp_path / "bin/login"),)]
+    assert spec["interactive"] is interactive
+    assert spec["cluster"] == {
         "server": SERVER,
         "tls-server-name": "k",
         "config": {"audience": "a"},
     }
 
 
-def test_a_program_is_told_all_that_is_known_of_the_cluster(load: Any, tmp_path: Path) -> None:
+async def test_a_program_is_told_all_that_is_known_of_the_cluster(
+    load: Any, tmp_path: Path, programs: Programs
+) -> None:
     (tmp_path / "ca.crt").write_bytes(b"PEM")
-    program = {"command": "login", "apiVersion": V1, "interactiveMode": "Never"}
+    program = {
+        "command": "login",
+        "apiVersion": V1,
+        "interactiveMode": "Never",
+        "provideClusterInfo": True,
+    }
     connection = load(
-        {"exec": {**program, "provideClusterInfo": True}},
+        {"exec": program},
         {
             "insecure-skip-tls-verify": True,
             "disable-compression": True,
@@ -154,18 +196,17 @@ def test_a_program_is_told_all_that_is_known_of_the_cluster(load: Any, tmp_path:
             "extensions": [{"name": "another", "extension": {"x": "y"}}],
         },
     )
-    plugin = connection.credentials(VirtualClock())
-    assert isinstance(plugin, ExecPlugin)
-    assert plugin._cluster == {
+    assert (await programs.told(connection))["cluster"] == {
         "server": SERVER,
         "insecure-skip-tls-verify": True,
         "disable-compression": True,
         "proxy-url": "http://proxy:3128",
     }
     connection = load({"exec": program}, {"certificate-authority": "ca.crt"})
-    plugin = connection.credentials(VirtualClock())
-    assert isinstance(plugin, ExecPlugin)
-    assert plugin._cluster == {"server": SERVER, "certificate-authority-data": "UEVN"}
+    assert (await programs.told(connection))["cluster"] == {
+        "server": SERVER,
+        "certificate-authority-data": "UEVN",
+    }
 
 
 async def test_a_token_goes_before_a_program(load: Any) -> None:

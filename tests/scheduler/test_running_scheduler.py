@@ -11,6 +11,7 @@ from mooring import Plugin
 from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.client.client import Client
 from mooring.config import default_config
+from mooring.errors import PluginError
 from mooring.framework.features import FeatureGates
 from mooring.observe.metrics import Metrics
 from mooring.registry import default_registry
@@ -97,5 +98,5 @@ def test_a_plugin_that_cannot_be_made_is_an_error_at_the_start() -> None:
     async def live() -> None:
         make(ApiServer(), Refusing)
 
-    with pytest.raises(Exception, match="no such file"):
+    with pytest.raises(PluginError, match="initializing: ValueError: no such file"):
         run_virtually(live())
