@@ -8,13 +8,14 @@ import pytest
 
 from mooring.api.events import Lease
 from mooring.api.meta import parse_time
+from mooring.app import leader
 from mooring.app.leader import LeaderElector, check_timing, make_fence
 from mooring.app.lease_lock import LeaseLock
 from mooring.config.types import LeaderElection
 from mooring.errors import ApiError, ConfigError, NoAnswerError
 from mooring.framework.duration import Duration
 from tests.app.lease_server import Server
-from tests.support.virtual_loop import LoopClock, run_virtually
+from tests.support.virtual_loop import LoopClock, VirtualLoop, run_virtually
 
 FORBIDDEN = (
     'leases.coordination.k8s.io "kube-scheduler" is forbidden: User "x" cannot get resource '
@@ -38,7 +39,15 @@ class Metrics:
 class Candidate:
     """One process that wants to lead."""
 
-    def __init__(self, server: Server, identity: str = "me", skew: float = 0.0) -> None:
+    def __init__(
+        self,
+        server: Server,
+        identity: str = "me",
+        skew: float = 0.0,
+        *,
+        timeout: float = 5.0,
+        renew_seconds: float = 10.0,
+    ) -> None:
         self.metrics = Metrics()
         self.started: list[float] = []
         self.lost: list[float] = []
@@ -49,10 +58,10 @@ class Candidate:
             "kube-scheduler",
             identity=identity,
             component="default-scheduler",
-            timeout=5.0,
+            timeout=timeout,
             clock=LoopClock(skew=skew),
         )
-        settings = LeaderElection()
+        settings = LeaderElection(renew_deadline=Duration.from_seconds(renew_seconds))
         self.fence = make_fence(settings, lambda: asyncio.get_running_loop().time())
         self.elector = LeaderElector(
             settings,
@@ -288,7 +297,8 @@ def test_a_leader_that_reads_another_holder_stops_leading_at_once(
 
 def test_writes_pass_for_the_duration_of_the_lease_after_the_last_renewal_was_sent() -> None:
     server = Server()
-    me = Candidate(server)
+    # It gives up after the last write has passed.
+    me = Candidate(server, renew_seconds=14.0)
 
     async def scenario() -> None:
         assert not me.fence.is_open
@@ -301,7 +311,6 @@ def test_writes_pass_for_the_duration_of_the_lease_after_the_last_renewal_was_se
         await asyncio.sleep(4.5)
         assert server.calls[-2:] == ["update", "update"]
         # No later renewal succeeds; what counts is when the last successful one was sent.
-        me.elector._renew_seconds = 3600.0
         await asyncio.sleep(11.4)
         assert asyncio.get_running_loop().time() == pytest.approx(20.9)
         assert me.fence.is_open
@@ -313,15 +322,17 @@ def test_writes_pass_for_the_duration_of_the_lease_after_the_last_renewal_was_se
     run_virtually(scenario())
 
 
-def test_a_renewal_that_was_answered_after_its_lease_ended_is_followed_by_another() -> None:
+def test_a_renewal_that_was_answered_after_its_lease_ended_is_followed_by_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # As if the process had been stopped between sending and receiving: no timeout applies.
+    monkeypatch.setattr(leader, "check_timing", lambda settings: None)
     server = Server()
-    me = Candidate(server)
+    me = Candidate(server, timeout=3600.0, renew_seconds=3600.0)
 
     async def scenario() -> None:
         running = me.begin()
         await asyncio.sleep(5)
-        # As if the process had been stopped between sending and receiving: no timeout applies.
-        me.elector._lock._timeout = me.elector._renew_seconds = 3600.0
         stopped = [asyncio.sleep(20)]
         server.trouble = lambda verb: stopped.pop() if stopped else None
         await asyncio.sleep(21.0001)
@@ -531,13 +542,15 @@ def test_the_health_check_fails_for_a_leader_that_stands_still() -> None:
     check = me.elector.check
 
     async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
         assert check.problem() is None
         running = me.begin()
         await asyncio.sleep(1)
         assert check.problem() is None
-        me.elector._observed_at -= 33
+        loop.stand_still(33)
         assert check.problem() is None
-        me.elector._observed_at -= 2
+        loop.stand_still(2)
         problem = "failed election to renew leadership on lease kube-scheduler"
         assert check.problem() == problem
         me.elector.stop()

@@ -304,8 +304,8 @@ class Terminal(io.StringIO):
 def test_long_runs_show_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    monkeypatch.setattr(schedule._Progress, "PATIENCE", 0.0)
-    monkeypatch.setattr(schedule._Progress, "INTERVAL", 0.0)
+    monkeypatch.setattr(schedule.ProgressLine, "PATIENCE", 0.0)
+    monkeypatch.setattr(schedule.ProgressLine, "INTERVAL", 0.0)
     assert run() == 0
     assert "scheduling: 1 pods tried, 1 in the queue" in terminal.getvalue()
     assert terminal.getvalue().endswith("\r\x1b[K")
@@ -314,7 +314,7 @@ def test_long_runs_show_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_where_nobody_watches_no_progress_is_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
-    monkeypatch.setattr(schedule._Progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(schedule.ProgressLine, "PATIENCE", 0.0)
     assert run() == 0
     assert capsys.readouterr().err == ""
 

@@ -32,10 +32,12 @@ def touch(scheduler: MemoryScheduler) -> None:
 
 
 def hits(scheduler: MemoryScheduler) -> int:
-    return sum(
-        remembered.hits
-        for memory in scheduler.cycle._reuse.values()
-        for remembered in memory._remembered.values()
+    return int(
+        sum(
+            counter.value
+            for (_, outcome), counter in scheduler.metrics.batch_attempts.items()
+            if outcome == "hint_used"
+        )
     )
 
 

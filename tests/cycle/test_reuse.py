@@ -25,10 +25,12 @@ from tests.cycle.scheduling import make_scheduler
 
 def hits(scheduler: MemoryScheduler) -> int:
     """Return how often a pod reused the answers for another."""
-    return sum(
-        remembered.hits
-        for memory in scheduler.cycle._reuse.values()
-        for remembered in memory._remembered.values()
+    return int(
+        sum(
+            counter.value
+            for (_, outcome), counter in scheduler.metrics.batch_attempts.items()
+            if outcome == "hint_used"
+        )
     )
 
 
@@ -151,8 +153,8 @@ def test_what_decisions_share_is_read_only(asked: Any) -> None:
 
 
 def test_many_changed_rows_are_asked_at_once(asked: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(reuse, "_FEW", 1)
-    monkeypatch.setattr(reuse, "_MOST", 1)
+    monkeypatch.setattr(reuse, "FEW", 1)
+    monkeypatch.setattr(reuse, "MOST", 1)
     scheduler = start(asked)
     for name in ("n4", "n6"):
         scheduler.cluster.add(make_pod(f"on-{name}", node=name))
@@ -325,14 +327,21 @@ def test_an_examination_asks_all_nodes(asked: Any) -> None:
 
 def test_reuse_can_be_switched_off(asked: Any) -> None:
     nodes = [make_node(name) for name in EVERY]
-    off = make_scheduler([recording(asked)], nodes)
-    off.cycle._reuse.clear()
+    off = make_scheduler([recording(asked)], nodes, reuse=False)
     place(off, asked)
     assert place(off, asked) == AFRESH
     gate = FeatureGates({"OpportunisticBatching": False})
-    assert MemoryScheduler(nodes, features=gate).cycle._reuse == {}
-    assert MemoryScheduler(nodes, reuse=False).cycle._reuse == {}
-    assert MemoryScheduler(nodes, features=gate, reuse=True).cycle._reuse != {}
+
+    def reuses(**options: Any) -> bool:
+        scheduler = MemoryScheduler(nodes, **options)
+        for name in ("first", "second"):
+            drive(scheduler.decide(make_pod(name)))
+        return hits(scheduler) > 0
+
+    assert reuses()
+    assert not reuses(features=gate)
+    assert not reuses(reuse=False)
+    assert reuses(features=gate, reuse=True)
 
 
 class Crowd(Plugin):
@@ -426,10 +435,11 @@ def test_decisions_are_those_without_reuse_whatever_the_form_of_plugins(
     weights = {each.name: number for number, each in enumerate(made, start=1)}
     nodes = [make_node(f"n{i}") for i in range(10)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reuse, "_FEW", limits[0])
-        patch.setattr(reuse, "_MOST", limits[1])
-        with_reuse, without = (make_scheduler(made, nodes, weights=weights) for _ in range(2))
-        without.cycle._reuse.clear()
+        patch.setattr(reuse, "FEW", limits[0])
+        patch.setattr(reuse, "MOST", limits[1])
+        with_reuse, without = (
+            make_scheduler(made, nodes, weights=weights, reuse=reused) for reused in (None, False)
+        )
         there: dict[int, Any] = {}
         for number, (what, value) in enumerate(steps):
             if what == "place":
@@ -561,7 +571,7 @@ def test_what_a_post_filter_writes_is_not_remembered() -> None:
 def test_a_fault_is_told_as_without_reuse(
     asked: Any, point: str, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reuse, "_FEW", few)
+    monkeypatch.setattr(reuse, "FEW", few)
     faults = {
         point: lambda *_: Status.error("one node"),
         f"{point}_nodes": lambda self, state, pod, nodes: fails(nodes, point),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 
 import pytest
+from aiohttp.test_utils import make_mocked_request
 
 from mooring.observe.clock import SystemClock
 from mooring.serve.endpoints import Endpoints
@@ -71,8 +72,10 @@ async def test_the_verbosity_is_changed(
     assert "<tr>v<br>" in (await site.ask("/debug/flags", context=admin))[1]
 
 
-async def test_without_profiling_there_is_no_debugging(world: World) -> None:
-    endpoints = Endpoints(world.sources(profiling=False, flagz=False, statusz=False), SystemClock())
-    for path in ("/debug/flags/v", "/flagz", "/statusz"):
-        assert path not in endpoints._listed
-        assert path not in endpoints._unlisted
+@pytest.mark.parametrize("path", ["/debug/flags/v", "/flagz", "/statusz"])
+async def test_pages_may_be_switched_off(world: World, path: str) -> None:
+    request = make_mocked_request("GET", path)
+    for is_on, status in ((True, 200), (False, 404)):
+        sources = world.sources(profiling=is_on, flagz=is_on, statusz=is_on)
+        answer = await Endpoints(sources, SystemClock()).answer(request)
+        assert answer.status == (406 if is_on and path == "/debug/flags/v" else status)

@@ -135,7 +135,7 @@ def _schedule_files(args: argparse.Namespace) -> int:
     for name in args.explain:
         uid = _find_pod(name, scheduler.cluster.pods.list(), not_tried).metadata.uid
         scheduler.examinations[uid] = []
-    with _Progress() as progress:
+    with ProgressLine() as progress:
         outcomes = _schedule(scheduler, progress.tell)
     report = make_report(scheduler, outcomes, not_tried)
     explained = [attempts for attempts in scheduler.examinations.values() if attempts]
@@ -264,7 +264,7 @@ def _width() -> int | None:
     return None
 
 
-class _Progress:
+class ProgressLine:
     """The progress of a long run, shown on one line of a terminal and erased at the end."""
 
     #: Seconds before the first progress line, and between two updates.
@@ -275,7 +275,7 @@ class _Progress:
         self._shown = False
         self._next = time.monotonic() + self.PATIENCE
 
-    def __enter__(self) -> _Progress:
+    def __enter__(self) -> ProgressLine:
         return self
 
     def __exit__(self, *_: Any) -> None:

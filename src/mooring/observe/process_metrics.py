@@ -29,7 +29,7 @@ class ProcessMetrics:
     def __init__(self, registry: MetricsRegistry, version: str) -> None:
         make = ComponentMetrics(registry, lambda gate: True)
         registry.register(ProcessCollector(registry=None))
-        registry.register(_ProcessLimits())
+        registry.register(ProcessLimits())
         self._requests = make.counters(
             "rest_client_requests_total",
             "Number of HTTP requests, partitioned by status code, method, and host.",
@@ -151,7 +151,7 @@ class ProcessMetrics:
         self._slow[name].inc()
 
 
-class _ProcessLimits(Collector):
+class ProcessLimits(Collector):
     """The process metrics that client_golang has and prometheus_client does not."""
 
     def __init__(self, netstat: Path = Path("/proc/self/net/netstat")) -> None:

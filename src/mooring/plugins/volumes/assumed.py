@@ -30,6 +30,9 @@ class AssumedObjects(Generic[T]):
         self._assumed: dict[str, tuple[T, T]] = {}
         self._prune_at = _PRUNE_FROM
 
+    def __len__(self) -> int:
+        return len(self._assumed)
+
     def not_found(self, name: str, namespace: str = "") -> str:
         """Return the message for an object that does not exist."""
         key = f"{namespace}/{name}" if namespace else name
