@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import ssl
 
@@ -82,3 +83,13 @@ def test_an_unspecified_address_means_every_address() -> None:
     assert listener is not None
     with listener, socket.create_connection(("127.0.0.1", listener.getsockname()[1])):
         pass
+
+
+async def test_requests_are_logged_at_verbosity_3(
+    site: Site, admin: ssl.SSLContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO - 3, logger="mooring.serve.secure_server")
+    await site.ask("/healthz?a=b", context=admin, **{"User-Agent": "curl/\u00e9"})
+    (record,) = [one for one in caplog.records if one.getMessage() == "HTTP"]
+    assert (record.kv["verb"], record.kv["URI"], record.kv["resp"]) == ("GET", "/healthz?a=b", 200)
+    assert record.kv["srcIP"].startswith("127.0.0.1:")
