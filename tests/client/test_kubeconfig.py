@@ -15,8 +15,9 @@ from mooring.client.connection import Connection
 from mooring.client.exec_plugin import V1, V1BETA1
 from mooring.client.kubeconfig import connection_from_flags, load_kubeconfig
 from mooring.errors import ConfigError
-from mooring.observe.clock import VirtualClock
-from tests.client.kubeconfigs import SERVER, document, write
+from tests.client.kubeconfigs import SERVER, document, header, load, write
+
+__all__ = ["load"]
 
 
 class Programs:
@@ -51,18 +52,6 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> Programs:
     monkeypatch.setattr(exec_plugin, "run_program", made.run)
     monkeypatch.setattr(sys, "stdin", Terminal())
     return made
-
-
-@pytest.fixture
-def load(tmp_path: Path) -> Any:
-    def load(user: Any = None, cluster: Any = None, **context: Any) -> Connection:
-        return load_kubeconfig(write(tmp_path / "config", document(user, cluster, **context)))
-
-    return load
-
-
-async def header(connection: Connection) -> str:
-    return await connection.credentials(VirtualClock()).authorization()
 
 
 async def test_a_plain_file(load: Any) -> None:

@@ -8,23 +8,11 @@ from typing import Any
 
 import pytest
 
-from mooring.client.connection import Connection
 from mooring.client.kubeconfig import load_kubeconfig
 from mooring.errors import ConfigError
-from mooring.observe.clock import VirtualClock
-from tests.client.kubeconfigs import SERVER, document, write
+from tests.client.kubeconfigs import SERVER, document, header, load, write
 
-
-@pytest.fixture
-def load(tmp_path: Path) -> Any:
-    def load(user: Any = None, cluster: Any = None, **context: Any) -> Connection:
-        return load_kubeconfig(write(tmp_path / "config", document(user, cluster, **context)))
-
-    return load
-
-
-async def header(connection: Connection) -> str:
-    return await connection.credentials(VirtualClock()).authorization()
+__all__ = ["load"]
 
 
 @pytest.mark.parametrize(

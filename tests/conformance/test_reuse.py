@@ -10,6 +10,7 @@ from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_pod
 from tests.conformance import replay
 from tests.conformance.test_vectors import SCENARIOS, differences
+from tests.cycle.reuse_scenes import hits
 
 #: What is not worked out where one node is left: nothing remains to be chosen.
 OF_SCORING = ("scores", "skippedScore", "total")
@@ -29,16 +30,6 @@ def touch(scheduler: MemoryScheduler) -> None:
     passing = make_pod("passing-by", cpu="1", host_ports=[1])
     cache.assume_pod(passing, cache.nodes.names[0])
     cache.forget_pod(passing.metadata.uid)
-
-
-def hits(scheduler: MemoryScheduler) -> int:
-    return int(
-        sum(
-            counter.value
-            for (_, outcome), counter in scheduler.metrics.batch_attempts.items()
-            if outcome == "hint_used"
-        )
-    )
 
 
 def same(ours: dict[str, Any], recorded: dict[str, Any]) -> list[str]:

@@ -31,3 +31,8 @@ def only_profile(converted: Converted) -> dict[str, Any]:
     assert converted.errors == []
     (only,) = converted.doc_v1["profiles"]
     return only
+
+
+def errors(converted: Converted) -> list[str]:
+    """Return the errors of a conversion as text."""
+    return [str(error) for error in converted.errors]

@@ -6,15 +6,11 @@ from typing import Any
 
 import pytest
 
-from mooring.config.convert import Converted, convert
+from mooring.config.convert import convert
 
 
 def policy(**fields: Any) -> dict[str, Any]:
     return {"kind": "Policy", "apiVersion": "v1", **fields}
-
-
-def errors(converted: Converted) -> list[str]:
-    return [str(error) for error in converted.errors]
 
 
 def test_the_keys_of_an_extender_are_read_whatever_their_case() -> None:

@@ -7,29 +7,20 @@ from typing import Any
 import pytest
 
 from mooring.config.convert import Converted, convert, convert_policy
+from tests.config.convert.older import errors, only_profile
 
 
 def policy(**fields: Any) -> dict[str, Any]:
     return {"kind": "Policy", "apiVersion": "v1", **fields}
 
 
-def errors(converted: Converted) -> list[str]:
-    return [str(error) for error in converted.errors]
-
-
-def profile(converted: Converted) -> dict[str, Any]:
-    assert errors(converted) == []
-    (only,) = converted.doc_v1["profiles"]
-    return only
-
-
 def at(converted: Converted, point: str) -> list[str]:
-    enabled = profile(converted)["plugins"].get(point, {}).get("enabled", [])
+    enabled = only_profile(converted)["plugins"].get(point, {}).get("enabled", [])
     return [entry["name"] for entry in enabled]
 
 
 def args(converted: Converted, plugin: str) -> Any:
-    config = profile(converted).get("pluginConfig", [])
+    config = only_profile(converted).get("pluginConfig", [])
     return next((entry["args"] for entry in config if entry["name"] == plugin), None)
 
 
@@ -85,7 +76,7 @@ def test_a_predicate_is_filtered_by_its_plugins(predicate: str, plugins: set[str
 )
 def test_a_priority_is_scored_by_its_plugin(priority: str, plugin: str | None) -> None:
     converted = convert(policy(predicates=[], priorities=[{"name": priority, "weight": 7}]))
-    score = profile(converted)["plugins"].get("score", {}).get("enabled", [])
+    score = only_profile(converted)["plugins"].get("score", {}).get("enabled", [])
     assert score == ([{"name": plugin, "weight": 7}] if plugin else [])
 
 
@@ -112,7 +103,7 @@ def test_spreading_goes_by_two_priorities(
 ) -> None:
     doc = policy(priorities=[{"name": name, "weight": value} for name, value in priorities])
     converted = convert(doc)
-    score = profile(converted)["plugins"]["score"]["enabled"]
+    score = only_profile(converted)["plugins"]["score"]["enabled"]
     assert score == [{"name": "PodTopologySpread", "weight": weight}]
     assert args(converted, "PodTopologySpread") == spreading
 
