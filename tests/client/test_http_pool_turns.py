@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mooring.client.deadlines import ConnectError, client_closed
-from mooring.client.http_pool import HttpPool
+from mooring.client.http_pool import HttpPool, PoolUsage
 from mooring.client.protocol import ProtocolError, TooLargeError
 from mooring.client.transport import Response
 from tests.client.fakes import ManualLoop, bounded, settle
@@ -181,7 +181,7 @@ async def test_a_connection_may_idle_for_a_minute(
     assert len(bench.dialer.near) == dialled
     await bench.answer(-1)
     assert (await task).body == b"ok"
-    assert bench.pool.usage[:2] == (1, 1)
+    assert (bench.pool.usage.open, bench.pool.usage.idle) == (1, 1)
     assert [sock.fileno() == -1 for sock in bench.dialer.near] == [True] * (dialled - 1) + [False]
 
 
@@ -215,7 +215,7 @@ async def test_a_connection_that_is_lost_leaves_its_place_to_the_next(
     # While it idles, too.
     bench.dialer.far[1].shutdown(socket.SHUT_WR)
     await settle()
-    assert bench.pool.usage[:2] == (0, 0)
+    assert (bench.pool.usage.open, bench.pool.usage.idle) == (0, 0)
 
 
 async def test_a_connection_that_cannot_be_made_leaves_its_place_to_the_next(
@@ -291,7 +291,7 @@ async def test_closing_leaves_nothing(make_bench: Callable[..., Bench]) -> None:
         with pytest.raises((ConnectError, ConnectionAbortedError), match="the client was closed"):
             await task
     assert (await busy).body == b"ok"
-    assert bench.pool.usage == (0, 0, 0)
+    assert bench.pool.usage == PoolUsage(0, 0, 0)
     assert bench.loop.timers == []
     with pytest.raises(ConnectError, match="the client was closed"):
         await bench.pool.send(GET, None, again=False)
@@ -346,7 +346,7 @@ async def test_closing_ends_connections_that_idle(make_bench: Callable[..., Benc
         await bench.send()
     for number in range(2):
         await bench.answer(number)
-    assert bench.pool.usage[:2] == (2, 2)
+    assert (bench.pool.usage.open, bench.pool.usage.idle) == (2, 2)
     bench.pool.close()
     assert [sock.fileno() for sock in bench.dialer.near] == [-1, -1]
-    assert bench.pool.usage[:2] == (0, 0)
+    assert (bench.pool.usage.open, bench.pool.usage.idle) == (0, 0)

@@ -12,7 +12,8 @@ import math
 import ssl
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
+
+import msgspec
 
 from mooring.client.deadlines import CLIENT_CLOSED, ConnectError, client_closed
 from mooring.client.dialer import READ_SIZE, WAIT_ERRORS, Dialer, Socket
@@ -164,7 +165,7 @@ class HttpConnection:
             self._sock.close()
 
 
-class PoolUsage(NamedTuple):
+class PoolUsage(msgspec.Struct, frozen=True):
     """The state of a pool: its open connections, how many of them idle, the requests that wait."""
 
     open: int

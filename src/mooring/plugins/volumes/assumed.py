@@ -30,7 +30,9 @@ class AssumedObjects(Generic[T]):
         self._assumed: dict[str, tuple[T, T]] = {}
         self._prune_at = _PRUNE_FROM
 
-    def __len__(self) -> int:
+    @property
+    def count(self) -> int:
+        """The number of objects that are held, outdated ones included."""
         return len(self._assumed)
 
     def not_found(self, name: str, namespace: str = "") -> str:
