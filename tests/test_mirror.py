@@ -46,10 +46,7 @@ ROOM_TESTS = {
     "binding/test_real_server.py",
     "cel/test_recorded.py",
     "client/test_both_transports.py",
-    "client/test_exec_runs.py",
-    "client/test_http_connection.py",
     "client/test_real_server.py",
-    "client/test_sockets.py",
     "config/convert/test_golden.py",
     "config/convert/test_meaning.py",
     "config/convert/test_tutorials.py",
@@ -62,11 +59,9 @@ ROOM_TESTS = {
     "local/test_long_lists.py",
     "local/test_memory.py",
     "observe/test_absent_metrics.py",
-    "plugins/preemption/test_extenders.py",
     "plugins/test_built_ins.py",
     "plugins/test_events.py",
     "queue/test_external_exceptions.py",
-    "queue/test_queue_model.py",
 }
 
 
