@@ -18,7 +18,7 @@ API       ?= real
 API_local := export KUBE_APISERVER=$(abspath tests/support)/local-kube-apiserver ETCD=$(abspath tests/support)/local-etcd;
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up test soak gangs frozen-leader mutants testenv helm older-kubectl testenv-env behave kubectl-judge lint format bench bench-live bench-local image docs clean
+.PHONY: help venv up test coverage soak gangs frozen-leader mutants testenv helm older-kubectl testenv-env behave kubectl-judge lint format bench bench-live bench-local image docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -53,6 +53,13 @@ up: venv ## run a local cluster with a sample plugin, for kubectl to use
 test: venv ## run every test; those that need real parts, where Go is present
 	@$(TESTENV) --optional
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+# Takes about twice as long as the tests alone, so it is not part of .ci/run.
+coverage: venv ## run every test and measure the lines and branches that they execute
+	@$(TESTENV) --optional
+	@rm -rf .coverage; status=0; \
+	$(BIN)/coverage run -m pytest -n $(JOBS) $(ARGS) || status=$$?; \
+	$(BIN)/coverage combine --quiet && $(BIN)/python -m tools.coverage_totals && exit $$status
 
 # The test suite runs some; a seed that fails is printed with the command that repeats it.
 SEEDS ?= 5000
@@ -131,5 +138,5 @@ docs: venv ## build the documentation site into build/site
 	@echo 'build/site/index.html is the first page.'
 
 clean: ## remove .venv and every cache
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

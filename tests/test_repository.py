@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,3 +68,65 @@ def test_a_file_is_read_in_one_sitting(path: Path) -> None:
     text = path.read_text()
     assert len(text.splitlines()) <= 600, "split it by noun"
     assert not re.search(r"\b(TODO|FIXME)\b", text), "finish it, or leave it out"
+
+
+#: Tests that read private attributes, and why they must.
+EXCEPTIONS = {
+    "client/fakes.py": "handles of asyncio, which a loop of its own runs",
+    "support/virtual_loop.py": "handles of asyncio, which a loop of its own runs",
+    "app/test_signals.py": "os._exit ends a fork without the clean-up of pytest",
+    "soak/test_soak.py": "bugs are planted: methods of the package are replaced by wrong ones",
+}
+
+
+def private_names(text: str) -> set[str]:
+    """Return the private names that a test reads of other objects, or imports."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute) and re.match("_[^_]", node.attr):
+            if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
+                found.add(node.attr)
+        elif isinstance(node, ast.ImportFrom):
+            found |= {one.name for one in node.names if re.match("_[^_]", one.name)}
+    return found
+
+
+def test_tests_read_no_private_attribute() -> None:
+    tests = ROOT / "tests"
+    copies = (tests / "behaviour", tests / "kubectl")
+    found = {
+        path.relative_to(tests).as_posix(): names
+        for path in sorted(tests.rglob("*.py"))
+        if not any(copy in path.parents for copy in copies)
+        if (names := private_names(path.read_text()))
+    }
+    listed = {*EXCEPTIONS, *PRIVATE}
+    assert {path: names for path, names in found.items() if path not in listed} == {}
+    assert listed - found.keys() == set(), "remove from the lists what reads none"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        pytest.param("a.b._c", {"_c"}, id="a private attribute"),
+        pytest.param("a._b.c = 1", {"_b"}, id="one that is written through"),
+        pytest.param("from a import _b, c", {"_b"}, id="a private name that is imported"),
+        pytest.param("self._a + cls._b", set(), id="the test's own"),
+        pytest.param("a.__class__.__name__, _b", set(), id="names that Python gives"),
+    ],
+)
+def test_private_names_are_found(text: str, names: set[str]) -> None:
+    assert private_names(text) == names
+
+
+#: Tests that read private attributes still.
+PRIVATE = {
+    "apiserver/test_api_server.py",
+    "apiserver/test_in_process_transport.py",
+    "apiserver/test_listener.py",
+    "apiserver/test_namespaces.py",
+    "apiserver/test_resource_store.py",
+    "apiserver/test_watching.py",
+    "local/test_local_cluster.py",
+    "local/test_memory.py",
+}

@@ -215,10 +215,12 @@ async def test_a_server_that_keeps_a_client_waiting_is_given_up(
             with pytest.raises(NoAnswerError) as raised:
                 await ask(client, 0.5)
             assert raised.value.sent is (scheme == "http")
-            request = Request("GET", "/watch", timeout=0.5)
-            with pytest.raises(NoAnswerError):
-                async with client._transport.stream(request, idle_timeout=None):
-                    raise AssertionError
+        transport = make_transport(Connection(server=url, tls=TlsSettings(insecure=True)))
+        request = Request("GET", "/watch", timeout=0.5)
+        with pytest.raises(NoAnswerError):
+            async with asyncio.timeout(PATIENCE), transport.stream(request, idle_timeout=None):
+                raise AssertionError
+        await transport.close()
         webhook = Webhook(
             make_config(urlPrefix=url, httpTimeout="500ms", tlsConfig={"insecure": True}),
             SystemClock(),

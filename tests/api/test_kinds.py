@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.api import CustomResource, Pod, PodDisruptionBudget, decode, decode_as, encode
+from mooring.api import Pod, PodDisruptionBudget, decode, decode_as, encode
 from mooring.api.kinds import BY_KIND, KINDS, encode_json, find_kind
 from mooring.errors import MooringError, ObjectError
 
@@ -161,23 +161,6 @@ def test_older_versions_of_the_same_shape_are_read():
         find_kind("storage.k8s.io/v1beta1", "CSIStorageCapacity") is BY_KIND["CSIStorageCapacity"]
     )
     assert find_kind("example.com/v1", "Pod") is None
-
-
-def test_unknown_kinds_keep_everything():
-    raw = {
-        "apiVersion": "example.com/v1",
-        "kind": "Gang",
-        "metadata": {"name": "g", "namespace": "n"},
-        "spec": {"size": 3, "items": [{"a": 1}]},
-    }
-    gang = decode(raw)
-    assert isinstance(gang, CustomResource)
-    assert (gang.kind, gang.key) == ("Gang", "n/g")
-    assert gang.get("spec.size") == 3
-    assert gang.get("spec.items.0.a") == 1
-    assert gang.get("spec.items.7.a", "none") == gang.get("spec.x.y", "none") == "none"
-    assert encode(gang) == raw
-    assert json.loads(encode_json(gang)) == raw
 
 
 def test_paths_of_collections():

@@ -3,107 +3,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable
-from typing import Any
 
-import msgspec
 import pytest
-from msgspec.structs import replace
 
 from mooring.api.durations import Duration
-from mooring.api.events import Lease, LeaseSpec
+from mooring.api.events import Lease
 from mooring.api.timestamps import parse_time
+from mooring.app import leader
 from mooring.app.leader import LeaderElector, check_timing, make_fence
-from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
+from mooring.app.lease_lock import LeaseLock
 from mooring.config.types import LeaderElection
 from mooring.errors import ApiError, ConfigError, NoAnswerError
-from tests.support.virtual_loop import LoopClock, run_virtually
+from tests.app.lease_server import Server
+from tests.support.virtual_loop import LoopClock, VirtualLoop, run_virtually
 
 FORBIDDEN = (
     'leases.coordination.k8s.io "kube-scheduler" is forbidden: User "x" cannot get resource '
     '"leases" in API group "coordination.k8s.io" in the namespace "kube-system"'
 )
-
-
-class Server:
-    """A server with one Lease, guarded by its resourceVersion, that can be made to fail."""
-
-    def __init__(self) -> None:
-        self.lease: Lease | None = None
-        self.writes: list[LeaseSpec] = []
-        self.events: list[dict[str, Any]] = []
-        self.calls: list[str] = []
-        self.version = 0
-        #: Called with the verb before a request is served; may raise or wait.
-        self.trouble: Callable[[str], Any] = lambda verb: None
-        #: Verbs that are applied, but whose response is lost.
-        self.lost_answers: set[str] = set()
-
-    async def _meet(self, verb: str) -> None:
-        self.calls.append(verb)
-        met = self.trouble(verb)
-        if met is not None:
-            await met
-
-    def _answer(self, verb: str) -> Lease:
-        if verb in self.lost_answers:
-            raise NoAnswerError("the connection was cut", sent=True)
-        assert self.lease is not None
-        return self.lease
-
-    async def get(self, kind: type[Lease], name: str, namespace: str = "") -> Lease:
-        await self._meet("get")
-        assert (name, namespace) == ("kube-scheduler", "kube-system")
-        if self.lease is None:
-            raise ApiError(404, "not found", reason="NotFound")
-        return self._answer("get")
-
-    async def create(self, obj: Lease) -> Lease:
-        await self._meet("create")
-        if self.lease is not None:
-            raise ApiError(409, "it exists", reason="AlreadyExists")
-        self.put(obj)
-        return self._answer("create")
-
-    async def update(self, obj: Lease) -> Lease:
-        await self._meet("update")
-        if self.lease is None:
-            raise ApiError(404, "not found", reason="NotFound")
-        if obj.metadata.resource_version != self.lease.metadata.resource_version:
-            raise ApiError(409, "the object has been modified", reason="Conflict")
-        self.put(obj)
-        return self._answer("update")
-
-    async def request(self, method: str, target: str, body: bytes = b"") -> bytes:
-        assert (method, target) == ("POST", "/api/v1/namespaces/kube-system/events")
-        self.events.append(msgspec.json.decode(body))
-        return b"{}"
-
-    def put(self, lease: Lease) -> None:
-        self.version += 1
-        meta = replace(
-            lease.metadata,
-            name="kube-scheduler",
-            namespace="kube-system",
-            resource_version=str(self.version),
-            uid="u",
-        )
-        self.lease = replace(lease, metadata=meta)
-        self.writes.append(lease.spec)
-
-    def hold(self, holder: str, seconds: int = 15, transitions: int = 3) -> None:
-        """Make another process hold the lease, whose clock is in the next century."""
-        self.put(
-            Lease(
-                spec=LeaseSpec(
-                    holder_identity=holder,
-                    lease_duration_seconds=seconds,
-                    acquire_time="2099-01-01T00:00:00.000000Z",
-                    renew_time=f"2099-01-01T00:00:{self.version:02d}.000000Z",
-                    lease_transitions=transitions,
-                )
-            )
-        )
 
 
 class Metrics:
@@ -123,7 +40,14 @@ class Candidate:
     """One process that wants to lead."""
 
     def __init__(
-        self, server: Server, identity: str = "me", skew: float = 0.0, warns: bool = False
+        self,
+        server: Server,
+        identity: str = "me",
+        skew: float = 0.0,
+        *,
+        timeout: float = 5.0,
+        renew_seconds: float = 10.0,
+        warns: bool = False,
     ) -> None:
         self.metrics = Metrics()
         self.started: list[float] = []
@@ -135,10 +59,10 @@ class Candidate:
             "kube-scheduler",
             identity=identity,
             component="default-scheduler",
-            timeout=5.0,
+            timeout=timeout,
             clock=LoopClock(skew=skew),
         )
-        settings = LeaderElection()
+        settings = LeaderElection(renew_deadline=Duration.from_seconds(renew_seconds))
         self.fence = make_fence(settings, lambda: asyncio.get_running_loop().time())
         self.elector = LeaderElector(
             settings,
@@ -411,7 +335,8 @@ def test_a_leader_that_reads_another_holder_stops_leading_at_once(
 
 def test_writes_pass_for_the_duration_of_the_lease_after_the_last_renewal_was_sent() -> None:
     server = Server()
-    me = Candidate(server)
+    # It gives up after the last write has passed.
+    me = Candidate(server, renew_seconds=14.0)
 
     async def scenario() -> None:
         assert not me.fence.is_open
@@ -424,7 +349,6 @@ def test_writes_pass_for_the_duration_of_the_lease_after_the_last_renewal_was_se
         await asyncio.sleep(4.5)
         assert server.calls[-2:] == ["update", "update"]
         # No later renewal succeeds; what counts is when the last successful one was sent.
-        me.elector._renew_seconds = 3600.0
         await asyncio.sleep(11.4)
         assert asyncio.get_running_loop().time() == pytest.approx(20.9)
         assert me.fence.is_open
@@ -436,15 +360,17 @@ def test_writes_pass_for_the_duration_of_the_lease_after_the_last_renewal_was_se
     run_virtually(scenario())
 
 
-def test_a_renewal_that_was_answered_after_its_lease_ended_is_followed_by_another() -> None:
+def test_a_renewal_that_was_answered_after_its_lease_ended_is_followed_by_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # As if the process had been stopped between sending and receiving: no timeout applies.
+    monkeypatch.setattr(leader, "check_timing", lambda settings: None)
     server = Server()
-    me = Candidate(server)
+    me = Candidate(server, timeout=3600.0, renew_seconds=3600.0)
 
     async def scenario() -> None:
         running = me.begin()
         await asyncio.sleep(5)
-        # As if the process had been stopped between sending and receiving: no timeout applies.
-        me.elector._lock._timeout = me.elector._renew_seconds = 3600.0
         stopped = [asyncio.sleep(20)]
         server.trouble = lambda verb: stopped.pop() if stopped else None
         await asyncio.sleep(21.0001)
@@ -679,13 +605,15 @@ def test_the_health_check_fails_for_a_leader_that_stands_still() -> None:
     check = me.elector.check
 
     async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
         assert check.problem() is None
         running = me.begin()
         await asyncio.sleep(1)
         assert check.problem() is None
-        me.elector._observed_at -= 33
+        loop.stand_still(33)
         assert check.problem() is None
-        me.elector._observed_at -= 2
+        loop.stand_still(2)
         problem = "failed election to renew leadership on lease kube-scheduler"
         assert check.problem() == problem
         me.elector.stop()
@@ -723,24 +651,3 @@ def test_durations_that_cannot_work_together_are_refused(
     with pytest.raises(ConfigError) as caught:
         check_timing(settings)
     assert str(caught.value) == f"couldn't create leader elector: {message}"
-
-
-@pytest.mark.parametrize(
-    ("kind", "message"),
-    [
-        ("endpoints", "endpoints lock is removed, migrate to leases"),
-        ("configmapsleases", "configmapsleases lock is removed, migrated to leases"),
-        ("sheep", "Invalid lock-type sheep"),
-    ],
-)
-def test_locks_other_than_leases_are_refused(kind: str, message: str) -> None:
-    check_lock_kind("leases")
-    with pytest.raises(ConfigError) as caught:
-        check_lock_kind(kind)
-    assert str(caught.value) == f"couldn't create resource lock: {message}"
-
-
-def test_identities_differ_even_on_one_host() -> None:
-    one, two = make_identity(), make_identity()
-    assert one != two
-    assert one.rpartition("_")[0] == two.rpartition("_")[0]

@@ -14,7 +14,7 @@ from mooring.client import http_pool
 from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.rate_limit import RateLimit
-from mooring.client.transport import Request
+from mooring.client.transport import Request, Transport
 from mooring.client.transports import make_transport
 from mooring.errors import LeaseExpiredError, NoAnswerError
 from mooring.extenders.extenders import Extenders
@@ -83,6 +83,7 @@ class Scene:
         #: Called for every request that arrives.
         self.answer: Callable[[], web.Response | None] = lambda: None
         self.client: Client
+        self.transport: Transport
         self.hold = asyncio.Event()
         self.hold.set()
         self.arrived = asyncio.Event()
@@ -102,8 +103,8 @@ async def scene(kind: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Sce
         connection = Connection(server=url)
         if kind == "through a proxy":
             connection = Connection(server="http://server.invalid", proxy=url)
-        transport = make_transport(connection, before_send=made.fence.check_request)
-        made.client = Client(transport)
+        made.transport = make_transport(connection, before_send=made.fence.check_request)
+        made.client = Client(made.transport)
         try:
             yield made
         finally:
@@ -206,7 +207,7 @@ async def test_a_write_that_waited_for_the_rate_limit_is_checked_after_it(
     async with scene("straight", monkeypatch) as stage:
         # Waiting moves the virtual clock.
         limit = RateLimit(0.2, 1, stage.clock)
-        limited = Client(stage.client._transport, limit=limit, clock=stage.clock)
+        limited = Client(stage.transport, limit=limit, clock=stage.clock)
         await limited.bind(POD, "node")
         with pytest.raises(LeaseExpiredError):
             await limited.bind(POD, "node")

@@ -11,7 +11,7 @@ import pytest
 from mooring.app import run as run_module
 from mooring.app.command import Command, run_command
 from mooring.app.leader import LeaderElector
-from mooring.app.run import _Process, run_scheduler
+from mooring.app.run import SchedulerProcess, run_scheduler
 from mooring.client import transports
 from mooring.client.transport import BeforeSend, Request
 from mooring.errors import LeaseExpiredError
@@ -39,9 +39,9 @@ def run(tmp_path: Path) -> Iterator[Run]:
     file = tmp_path / "kubeconfig"
     file.write_text(KUBECONFIG)
 
-    def run(then: Callable[[_Process], object], *flags: str, drop_in: bool = False) -> int:
+    def run(then: Callable[[SchedulerProcess], object], *flags: str, drop_in: bool = False) -> int:
         async def both(command: Command) -> int:
-            process = _Process(command)
+            process = SchedulerProcess(command)
             asyncio.get_running_loop().call_later(0.05, then, process)
             return await asyncio.wait_for(process.run(), 30)
 
@@ -73,12 +73,12 @@ def run(tmp_path: Path) -> Iterator[Run]:
 def test_a_scheduler_that_never_saw_its_server_ends_when_it_is_asked_to(
     run: Run, flags: list[str], status: int, line: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(lambda process: process._duty.stop(), *flags) == status
+    assert run(lambda process: process.lifecycle.stop(), *flags) == status
     assert line in capfd.readouterr().err.splitlines()[-1]
 
 
 def test_a_lost_lease_is_an_error(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(lambda process: process._duty.lose_lease(), "--leader-elect=true") == 1
+    assert run(lambda process: process.lifecycle.lose_lease(), "--leader-elect=true") == 1
     assert "Leaderelection lost" in capfd.readouterr().err.splitlines()[-1]
 
 
@@ -100,7 +100,7 @@ def test_all_but_the_client_of_the_lease_write_with_a_lease_only(
 
     monkeypatch.setattr(run_module, "make_transport", make_transport)
     monkeypatch.setattr(run_module, "RunningScheduler", Running)
-    run(lambda process: process._duty.stop(), f"--leader-elect={str(elects).lower()}")
+    run(lambda process: process.lifecycle.stop(), f"--leader-elect={str(elects).lower()}")
     if not elects:
         assert checks == [None, None]
         assert before_write == [None]
@@ -122,7 +122,7 @@ def test_all_but_the_client_of_the_lease_write_with_a_lease_only(
 def test_the_cluster_that_was_taken_is_logged(
     drop_in: bool, run: Run, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    run(lambda process: process._duty.stop(), "--leader-elect=false", drop_in=drop_in)
+    run(lambda process: process.lifecycle.stop(), "--leader-elect=false", drop_in=drop_in)
     lines = [line for line in capfd.readouterr().err.splitlines() if "Connecting to" in line]
     if drop_in:
         assert lines == []
@@ -139,7 +139,7 @@ def test_an_election_that_breaks_is_a_lost_lease(
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(LeaderElector, "run", broken)
-    assert run(lambda process: process._start_election(), "--leader-elect=true") == 1
+    assert run(lambda process: process.start_election(), "--leader-elect=true") == 1
     lines = capfd.readouterr().err.splitlines()
     assert any("Leader election failed" in line and "a bug" in line for line in lines)
     assert "Leaderelection lost" in lines[-1]

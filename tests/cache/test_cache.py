@@ -405,7 +405,7 @@ def test_a_port_that_two_pods_hold_is_used_until_both_have_gone() -> None:
     cache.add_node(node("n0"))
     for name in ("p0", "p1"):
         cache.add_pod(pod(name, "n0", port=8080))
-    info = cache._columns.infos[0]
+    info = cache.nodes.info(0)
     cache.remove_pod("p0")
     assert info.used_ports == {("0.0.0.0", "TCP", 8080)}
     cache.validate()
@@ -423,6 +423,5 @@ def test_nothing_is_left_of_pods_that_have_gone() -> None:
     assert cache.nodes.pods_matching(None, Selector.from_map({"app": "db"})).tolist() == [1, 0]
     for uid in ("p0", "p1"):
         cache.remove_pod(uid)
-    assert (cache._index._by_namespace, cache._index._by_label) == ({}, {})
-    assert not any(terms._index._buckets for terms in cache._counters._terms.values())
+    assert [list(cache.nodes.terms(kind)) for kind in TermKind] == [[]] * len(TermKind)
     cache.validate()

@@ -80,7 +80,7 @@ def test_the_counters_that_nothing_asked_for_longest_are_dropped(
     selectors = [Selector.from_map({"number": str(number)}) for number in range(14)]
 
     def kept() -> list[int]:
-        known = {counter.selector for counter in cache._counters.counters()}
+        known = {counter.selector for counter in cache.counters.counters()}
         return [number for number, selector in enumerate(selectors) if selector in known]
 
     for selector in selectors[:12]:
@@ -185,7 +185,7 @@ def test_without_terminating_pods_no_counts_are_copied() -> None:
     ending = terminating(web("b", "n0"))
     cache = make_cache(make_node("n0"), web("a", "n0"), ending)
     assert counted(cache, terminating=False) == [1]
-    (counter,) = cache._counters.counters()
+    (counter,) = cache.counters.counters()
     cache.remove_pod(ending.uid)
     left = cache.nodes.pods_matching(None, WEB, terminating=False)
     assert left.tolist() == [1] and np.shares_memory(left, counter.counts)
@@ -195,7 +195,7 @@ def test_without_terminating_pods_no_counts_are_copied() -> None:
 def test_the_room_for_counts_is_doubled_when_it_is_full(nodes: int, room: int) -> None:
     cache = make_cache(*(make_node(f"n{number}") for number in range(nodes)))
     assert counted(cache) == [0] * nodes
-    (counter,) = cache._counters.counters()
+    (counter,) = cache.counters.counters()
     assert len(counter.counts) == room
 
 
@@ -217,7 +217,19 @@ def test_a_dropped_counter_is_told_of_no_pods(monkeypatch: pytest.MonkeyPatch) -
     cache = make_cache(make_node("n0"))
     for number in range(20):
         cache.nodes.pods_matching(None, Selector.from_map({"number": str(number)}))
-        assert len(cache._counters._counter_index) == len(cache._counters.counters()) <= 4
+        assert len(cache.counters.counters()) <= 4
+    asked: list[Selector] = []
+    matches = Selector.matches
+
+    def recording(self: Selector, labels: Any) -> bool:
+        asked.append(self)
+        return matches(self, labels)
+
+    monkeypatch.setattr(Selector, "matches", recording)
+    for number in range(20):
+        cache.add_pod(make_pod(f"p{number}", node="n0", labels={"number": str(number)}))
+    kept = {counter.selector for counter in cache.counters.counters()}
+    assert set(asked) == kept
 
 
 def test_counts_take_a_bounded_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +240,7 @@ def test_counts_take_a_bounded_number_of_bytes(monkeypatch: pytest.MonkeyPatch) 
     selectors = [Selector.from_text(f"app notin (x{number})") for number in range(40)]
 
     def size() -> int:
-        kept = cache._counters.counters()
+        kept = cache.counters.counters()
         found = sum(each.counts.nbytes for each in kept)
         return found + sum(each.terminating.nbytes for each in kept if each.terminating is not None)
 
@@ -254,4 +266,4 @@ def test_the_counter_asked_for_last_is_kept_however_large_it_is(
     assert counted(cache) == [1]
     cache.add_pod(web("b", "n0"))
     assert counted(cache) == [2]
-    assert len(cache._counters.counters()) == 1
+    assert len(cache.counters.counters()) == 1

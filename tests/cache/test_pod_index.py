@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 
@@ -120,15 +120,40 @@ def test_no_pod_is_looked_at_for_what_matches_nothing(asked: list[object]) -> No
 def test_no_more_values_are_looked_up_than_there_are_pods(
     values: list[str], looked_up: int
 ) -> None:
-    class Counting(dict[tuple[str, str, str], dict[str, PodInfo]]):
+    class Counted(str):
+        """A value that counts how often it is looked up."""
+
         count = 0
 
-        def get(self, key: Any, default: Any = None) -> Any:
-            self.count += 1
-            return super().get(key, default)
+        def __hash__(self) -> int:
+            Counted.count += 1
+            return super().__hash__()
+
+        __eq__ = str.__eq__
 
     made = index()
-    made._by_label = counting = Counting(made._by_label)
-    selector = Selector([Requirement("app", "In", values)])
+    selector = Selector([Requirement("app", "In", [Counted(value) for value in values])])
+    Counted.count = 0
     assert {info.uid for info in made.matching(RED, selector)} >= {"a", "b"}
-    assert counting.count == looked_up
+    assert Counted.count == looked_up
+
+
+def test_nothing_is_left_of_pods_that_were_removed() -> None:
+    pods = [pod(f"p{number}", app=f"app-{number}", other="x") for number in range(1100)]
+    made = PodIndex()
+
+    def come_and_go(infos: list[PodInfo]) -> None:
+        for info in infos:
+            made.add(info)
+            made.remove(info)
+
+    come_and_go(pods[:100])
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        come_and_go(pods[100:])
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # An entry takes more than 200 bytes.
+    assert after - before < 50_000

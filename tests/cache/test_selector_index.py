@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from mooring.api.labels import NOTHING, Requirement, Selector
@@ -130,7 +132,21 @@ def test_the_first_of_two_demands_that_are_as_rare_is_used() -> None:
 
 
 def test_nothing_is_left_of_entries_that_were_removed() -> None:
-    index = filed(("one", RED, "app in (web,db)"), ("two", None, ""))
-    index.remove("one")
-    index.remove("two")
-    assert index._buckets == {}
+    index: SelectorIndex[str] = SelectorIndex()
+
+    def come_and_go(numbers: range) -> None:
+        for number in numbers:
+            spaces = frozenset({f"ns-{number}"})
+            index.add("one", spaces, Selector.from_map({"app": str(number)}))
+            index.remove("one")
+
+    come_and_go(range(100))
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        come_and_go(range(100, 2100))
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # A bucket takes more than 200 bytes.
+    assert after - before < 100_000

@@ -6,18 +6,9 @@ from typing import Any
 
 import pytest
 
-from mooring.cel import types
-from mooring.cel.declared import Declared
-from mooring.cel.environment import Environment
 from mooring.cel.meter import COST_EXCEEDED, CostExceeded
 from mooring.cel.values import CompileError, EvaluationError
-
-ENVIRONMENT = Environment({"x": types.DYN}, Declared(types.DYN))
-
-
-def _evaluate(source: str, x: Any = None, **limits: int) -> tuple[Any, int]:
-    # cel.bind is available in every environment.
-    return ENVIRONMENT.compile(source).program().evaluate({"x": x}, **limits)
+from tests.cel.expressions import ENVIRONMENT, evaluate
 
 
 def _doubled(first: str, step: str, result: str, times: int = 60) -> str:
@@ -27,9 +18,9 @@ def _doubled(first: str, step: str, result: str, times: int = 60) -> str:
 
 def test_an_evaluation_ends_when_its_limit_is_passed() -> None:
     source = "[1, 2, 3].all(x, x > 0)"
-    assert _evaluate(source, limit=16) == (True, 16)
+    assert evaluate(source, limit=16) == (True, 16)
     with pytest.raises(CostExceeded) as ended:
-        _evaluate(source, limit=15)
+        evaluate(source, limit=15)
     assert (str(ended.value), ended.value.cost) == (COST_EXCEEDED, 16)
 
 
@@ -37,10 +28,10 @@ def test_an_evaluation_ends_when_its_limit_is_passed() -> None:
 def test_no_operator_hides_that_a_limit_was_passed(source: str) -> None:
     costly = "[1, 2, 3].all(x, x > 0)"
     if source.startswith("true"):
-        assert _evaluate(source.format(costly), limit=1) == (True, 0)
+        assert evaluate(source.format(costly), limit=1) == (True, 0)
         return
     with pytest.raises(CostExceeded):
-        _evaluate(source.format(costly), limit=5)
+        evaluate(source.format(costly), limit=5)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +48,7 @@ def test_no_operator_hides_that_a_limit_was_passed(source: str) -> None:
 )
 def test_what_grows_without_cost_is_ended(source: str) -> None:
     with pytest.raises(CostExceeded):
-        _evaluate(source)
+        evaluate(source)
 
 
 @pytest.mark.parametrize(
@@ -72,14 +63,14 @@ def test_what_grows_without_cost_is_ended(source: str) -> None:
 )
 def test_values_that_share_their_parts_are_compared_once(result: str, value: bool) -> None:
     # The last value has 2^60 elements in total.
-    assert _evaluate(_doubled("dyn([1])", "dyn([a{0}, a{0}])", result))[0] is value
+    assert evaluate(_doubled("dyn([1])", "dyn([a{0}, a{0}])", result))[0] is value
 
 
 def test_going_through_shared_parts_costs_as_much_as_through_others() -> None:
     source = _doubled("[1]", "[a{0}, a{0}]", "a12.indexOf(a11)", 12)
-    assert _evaluate(source)[1] > 2**12
+    assert evaluate(source)[1] > 2**12
     with pytest.raises(CostExceeded):
-        _evaluate(_doubled("[1]", "[a{0}, a{0}]", "a60.indexOf(a59)"))
+        evaluate(_doubled("[1]", "[a{0}, a{0}]", "a60.indexOf(a59)"))
 
 
 def test_a_type_may_not_double_with_each_name() -> None:
@@ -89,26 +80,26 @@ def test_a_type_may_not_double_with_each_name() -> None:
 
 
 def test_a_comprehension_makes_a_list_of_its_own() -> None:
-    assert _evaluate("[[1, 2].map(y, y), [1, 2].map(y, y + 1)]")[0] == [[1, 2], [2, 3]]
-    assert _evaluate("x.map(y, y) == x && x.map(y, x.map(z, z + y)).size() == 2", [1, 2])[0] is True
+    assert evaluate("[[1, 2].map(y, y), [1, 2].map(y, y + 1)]")[0] == [[1, 2], [2, 3]]
+    assert evaluate("x.map(y, y) == x && x.map(y, x.map(z, z + y)).size() == 2", [1, 2])[0] is True
 
 
 def test_deep_values_and_deep_expressions_are_evaluated() -> None:
     deep = "[1].all(y, " * 249 + "true" + ")" * 249
-    assert _evaluate(deep)[0] is True
+    assert evaluate(deep)[0] is True
     value: Any = [1]
     for _ in range(5_000):
         value = [value]
-    assert _evaluate("x == x", value)[0] is True
-    assert _evaluate("x.indexOf(x) == -1", value)[0] is True
+    assert evaluate("x == x", value)[0] is True
+    assert evaluate("x.indexOf(x) == -1", value)[0] is True
 
 
 def test_searching_from_the_right_is_as_from_the_left() -> None:
     text = "abcabc"
-    assert _evaluate("x.lastIndexOf('bc')", text)[0] == 4
-    assert _evaluate("x.lastIndexOf('bc', 3)", text)[0] == 1
-    assert _evaluate("x.lastIndexOf('x')", text)[0] == -1
-    assert _evaluate("x.lastIndexOf('')", text)[0] == 6
+    assert evaluate("x.lastIndexOf('bc')", text)[0] == 4
+    assert evaluate("x.lastIndexOf('bc', 3)", text)[0] == 1
+    assert evaluate("x.lastIndexOf('x')", text)[0] == -1
+    assert evaluate("x.lastIndexOf('')", text)[0] == 6
 
 
 @pytest.mark.parametrize(
@@ -122,13 +113,13 @@ def test_searching_from_the_right_is_as_from_the_left() -> None:
 )
 def test_what_has_no_value_is_said(source: str, text: str) -> None:
     with pytest.raises((CompileError, EvaluationError)) as failed:
-        _evaluate(source, "(")
+        evaluate(source, "(")
     assert text in str(failed.value)
 
 
 @pytest.mark.parametrize("other", ["'1.2.3'", "1", "quantity('1')"])
 def test_a_version_compares_with_versions_only(other: str) -> None:
     with pytest.raises(EvaluationError, match="no such overload"):
-        _evaluate(f"dyn(semver('1.2.3')) == dyn({other})")
-    assert _evaluate(f"dyn(semver('1.2.3')) != dyn({other})")[0] is True
-    assert _evaluate("dyn('1.2.3') == dyn(semver('1.2.3'))")[0] is False
+        evaluate(f"dyn(semver('1.2.3')) == dyn({other})")
+    assert evaluate(f"dyn(semver('1.2.3')) != dyn({other})")[0] is True
+    assert evaluate("dyn('1.2.3') == dyn(semver('1.2.3'))")[0] is False

@@ -16,6 +16,13 @@ from mooring.client.transport import Request, Response
 from mooring.observe.clock import VirtualClock
 
 
+class SettableClock(VirtualClock):
+    """A virtual clock that can be set, even back."""
+
+    def set(self, now: float) -> None:
+        self._now = now
+
+
 class RecordingClock(VirtualClock):
     """A virtual clock that records each sleep, and lets other tasks run in the meantime."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
@@ -16,6 +17,7 @@ from mooring.apiserver.http import BODY_LIMIT, ApiResponse, BodyReader
 from mooring.apiserver.http import ApiRequest as Received
 from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.apiserver.listener import ApiListener, tls
+from mooring.apiserver.resource_store import ResourceStore
 from mooring.client.client import JSON_PATCH, MERGE, STRATEGIC, Client
 from mooring.client.connection import Connection
 from mooring.client.http_transport import HttpTransport
@@ -86,9 +88,32 @@ def transport_to(request: pytest.FixtureRequest) -> Opened:
     return opened
 
 
+class CountingStore(ResourceStore):
+    """A store that counts who listens to each resource."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._listeners: dict[str, set[object]] = defaultdict(set)
+
+    def listen(self, resource: str, listener: Any) -> Callable[[], None]:
+        stop = super().listen(resource, listener)
+        key = object()
+        self._listeners[resource].add(key)
+
+        def end() -> None:
+            stop()
+            self._listeners[resource].discard(key)
+
+        return end
+
+    def listening(self, resource: str) -> int:
+        """Return how many listen to a resource."""
+        return len(self._listeners[resource])
+
+
 @pytest.fixture
 def api() -> ApiServer:
-    return ApiServer()
+    return ApiServer(CountingStore())
 
 
 @pytest.fixture
@@ -103,7 +128,8 @@ def client(transport: Transport) -> Client:
 
 
 def listeners(api: ApiServer) -> int:
-    return len(api.store._shelf("/pods").listeners)
+    assert isinstance(api.store, CountingStore)
+    return api.store.listening("/pods")
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from mooring.client.credentials import Static, TokenFile, basic, bearer
 from mooring.errors import ConfigError
 from mooring.observe.clock import VirtualClock
+from tests.client.fakes import SettableClock
 
 
 @pytest.mark.parametrize(
@@ -74,10 +75,10 @@ def test_a_token_file_must_be_readable_at_the_start(tmp_path: Path) -> None:
 async def test_a_clock_set_back_has_a_token_read_again(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("one")
-    clock = VirtualClock(start=1000.0)
+    clock = SettableClock(start=1000.0)
     credentials = TokenFile(str(file), clock)
     file.write_text("two")
-    clock._now = 940.0
+    clock.set(940.0)
     assert credentials.known() == "Bearer two"
     # It was read now, and is not read again soon.
     file.write_text("three")

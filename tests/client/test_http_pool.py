@@ -134,11 +134,11 @@ async def test_a_connection_that_the_server_closes_while_it_idles_is_not_used() 
     async with talking(once) as (server, pool):
         await ask(pool)
         async with asyncio.timeout(10):
-            while pool._idle:
+            while pool.usage.idle:
                 await asyncio.sleep(0)
         assert (await ask(pool)).body == b"ok"
         assert server.connections == 2
-        assert pool._open <= 1
+        assert pool.usage.open <= 1
 
 
 async def test_a_connection_that_idled_too_long_is_not_used(
@@ -187,7 +187,7 @@ async def test_what_may_have_been_carried_out_is_not_sent_again() -> None:
         with pytest.raises((ProtocolError, ConnectionError)):
             await ask(pool)
         assert server.connections == 1
-        assert pool._open == 0
+        assert pool.usage.open == 0
 
 
 async def test_a_fresh_connection_that_is_lost_is_told() -> None:
@@ -231,7 +231,7 @@ async def test_a_request_given_up_does_not_leave_its_answer_to_the_next() -> Non
         await asyncio.gather(task, return_exceptions=True)
         assert (await ask(pool)).body == b"ok"
         assert server.connections == 2
-        assert pool._open == 1
+        assert pool.usage.open == 1
 
 
 async def test_large_requests_and_answers_pass() -> None:
@@ -255,7 +255,7 @@ async def test_nobody_there_is_told_before_anything_is_sent() -> None:
     with pytest.raises(ConnectError) as raised:
         await ask(pool)
     assert isinstance(raised.value.cause, ConnectionRefusedError)
-    assert pool._open == 0
+    assert pool.usage.open == 0
 
 
 # TLS.
@@ -310,7 +310,7 @@ async def test_another_context_gets_another_connection(
         await ask(pool, context=client_side)
         await ask(pool, context=other)
         assert server.connections == 2
-        assert len(pool._idle) == 1
+        assert pool.usage.idle == 1
 
 
 async def test_a_server_that_is_not_trusted_is_told_before_anything_is_sent(

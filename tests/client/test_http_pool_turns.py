@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mooring.client.deadlines import ConnectError, client_closed
-from mooring.client.http_pool import HttpPool
+from mooring.client.http_pool import HttpPool, PoolUsage
 from mooring.client.protocol import ProtocolError, TooLargeError
 from mooring.client.transport import Response
 from tests.client.fakes import ManualLoop, bounded, settle
@@ -117,7 +117,7 @@ async def test_one_timer_rings_at_the_earliest_deadline(make_bench: Callable[...
         assert not any(task.done() for task in (*left, forever))
     assert bench.loop.timers == []
     # Its connection is the only one that is left.
-    assert bench.pool._open == 1
+    assert bench.pool.usage.open == 1
     await bench.answer()
     assert (await forever).body == b"ok"
 
@@ -147,10 +147,10 @@ async def test_the_deadline_of_a_request_that_waits_counts(
     assert bench.loop.timers == [1010.0]
     await bench.loop.until(1010.0)
     assert [task.done() for task in waiting] == [False, True, False]
-    assert bench.loop.timers == [1020.0] and len(bench.pool._waiting) == 2
+    assert bench.loop.timers == [1020.0] and bench.pool.usage.waiting == 2
     await bench.loop.until(1020.0)
     assert [task.done() for task in waiting] == [True, True, False]
-    assert bench.loop.timers == [1030.0] and len(bench.pool._waiting) == 1
+    assert bench.loop.timers == [1030.0] and bench.pool.usage.waiting == 1
     for task in waiting[:2]:
         with pytest.raises(ConnectError, match="no connection became free within the time"):
             await task
@@ -181,7 +181,7 @@ async def test_a_connection_may_idle_for_a_minute(
     assert len(bench.dialer.near) == dialled
     await bench.answer(-1)
     assert (await task).body == b"ok"
-    assert bench.pool._open == 1 == len(bench.pool._idle)
+    assert (bench.pool.usage.open, bench.pool.usage.idle) == (1, 1)
     assert [sock.fileno() == -1 for sock in bench.dialer.near] == [True] * (dialled - 1) + [False]
 
 
@@ -192,12 +192,12 @@ async def test_there_are_no_more_connections_than_the_limit(
     bench = make_bench(connections)
     for _ in range(limit + 2):
         await bench.send()
-    assert len(bench.dialer.near) == limit == bench.pool._open
-    assert len(bench.pool._waiting) == 2
+    assert len(bench.dialer.near) == limit == bench.pool.usage.open
+    assert bench.pool.usage.waiting == 2
     for _ in range(3):
         await bench.answer()
-    assert len(bench.dialer.near) == limit == bench.pool._open
-    assert len(bench.pool._waiting) == 0
+    assert len(bench.dialer.near) == limit == bench.pool.usage.open
+    assert bench.pool.usage.waiting == 0
 
 
 async def test_a_connection_that_is_lost_leaves_its_place_to_the_next(
@@ -215,7 +215,7 @@ async def test_a_connection_that_is_lost_leaves_its_place_to_the_next(
     # While it idles, too.
     bench.dialer.far[1].shutdown(socket.SHUT_WR)
     await settle()
-    assert (bench.pool._open, bench.pool._idle) == (0, [])
+    assert (bench.pool.usage.open, bench.pool.usage.idle) == (0, 0)
 
 
 async def test_a_connection_that_cannot_be_made_leaves_its_place_to_the_next(
@@ -231,36 +231,39 @@ async def test_a_connection_that_cannot_be_made_leaves_its_place_to_the_next(
 
     bench.dialer.before = fail
     first, second = await bench.send(), await bench.send()
-    assert len(bench.pool._waiting) == 1
+    assert bench.pool.usage.waiting == 1
     failing.set()
     await settle()
     with pytest.raises(ConnectError):
         await first
     await bench.answer()
     assert (await second).body == b"ok"
-    assert bench.pool._open == 1
+    assert bench.pool.usage.open == 1
 
 
 async def test_a_turn_that_comes_too_late_goes_to_the_next(
-    make_bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+    make_bench: Callable[..., Bench],
 ) -> None:
     bench = make_bench(1)
-    first, second, third = [await bench.send() for _ in range(3)]
-    wake = bench.pool._wake
+    waiting: list[asyncio.Task[Response]] = []
 
-    def wake_and_cancel() -> None:
-        wake()
-        second.cancel()
+    async def ask_and_cancel_the_next() -> Response:
+        response = await bench.pool.send(GET, None, again=False)
+        # The next request has its turn now, but has not been resumed yet.
+        waiting[0].cancel()
+        return response
 
-    monkeypatch.setattr(bench.pool, "_wake", wake_and_cancel)
+    first = asyncio.create_task(ask_and_cancel_the_next())
+    bench.tasks.append(first)
+    await settle()
+    waiting += [await bench.send() for _ in range(2)]
     bench.dialer.far[0].sendall(OK)
     await first
-    monkeypatch.setattr(bench.pool, "_wake", wake)
     await settle()
-    assert second.cancelled()
+    assert waiting[0].cancelled()
     assert bench.dialer.far[0].recv(2**16) == GET * 2
     bench.dialer.far[0].sendall(OK)
-    assert (await third).body == b"ok"
+    assert (await waiting[1]).body == b"ok"
 
 
 async def test_a_request_that_is_given_up_waits_no_more(make_bench: Callable[..., Bench]) -> None:
@@ -269,7 +272,7 @@ async def test_a_request_that_is_given_up_waits_no_more(make_bench: Callable[...
     waiting = await bench.send(1010.0)
     waiting.cancel()
     await settle()
-    assert len(bench.pool._waiting) == 0
+    assert bench.pool.usage.waiting == 0
 
 
 async def test_closing_leaves_nothing(make_bench: Callable[..., Bench]) -> None:
@@ -288,7 +291,7 @@ async def test_closing_leaves_nothing(make_bench: Callable[..., Bench]) -> None:
         with pytest.raises((ConnectError, ConnectionAbortedError), match="the client was closed"):
             await task
     assert (await busy).body == b"ok"
-    assert (bench.pool._open, bench.pool._idle, len(bench.pool._waiting)) == (0, [], 0)
+    assert bench.pool.usage == PoolUsage(0, 0, 0)
     assert bench.loop.timers == []
     with pytest.raises(ConnectError, match="the client was closed"):
         await bench.pool.send(GET, None, again=False)
@@ -343,7 +346,7 @@ async def test_closing_ends_connections_that_idle(make_bench: Callable[..., Benc
         await bench.send()
     for number in range(2):
         await bench.answer(number)
-    assert (bench.pool._open, len(bench.pool._idle)) == (2, 2)
+    assert (bench.pool.usage.open, bench.pool.usage.idle) == (2, 2)
     bench.pool.close()
     assert [sock.fileno() for sock in bench.dialer.near] == [-1, -1]
-    assert (bench.pool._open, bench.pool._idle) == (0, [])
+    assert (bench.pool.usage.open, bench.pool.usage.idle) == (0, 0)

@@ -19,6 +19,21 @@ GET = b"GET / HTTP/1.1\r\n\r\n"
 HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
+class Given:
+    """A socket whose sends and reads a test may replace."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.fileno, self.close = sock.fileno, sock.close
+        self.sends: Callable[[memoryview], int] = sock.send
+        self.reads: Callable[[int], bytes] = sock.recv
+
+    def send(self, data: memoryview) -> int:
+        return self.sends(data)
+
+    def recv(self, size: int) -> bytes:
+        return self.reads(size)
+
+
 class Bench:
     """A stream, and the other end of its connection."""
 
@@ -28,9 +43,10 @@ class Bench:
         self.near.setblocking(False)
         self.far.settimeout(10.0)
         self.number = self.near.fileno()
-        self.stream = HttpStream(self.near, idle, deadline)
-        self.stream._loop = self.loop  # type: ignore[assignment]
-        self.stream._last = self.loop.now
+        self.sock = Given(self.near)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(asyncio, "get_running_loop", lambda: self.loop)
+            self.stream = HttpStream(self.sock, idle, deadline)  # type: ignore[arg-type]
 
     async def begun(self) -> None:
         """Send the request, and the head of the response."""
@@ -154,18 +170,14 @@ async def test_a_socket_that_is_full_is_waited_for(make_bench: Callable[..., Ben
     full = 2
     checks: list[int] = []
 
-    class Full:
-        def __init__(self, sock: socket.socket) -> None:
-            self.recv, self.fileno, self.close = sock.recv, sock.fileno, sock.close
+    def send(data: memoryview) -> int:
+        nonlocal full
+        if full:
+            full -= 1
+            raise BlockingIOError
+        return bench.near.send(data[:5])
 
-        def send(self, data: memoryview) -> int:
-            nonlocal full
-            if full:
-                full -= 1
-                raise BlockingIOError
-            return bench.near.send(data[:5])
-
-    bench.stream._sock = Full(bench.near)  # type: ignore[assignment]
+    bench.sock.sends = send
     task = asyncio.create_task(bench.stream.begin(GET, lambda: checks.append(1)))
     await settle()
     assert bench.far.recv(2**16) == GET
@@ -177,10 +189,9 @@ async def test_a_socket_that_is_full_is_waited_for(make_bench: Callable[..., Ben
 
 
 class Endless:
-    """A socket that always has more of a body, or, at last, its end."""
+    """The data of a socket that always has more of a body, or, at last, its end."""
 
-    def __init__(self, sock: socket.socket) -> None:
-        self.fileno, self.close = sock.fileno, sock.close
+    def __init__(self) -> None:
         self.reads = 0
         self.ended = False
 
@@ -197,7 +208,8 @@ async def test_one_read_takes_a_part_and_others_get_their_turn(
     await settle()
     bench.far.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
     await task
-    bench.stream._sock = endless = Endless(bench.near)  # type: ignore[assignment]
+    endless = Endless()
+    bench.sock.reads = endless.recv
     bench.far.sendall(b"!")
     turns = 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,10 +11,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from mooring.client import environment_proxy
+from mooring.client import environment_proxy, http_transport
 from mooring.client.connection import Connection
 from mooring.client.credentials import Static
+from mooring.client.dialer import Dialer
+from mooring.client.http_stream import HttpStream
 from mooring.client.http_transport import HttpTransport
+from mooring.client.identity import Identity
 from mooring.client.tls_settings import TlsSettings
 from mooring.client.transport import Request
 from mooring.errors import ApiError, ConfigError, NoAnswerError
@@ -50,10 +54,28 @@ async def hello(request: web.Request) -> web.Response:
         pytest.param("https://[fd00::1]:6443", "fd00::1", 6443, "[fd00::1]:6443", id="brackets"),
     ],
 )
-async def test_where_a_transport_goes(server: str, host: str, port: int, named: str) -> None:
-    async with transport_to(server, tls=TlsSettings(insecure=True)) as transport:
-        assert (transport._dialer._host, transport._dialer._port) == (host, port)
-        assert transport._own_headers == [("Host", named)]
+async def test_where_a_transport_goes(
+    server: str, host: str, port: int, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near, far = socket.socketpair()
+    near.setblocking(False)
+    goes: list[tuple[str, int]] = []
+
+    class Recording(Dialer):
+        def __init__(self, host: str, port: int, *more: Any, **named: Any) -> None:
+            super().__init__(host, port, *more, **named)
+            goes.append((host, port))
+
+        async def dial(self, context: Any, deadline: float) -> Any:
+            return near
+
+    monkeypatch.setattr(http_transport, "Dialer", Recording)
+    with far:
+        async with transport_to(server, tls=TlsSettings(insecure=True)) as transport:
+            far.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            await transport.send(Request("GET", "/"))
+            assert f"Host: {named}\r\n".encode() in far.recv(2**16)
+    assert goes == [(host, port)]
 
 
 async def test_a_server_may_have_a_prefix() -> None:
@@ -64,25 +86,54 @@ async def test_a_server_may_have_a_prefix() -> None:
         assert (await transport.send(Request("GET", "/api"))).body == b"/prefix/api"
 
 
-async def test_heads_are_kept_for_a_few_sorts_of_requests() -> None:
+async def test_heads_are_kept_for_a_few_sorts_of_requests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[str] = []
+    headers = Identity.headers
+
+    def recording(self: Identity, *shape: Any) -> list[tuple[str, str]]:
+        made.append(shape[-1])
+        return headers(self, *shape)
+
+    monkeypatch.setattr(Identity, "headers", recording)
     async with serving(hello) as server, transport_to(server) as transport:
-        sizes = []
-        for number in range(40):
+        for number in [*range(32), *range(32), 32, 0, 32]:
             await transport.send(Request("GET", "/", accept=f"x/{number}"))
-            await transport.send(Request("GET", "/", accept=f"x/{number}"))
-            sizes.append(len(transport._lines))
-    assert sizes == [*range(1, 33), *range(1, 9)]
+    # The 33rd sort has the others forgotten.
+    assert made == [f"x/{number}" for number in [*range(33), 0]]
 
 
-async def test_streams_that_have_ended_are_not_kept() -> None:
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch) -> list[HttpStream]:
+    """Return the list of streams that are closed; closing a transport closes those it keeps."""
+    found: list[HttpStream] = []
+    close = HttpStream.close
+
+    def recording(self: HttpStream) -> None:
+        found.append(self)
+        close(self)
+
+    monkeypatch.setattr(HttpStream, "close", recording)
+    return found
+
+
+async def assert_none_is_kept(transport: HttpTransport, closed: list[HttpStream]) -> None:
+    assert closed
+    closed.clear()
+    await transport.close()
+    assert closed == []
+
+
+async def test_streams_that_have_ended_are_not_kept(closed: list[HttpStream]) -> None:
     async with serving(hello) as server, transport_to(server) as transport:
         async with transport.stream(Request("GET", "/")) as stream:
-            assert len(transport._streams) == 1
             assert await stream.read() == b"hello"
-        assert len(transport._streams) == 0
+        await assert_none_is_kept(transport, closed)
 
 
-async def test_a_stream_whose_head_never_comes_is_not_kept() -> None:
+async def test_a_stream_whose_head_never_comes_is_not_kept(closed: list[HttpStream]) -> None:
+
     async def never(request: web.Request) -> web.Response:
         await asyncio.Event().wait()
         raise AssertionError
@@ -91,7 +142,7 @@ async def test_a_stream_whose_head_never_comes_is_not_kept() -> None:
         with pytest.raises(NoAnswerError, match="no answer within the time allowed"):
             async with transport.stream(Request("GET", "/", timeout=0.1)):
                 raise AssertionError
-        assert len(transport._streams) == 0
+        await assert_none_is_kept(transport, closed)
 
 
 class Refused(Static):
@@ -106,7 +157,7 @@ class Refused(Static):
 
 
 @pytest.mark.parametrize("fails", [False, True], ids=["renewed", "not renewed"])
-async def test_a_stream_that_was_refused_is_closed(fails: bool) -> None:
+async def test_a_stream_that_was_refused_is_closed(fails: bool, closed: list[HttpStream]) -> None:
     seen = 0
 
     async def refuse(request: web.Request) -> web.Response:
@@ -128,8 +179,7 @@ async def test_a_stream_that_was_refused_is_closed(fails: bool) -> None:
         else:
             async with transport.stream(Request("GET", "/")) as stream:
                 assert stream.status == 401
-                assert len(transport._streams) == 1
-        assert len(transport._streams) == 0
+            await assert_none_is_kept(transport, closed)
     assert seen == (1 if fails else 2)
 
 

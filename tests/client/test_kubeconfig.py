@@ -4,49 +4,54 @@ from __future__ import annotations
 
 import base64
 import json
-import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mooring.client import kubeconfig
+from mooring.client import exec_plugin, kubeconfig
 from mooring.client.connection import Connection
-from mooring.client.exec_plugin import V1, V1BETA1, ExecPlugin
+from mooring.client.exec_plugin import V1, V1BETA1
 from mooring.client.kubeconfig import connection_from_flags, load_kubeconfig
 from mooring.errors import ConfigError
-from mooring.observe.clock import VirtualClock
+from tests.client.kubeconfigs import SERVER, document, header, load, write
 
-SERVER = "https://server:6443"
-
-
-def document(user: Any = None, cluster: Any = None, **context: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "c", "cluster": {"server": SERVER, **(cluster or {})}}],
-        "users": [{"name": "u", "user": user or {}}],
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u", **context}}],
-        "current-context": "x",
-    }
+__all__ = ["load"]
 
 
-def write(path: Path, body: Any) -> Path:
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(body if isinstance(body, str) else json.dumps(body))
-    return path
+class Programs:
+    """What is run in place of programs, at a terminal."""
+
+    def __init__(self) -> None:
+        self.commands: list[tuple[str, ...]] = []
+        self.environment: dict[str, str] = {}
+
+    async def run(
+        self, command: tuple[str, ...], environment: dict[str, str], **more: Any
+    ) -> tuple[int, bytes]:
+        self.commands.append(tuple(command))
+        self.environment = environment
+        info = json.loads(environment["KUBERNETES_EXEC_INFO"])
+        return 0, json.dumps({**info, "status": {"token": "t"}}).encode()
+
+    async def told(self, connection: Connection) -> Any:
+        """Return what the program of a connection is told."""
+        assert await header(connection) == "Bearer t"
+        return json.loads(self.environment["KUBERNETES_EXEC_INFO"])["spec"]
+
+
+class Terminal:
+    def isatty(self) -> bool:
+        return True
 
 
 @pytest.fixture
-def load(tmp_path: Path) -> Any:
-    def load(user: Any = None, cluster: Any = None, **context: Any) -> Connection:
-        return load_kubeconfig(write(tmp_path / "config", document(user, cluster, **context)))
-
-    return load
-
-
-async def header(connection: Connection) -> str:
-    return await connection.credentials(VirtualClock()).authorization()
+def programs(monkeypatch: pytest.MonkeyPatch) -> Programs:
+    made = Programs()
+    monkeypatch.setattr(exec_plugin, "run_program", made.run)
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    return made
 
 
 async def test_a_plain_file(load: Any) -> None:
@@ -136,37 +141,43 @@ def test_someone_else_may_be_impersonated(load: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "mode"),
+    ("config", "interactive"),
     [
-        ({"apiVersion": V1, "interactiveMode": "Never"}, "Never"),
-        ({"apiVersion": V1BETA1}, "IfAvailable"),
+        ({"apiVersion": V1, "interactiveMode": "Never"}, False),
+        ({"apiVersion": V1BETA1}, True),
     ],
     ids=["v1", "v1beta1"],
 )
-def test_a_program_for_credentials(
-    load: Any, tmp_path: Path, config: dict[str, str], mode: str
+async def test_a_program_for_credentials(
+    load: Any, tmp_path: Path, programs: Programs, config: dict[str, str], interactive: bool
 ) -> None:
     extension = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "a"}}
     connection = load(
         {"exec": {"command": "bin/login", "provideClusterInfo": True, **config}},
         {"extensions": [extension], "tls-server-name": "k"},
     )
-    plugin = connection.credentials(VirtualClock())
-    assert isinstance(plugin, ExecPlugin)
-    assert plugin._config.command == str(tmp_path / "bin/login")
-    assert plugin._config.interactive_mode == mode
-    assert plugin._cluster == {
+    spec = await programs.told(connection)
+    assert programs.commands == [(str(tmp_path / "bin/login"),)]
+    assert spec["interactive"] is interactive
+    assert spec["cluster"] == {
         "server": SERVER,
         "tls-server-name": "k",
         "config": {"audience": "a"},
     }
 
 
-def test_a_program_is_told_all_that_is_known_of_the_cluster(load: Any, tmp_path: Path) -> None:
+async def test_a_program_is_told_all_that_is_known_of_the_cluster(
+    load: Any, tmp_path: Path, programs: Programs
+) -> None:
     (tmp_path / "ca.crt").write_bytes(b"PEM")
-    program = {"command": "login", "apiVersion": V1, "interactiveMode": "Never"}
+    program = {
+        "command": "login",
+        "apiVersion": V1,
+        "interactiveMode": "Never",
+        "provideClusterInfo": True,
+    }
     connection = load(
-        {"exec": {**program, "provideClusterInfo": True}},
+        {"exec": program},
         {
             "insecure-skip-tls-verify": True,
             "disable-compression": True,
@@ -174,18 +185,17 @@ def test_a_program_is_told_all_that_is_known_of_the_cluster(load: Any, tmp_path:
             "extensions": [{"name": "another", "extension": {"x": "y"}}],
         },
     )
-    plugin = connection.credentials(VirtualClock())
-    assert isinstance(plugin, ExecPlugin)
-    assert plugin._cluster == {
+    assert (await programs.told(connection))["cluster"] == {
         "server": SERVER,
         "insecure-skip-tls-verify": True,
         "disable-compression": True,
         "proxy-url": "http://proxy:3128",
     }
     connection = load({"exec": program}, {"certificate-authority": "ca.crt"})
-    plugin = connection.credentials(VirtualClock())
-    assert isinstance(plugin, ExecPlugin)
-    assert plugin._cluster == {"server": SERVER, "certificate-authority-data": "UEVN"}
+    assert (await programs.told(connection))["cluster"] == {
+        "server": SERVER,
+        "certificate-authority-data": "UEVN",
+    }
 
 
 async def test_a_token_goes_before_a_program(load: Any) -> None:
@@ -249,38 +259,6 @@ def test_a_mistake_is_told_in_a_line_with_the_file(
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("clusters: [", ":2:1: not valid YAML"),
-        ("clusters: 5", ":1:11: clusters: must be a list, got 5"),
-        (
-            "clusters:\n- name: c\n  cluster:\n    certificate-authority-data: '%'",
-            ":4:33: clusters[0].cluster.certificate-authority-data: must be base64 text",
-        ),
-        ("apiVersion: apps/v1\nkind: Deployment", "not a kubeconfig: expected v1 Config"),
-        ("users: [{name: a}, {name: a}]", 'users: duplicate name "a" in list'),
-        ("", "no configuration has been provided"),
-    ],
-    ids=["no YAML", "no list", "no base64", "another kind", "twice", "empty"],
-)
-def test_a_broken_file_is_told_with_its_place(tmp_path: Path, text: str, words: str) -> None:
-    file = write(tmp_path / "config", text)
-    with pytest.raises(ConfigError) as raised:
-        load_kubeconfig(file)
-    assert str(raised.value).startswith(str(file))
-    assert words in str(raised.value)
-
-
-def test_fields_of_other_tools_are_passed_over(load: Any) -> None:
-    assert load({"x-tool": 1}, {"x-tool": {"a": []}}).server == SERVER
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"nothing: cannot read the kubeconfig: No such file"):
-        load_kubeconfig(tmp_path / "nothing")
-
-
-@pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"current-context": ""}, "current-context is not set"),
@@ -298,23 +276,6 @@ def test_a_context_that_cannot_be_used(tmp_path: Path, change: Any, words: str) 
     with pytest.raises(ConfigError) as raised:
         load_kubeconfig(file)
     assert words in str(raised.value)
-
-
-async def test_several_files_are_one_and_the_first_wins(tmp_path: Path) -> None:
-    first = document({"token": "first"})
-    del first["clusters"], first["current-context"]
-    second = document({"token": "second"}, namespace="ignored")
-    second["contexts"].append({"name": "y", "context": {"cluster": "c", "user": "u"}})
-    second["current-context"] = "y"
-    paths = [
-        write(tmp_path / "one" / "config", first),
-        tmp_path / "missing",
-        write(tmp_path / "two" / "config", second),
-    ]
-    environment = {"KUBECONFIG": os.pathsep.join(map(str, [*paths, "", paths[0]]))}
-    connection = load_kubeconfig(environment=environment)
-    assert await header(connection) == "Bearer first"
-    assert load_kubeconfig(context="x", environment=environment).namespace == "default"
 
 
 def test_a_variable_that_names_missing_files_is_an_error(
@@ -366,25 +327,6 @@ def test_without_a_name_the_file_in_the_home_folder_is_read(
     write(tmp_path / ".kube" / "config", document())
     monkeypatch.setenv("HOME", str(tmp_path))
     assert load_kubeconfig(environment={}).server == SERVER
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"kind": "Pod"}, {"apiVersion": "v2"}, {"kind": "Pod", "apiVersion": "v2"}],
-    ids=["another kind", "another version", "both"],
-)
-def test_what_is_no_kubeconfig_is_refused(tmp_path: Path, change: dict[str, str]) -> None:
-    body = {**document(), **change}
-    found = f"{body['apiVersion']} {body['kind']}"
-    with pytest.raises(ConfigError, match=f"expected v1 Config, got {found}"):
-        load_kubeconfig(write(tmp_path / "config", body))
-
-
-def test_kind_and_version_may_be_left_out(tmp_path: Path) -> None:
-    body = {name: value for name, value in document().items() if name[0] != "a" and name != "kind"}
-    connection = load_kubeconfig(write(tmp_path / "config", body))
-    assert connection.server == SERVER
-    assert not connection.tls.insecure and connection.compression
 
 
 def test_in_a_cluster_its_own_server_is_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mooring.client.program import ProgramError, _Output, run_program
+from mooring.client.program import ProgramError, ProgramOutput, run_program
 
 
 async def run(script: str, **more: Any) -> tuple[int, bytes]:
@@ -76,7 +76,7 @@ async def test_a_pipe_that_stays_open_is_read_and_left() -> None:
     loop = asyncio.get_running_loop()
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
-    output = _Output(loop, reading, 1000)
+    output = ProgramOutput(loop, reading, 1000)
     os.write(writing, b"a" * 900)
     output.drain()
     assert output.data == b"a" * 900 and not output.overflow.is_set()
@@ -96,7 +96,7 @@ async def test_a_pipe_that_was_never_at_its_end_is_left_too() -> None:
     loop = asyncio.get_running_loop()
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
-    _Output(loop, reading, 1000).close()
+    ProgramOutput(loop, reading, 1000).close()
     assert not loop.remove_reader(reading)
     os.close(writing)
 
@@ -127,9 +127,9 @@ async def test_a_pipe_is_read_in_pieces_of_64_kibibytes() -> None:
     reading, writing = os.pipe()
     fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 2**19)
     os.set_blocking(reading, False)
-    output = _Output(asyncio.get_running_loop(), reading, 2**20)
+    output = ProgramOutput(asyncio.get_running_loop(), reading, 2**20)
     assert os.write(writing, b"x" * 2**18) == 2**18
-    assert output._read()
+    assert output.read()
     assert len(output.data) == 2**16
     output.drain()
     assert len(output.data) == 2**18

@@ -9,8 +9,7 @@ import pytest
 from mooring.api import ResourceClaim
 from mooring.client.client import Client
 from mooring.client.kubeconfig import load_kubeconfig
-from mooring.client.protobuf import PROTOBUF, field
-from mooring.client.protobuf import _append as append
+from mooring.client.protobuf import PROTOBUF, append, field
 from mooring.client.transports import make_transport
 from mooring.errors import ApiError
 from tests.support.cluster import Cluster

@@ -14,6 +14,7 @@ from mooring.client import tls_settings
 from mooring.client.tls_settings import KeyPair, Pem, TlsContexts, TlsSettings, expiry
 from mooring.errors import ConfigError
 from mooring.observe.clock import VirtualClock
+from tests.client.fakes import SettableClock
 from tests.support.certificates import Authority
 from tests.support.key_files import LoadedFiles, loaded_files
 
@@ -208,10 +209,10 @@ def test_broken_files_are_looked_at_once_a_minute(authority: Authority, looked: 
 
 
 def test_a_clock_set_back_has_the_files_looked_at(authority: Authority, looked: list[Pem]) -> None:
-    clock = VirtualClock(1000.0)
+    clock = SettableClock(1000.0)
     contexts = TlsContexts(TlsSettings(authority=authority_of(authority)), clock)
     contexts.context()
-    clock._now = 940.0
+    clock.set(940.0)
     contexts.context()
     assert len(looked) == 2
 

@@ -10,6 +10,7 @@ from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_pod
 from tests.conformance import replay
 from tests.conformance.test_vectors import SCENARIOS, differences
+from tests.cycle.reuse_scenes import hits
 
 #: What is not worked out where one node is left: nothing remains to be chosen.
 OF_SCORING = ("scores", "skippedScore", "total")
@@ -29,14 +30,6 @@ def touch(scheduler: MemoryScheduler) -> None:
     passing = make_pod("passing-by", cpu="1", host_ports=[1])
     cache.assume_pod(passing, cache.nodes.names[0])
     cache.forget_pod(passing.metadata.uid)
-
-
-def hits(scheduler: MemoryScheduler) -> int:
-    return sum(
-        remembered.hits
-        for memory in scheduler.cycle._reuse.values()
-        for remembered in memory._remembered.values()
-    )
 
 
 def same(ours: dict[str, Any], recorded: dict[str, Any]) -> list[str]:

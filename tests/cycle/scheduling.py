@@ -61,6 +61,7 @@ def make_scheduler(
     percentage: int | None = None,
     choose: Any = by_name,
     binder: bool = True,
+    reuse: bool | None = None,
 ) -> MemoryScheduler:
     """Return a scheduler whose one profile runs these plugins, in order, at all their points."""
     used: list[type[Plugin]] = [PrioritySort, *plugins]
@@ -85,7 +86,7 @@ def make_scheduler(
     if percentage is not None:
         config["percentageOfNodesToScore"] = percentage
     loaded = load_config_data(config, registry=registry, feature_gates=FeatureGates())
-    return MemoryScheduler(objects, config=loaded, registry=registry, choose=choose)
+    return MemoryScheduler(objects, config=loaded, registry=registry, choose=choose, reuse=reuse)
 
 
 def decide(

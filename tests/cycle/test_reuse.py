@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,79 +15,18 @@ from mooring.framework.decision import Outcome
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
-from mooring.observe.metrics import Metrics
 from mooring.offline.driving import drive
 from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node, make_pod
 from tests.cycle.decisions import told
+from tests.cycle.reuse_scenes import AFRESH, EVERY, hits, place, recording, start
 from tests.cycle.scheduling import make_scheduler
-
-
-def hits(scheduler: MemoryScheduler) -> int:
-    """Return how often a pod reused the answers for another."""
-    return sum(
-        remembered.hits
-        for memory in scheduler.cycle._reuse.values()
-        for remembered in memory._remembered.values()
-    )
 
 
 @pytest.fixture
 def asked() -> list[tuple[str, list[str]]]:
     """Collect the calls of the recording plugin, with their nodes."""
     return []
-
-
-def recording(asked: list[tuple[str, list[str]]], **methods: Any) -> type[Plugin]:
-    """Return a plugin that scores by the number of pods and records its calls."""
-
-    class Recording(Plugin):
-        def filter(self, state: Any, pod: Any, node: Any) -> Any:
-            asked.append(("filter", [node.name]))
-
-        def filter_nodes(self, state: Any, pod: Any, nodes: Any) -> Iterator[Any]:
-            asked.append(("filter_nodes", list(nodes.names)))
-            return iter(())
-
-        def score(self, state: Any, pod: Any, node: Any) -> Any:
-            asked.append(("score", [node.name]))
-            return 100 - len(node.pods)
-
-        def score_nodes(self, state: Any, pod: Any, nodes: Any) -> Any:
-            asked.append(("score_nodes", list(nodes.names)))
-            return 100 - nodes.pod_count
-
-        def sign_pod(self, pod: Any) -> Any:
-            return pod.metadata.labels.get("team", "")
-
-    for name, method in methods.items():
-        setattr(Recording, name, method)
-    return Recording
-
-
-EVERY = [f"n{i}" for i in range(8)]
-AFRESH = [("filter_nodes", EVERY), ("score_nodes", EVERY)]
-
-
-def start(asked: list[tuple[str, list[str]]], **methods: Any) -> MemoryScheduler:
-    """Return a scheduler of eight nodes whose first pod has been placed."""
-    nodes = [make_node(name) for name in EVERY]
-    scheduler = make_scheduler([recording(asked, **methods)], nodes)
-    place(scheduler, asked)
-    return scheduler
-
-
-def place(
-    scheduler: MemoryScheduler, asked: list[tuple[str, list[str]]], **fields: Any
-) -> list[tuple[str, list[str]]]:
-    """Place one more pod and return the calls of the recording plugin."""
-    asked.clear()
-    name = f"pod-{len(scheduler.cluster.cache.pods)}"
-    pod = make_pod(name, **fields)
-    scheduler.cluster.add(pod)
-    decision = drive(scheduler.schedule_one(pod))
-    assert decision.outcome is Outcome.SCHEDULED, decision.message
-    return list(asked)
 
 
 def test_the_next_identical_pod_is_asked_about_the_changed_row_alone(asked: Any) -> None:
@@ -152,8 +90,8 @@ def test_what_decisions_share_is_read_only(asked: Any) -> None:
 
 
 def test_many_changed_rows_are_asked_at_once(asked: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(reuse, "_FEW", 1)
-    monkeypatch.setattr(reuse, "_MOST", 1)
+    monkeypatch.setattr(reuse, "FEW", 1)
+    monkeypatch.setattr(reuse, "MOST", 1)
     scheduler = start(asked)
     for name in ("n4", "n6"):
         scheduler.cluster.add(make_pod(f"on-{name}", node=name))
@@ -326,14 +264,21 @@ def test_an_examination_asks_all_nodes(asked: Any) -> None:
 
 def test_reuse_can_be_switched_off(asked: Any) -> None:
     nodes = [make_node(name) for name in EVERY]
-    off = make_scheduler([recording(asked)], nodes)
-    off.cycle._reuse.clear()
+    off = make_scheduler([recording(asked)], nodes, reuse=False)
     place(off, asked)
     assert place(off, asked) == AFRESH
     gate = FeatureGates({"OpportunisticBatching": False})
-    assert MemoryScheduler(nodes, features=gate).cycle._reuse == {}
-    assert MemoryScheduler(nodes, reuse=False).cycle._reuse == {}
-    assert MemoryScheduler(nodes, features=gate, reuse=True).cycle._reuse != {}
+
+    def reuses(**options: Any) -> bool:
+        scheduler = MemoryScheduler(nodes, **options)
+        for name in ("first", "second"):
+            drive(scheduler.decide(make_pod(name)))
+        return hits(scheduler) > 0
+
+    assert reuses()
+    assert not reuses(features=gate)
+    assert not reuses(reuse=False)
+    assert reuses(features=gate, reuse=True)
 
 
 class Crowd(Plugin):
@@ -427,10 +372,11 @@ def test_decisions_are_those_without_reuse_whatever_the_form_of_plugins(
     weights = {each.name: number for number, each in enumerate(made, start=1)}
     nodes = [make_node(f"n{i}") for i in range(10)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reuse, "_FEW", limits[0])
-        patch.setattr(reuse, "_MOST", limits[1])
-        with_reuse, without = (make_scheduler(made, nodes, weights=weights) for _ in range(2))
-        without.cycle._reuse.clear()
+        patch.setattr(reuse, "FEW", limits[0])
+        patch.setattr(reuse, "MOST", limits[1])
+        with_reuse, without = (
+            make_scheduler(made, nodes, weights=weights, reuse=reused) for reused in (None, False)
+        )
         there: dict[int, Any] = {}
         for number, (what, value) in enumerate(steps):
             if what == "place":
@@ -448,80 +394,6 @@ def test_decisions_are_those_without_reuse_whatever_the_form_of_plugins(
             pod = there.setdefault(value, make_pod(f"there-{value}", node=f"n{value}"))
             for scheduler in (with_reuse, without):
                 (scheduler.cluster.add if what == "add" else scheduler.cluster.delete)(pod)
-
-
-def metrics_of(scheduler: MemoryScheduler) -> Metrics:
-    return scheduler.profiles["default-scheduler"].handle.metrics
-
-
-def dropped(scheduler: MemoryScheduler) -> dict[str, float]:
-    """Return how often answers could not be reused, by reason."""
-    family = metrics_of(scheduler).batch_cache_flushed
-    return {reason: series.value for (_, reason), series in family.items() if series.value}
-
-
-def attempts(scheduler: MemoryScheduler) -> dict[str, float]:
-    family = metrics_of(scheduler).batch_attempts
-    return {result: series.value for (_, result), series in family.items() if series.value}
-
-
-def test_a_pod_that_takes_over_answers_is_counted(asked: Any) -> None:
-    scheduler = start(asked)
-    assert attempts(scheduler) == {"no_hint": 1}
-    place(scheduler, asked)
-    place(scheduler, asked)
-    assert attempts(scheduler) == {"no_hint": 1, "hint_used": 2}
-    assert dropped(scheduler) == {}
-
-
-def test_answers_that_no_longer_hold_are_counted(asked: Any) -> None:
-    scheduler = start(asked)
-    scheduler.cluster.add(make_node("n3", labels={"x": "y"}))
-    place(scheduler, asked)
-    assert attempts(scheduler) == {"no_hint": 2}
-    assert dropped(scheduler) == {"expired": 1}
-
-
-def test_answers_that_give_way_to_others_are_counted(asked: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(reuse, "_SIGNATURES", 1)
-    scheduler = start(asked)
-    place(scheduler, asked, labels={"team": "blue"})
-    assert dropped(scheduler) == {"pod_incompatible": 1}
-
-
-def test_pods_that_cannot_be_signed_are_counted(asked: Any) -> None:
-    scheduler = start(asked, sign_pod=lambda self, pod: None)
-    assert attempts(scheduler) == {"no_hint": 1}
-    assert dropped(scheduler) == {"pod_not_batchable": 1}
-
-
-def test_pods_whose_filters_fail_are_counted() -> None:
-    fails = recording([], filter_nodes=lambda *_: 1 / 0)
-    scheduler = make_scheduler([fails], [make_node(name) for name in EVERY])
-    decision = drive(scheduler.decide(make_pod("a"))).decision
-    assert decision.outcome is Outcome.ERROR
-    assert dropped(scheduler) == {"pod_failed": 1}
-    assert hits(scheduler) == 0
-
-
-@pytest.mark.parametrize("signs", [True, False], ids=["signed", "not signed"])
-def test_every_duration_is_the_time_that_has_passed(asked: Any, signs: bool) -> None:
-    """The clock advances by one per reading; no part of a cycle reads it a hundred times."""
-    methods = {} if signs else {"sign_pod": lambda self, pod: None}
-    scheduler = make_scheduler([recording(asked, **methods)], [make_node(name) for name in EVERY])
-    scheduler.profiles["default-scheduler"].recorder.now = itertools.count(1_000_000).__next__
-    for _ in range(3):
-        place(scheduler, asked)
-    metrics = metrics_of(scheduler)
-    families = [metrics.extension_point_duration, metrics.get_node_hint_duration]
-    if signs:
-        families.append(metrics.store_schedule_results_duration)
-    for family in families:
-        assert family
-        for key, series in family.items():
-            assert 0 < series.sum < 100, key
-    points = {point for point, _, _ in metrics.extension_point_duration}
-    assert {"Sign", "Filter", "Score"} <= points
 
 
 def test_an_earlier_decision_keeps_its_scores_and_statuses(asked: Any) -> None:
@@ -562,7 +434,7 @@ def test_what_a_post_filter_writes_is_not_remembered() -> None:
 def test_a_fault_is_told_as_without_reuse(
     asked: Any, point: str, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reuse, "_FEW", few)
+    monkeypatch.setattr(reuse, "FEW", few)
     faults = {
         point: lambda *_: Status.error("one node"),
         f"{point}_nodes": lambda self, state, pod, nodes: fails(nodes, point),

@@ -143,7 +143,7 @@ class ReuseMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.constants = reuse._FEW, reuse._MOST
+        self.constants = reuse.FEW, reuse.MOST
         self.pods: list[Pod] = []
         #: The last decision with reuse, and its contents; None once a node has changed.
         self.last: tuple[Decision, dict[str, Any]] | None = None
@@ -155,7 +155,7 @@ class ReuseMachine(RuleBasedStateMachine):
         most=st.sampled_from([1, 1, 4]),
     )
     def start(self, nodes: dict[str, Any], few: int, most: int) -> None:
-        reuse._FEW, reuse._MOST = few, most
+        reuse.FEW, reuse.MOST = few, most
         self.schedulers = [
             MemoryScheduler(choose=by_name, config=CONFIG, reuse=reused) for reused in (True, False)
         ]
@@ -164,7 +164,7 @@ class ReuseMachine(RuleBasedStateMachine):
             self.put_node(name, node)
 
     def teardown(self) -> None:
-        reuse._FEW, reuse._MOST = self.constants
+        reuse.FEW, reuse.MOST = self.constants
 
     def add(self, obj: Any) -> None:
         for scheduler in self.schedulers:

@@ -6,6 +6,7 @@ from typing import Any
 
 from mooring.explain.text import MAX_ROWS, explanation_text
 from mooring.framework.plugin import Plugin
+from mooring.framework.status import Status
 from mooring.testing.builders import make_node, make_pod
 from tests.explain.runs import explain
 
@@ -122,3 +123,19 @@ def test_nodes_that_were_not_needed_say_so() -> None:
     lines = explanation_text(explain([*objects, make_pod(nominated_node="n2")]))
     rows = section(lines, "Filter: 2 of 3 nodes pass")
     assert "  n1    ok             not needed: enough nodes were found" in rows
+
+
+def test_nodes_that_pre_filter_left_out_say_so() -> None:
+    class Narrow(Plugin):
+        def pre_filter(self, state: Any, pod: Any, nodes: Any) -> set[str]:
+            return {"n1"}
+
+        def filter(self, state: Any, pod: Any, node: Any) -> Status:
+            return Status.unschedulable("no")
+
+    lines = explanation_text(
+        explain([make_node("n1"), make_node("n2"), make_pod()], plugins=[Narrow])
+    )
+    rows = section(lines, "Filter")
+    assert any(row.startswith("  n1") and row.endswith(" no") for row in rows)
+    assert any(row.startswith("  n2") and row.endswith("left out by PreFilter") for row in rows)

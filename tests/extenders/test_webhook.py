@@ -21,7 +21,7 @@ from mooring.extenders.webhook import (
     CA_AND_INSECURE,
     READING_BODY,
     Webhook,
-    _explain,
+    explain_failure,
 )
 from mooring.observe.clock import SystemClock
 from tests.extenders.webhooks import make_config, serving
@@ -120,7 +120,7 @@ def tls_error(reason: str) -> ssl.SSLError:
     ],
 )
 def test_failures_are_told_in_gos_words(error: OSError, words: str) -> None:
-    assert _explain(error) == words
+    assert explain_failure(error) == words
 
 
 async def test_an_answer_that_does_not_come_in_time() -> None:

@@ -30,7 +30,12 @@ import pytest
 
 from tests.support.api import Api
 from tests.support.control_plane import ControlPlane
-from tests.support.processes import Process
+from tests.support.crowded_nodes import (
+    PODS_PER_NODE,
+    StartableScheduler,
+    make_node,
+    make_pod,
+)
 from tests.support.real_parts import locate
 from tests.support.schedulers import SCHEDULER_PROGRAM
 from tests.support.waiting import eventually
@@ -39,7 +44,6 @@ ROUNDS = int(os.environ.get("MOORING_FROZEN_ROUNDS", "3"))
 SEED = int(os.environ.get("MOORING_FROZEN_SEED", "1"))
 REFERENCE = os.environ.get("MOORING_FROZEN_SCHEDULER") == "reference"
 
-PODS_PER_NODE = 25
 NODES_PER_ROUND = 20
 PODS_PER_ROUND = NODES_PER_ROUND * PODS_PER_NODE
 #: How many pods of a round are created at once when a leader is stopped; the others follow at
@@ -54,19 +58,12 @@ PATIENCE = 90.0
 #: first byte, that request is sent when the process is continued.
 IN_FLIGHT = 1
 
-CONFIG = """\
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-leaderElection:
-  leaderElect: true
-  leaseDuration: 3s
-  renewDeadline: 2s
-  retryPeriod: 500ms
-clientConnection:
-  kubeconfig: {kubeconfig}
-  qps: 5000
-  burst: 5000
-"""
+ELECTION = {
+    "leaderElect": "true",
+    "leaseDuration": "3s",
+    "renewDeadline": "2s",
+    "retryPeriod": "500ms",
+}
 
 POLICY = """\
 apiVersion: audit.k8s.io/v1
@@ -85,26 +82,6 @@ rules:
   verbs: [create, update, patch, delete]
 - level: None
 """
-
-
-def make_node(number: int) -> dict[str, Any]:
-    offer = {"cpu": str(PODS_PER_NODE), "memory": "64Gi", "pods": "110"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": f"node-{number}"},
-        "status": {"allocatable": offer, "capacity": offer},
-    }
-
-
-def make_pod(number: int) -> dict[str, Any]:
-    container = {"name": "main", "image": "app", "resources": {"requests": {"cpu": "1"}}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": f"pod-{number}"},
-        "spec": {"containers": [container]},
-    }
 
 
 class Creator:
@@ -158,22 +135,15 @@ class Creator:
         self._local.api.create(make_pod(number), NAMESPACE)
 
 
-class Replica:
+class Replica(StartableScheduler):
     """A scheduler replica: its user at the API server, and its current process."""
 
     def __init__(self, name: str, plane: ControlPlane, folder: Path, program: Path) -> None:
         self.user = f"replica-{name}"
         # Each replica is a separate administrator, so that the audit log tells them apart.
         kubeconfig = plane.kubeconfig(self.user, groups=("system:masters",))
-        self._config = folder / f"{name}.yaml"
-        self._config.write_text(CONFIG.format(kubeconfig=kubeconfig))
-        self._log = folder / f"{name}.log"
-        self._program = program
+        super().__init__(program, folder, name, kubeconfig, **ELECTION)
         self.start()
-
-    def start(self) -> None:
-        arguments = [f"--config={self._config}", "--secure-port=0", "--v=2"]
-        self.process = Process(self._program, arguments, self._log)
 
 
 class Stage:

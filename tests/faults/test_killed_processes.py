@@ -12,51 +12,24 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.api import Api, ApiFailure
 from tests.support.control_plane import ControlPlane
+from tests.support.crowded_nodes import (
+    PODS_PER_NODE,
+    StartableScheduler,
+    make_node,
+    make_pod,
+)
 from tests.support.processes import Process
 from tests.support.schedulers import SCHEDULER_PROGRAM
 
 PODS = int(os.environ.get("MOORING_FAULT_PODS", "1000"))
-PODS_PER_NODE = 25
 NAMESPACE = "faults"
 #: Seconds without progress after which the test fails.
 PATIENCE = 60.0
-
-CONFIG = """\
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-leaderElection:
-  leaderElect: false
-clientConnection:
-  kubeconfig: {kubeconfig}
-  qps: 5000
-  burst: 5000
-"""
-
-
-def make_node(number: int) -> dict[str, Any]:
-    offer = {"cpu": str(PODS_PER_NODE), "memory": "64Gi", "pods": "110"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": f"node-{number}"},
-        "status": {"allocatable": offer, "capacity": offer},
-    }
-
-
-def make_pod(number: int) -> dict[str, Any]:
-    container = {"name": "main", "image": "app", "resources": {"requests": {"cpu": "1"}}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": f"pod-{number}"},
-        "spec": {"containers": [container]},
-    }
 
 
 class Stage:
@@ -65,10 +38,13 @@ class Stage:
     def __init__(self, plane: ControlPlane, api: Api, folder: Path) -> None:
         self.plane = plane
         self.api = api
-        self._log = folder / "scheduler.log"
-        self._config = folder / "config.yaml"
-        self._config.write_text(CONFIG.format(kubeconfig=plane.scheduler_kubeconfig))
-        self.scheduler: Process
+        self._scheduler = StartableScheduler(
+            SCHEDULER_PROGRAM,
+            folder,
+            "scheduler",
+            plane.scheduler_kubeconfig,
+            leaderElect="false",
+        )
         #: The node of every pod, as it was first seen.
         self.seen: dict[str, str] = {}
 
@@ -80,9 +56,12 @@ class Stage:
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(lambda number: self.api.create(make_pod(number), NAMESPACE), range(PODS)))
 
+    @property
+    def scheduler(self) -> Process:
+        return self._scheduler.process
+
     def start_scheduler(self) -> None:
-        arguments = [f"--config={self._config}", "--secure-port=0", "--v=2"]
-        self.scheduler = Process(SCHEDULER_PROGRAM, arguments, self._log)
+        self._scheduler.start()
 
     def kill_scheduler(self) -> None:
         self.scheduler.kill()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mooring.observe.families import MetricsRegistry
-from mooring.observe.process_metrics import ProcessMetrics, _ProcessLimits
+from mooring.observe.process_metrics import ProcessLimits, ProcessMetrics
 
 HOST = "127.0.0.1:6443"
 
@@ -71,11 +71,11 @@ def test_bytes_over_the_network_come_from_netstat(tmp_path: Path) -> None:
     netstat.write_text(
         "TcpExt: A B\nTcpExt: 1 2\nIpExt: InOctets OutOctets Other\nIpExt: 70 80 9\n"
     )
-    found = {family.name: family for family in _ProcessLimits(netstat).collect()}
+    found = {family.name: family for family in ProcessLimits(netstat).collect()}
     assert found["process_network_receive_bytes"].samples[0].value == 70
     assert found["process_network_transmit_bytes"].samples[0].value == 80
 
 
 def test_a_system_without_netstat_shows_none(tmp_path: Path) -> None:
-    found = [family.name for family in _ProcessLimits(tmp_path / "absent").collect()]
+    found = [family.name for family in ProcessLimits(tmp_path / "absent").collect()]
     assert found == ["process_virtual_memory_max_bytes"]

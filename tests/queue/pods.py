@@ -113,3 +113,17 @@ class Queue(SchedulingQueue):
         info = self.take()
         assert info.pod is pod
         self.add_unschedulable(info, pod, tuple(by), tuple(pending))
+
+
+POD_LABEL = ClusterEvent(EventResource.POD, ActionType.UPDATE_POD_LABEL)
+
+
+def a_queue(**settings: Any) -> Queue:
+    """Return a queue: Fit waits for nodes, Affinity for pods, Labels for labels; Hold gates."""
+    return Queue(
+        refuser("Fit", NODE_ADD),
+        refuser("Affinity", POD_ADD),
+        refuser("Labels", POD_LABEL),
+        gate("Hold", held("hold"), POD_LABEL),
+        **settings,
+    )

@@ -57,7 +57,7 @@ def test_entries_left_behind_are_tidied_away() -> None:
         heap.push(info)
     for info in infos[10:]:
         heap.remove(info)
-    assert len(heap._entries) < 200
+    assert heap.entries < 200
     heap.validate()
     assert {info.key for info in heap} == {f"default/p{n}" for n in range(10)}
 
@@ -111,7 +111,7 @@ def test_entries_left_behind_are_at_most_half_of_the_heap(removed: int, entries:
         heap.push(info)
     for info in infos[:removed]:
         heap.remove(info)
-    assert len(heap._entries) == entries
+    assert heap.entries == entries
     heap.validate()
 
 

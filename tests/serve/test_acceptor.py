@@ -111,7 +111,7 @@ async def test_the_newest_connections_are_opened_first_and_few_at_once(door: Doo
         await asyncio.sleep(0)
         if len(door.opened) != steps[-1]:
             steps.append(len(door.opened))
-    assert max(b - a for a, b in itertools.pairwise(steps)) <= module._OPENED_PER_PASS
+    assert max(b - a for a, b in itertools.pairwise(steps)) <= module.OPENED_PER_PASS
     names = [connection.socket.getpeername() for connection in door.opened]
     assert names[0] != clients[0].getsockname()
     assert set(names) == {client.getsockname() for client in clients}

@@ -171,3 +171,48 @@ async def test_the_cluster_is_asked_while_a_file_cannot_be_read(
     clients.write_text("half-written")
     assert await authorities.refresh() is True
     assert authorities.proxies.pem == other.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (Authentication(client_ca_file="/absent"), "unable to load client CA provider"),
+        (
+            Authentication(request_headers=RequestHeaders(client_ca_file="/absent")),
+            "unable to create request header authentication config",
+        ),
+    ],
+)
+async def test_a_file_that_is_missing_at_the_start_is_fatal(
+    settings: Authentication, message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        await ClientAuthorities(settings).load()
+
+
+async def test_a_cluster_that_is_not_asked_is_not_asked_again(pem: Path) -> None:
+    api = FakeApi()
+    settings = Authentication(client_ca_file=str(pem), skip_lookup=True)
+    authorities = ClientAuthorities(settings, api)
+    await authorities.load()
+    await authorities.look_up()
+    assert api.asked == []
+
+
+@pytest.mark.parametrize(
+    "change", [{"requestheader-allowed-names": "no list"}, {"client-ca-file": "no PEM"}]
+)
+async def test_what_the_cluster_says_later_must_be_readable(
+    pem: Path, change: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    api = FakeApi()
+    good = config_map(pem, pem)
+    data = good["data"]
+    assert isinstance(data, dict)
+    api.answers = [good, {"data": {**data, **change}}, []]
+    authorities = ClientAuthorities(Authentication(), api)
+    await authorities.load()
+    for _ in range(2):
+        await authorities.look_up()
+        assert authorities.clients.pem == pem.read_bytes()
+    assert next(iter(change)) in caplog.text

@@ -133,6 +133,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Return the virtual seconds since the loop was made."""
         return self._passed
 
+    def stand_still(self, seconds: float) -> None:
+        """Let time pass while nothing runs, as if the process were stopped."""
+        self._passed += seconds
+
     def select(self, timeout: float | None = None) -> list[Any]:
         """Advance virtual time, instead of waiting for sockets."""
         if timeout is None:

@@ -8,11 +8,20 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import pytest
 
-from mooring import Plugin, Status
+from mooring import Plugin, PluginError, Status
+from mooring.testing import check_plugin
 
 BUSY = Status.unschedulable("node(s) were busy")
 NO_CPU = Status.unschedulable("node(s) lacked the label cpu=true")
+
+
+def check(plugin: type[Plugin], message: str) -> None:
+    """Assert that a plugin is refused, by name and with a message."""
+    with pytest.raises(PluginError, match=message) as caught:
+        check_plugin(plugin)
+    assert caught.value.plugin == plugin.name
 
 
 class Misspelt(Plugin):

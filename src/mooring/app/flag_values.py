@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import ipaddress
+import re
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -47,11 +48,13 @@ def _integer(within: range, function: str = "ParseInt") -> Callable[[str], int]:
 def _parse_float32(text: str) -> float:
     problem = f"strconv.ParseFloat: parsing {go_quote(text)}"
     try:
-        value = float(text)
+        # Python also accepts blanks and underscores, Go does not.
+        value = float("" if re.search(r"[\s_]", text) else text)
     except ValueError:
         raise ValueError(f"{problem}: invalid syntax") from None
     try:
-        packed: float = struct.unpack("f", struct.pack("f", value))[0]
+        # Only the standard sizes refuse what does not fit; the native ones make it infinite.
+        packed: float = struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:
         raise ValueError(f"{problem}: value out of range") from None
     return packed

@@ -68,7 +68,7 @@ def run_scheduler(command: Command) -> int:
     gc.set_threshold(_COLLECT_AFTER, 10, 10)
     # Modules are never freed, nor is most of what is listed at the start.
     gc.freeze()
-    return run_until_done(_Process(command).run())
+    return run_until_done(SchedulerProcess(command).run())
 
 
 def _log_connection(connection: Connection) -> None:
@@ -79,7 +79,7 @@ def _log_connection(connection: Connection) -> None:
     log.info("Connecting to the cluster", extra=kv(**pairs))
 
 
-class _Process:
+class SchedulerProcess:
     """Everything that one scheduler process consists of."""
 
     def __init__(self, command: Command) -> None:
@@ -121,8 +121,8 @@ class _Process:
         self._health = Health(leader=leader, loop_problem=self._watchdog.problem)
         self._side = SideLoop("mooring-side")
         self._election: Future[bool] | None = None
-        self._duty = Lifecycle(
-            elect=None if self._elector is None else self._start_election,
+        self.lifecycle = Lifecycle(
+            elect=None if self._elector is None else self.start_election,
             late=self._settings.delay_cache_until_active,
         )
 
@@ -167,7 +167,7 @@ class _Process:
 
     async def run(self) -> int:
         """Run until a signal or the loss of the lease; return the exit status."""
-        with ProcessSignals(asyncio.get_running_loop(), self._duty.stop) as signals:
+        with ProcessSignals(asyncio.get_running_loop(), self.lifecycle.stop) as signals:
             return await self._run(signals)
 
     async def _run(self, signals: ProcessSignals) -> int:
@@ -195,11 +195,11 @@ class _Process:
             if serving is not None:
                 await asyncio.wrap_future(self._side.submit(serving.start()))
             running.start()
-            await self._duty.run(running.scheduler, lambda: self._sync(running))
+            await self.lifecycle.run(running.scheduler, lambda: self._sync(running))
         finally:
             self._health.begin_shutdown()
             # Without the lease another scheduler may be at work already.
-            await running.close(0.0 if self._duty.lost_lease else GRACE)
+            await running.close(0.0 if self.lifecycle.lost_lease else GRACE)
             await self._release()
             if serving is not None:
                 with contextlib.suppress(Exception):
@@ -216,15 +216,16 @@ class _Process:
 
     # Leading.
 
-    def _start_election(self) -> None:
+    def start_election(self) -> None:
+        """Take part in the election of a leader, on the loop of the lease."""
         assert self._elector is not None
-        loop, duty = asyncio.get_running_loop(), self._duty
+        loop, lifecycle = asyncio.get_running_loop(), self.lifecycle
 
         def started() -> None:
-            loop.call_soon_threadsafe(duty.lead)
+            loop.call_soon_threadsafe(lifecycle.lead)
 
         def lost() -> None:
-            loop.call_soon_threadsafe(duty.lose_lease)
+            loop.call_soon_threadsafe(lifecycle.lose_lease)
 
         def ended(election: Future[bool]) -> None:
             # The lease is no longer renewed: a bug must not let this process continue to lead.
@@ -245,7 +246,7 @@ class _Process:
             await asyncio.wrap_future(self._side.submit(self._lease_client.close()))
 
     def _exit_status(self) -> int:
-        if self._duty.lost_lease:
+        if self.lifecycle.lost_lease:
             log_error(log, None, "Leaderelection lost")
             return 1
         if self._elector is not None:

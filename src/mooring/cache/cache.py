@@ -39,7 +39,8 @@ class Cache:
         self._columns = Columns()
         self._images = ImageStates(self._columns)
         self._index = PodIndex()
-        self._counters = Counters(self._row_of, self._index)
+        #: The counters behind the answers of `nodes`.
+        self.counters = Counters(self._row_of, self._index)
         self._tree = NodeTree()
         self._order: Rows | None = None
         #: Every pod with a node name, by uid.
@@ -48,7 +49,7 @@ class Cache:
         #: Pods on nodes without a Node object, by node name and uid.
         self._orphans: dict[str, dict[str, PodInfo]] = {}
         #: The snapshot: all nodes in their current state, which changes only between cycles.
-        self.nodes = Nodes(self._columns, self._counters, self._images)
+        self.nodes = Nodes(self._columns, self.counters, self._images)
 
     def _row_of(self, info: PodInfo) -> int:
         return self._columns.rows[info.pod.spec.node_name]
@@ -63,7 +64,7 @@ class Cache:
             return
         info = NodeInfo(node)
         self._columns.add(info)
-        self._counters.set_size(self._columns.size)
+        self.counters.set_size(self._columns.size)
         self._images.add_node(info)
         self._tree.add(node)
         self._order = None
@@ -100,8 +101,8 @@ class Cache:
         self._order = None
         last = self._columns.remove(row)
         if last != row:
-            self._counters.move_row(last, row)
-        self._counters.set_size(self._columns.size)
+            self.counters.move_row(last, row)
+        self.counters.set_size(self._columns.size)
         if pods:
             self._orphans[name] = {pod.uid: pod for pod in pods}
 
@@ -199,7 +200,7 @@ class Cache:
         self._columns.infos[row].add_pod(info)
         self._columns.write_pod_change(row, info.requests, bool(info.host_ports))
         self._index.add(info)
-        self._counters.add_pod(info, row)
+        self.counters.add_pod(info, row)
 
     def _count_out(self, info: PodInfo) -> None:
         row = self._row_of(info)
@@ -209,7 +210,7 @@ class Cache:
             node.recount_ports()
         self._columns.write_pod_change(row, info.requests, bool(info.host_ports))
         self._index.remove(info)
-        self._counters.remove_pod(info, row)
+        self.counters.remove_pod(info, row)
 
     def _renew(self, info: PodInfo, pod: Pod) -> None:
         """Replace a pod by one with the same requests; recount it if selectors see a difference."""
@@ -219,10 +220,10 @@ class Cache:
             info.pod = pod
             return
         self._index.remove(info)
-        self._counters.remove_pod(info, row)
+        self.counters.remove_pod(info, row)
         info.pod = pod
         self._index.add(info)
-        self._counters.add_pod(info, row)
+        self.counters.add_pod(info, row)
         self._columns.touch(row)
 
     def validate(self) -> None:
@@ -230,7 +231,7 @@ class Cache:
         differ."""
         from mooring.cache.recount import check
 
-        check(self._columns, self._counters, self._images, self._index, self._pods)
+        check(self._columns, self.counters, self._images, self._index, self._pods)
         assert self._assumed <= self._pods.keys(), "an assumed pod is not among the pods"
         for name, orphans in self._orphans.items():
             assert name not in self._columns.rows, f"node {name} is known but has orphans"

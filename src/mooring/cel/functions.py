@@ -31,6 +31,8 @@ from mooring.cel.values import (
 from mooring.errors import ObjectError
 
 _INT64 = range(-(2**63), 2**63)
+#: Python's conversions also accept blanks and underscores, which Go's strconv refuses.
+_NOT_GO = re.compile(r"[\s_]")
 #: The most values of a list attribute of a device.
 _MAX_INCLUDES = 48
 
@@ -64,10 +66,16 @@ def _size(value: Any) -> int:
     return len(value)
 
 
+def _go_number(text: str) -> str:
+    if _NOT_GO.search(text):
+        raise ValueError
+    return text
+
+
 def _int(value: Any) -> int:
     if isinstance(value, str):
         try:
-            value = int(value)
+            value = int(_go_number(value))
         except ValueError:
             raise EvaluationError("type conversion error from 'string' to 'int'") from None
     _demand(is_number(value))
@@ -82,7 +90,7 @@ def _int(value: Any) -> int:
 def _double(value: Any) -> float:
     if isinstance(value, str):
         try:
-            return float(value)
+            return float(_go_number(value))
         except ValueError:
             raise EvaluationError(f'strconv.ParseFloat: parsing "{value}"') from None
     _demand(is_number(value))

@@ -88,7 +88,9 @@ def _divide(frame: Frame, a: Any, b: Any) -> Any:
     if isinstance(a, float) and isinstance(b, float):
         if b:
             return a / b
-        return math.copysign(math.inf, a) * math.copysign(1, b) if a else math.nan
+        if not a or math.isnan(a):
+            return math.nan
+        return math.copysign(math.inf, a) * math.copysign(1, b)
     raise EvaluationError(NO_OVERLOAD)
 
 

@@ -13,15 +13,15 @@ from mooring.cli.main import main
 _GRACE = 5.0
 
 
-def follow_parent() -> None:
-    """End this process when its parent ends, for whatever reason.
+def follow_parent(grace: float = _GRACE) -> None:
+    """End this process when its parent ends, for whatever reason; kill it after `grace` seconds.
 
     Standard input is a pipe from the parent; the kernel closes it even if the parent is killed.
     """
     while os.read(0, 4096):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
-    threading.Event().wait(_GRACE)
+    threading.Event().wait(grace)
     os.kill(os.getpid(), signal.SIGKILL)
 
 

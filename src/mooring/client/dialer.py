@@ -159,14 +159,14 @@ class Dialer:
             try:
                 unsent = unsent[sock.send(unsent) :]
             except WAIT_ERRORS as error:
-                await _wait(loop, error, sock, writing=True)
+                await wait_ready(loop, error, sock, writing=True)
         reader = ResponseReader(None)
         while not reader.status:
             try:
                 # The server sends nothing before the handshake, so all data is the proxy's.
                 data = sock.recv(READ_SIZE)
             except WAIT_ERRORS as error:
-                await _wait(loop, error, sock)
+                await wait_ready(loop, error, sock)
                 continue
             try:
                 if not data:
@@ -257,10 +257,10 @@ async def _handshake(
             shake()
             return
         except WAIT_ERRORS as error:
-            await _wait(loop, error, sock)
+            await wait_ready(loop, error, sock)
 
 
-async def _wait(
+async def wait_ready(
     loop: asyncio.AbstractEventLoop, error: OSError, sock: Socket, *, writing: bool = False
 ) -> None:
     """Wait until a socket is ready again after one of WAIT_ERRORS."""

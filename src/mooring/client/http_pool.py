@@ -13,6 +13,8 @@ import ssl
 from collections import deque
 from collections.abc import Callable
 
+import msgspec
+
 from mooring.client.deadlines import CLIENT_CLOSED, ConnectError, client_closed
 from mooring.client.dialer import READ_SIZE, WAIT_ERRORS, Dialer, Socket
 from mooring.client.http1 import ResponseReader
@@ -163,6 +165,14 @@ class HttpConnection:
             self._sock.close()
 
 
+class PoolUsage(msgspec.Struct, frozen=True):
+    """The state of a pool: its open connections, how many of them idle, the requests that wait."""
+
+    open: int
+    idle: int
+    waiting: int
+
+
 class HttpPool:
     """Connections made by one dialer, up to a limit. Belongs to the loop it is first used on."""
 
@@ -176,6 +186,11 @@ class HttpPool:
         #: The requests waiting for a connection, with their deadlines, in order.
         self._waiting: deque[tuple[float, asyncio.Future[None]]] = deque()
         self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def usage(self) -> PoolUsage:
+        """The open and idle connections, and the requests that wait for one."""
+        return PoolUsage(self._open, len(self._idle), len(self._waiting))
 
     async def send(
         self,

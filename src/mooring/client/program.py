@@ -30,7 +30,7 @@ async def run_program(
     loop = asyncio.get_running_loop()
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
-    output = _Output(loop, reading, max_bytes)
+    output = ProgramOutput(loop, reading, max_bytes)
     try:
         try:
             process = await asyncio.create_subprocess_exec(
@@ -80,7 +80,7 @@ def _kill(process: asyncio.subprocess.Process, *, alone: bool) -> None:
         pass
 
 
-class _Output:
+class ProgramOutput:
     """The data from a pipe, up to a limit."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, pipe: int, max_bytes: int) -> None:
@@ -91,9 +91,9 @@ class _Output:
         self._pipe = pipe
         self._max_bytes = max_bytes
         self._ended = False
-        loop.add_reader(pipe, self._read)
+        loop.add_reader(pipe, self.read)
 
-    def _read(self) -> bool:
+    def read(self) -> bool:
         """Read a piece; return whether more may be available."""
         try:
             piece = os.read(self._pipe, 2**16)
@@ -108,7 +108,7 @@ class _Output:
 
     def drain(self) -> None:
         """Read all data that is available."""
-        while not self._ended and self._read():
+        while not self._ended and self.read():
             pass
 
     def _end(self) -> None:

@@ -31,10 +31,11 @@ def with_finalizer(body: bytes, finalizer: str, *, uid: str, resource_version: s
         meta += field(_UID, uid.encode())
     if resource_version:
         meta += field(_RESOURCE_VERSION, resource_version.encode())
-    return _append(body, field(_METADATA, meta))
+    return append(body, field(_METADATA, meta))
 
 
-def _append(body: bytes, tail: bytes) -> bytes:
+def append(body: bytes, tail: bytes) -> bytes:
+    """Return an object with encoded fields added after its own, which they override."""
     if not body.startswith(_MAGIC):
         raise ValueError("expected an object as protobuf")
     written = bytearray(_MAGIC)

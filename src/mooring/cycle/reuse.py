@@ -55,9 +55,9 @@ from mooring.typing import Ints
 #: How many signatures are cached per profile.
 _SIGNATURES = 16
 #: Up to this many changed rows are evaluated one by one: arrays would be slower for so few.
-_FEW = 6
+FEW = 6
 #: If more than one row in this many has changed, all rows are evaluated.
-_MOST = 4
+MOST = 4
 
 
 class Reuse:
@@ -166,7 +166,7 @@ class Remembered:
 
     def _filter_rows(self, state: CycleState, pod: Pod, nodes: Nodes, rows: list[int]) -> bool:
         found: list[tuple[Status | None, Rows]] = []
-        if len(rows) <= _FEW:
+        if len(rows) <= FEW:
             for row in rows:
                 one = np.array((row,), dtype=np.intp)
                 earlier = self.statuses.at(row)
@@ -289,7 +289,7 @@ def _changed(nodes: Nodes, generation: int | None) -> list[int] | None:
     if touched is None or len(touched) == 1:
         return touched
     rows = list(dict.fromkeys(touched))
-    return None if len(rows) * _MOST > len(nodes.all) else rows
+    return None if len(rows) * MOST > len(nodes.all) else rows
 
 
 def _same(rows: Rows | None, others: Rows | None) -> bool:
@@ -323,7 +323,7 @@ def _updated(
 ) -> Scores:
     """Compute the scores at some places again; return the same array if none changed."""
     asked: Scores | list[int]
-    if len(places) <= _FEW and step.node is not None:
+    if len(places) <= FEW and step.node is not None:
         asked = [score_one(step, state, pod, nodes.info(place)) for place in places]
     else:
         rows = np.array(places, dtype=np.intp)

@@ -119,7 +119,7 @@ class Webhook:
             raise ExtenderError(READING_BODY) from None
         except (ConnectError, OSError, ConfigError) as error:
             host = urlsplit(url).hostname or ""
-            raise ExtenderError(f'Post "{url}": {_explain(error, host)}') from None
+            raise ExtenderError(f'Post "{url}": {explain_failure(error, host)}') from None
         if response.status != 200:
             raise ExtenderError(f"failed {verb} with extender at URL {url}, code {response.status}")
         return response.body
@@ -243,7 +243,8 @@ def _explain_protocol(url: str, error: ProtocolError) -> str:
     return f'Post "{url}": net/http: HTTP/1.x transport connection broken: {error}'
 
 
-def _explain(error: BaseException, host: str = "") -> str:
+def explain_failure(error: BaseException, host: str = "") -> str:
+    """Return why a request failed, in Go's words."""
     if isinstance(error, ConnectError):
         return _explain_dialling(error.cause, host)
     if isinstance(error, ssl.SSLError):

@@ -51,8 +51,9 @@ class Output(io.RawIOBase):
         # Reentrant: a signal handler may print while its thread holds the lock.
         self._lock = threading.RLock()
         self._pending: deque[memoryview] = deque()
-        self._pending_bytes = 0
-        self._dropped = 0
+        #: Bytes that wait for a reader, and bytes that were dropped and not reported yet.
+        self.pending_bytes = 0
+        self.dropped = 0
         self._drain: threading.Thread | None = None
 
     def writable(self) -> bool:
@@ -88,11 +89,11 @@ class Output(io.RawIOBase):
             drain.join(seconds)
 
     def _keep(self, rest: memoryview) -> None:
-        if self._pending_bytes + len(rest) > MOST_PENDING:
-            self._dropped += len(rest)
+        if self.pending_bytes + len(rest) > MOST_PENDING:
+            self.dropped += len(rest)
             return
         self._pending.append(rest)
-        self._pending_bytes += len(rest)
+        self.pending_bytes += len(rest)
         if self._drain is None:
             # A daemon thread: a missing reader does not keep the process alive.
             self._drain = threading.Thread(target=self._wait, name="output", daemon=True)
@@ -100,11 +101,11 @@ class Output(io.RawIOBase):
 
     def _report(self) -> None:
         """Write how much was dropped, if the file accepts it."""
-        if self._dropped:
-            dropped, self._dropped = self._dropped, 0
+        if self.dropped:
+            dropped, self.dropped = self.dropped, 0
             line = memoryview(DROPPED.format(dropped).encode())
-            if self._write_now(line) or self._dropped:
-                self._dropped = dropped
+            if self._write_now(line) or self.dropped:
+                self.dropped = dropped
 
     def _write_now(self, rest: memoryview) -> memoryview:
         """Write as much as possible without waiting, and return the rest; drop it on an error."""
@@ -113,7 +114,7 @@ class Output(io.RawIOBase):
             while rest and (not self._can_block or self._poll.poll(0)):
                 rest = rest[os.write(self._number, rest[:_PIECE] if self._can_block else rest) :]
         except OSError:
-            self._dropped += len(rest)
+            self.dropped += len(rest)
             return rest[:0]
         return rest
 
@@ -132,11 +133,11 @@ class Output(io.RawIOBase):
                 written = 0
             with self._lock:
                 if not written:
-                    self._dropped += self._pending_bytes
+                    self.dropped += self.pending_bytes
                     self._pending.clear()
-                    self._pending_bytes = 0
+                    self.pending_bytes = 0
                     continue
-                self._pending_bytes -= written
+                self.pending_bytes -= written
                 self._pending[0] = self._pending[0][written:]
                 if not self._pending[0]:
                     self._pending.popleft()

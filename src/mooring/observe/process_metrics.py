@@ -30,7 +30,7 @@ class ProcessMetrics:
         #: Makes the metrics, and knows them.
         self.maker = make = ComponentMetrics(registry, lambda gate: True)
         registry.register(ProcessCollector(registry=None))
-        registry.register(_ProcessLimits())
+        registry.register(ProcessLimits())
         self._requests = make.counters(
             "rest_client_requests_total",
             "Number of HTTP requests, partitioned by status code, method, and host.",
@@ -152,7 +152,7 @@ class ProcessMetrics:
         self._slow[name].inc()
 
 
-class _ProcessLimits(Collector):
+class ProcessLimits(Collector):
     """The process metrics that client_golang has and prometheus_client does not."""
 
     def __init__(self, netstat: Path = Path("/proc/self/net/netstat")) -> None:

@@ -42,6 +42,11 @@ class PodHeap:
     def __len__(self) -> int:
         return self._size
 
+    @property
+    def entries(self) -> int:
+        """The number of entries, with those that removed pods left behind."""
+        return len(self._entries)
+
     def __iter__(self) -> Iterator[QueuedPodInfo]:
         return (info for _, _, ticket, info in self._entries if info.ticket == ticket)
 

@@ -31,7 +31,7 @@ RESERVED_FILES = 256
 OUT_OF_FILES = "Cannot accept connections for lack of resources, trying again"
 
 _ACCEPTED_PER_PASS = 64
-_OPENED_PER_PASS = 8
+OPENED_PER_PASS = 8
 _RETRY_SECONDS = 0.2
 _NOTICE_SECONDS = 60.0
 
@@ -158,7 +158,7 @@ class Acceptor:
         self._ready.append(connection)
 
     def _open_some(self) -> None:
-        for _ in range(min(_OPENED_PER_PASS, len(self._ready))):
+        for _ in range(min(OPENED_PER_PASS, len(self._ready))):
             connection = self._ready.pop()
             # It may have been closed while it waited.
             if connection.stage is Stage.WAITING:

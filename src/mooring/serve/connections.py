@@ -178,6 +178,11 @@ class Connections:
                 return True
         return False
 
+    @property
+    def stalled(self) -> int:
+        """The number of connections whose client does not read."""
+        return len(self._stalled)
+
     def tick(self) -> None:
         """Count one second, and close every connection that has exceeded its time limit."""
         self._ticks += 1

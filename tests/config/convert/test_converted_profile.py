@@ -6,34 +6,16 @@ from typing import Any
 
 import pytest
 
-from mooring.config.convert import Converted, convert
+from mooring.config.convert import Converted
+from tests.config.convert.older import enable, older, only_profile
 
 
 def run(version: str, plugins: dict[str, Any], config: list[Any] | None = None) -> Converted:
-    return convert(
-        {
-            "apiVersion": f"kubescheduler.config.k8s.io/{version}",
-            "kind": "KubeSchedulerConfiguration",
-            "profiles": [{"plugins": plugins, "pluginConfig": config or []}],
-        }
-    )
-
-
-def enable(*names: str, disable: tuple[str, ...] = ()) -> dict[str, Any]:
-    return {
-        "enabled": [{"name": name} for name in names],
-        "disabled": [{"name": name} for name in disable],
-    }
-
-
-def profile(converted: Converted) -> dict[str, Any]:
-    assert converted.errors == []
-    (only,) = converted.doc_v1["profiles"]
-    return only
+    return older(version, profiles=[{"plugins": plugins, "pluginConfig": config or []}])
 
 
 def args(converted: Converted, plugin: str) -> Any:
-    config = profile(converted).get("pluginConfig", [])
+    config = only_profile(converted).get("pluginConfig", [])
     return next((entry["args"] for entry in config if entry["name"] == plugin), None)
 
 
@@ -42,26 +24,26 @@ def test_a_default_plugin_that_is_enabled_again_moves_to_the_end(point: str) -> 
     default = {"filter": "NodeName", "postFilter": "DefaultPreemption", "bind": "DefaultBinder"}
     name = default.get(point, "VolumeBinding")
     plugins = {point: enable("Mine", name, disable=(name,))}
-    written = profile(run("v1beta2", plugins))["plugins"][point]
+    written = only_profile(run("v1beta2", plugins))["plugins"][point]
     assert written["disabled"] == [{"name": "*"}]
     assert [one["name"] for one in written["enabled"]][-2:] == ["Mine", name]
 
 
 def test_a_default_plugin_that_is_enabled_as_it_is_stays_where_it_is() -> None:
-    written = profile(run("v1beta2", {"filter": enable("NodeName")}))["plugins"]
+    written = only_profile(run("v1beta2", {"filter": enable("NodeName")}))["plugins"]
     assert "filter" not in written
 
 
 def test_a_plugin_disabled_wherever_it_ran_is_disabled_as_a_whole() -> None:
     plugins = {"filter": enable(disable=("VolumeZone", "NodeName"))}
-    written = profile(run("v1beta2", plugins))["plugins"]
+    written = only_profile(run("v1beta2", plugins))["plugins"]
     # VolumeZone has a PreFilter today; NodeName still has only a Filter.
     assert written["multiPoint"]["disabled"] == [{"name": "VolumeZone"}]
     assert written["filter"] == {"disabled": [{"name": "NodeName"}]}
 
 
 def test_all_disabled_where_nothing_ran_disables_nothing() -> None:
-    written = profile(run("v1alpha2", {"preBind": enable(disable=("*",))}))
+    written = only_profile(run("v1alpha2", {"preBind": enable(disable=("*",))}))
     assert "preBind" not in written["plugins"]
 
 
@@ -88,7 +70,7 @@ def test_selector_spread_alone_becomes_pod_topology_spread() -> None:
             "enabled": [{"name": "SelectorSpread", "weight": 5}],
         },
     }
-    written = profile(run("v1beta1", plugins))["plugins"]
+    written = only_profile(run("v1beta1", plugins))["plugins"]
     assert written["preScore"]["enabled"] == [{"name": "PodTopologySpread"}]
     assert written["score"]["enabled"] == [{"name": "PodTopologySpread", "weight": 5}]
 
@@ -98,14 +80,14 @@ def test_of_two_spreading_weights_the_larger_holds() -> None:
         "disabled": [{"name": "DefaultPodTopologySpread"}],
         "enabled": [{"name": "DefaultPodTopologySpread", "weight": 5}],
     }
-    written = profile(run("v1alpha2", {"score": score}))["plugins"]
+    written = only_profile(run("v1alpha2", {"score": score}))["plugins"]
     assert written["score"]["enabled"] == [{"name": "PodTopologySpread", "weight": 5}]
     assert {"name": "PodTopologySpread", "weight": 1} not in written["multiPoint"]["enabled"]
 
 
 def test_scoring_by_least_allocated_resources_can_be_disabled() -> None:
     plugins = {"score": enable(disable=("NodeResourcesLeastAllocated",))}
-    written = profile(run("v1beta1", plugins))["plugins"]
+    written = only_profile(run("v1beta1", plugins))["plugins"]
     assert written["score"] == {"disabled": [{"name": "NodeResourcesFit"}]}
 
 
@@ -178,4 +160,4 @@ def test_avoiding_pods_is_left_out_with_a_word_if_the_file_asks_for_it(version: 
     asked = run(version, {"score": enable("NodePreferAvoidPods")})
     assert not any("NodePreferAvoidPods" in one for one in silent.warnings)
     assert any("PreferNoSchedule" in one for one in asked.warnings)
-    assert profile(silent) == profile(asked)
+    assert only_profile(silent) == only_profile(asked)

@@ -7,29 +7,20 @@ from typing import Any
 import pytest
 
 from mooring.config.convert import Converted, convert, convert_policy
+from tests.config.convert.older import errors, only_profile
 
 
 def policy(**fields: Any) -> dict[str, Any]:
     return {"kind": "Policy", "apiVersion": "v1", **fields}
 
 
-def errors(converted: Converted) -> list[str]:
-    return [str(error) for error in converted.errors]
-
-
-def profile(converted: Converted) -> dict[str, Any]:
-    assert errors(converted) == []
-    (only,) = converted.doc_v1["profiles"]
-    return only
-
-
 def at(converted: Converted, point: str) -> list[str]:
-    enabled = profile(converted)["plugins"].get(point, {}).get("enabled", [])
+    enabled = only_profile(converted)["plugins"].get(point, {}).get("enabled", [])
     return [entry["name"] for entry in enabled]
 
 
 def args(converted: Converted, plugin: str) -> Any:
-    config = profile(converted).get("pluginConfig", [])
+    config = only_profile(converted).get("pluginConfig", [])
     return next((entry["args"] for entry in config if entry["name"] == plugin), None)
 
 
@@ -85,7 +76,7 @@ def test_a_predicate_is_filtered_by_its_plugins(predicate: str, plugins: set[str
 )
 def test_a_priority_is_scored_by_its_plugin(priority: str, plugin: str | None) -> None:
     converted = convert(policy(predicates=[], priorities=[{"name": priority, "weight": 7}]))
-    score = profile(converted)["plugins"].get("score", {}).get("enabled", [])
+    score = only_profile(converted)["plugins"].get("score", {}).get("enabled", [])
     assert score == ([{"name": plugin, "weight": 7}] if plugin else [])
 
 
@@ -112,7 +103,7 @@ def test_spreading_goes_by_two_priorities(
 ) -> None:
     doc = policy(priorities=[{"name": name, "weight": value} for name, value in priorities])
     converted = convert(doc)
-    score = profile(converted)["plugins"]["score"]["enabled"]
+    score = only_profile(converted)["plugins"]["score"]["enabled"]
     assert score == [{"name": "PodTopologySpread", "weight": weight}]
     assert args(converted, "PodTopologySpread") == spreading
 
@@ -161,38 +152,6 @@ def test_a_policy_is_read_from_text(text: str) -> None:
 def test_what_is_no_policy_is_refused(text: str, message: str) -> None:
     converted = convert_policy(text)
     assert any(message in error for error in errors(converted)), errors(converted)
-
-
-def test_the_keys_of_an_extender_are_read_whatever_their_case() -> None:
-    extender = {
-        "URLPrefix": "https://e",
-        "enableHTTPS": True,
-        "TLSConfig": {"CAFile": "ca.crt", "Nonsense": 1},
-        "managedResources": [{"Name": "example.com/a"}],
-        "timeout": 3,
-    }
-    converted = convert(policy(extenders=[extender]))
-    assert converted.doc_v1["extenders"] == [
-        {
-            "urlPrefix": "https://e",
-            "enableHTTPS": True,
-            "tlsConfig": {"caFile": "ca.crt"},
-            "managedResources": [{"name": "example.com/a"}],
-        }
-    ]
-    assert [one for one in converted.warnings if "unknown field" in one] == [
-        'extenders[0].TLSConfig.Nonsense: unknown field "Nonsense" is left out, as kube-scheduler '
-        "did",
-        'extenders[0].timeout: unknown field "timeout" is left out, as kube-scheduler did',
-    ]
-
-
-@pytest.mark.parametrize(
-    ("nanoseconds", "text"), [(0, "0s"), (1, "1ns"), (5_000_000, "5ms"), (90_000_000_000, "1m30s")]
-)
-def test_the_timeout_of_an_extender_is_nanoseconds(nanoseconds: int, text: str) -> None:
-    (extender,) = convert(policy(extenders=[{"httpTimeout": nanoseconds}])).doc_v1["extenders"]
-    assert extender["httpTimeout"] == text
 
 
 def test_a_custom_priority_may_not_be_declared_twice() -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from mooring.config.convert import Converted, convert
+from mooring.config.convert import convert
 from mooring.errors import ApiError
+from tests.config.convert.older import errors, only_profile
 
 
 def alpha(**fields: Any) -> dict[str, Any]:
@@ -16,16 +17,6 @@ def alpha(**fields: Any) -> dict[str, Any]:
         "kind": "KubeSchedulerConfiguration",
         **fields,
     }
-
-
-def errors(converted: Converted) -> list[str]:
-    return [str(error) for error in converted.errors]
-
-
-def profile(converted: Converted) -> dict[str, Any]:
-    assert errors(converted) == []
-    (only,) = converted.doc_v1["profiles"]
-    return only
 
 
 def fail(error: Exception) -> Any:
@@ -42,12 +33,12 @@ POLICY_MAP = {"policy": {"configMap": {"name": "rules"}}}
 @pytest.mark.parametrize("provider", [None, "", "DefaultProvider"])
 def test_the_default_provider_prefers_empty_nodes(provider: str | None) -> None:
     source = {} if provider is None else {"algorithmSource": {"provider": provider}}
-    assert "pluginConfig" not in profile(convert(alpha(**source)))
+    assert "pluginConfig" not in only_profile(convert(alpha(**source)))
 
 
 def test_the_cluster_autoscaler_provider_prefers_full_nodes() -> None:
     doc = alpha(algorithmSource={"provider": "ClusterAutoscalerProvider"})
-    assert profile(convert(doc))["pluginConfig"] == [
+    assert only_profile(convert(doc))["pluginConfig"] == [
         {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}
     ]
 
@@ -61,7 +52,7 @@ def test_a_provider_that_nobody_registered_is_refused() -> None:
 
 def test_a_provider_is_looked_at_before_a_policy() -> None:
     converted = convert(alpha(algorithmSource={"provider": "DefaultProvider", **POLICY_FILE}))
-    assert "disabled" not in profile(converted)["plugins"]["multiPoint"]
+    assert "disabled" not in only_profile(converted)["plugins"]["multiPoint"]
     assert any("algorithmSource.policy: is ignored" in one for one in converted.warnings)
 
 
@@ -72,7 +63,7 @@ def test_a_policy_file_is_looked_at_before_a_policy_config_map() -> None:
         read_file=lambda name: "predicates: []\npriorities: []\n",
         read_config_map=fail(AssertionError("must not be asked")),
     )
-    assert set(profile(converted)["plugins"]) == {"multiPoint", "filter"}
+    assert set(only_profile(converted)["plugins"]) == {"multiPoint", "filter"}
     assert any("algorithmSource.policy.configMap: is ignored" in w for w in converted.warnings)
 
 
@@ -84,12 +75,12 @@ def test_a_policy_config_map_is_read_from_kube_system_by_default() -> None:
         return {"policy.cfg": '{"predicates": [], "priorities": [],}'}
 
     converted = convert(alpha(algorithmSource=POLICY_MAP), read_config_map=read)
-    assert set(profile(converted)["plugins"]) == {"multiPoint", "filter"}
+    assert set(only_profile(converted)["plugins"]) == {"multiPoint", "filter"}
     assert asked == [("kube-system", "rules")]
 
 
 def test_an_empty_policy_source_is_an_empty_policy() -> None:
-    plugins = profile(convert(alpha(algorithmSource={"policy": {}})))["plugins"]
+    plugins = only_profile(convert(alpha(algorithmSource={"policy": {}})))["plugins"]
     assert plugins["multiPoint"]["disabled"] == [{"name": "*"}]
     assert {"name": "PodTopologySpread", "weight": 2} in plugins["score"]["enabled"]
 
@@ -173,13 +164,13 @@ def test_a_policy_does_not_go_with_plugins() -> None:
 )
 def test_the_weight_of_hard_pod_affinity_with_a_policy(policy: str, weight: int) -> None:
     doc = alpha(algorithmSource=POLICY_FILE, hardPodAffinitySymmetricWeight=10)
-    config = profile(convert(doc, read_file=lambda _: policy))["pluginConfig"]
+    config = only_profile(convert(doc, read_file=lambda _: policy))["pluginConfig"]
     assert {"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": weight}} in config
 
 
 def test_two_weights_of_hard_pod_affinity_must_agree() -> None:
     config = [{"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 3}}]
-    assert profile(convert(alpha(hardPodAffinitySymmetricWeight=3, pluginConfig=config)))
+    assert only_profile(convert(alpha(hardPodAffinitySymmetricWeight=3, pluginConfig=config)))
     assert errors(convert(alpha(hardPodAffinitySymmetricWeight=4, pluginConfig=config))) == [
         "hardPodAffinitySymmetricWeight: repeated config for plugin InterPodAffinity: its args say "
         "hardPodAffinityWeight 3"
@@ -187,33 +178,10 @@ def test_two_weights_of_hard_pod_affinity_must_agree() -> None:
 
 
 def test_preemption_can_be_switched_off() -> None:
-    on = profile(convert(alpha(disablePreemption=False)))["plugins"]["multiPoint"]
-    off = profile(convert(alpha(disablePreemption=True)))["plugins"]["multiPoint"]
+    on = only_profile(convert(alpha(disablePreemption=False)))["plugins"]["multiPoint"]
+    off = only_profile(convert(alpha(disablePreemption=True)))["plugins"]["multiPoint"]
     assert "disabled" not in on
     assert off["disabled"] == [{"name": "DefaultPreemption"}]
-
-
-@pytest.mark.parametrize(
-    ("election", "expected"),
-    [
-        ({"lockObjectName": "a"}, {"resourceName": "a"}),
-        ({"lockObjectNamespace": "a"}, {"resourceNamespace": "a"}),
-        ({"lockObjectName": "a", "resourceName": "a"}, {"resourceName": "a"}),
-        ({"lockObjectName": "", "resourceName": "a"}, {"resourceName": "a"}),
-        ({"resourceLock": "endpoints"}, {"resourceLock": "leases"}),
-    ],
-    ids=str,
-)
-def test_the_lock_object_is_the_lease(election: dict[str, str], expected: dict[str, str]) -> None:
-    assert convert(alpha(leaderElection=election)).doc_v1["leaderElection"] == expected
-
-
-def test_two_names_of_the_lock_must_agree() -> None:
-    election = {"lockObjectName": "a", "resourceName": "b"}
-    assert errors(convert(alpha(leaderElection=election))) == [
-        "leaderElection.lockObjectName: ResourceName and LockObjectName are both set and do not "
-        "match, ResourceName: b, LockObjectName: a"
-    ]
 
 
 def test_post_filter_is_todays_pre_score_and_unreserve_is_part_of_reserve() -> None:
@@ -223,7 +191,7 @@ def test_post_filter_is_todays_pre_score_and_unreserve_is_part_of_reserve() -> N
         "unreserve": {"enabled": [{"name": "Mine"}, {"name": "Yours"}]},
     }
     converted = convert(alpha(plugins=plugins))
-    written = profile(converted)["plugins"]
+    written = only_profile(converted)["plugins"]
     assert "postFilter" not in written
     assert written["preScore"] == {"enabled": [{"name": "Mine"}]}
     assert written["reserve"] == {"enabled": [{"name": "Mine"}, {"name": "Yours"}]}

@@ -55,27 +55,6 @@ def test_three_equal_nodes_score_80_80_90() -> None:
     assert list(result.normalized.values()) == [0, 0, 100]
 
 
-def test_the_short_form_sends_the_pod_there_too(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, logger="mooring.contrib")
-    example = Example("prefer-node")
-    score_only = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [
-            {
-                "schedulerName": "custom-scheduler",
-                "plugins": {"score": {"enabled": [{"name": "PreferNode"}]}},
-            }
-        ],
-    }
-    decision = run_cycle(
-        pod=example.pod, nodes=example.nodes, plugins=[PreferNodeScore], config=score_only
-    )
-    assert decision.node_name == "minikube-m03"
-    assert decision.scores["PreferNode"].normalized.tolist() == [0, 0, 100]
-    assert "Scoring pod test-pod on node minikube-m03" in caplog.messages
-
-
 @pytest.mark.parametrize("plugin", [PreferNode, PreferNodeScore])
 def test_the_preferred_node_is_an_argument(plugin: Any) -> None:
     nodes = [make_node("a"), make_node("b")]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import pytest
 from msgspec.structs import replace
 
 from mooring.api import Pod, ResourceClaim
@@ -13,51 +12,19 @@ from mooring.api.resource import CLAIM_FINALIZER
 from mooring.config.load import load_config_data
 from mooring.framework.decision import Outcome
 from mooring.framework.features import FeatureGates
-from mooring.observe.clock import VirtualClock
 from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.registry import default_registry
 from tests.plugins.dynamic_resources.devices import (
-    DRIVER,
     GPU,
     allocated_on,
     asks_for,
     claim,
-    device_class,
     device_slice,
     node,
     pod,
     user,
 )
-
-CLASS = device_class(extendedResourceName=GPU)
-
-
-class Devices:
-    """A cluster of nodes a and b."""
-
-    def __init__(self, *objects: Any, **options: Any) -> None:
-        self.scheduler = MemoryScheduler([node("a"), node("b"), CLASS, *objects], **options)
-
-    def try_pod(self, one: Pod) -> str:
-        """Add a pod, schedule it once, and return its node or the message."""
-        self.scheduler.cluster.add(one)
-        decision = drive(self.scheduler.schedule_one(one))
-        return decision.node_name or decision.message
-
-    def claim(self, name: str = "c") -> ResourceClaim:
-        found = self.scheduler.cluster.store(ResourceClaim).get(name, "default")
-        assert found is not None
-        return found
-
-    def change(self, one: ResourceClaim, **status: Any) -> None:
-        """Change a claim's status, as another client."""
-        changed = msgspec.convert(status, type(one.status))
-        drive(self.scheduler.client.update(replace(one, status=changed)))
-
-
-def _users(one: ResourceClaim) -> list[str]:
-    return [entry.name for entry in one.status.reserved_for]
+from tests.plugins.dynamic_resources.memory_devices import Devices, users
 
 
 def _devices(one: ResourceClaim) -> list[str]:
@@ -70,7 +37,7 @@ def test_a_claim_is_allocated_and_reserved_before_its_pod_is_bound() -> None:
     assert devices.try_pod(pod("pod", "c")) == "b"
     written = devices.claim()
     assert written.metadata.finalizers == (CLAIM_FINALIZER,)
-    assert _users(written) == ["pod"]
+    assert users(written) == ["pod"]
     allocation = written.status.allocation
     assert allocation is not None and allocation.allocation_timestamp is not None
     expected = msgspec.convert(allocated_on("b")["allocation"], type(allocation))
@@ -87,7 +54,7 @@ def test_pods_that_share_a_claim_meet_on_its_node() -> None:
     devices = Devices(claim(), device_slice("b", "d0"))
     assert devices.try_pod(pod("one", "c")) == "b"
     assert devices.try_pod(pod("two", "c")) == "b"
-    assert _users(devices.claim()) == ["one", "two"]
+    assert users(devices.claim()) == ["one", "two"]
 
 
 def _two_profiles() -> dict[str, Any]:
@@ -126,7 +93,7 @@ def test_a_claim_that_changed_meanwhile_is_read_again() -> None:
     drive(devices.scheduler.client.update(devices.claim()))
     drive(devices.scheduler.permit_and_bind(attempt))
     assert attempt.decision.outcome is Outcome.SCHEDULED
-    assert _users(devices.claim()) == ["pod"]
+    assert users(devices.claim()) == ["pod"]
 
 
 def test_a_claim_that_somebody_else_allocated_sends_the_pod_back() -> None:
@@ -156,7 +123,7 @@ def test_a_claim_that_others_use_stays_where_it_is() -> None:
     devices = Devices(held, device_slice("a", "d0"))
     only_a = pod("pod", "c", nodeSelector={"kubernetes.io/hostname": "a"})
     assert "still not schedulable" in devices.try_pod(only_a)
-    assert _users(devices.claim()) == ["other"]
+    assert users(devices.claim()) == ["other"]
 
 
 # Extended resources.
@@ -168,7 +135,7 @@ def test_a_claim_is_made_for_extended_resources() -> None:
     (made,) = devices.scheduler.cluster.store(ResourceClaim).list()
     assert made.metadata.name.startswith("pod-extended-resources-")
     assert made.metadata.owner_references[0].name == "pod"
-    assert (_users(made), _devices(made)) == (["pod"], ["d0", "d1"])
+    assert (users(made), _devices(made)) == (["pod"], ["d0", "d1"])
     bound = devices.scheduler.cluster.pods.get("pod", "default")
     assert bound is not None
     told = bound.status.extended_resource_claim_status
@@ -196,56 +163,3 @@ def test_a_special_claim_of_an_earlier_attempt_is_deleted() -> None:
     assert "deletion of ResourceClaim completed" in devices.try_pod(asks_for(GPU))
     assert not list(devices.scheduler.cluster.store(ResourceClaim).list())
     assert devices.try_pod(asks_for(GPU)) == "b"
-
-
-# Devices that have to be prepared.
-
-PREPARED = {"bindingConditions": ["Ready"], "bindingFailureConditions": ["Broken"]}
-
-
-class Preparing(VirtualClock):
-    """A clock that sets a condition of the device while time passes."""
-
-    devices: Devices | None = None
-    condition: str = "Ready"
-
-    async def sleep(self, seconds: float) -> None:
-        await super().sleep(seconds)
-        if self.devices is not None:
-            one = self.devices.claim()
-            condition = {"type": self.condition, "status": "True", "reason": "R", "message": "m"}
-            device = {"driver": DRIVER, "pool": "b", "device": "d0", "conditions": [condition]}
-            status = {**msgspec.to_builtins(one.status), "devices": [device]}
-            self.devices, devices = None, self.devices
-            devices.change(one, **status)
-
-
-def _prepare(condition: str = "") -> Devices:
-    clock = Preparing(start=1_800_000_000.0)
-    devices = Devices(claim(), device_slice("b", "d0", **PREPARED), clock=clock)
-    if condition:
-        clock.devices, clock.condition = devices, condition
-    return devices
-
-
-def test_a_pod_waits_until_its_device_is_ready() -> None:
-    devices = _prepare("Ready")
-    assert devices.try_pod(pod("pod", "c")) == "b"
-    notes = [event.note for event in devices.scheduler.events.recorded]
-    assert "waiting for binding conditions for device on node b" in notes
-
-
-@pytest.mark.parametrize(
-    ("condition", "text"),
-    [
-        pytest.param("Broken", 'claim=c, reason=R, message="m"', id="failed"),
-        pytest.param("", "device binding timeout: context deadline exceeded", id="never ready"),
-    ],
-)
-def test_a_device_that_does_not_get_ready_is_given_back(condition: str, text: str) -> None:
-    devices = _prepare(condition)
-    assert text in devices.try_pod(pod("pod", "c"))
-    assert _users(devices.claim()) == []
-    devices.scheduler.clock.advance(1.0)
-    assert "deallocation of ResourceClaim completed" in devices.try_pod(pod("pod", "c"))
-    assert devices.claim().status.allocation is None

@@ -8,6 +8,8 @@ from mooring.api import DeviceClass, ResourceClaim
 from mooring.framework.decision import NodeStatuses
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
+from mooring.offline.driving import drive
+from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.plugins.dynamic_resources import DynamicResources
 from mooring.plugins.dynamic_resources.claim_filter import CANNOT_ALLOCATE, NOT_AVAILABLE
 from mooring.plugins.dynamic_resources.dynamic_resources import (
@@ -174,9 +176,15 @@ def test_the_newest_class_stands_for_a_resource() -> None:
         metadata = {"name": name, "creationTimestamp": f"{year}-01-01T00:00:00Z"}
         return type(made)(metadata=type(made.metadata)(**_snake(metadata)), spec=made.spec)
 
-    plugin, _ = _plugin(aged("new", 2026), aged("old", 2024), aged("also-new", 2026))
-    found = plugin._class_of(GPU)
-    assert found is not None and found.metadata.name == "also-new"
+    classes = [aged("new", 2026), aged("old", 2024), aged("also-new", 2026)]
+    scheduler = MemoryScheduler([node("b"), device_slice("b", "d0"), *classes])
+    pod = asks_for(GPU)
+    scheduler.cluster.add(pod)
+    assert drive(scheduler.schedule_one(pod)).node_name == "b"
+    (claim,) = scheduler.cluster.store(ResourceClaim).list()
+    (request,) = claim.spec.devices.requests
+    assert request.exactly is not None
+    assert request.exactly.device_class_name == "also-new"
 
 
 def _snake(metadata: dict[str, str]) -> dict[str, str]:

@@ -7,6 +7,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 from mooring.api import Node, Pod
+from mooring.plugins.pod_topology_spread.spread_constraints import (
+    DO_NOT_SCHEDULE,
+    SpreadConstraint,
+    parse,
+)
 from tests.plugins.clusters import HOSTNAME, ZONE, make, make_pod
 
 RACK = "rack"
@@ -90,3 +95,22 @@ def incoming(draw: st.DrawFn, action: str, *, empty: bool = True) -> Pod:
         spec["tolerations"] = [{"key": "gpu", "operator": "Exists"}]
     labels = draw(st.sampled_from(({"app": "web"}, {"app": "db"}, {})))
     return make_pod("incoming", labels, **spec)
+
+
+def parsed(pod: Pod) -> list[SpreadConstraint]:
+    """Return the constraints of a pod."""
+    return [
+        parse(constraint, pod.metadata.labels)
+        for constraint in pod.spec.topology_spread_constraints
+    ]
+
+
+def hard(selector: dict[str, object] | None, **fields: object) -> dict[str, object]:
+    """Return a hard constraint over zones."""
+    return {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": DO_NOT_SCHEDULE,
+        "labelSelector": selector,
+        **fields,
+    }

@@ -1,13 +1,8 @@
-"""Tests of PodTopologySpread against a recount pod by pod."""
+"""PodTopologySpread: which pods it leaves alone, its defaults, its errors and events."""
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from mooring.api import Pod, ReplicaSet, Service, TopologySpreadConstraint
+from mooring.api import ReplicaSet, Service, TopologySpreadConstraint
 from mooring.framework.cluster_events import ActionType, EventResource
 from mooring.framework.state import CycleState
 from mooring.plugins.args import PodTopologySpreadArgs
@@ -15,195 +10,18 @@ from mooring.plugins.pod_topology_spread import PodTopologySpread
 from mooring.plugins.pod_topology_spread.plugin import NOT_PRE_FILTERED, NOT_PRE_SCORED
 from mooring.plugins.pod_topology_spread.spread_constraints import (
     DO_NOT_SCHEDULE,
-    SCHEDULE_ANYWAY,
-    SpreadConstraint,
-    parse,
 )
 from tests.plugins.clusters import (
-    HOSTNAME,
     ZONE,
     Cluster,
     make,
     make_node,
     make_pod,
-    raw_scores,
     refusals,
 )
-from tests.plugins.pod_topology_spread import clusters, naive
-
-
-def _parsed(pod: Pod) -> list[SpreadConstraint]:
-    return [
-        parse(constraint, pod.metadata.labels)
-        for constraint in pod.spec.topology_spread_constraints
-    ]
-
-
-@given(data=st.data())
-def test_filter_refuses_what_a_recount_refuses(data: st.DataObject) -> None:
-    nodes = data.draw(clusters.nodes())
-    cluster = Cluster(nodes, data.draw(clusters.pods(nodes)))
-    pod = data.draw(clusters.incoming(DO_NOT_SCHEDULE))
-    plugin = PodTopologySpread(None, cluster)
-    state = CycleState()
-    assert plugin.pre_filter(state, pod, cluster.snapshot) is None
-    expected = naive.filter_nodes(_parsed(pod), pod, cluster.snapshot.infos())
-    assert refusals(plugin, state, pod, cluster.snapshot) == expected
-    some = cluster.snapshot.select(np.arange(len(nodes))[::-2])
-    assert refusals(plugin, state, pod, some) == {
-        name: status for name, status in expected.items() if name in some.names
-    }
-
-
-@given(data=st.data())
-def test_pods_added_and_removed_count_as_in_a_changed_cluster(data: st.DataObject) -> None:
-    nodes = data.draw(clusters.nodes())
-    pods = [pod for pod in data.draw(clusters.pods(nodes)) if not pod.is_terminating]
-    cluster = Cluster(nodes, pods)
-    pod = data.draw(clusters.incoming(DO_NOT_SCHEDULE, empty=False))
-    plugin = PodTopologySpread(None, cluster)
-    state = CycleState()
-    plugin.pre_filter(state, pod, cluster.snapshot)
-    before = refusals(plugin, state, pod, cluster.snapshot)
-    info = data.draw(st.sampled_from(cluster.snapshot.infos()))
-    removed = [one for one in info.pods.values() if data.draw(st.booleans())]
-    added = make_pod("added", {"app": "web"}, node=info.name)
-    trial = state.clone()
-    for other in removed:
-        assert plugin.remove_pod(trial, pod, other, info) is None
-    assert plugin.add_pod(trial, pod, cluster.pod_info(added), info) is None
-    gone = {other.uid for other in removed}
-    changed = Cluster(nodes, [one for one in (*pods, added) if one.metadata.uid not in gone])
-    expected = naive.filter_nodes(_parsed(pod), pod, changed.snapshot.infos())
-    assert refusals(plugin, trial, pod, cluster.snapshot) == expected
-    assert refusals(plugin, state, pod, cluster.snapshot) == before
-
-
-@given(data=st.data())
-def test_scores_are_those_of_a_recount(data: st.DataObject) -> None:
-    nodes = data.draw(clusters.nodes())
-    cluster = Cluster(nodes, data.draw(clusters.pods(nodes)))
-    pod = data.draw(clusters.incoming(SCHEDULE_ANYWAY))
-    _check_scores(data, cluster, pod, PodTopologySpread(None, cluster), _parsed(pod), True)
-
-
-@given(data=st.data())
-def test_system_defaults_score_nodes_that_lack_a_label(data: st.DataObject) -> None:
-    nodes = data.draw(clusters.nodes())
-    service = make(Service, "web", "default", spec={"selector": {"app": "web"}})
-    cluster = Cluster(nodes, data.draw(clusters.pods(nodes)), [service])
-    pod = make_pod("incoming", {"app": "web"})
-    selector = parse(
-        make_pod(
-            "x", topologySpreadConstraints=[{"labelSelector": {"matchLabels": {"app": "web"}}}]
-        ).spec.topology_spread_constraints[0],
-        {},
-    ).selector
-    constraints = [SpreadConstraint(3, HOSTNAME, selector), SpreadConstraint(5, ZONE, selector)]
-    _check_scores(data, cluster, pod, PodTopologySpread(None, cluster), constraints, False)
-
-
-def _check_scores(
-    data: st.DataObject,
-    cluster: Cluster,
-    pod: Pod,
-    plugin: PodTopologySpread,
-    constraints: list[SpreadConstraint],
-    require_all: bool,
-) -> None:
-    everything = cluster.snapshot
-    kept = data.draw(
-        st.lists(st.booleans(), min_size=len(everything), max_size=len(everything)).filter(any)
-    )
-    feasible = everything.where(np.array(kept))
-    state = CycleState()
-    assert plugin.pre_score(state, pod, feasible) is None
-    scores = raw_scores(plugin, state, pod, feasible)
-    raw, normalized = naive.score_nodes(
-        constraints, pod, everything.infos(), feasible.names, require_all
-    )
-    assert scores == raw
-    array = np.array(list(scores.values()), dtype=np.int64)
-    answer = plugin.normalize_score(state, pod, array)
-    assert dict(zip(feasible.names, answer.tolist(), strict=True)) == normalized
-
+from tests.plugins.pod_topology_spread import clusters
 
 # Special rules.
-
-
-def _hard(selector: dict[str, object] | None, **fields: object) -> dict[str, object]:
-    return {
-        "maxSkew": 1,
-        "topologyKey": ZONE,
-        "whenUnsatisfiable": DO_NOT_SCHEDULE,
-        "labelSelector": selector,
-        **fields,
-    }
-
-
-def test_the_first_constraint_that_fails_gives_the_reason() -> None:
-    web = {"matchLabels": {"app": "web"}}
-    nodes = [
-        make_node("full", {ZONE: "x", "rack": "1"}),
-        make_node("rackless", {ZONE: "x"}),
-        make_node("empty", {ZONE: "y", "rack": "2"}),
-    ]
-    cluster = Cluster(nodes, [make_pod("one", {"app": "web"}, node="full")])
-    pod = make_pod(
-        "incoming",
-        {"app": "web"},
-        topologySpreadConstraints=[_hard(web), _hard(web, topologyKey="rack")],
-    )
-    plugin = PodTopologySpread(None, cluster)
-    state = CycleState()
-    plugin.pre_filter(state, pod, cluster.snapshot)
-    found = refusals(plugin, state, pod, cluster.snapshot)
-    assert {name: (status.code.label, status.reasons) for name, status in found.items()} == {
-        "full": ("Unschedulable", ("node(s) didn't match pod topology spread constraints",)),
-        "rackless": (
-            "Unschedulable",
-            ("node(s) didn't match pod topology spread constraints",),
-        ),
-    }
-    swapped = make_pod(
-        "incoming",
-        {"app": "web"},
-        topologySpreadConstraints=[_hard(web, topologyKey="rack"), _hard(web)],
-    )
-    plugin.pre_filter(state, swapped, cluster.snapshot)
-    status = refusals(plugin, state, swapped, cluster.snapshot)["rackless"]
-    assert (status.code.label, status.reasons) == (
-        "UnschedulableAndUnresolvable",
-        ("node(s) didn't match pod topology spread constraints (missing required label)",),
-    )
-
-
-@pytest.mark.parametrize(
-    ("selector", "metadata"),
-    [
-        pytest.param({}, {}, id="an empty selector, which counts no pod at first"),
-        pytest.param(
-            {"matchLabels": {"app": "web"}},
-            {"deletionTimestamp": "2026-01-01T00:00:00Z"},
-            id="a terminating pod, which is not counted at first",
-        ),
-    ],
-)
-def test_a_removal_counts_what_was_never_counted(
-    selector: dict[str, object], metadata: dict[str, str]
-) -> None:
-    nodes = [make_node("a", {ZONE: "x"}), make_node("b", {ZONE: "y"})]
-    other = make_pod("one", {"app": "web"}, node="a", metadata=metadata)
-    cluster = Cluster(nodes, [other])
-    pod = make_pod("incoming", {"app": "web"}, topologySpreadConstraints=[_hard(selector)])
-    plugin = PodTopologySpread(None, cluster)
-    state = CycleState()
-    plugin.pre_filter(state, pod, cluster.snapshot)
-    assert refusals(plugin, state, pod, cluster.snapshot) == {}
-    info = cluster.snapshot.info(0)
-    plugin.remove_pod(state, pod, cluster.pod_info(other), info)
-    # x has -1 pods now, so y, with 0, exceeds the skew.
-    assert refusals(plugin, state, pod, cluster.snapshot).keys() == {"b"}
 
 
 def test_a_pod_without_constraints_or_siblings_is_left_alone() -> None:
@@ -259,7 +77,7 @@ def test_a_malformed_selector_is_an_error_of_the_pod() -> None:
     bad = {"matchExpressions": [{"key": "app", "operator": "Near"}]}
     cluster = Cluster([make_node("a")])
     plugin = PodTopologySpread(None, cluster)
-    pod = make_pod("x", topologySpreadConstraints=[_hard(bad)])
+    pod = make_pod("x", topologySpreadConstraints=[clusters.hard(bad)])
     answer = plugin.pre_filter(CycleState(), pod, cluster.snapshot)
     assert answer is not None
     assert answer.message == (
@@ -271,7 +89,7 @@ def test_a_malformed_selector_is_an_error_of_the_pod() -> None:
 def test_a_node_that_changes_is_seen_at_once() -> None:
     cluster = Cluster([make_node("a", {ZONE: "x"}), make_node("b")])
     plugin = PodTopologySpread(None, cluster)
-    pod = make_pod("x", topologySpreadConstraints=[_hard({})])
+    pod = make_pod("x", topologySpreadConstraints=[clusters.hard({})])
     for labels, missing in (({}, {"b"}), ({ZONE: "y"}, set())):
         cluster.cache.update_node(make_node("b", labels))
         state = CycleState()
@@ -283,7 +101,7 @@ def test_only_pods_that_are_not_spread_are_signed() -> None:
     service = make(Service, "web", "default", spec={"selector": {"app": "web"}})
     cluster = Cluster([], [], [service])
     bare, served = make_pod("a"), make_pod("b", {"app": "web"})
-    spread = make_pod("c", topologySpreadConstraints=[_hard({})])
+    spread = make_pod("c", topologySpreadConstraints=[clusters.hard({})])
     undefaulted = PodTopologySpread(PodTopologySpreadArgs(defaulting_type="List"), cluster)
     defaulted = PodTopologySpread(None, cluster)
     assert [undefaulted.sign_pod(pod) for pod in (bare, served, spread)] == [(), (), None]

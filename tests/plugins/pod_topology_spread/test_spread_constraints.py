@@ -110,3 +110,28 @@ def test_the_memory_tells_pods_of_different_values_apart() -> None:
     ]
     assert found[0] != found[1]
     assert found[0][0] is found[2][0]
+
+
+def test_a_long_list_is_parsed_once_for_each_action_and_its_labels() -> None:
+    parser = ConstraintParser(True)
+    constraints = make_pod(
+        "x",
+        topologySpreadConstraints=[
+            {
+                "maxSkew": 1,
+                "topologyKey": f"key-{number}",
+                "whenUnsatisfiable": SCHEDULE_ANYWAY if number % 2 else DO_NOT_SCHEDULE,
+                "labelSelector": {},
+                "matchLabelKeys": ["version"],
+            }
+            for number in range(1000)
+        ],
+    ).spec.topology_spread_constraints
+    hard = parser.parse(constraints, {"version": "v1"}, DO_NOT_SCHEDULE)
+    soft = parser.parse(constraints, {"version": "v1"}, SCHEDULE_ANYWAY)
+    assert [one.topology_key for one in hard[:2]] == ["key-0", "key-2"]
+    assert [one.topology_key for one in soft[:2]] == ["key-1", "key-3"]
+    assert parser.parse(constraints, {"version": "v1"}, DO_NOT_SCHEDULE) is hard
+    other = parser.parse(constraints, {"version": "v2"}, DO_NOT_SCHEDULE)
+    assert len(other) == len(hard) == 500
+    assert other != hard

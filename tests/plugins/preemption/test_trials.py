@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from mooring.api import Node, Pod
 from mooring.framework.features import FeatureGates
+from mooring.framework.what_if import WhatIf
 from mooring.offline.driving import drive
 from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.plugins.preemption import dry_run
@@ -87,13 +88,13 @@ def test_decisions_are_those_that_are_made_without_a_memory(seed: int) -> None:
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Collect how many nodes each dry run had to try."""
     counts: list[int] = []
-    try_many = dry_run.DryRun._try_many
 
-    def counting(self: Any, rows: Any) -> Any:
-        counts.append(len(rows))
-        return try_many(self, rows)
+    class Counting(WhatIf):
+        def __init__(self, nodes: Any, rows: Any) -> None:
+            counts.append(len(rows))
+            super().__init__(nodes, rows)
 
-    monkeypatch.setattr(dry_run.DryRun, "_try_many", counting)
+    monkeypatch.setattr(dry_run, "WhatIf", Counting)
     return counts
 
 

@@ -30,6 +30,11 @@ class AssumedObjects(Generic[T]):
         self._assumed: dict[str, tuple[T, T]] = {}
         self._prune_at = _PRUNE_FROM
 
+    @property
+    def count(self) -> int:
+        """The number of objects that are held, outdated ones included."""
+        return len(self._assumed)
+
     def not_found(self, name: str, namespace: str = "") -> str:
         """Return the message for an object that does not exist."""
         key = f"{namespace}/{name}" if namespace else name

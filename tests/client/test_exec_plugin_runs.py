@@ -177,7 +177,9 @@ async def test_a_success_ends_a_failure(programs: Programs) -> None:
     programs.code = 0
     clock.advance(1.0)
     assert await made.authorization() == "Bearer t"
-    assert made._failure is None
+    assert made.known() == "Bearer t"
+    programs.code = 1
+    assert await made.authorization() == "Bearer t", "it does not run again"
 
 
 async def test_requests_share_a_run(programs: Programs) -> None:
@@ -216,4 +218,5 @@ async def test_a_run_that_is_ended_by_closing_is_no_failure(programs: Programs) 
     await made.close()
     with pytest.raises(ConfigError, match="the client was closed"):
         await task
-    assert made._failure is None and made._running is None
+    programs.go.set()
+    assert await made.authorization() == "Bearer t", "the next request runs it again"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mooring.client import dialer
-from mooring.client.deadlines import ConnectError
+from mooring.client.deadlines import ConnectError, Deadlines
 from mooring.client.dialer import Dialer, Proxy, make_socket
 from tests.client.fakes import ManualLoop, bounded, settle
 from tests.support.processes import free_port
@@ -158,15 +158,15 @@ async def test_connecting_has_its_time(
     monkeypatch: pytest.MonkeyPatch, deadline: float, ends: float
 ) -> None:
     made = Dialer("127.0.0.1", free_port())
-    until = made._deadlines.until
+    until = Deadlines.until
     seen: list[float] = []
 
-    def recording(deadline: float, late: str) -> Any:
+    def recording(self: Deadlines, deadline: float, late: str) -> Any:
         seen.append(deadline)
-        return until(math.inf, late)
+        return until(self, math.inf, late)
 
     manual = ManualLoop()
-    monkeypatch.setattr(made._deadlines, "until", recording)
+    monkeypatch.setattr(Deadlines, "until", recording)
     monkeypatch.setattr(asyncio, "get_running_loop", lambda: manual)
     with pytest.raises(ConnectError):
         await made.dial(None, deadline)
@@ -210,5 +210,5 @@ async def test_a_socket_is_waited_for_on_the_right_side(
     near, far = socket.socketpair()
     number = near.fileno()
     with near, far:
-        await dialer._wait(loop, error, near, writing=writing)  # type: ignore[arg-type]
+        await dialer.wait_ready(loop, error, near, writing=writing)  # type: ignore[arg-type]
     assert loop.seen == [f"add_{side} {number}", f"remove_{side} {number}"]

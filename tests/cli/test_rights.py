@@ -1,0 +1,47 @@
+"""The rights that a scheduler is given; tests/deploy shows that they are enough."""
+
+from __future__ import annotations
+
+from mooring.cli.rights import cluster_rules, lease_rules
+
+
+def rights(rules: list[dict[str, list[str]]]) -> list[tuple[str, str, str]]:
+    return [
+        (group, resource, verb)
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    ]
+
+
+def test_no_right_is_given_twice_or_for_everything() -> None:
+    found = rights(cluster_rules())
+    assert len(found) == len(set(found))
+    assert not any("*" in part for right in found for part in right)
+
+
+def test_only_what_the_scheduler_changes_may_be_changed() -> None:
+    changed = {
+        (resource, verb)
+        for _, resource, verb in rights(cluster_rules())
+        if verb in ("update", "patch", "delete")
+    }
+    assert changed == {
+        ("pods", "delete"),
+        ("pods/status", "patch"),
+        ("persistentvolumeclaims", "patch"),
+        ("persistentvolumes", "patch"),
+        ("resourceclaims", "delete"),
+        ("resourceclaims", "patch"),
+        ("resourceclaims/binding", "patch"),
+        ("resourceclaims/status", "patch"),
+        ("events", "patch"),
+    }
+
+
+def test_a_lease_is_renewed_by_its_name_alone() -> None:
+    create, use, events = lease_rules("mine")
+    assert "resourceNames" not in create
+    assert (use["resourceNames"], use["verbs"]) == (["mine"], ["get", "update"])
+    assert rights([events]) == [("", "events", "create")]

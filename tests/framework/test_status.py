@@ -1,0 +1,57 @@
+"""What plugins answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from mooring.framework.status import Code, Status, code_of
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "true"),
+    [
+        (Status.success(), Code.SUCCESS, {"is_success"}),
+        (Status.skip(), Code.SKIP, {"is_skip"}),
+        (Status.unschedulable("no"), Code.UNSCHEDULABLE, {"is_rejected"}),
+        (Status.unresolvable("no"), Code.UNSCHEDULABLE_AND_UNRESOLVABLE, {"is_rejected"}),
+        (Status.pending("no"), Code.PENDING, {"is_rejected"}),
+        (Status.error("bad"), Code.ERROR, {"is_error"}),
+        (Status.wait(5), Code.WAIT, {"is_wait"}),
+    ],
+    ids=lambda value: value.label if isinstance(value, Code) else "",
+)
+def test_each_answer_is_one_thing(status, code, true):
+    questions = ("is_success", "is_skip", "is_wait", "is_rejected", "is_error")
+    assert {name for name in questions if getattr(status, name)} == true
+    assert status.code is code is code_of(status)
+
+
+def test_none_is_success():
+    assert code_of(None) is Code.SUCCESS
+
+
+def test_reasons_are_one_message():
+    assert Status.unschedulable("a", "b").message == "a, b"
+    assert Status.unschedulable().message == ""
+    assert Status.wait(1.5, "soon").timeout == 1.5
+
+
+def test_a_status_is_attributed_to_a_plugin():
+    status = Status.unschedulable("a")
+    named = status.by("P")
+    assert (named.plugin, named.reasons, status.plugin) == ("P", ("a",), "")
+    assert named.by("P") is named
+    assert named.by("Q").plugin == "Q"
+
+
+def test_labels_are_kube_schedulers():
+    # kube-scheduler: framework/interface.go (codes)
+    assert [code.label for code in Code] == [
+        "Success",
+        "Error",
+        "Unschedulable",
+        "UnschedulableAndUnresolvable",
+        "Wait",
+        "Skip",
+        "Pending",
+    ]

@@ -1,0 +1,73 @@
+"""How much of a device a request consumes, and whether it is left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from mooring.api.quantity import Quantity
+from mooring.api.resource import CapacityRequirements, Device
+from mooring.plugins.dynamic_resources.capacity import consumption, fits
+
+NANOS = 10**9
+
+
+def device(policy: dict[str, Any] | None = None, value: str = "10") -> Device:
+    capacity = {"memory": {"value": value, "requestPolicy": policy}}
+    return msgspec.convert({"name": "d", "capacity": capacity}, Device)
+
+
+def asks(amount: str | None) -> CapacityRequirements | None:
+    return None if amount is None else CapacityRequirements(requests={"memory": amount})
+
+
+RANGE = {"default": "4", "validRange": {"min": "2", "max": "8", "step": "2"}}
+VALUES = {"default": "4", "validValues": ["2", "4", "8"]}
+
+
+@pytest.mark.parametrize(
+    ("policy", "asked", "consumed"),
+    [
+        pytest.param(None, None, "10", id="all of it, if nothing is asked"),
+        pytest.param(RANGE, None, "4", id="the default"),
+        pytest.param(None, "3", "3", id="what is asked"),
+        pytest.param(RANGE, "1", "2", id="at least the least"),
+        pytest.param(RANGE, "3", "4", id="rounded up to a step"),
+        pytest.param(RANGE, "4", "4", id="a step"),
+        pytest.param({"validRange": {"min": "2"}}, "3", "3", id="a range without steps"),
+        pytest.param(VALUES, "3", "4", id="rounded up to a value"),
+        pytest.param(VALUES, "9", "9", id="above every value"),
+    ],
+)
+def test_what_is_consumed(policy: Any, asked: str | None, consumed: str) -> None:
+    assert consumption(device(policy), asks(asked)) == {"memory": Quantity(consumed)}
+
+
+@pytest.mark.parametrize(
+    ("policy", "asked", "used", "planned", "fit"),
+    [
+        pytest.param(None, "10", 0, 0, True, id="all of it"),
+        pytest.param(None, "11", 0, 0, False, id="more than there is"),
+        pytest.param(None, "6", 5, 0, False, id="others use it"),
+        pytest.param(None, "6", 2, 3, False, id="others use and plan it"),
+        pytest.param(None, "5", 2, 3, True, id="just enough is left"),
+        pytest.param(RANGE, "9", 0, 0, False, id="more than the range"),
+        pytest.param(RANGE, "7", 0, 0, True, id="a step of the range"),
+        pytest.param(VALUES, "9", 0, 0, False, id="no valid value"),
+        pytest.param(VALUES, None, 7, 0, False, id="the default is more than is left"),
+        pytest.param({"default": "3", "validValues": ["2"]}, None, 0, 0, True, id="any default"),
+    ],
+)
+def test_whether_it_fits(
+    policy: Any, asked: str | None, used: int, planned: int, fit: bool
+) -> None:
+    consumed, plan = ({"memory": amount * NANOS} if amount else None for amount in (used, planned))
+    assert fits(device(policy), asks(asked), consumed, plan) is fit
+
+
+def test_a_capacity_that_a_device_does_not_have_does_not_fit() -> None:
+    asked = CapacityRequirements(requests={"cores": "1"})
+    assert not fits(device(), asked, None, None)
+    assert fits(Device(name="d"), None, None, None)
