@@ -100,7 +100,7 @@ def test_tests_read_no_private_attribute() -> None:
         if not any(copy in path.parents for copy in copies)
         if (names := private_names(path.read_text()))
     }
-    listed = {*EXCEPTIONS, *PRIVATE}
+    listed = EXCEPTIONS.keys()
     assert {path: names for path, names in found.items() if path not in listed} == {}
     assert listed - found.keys() == set(), "remove from the lists what reads none"
 
@@ -117,16 +117,3 @@ def test_tests_read_no_private_attribute() -> None:
 )
 def test_private_names_are_found(text: str, names: set[str]) -> None:
     assert private_names(text) == names
-
-
-#: Tests that read private attributes still.
-PRIVATE = {
-    "apiserver/test_api_server.py",
-    "apiserver/test_in_process_transport.py",
-    "apiserver/test_listener.py",
-    "apiserver/test_namespaces.py",
-    "apiserver/test_resource_store.py",
-    "apiserver/test_watching.py",
-    "local/test_local_cluster.py",
-    "local/test_memory.py",
-}

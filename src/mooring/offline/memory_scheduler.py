@@ -33,9 +33,9 @@ from mooring.offline.claim_controller import ClaimController
 from mooring.offline.memory_client import MemoryClient
 from mooring.offline.memory_cluster import MemoryCluster
 from mooring.offline.memory_events import MemoryEvents
+from mooring.offline.memory_periodic_work import MemoryPeriodicWork
 from mooring.offline.memory_status_writer import MemoryStatusWriter
 from mooring.offline.no_network import NoNetwork
-from mooring.offline.periodic_work import PeriodicWork
 from mooring.offline.volume_controller import VolumeController
 from mooring.queue.pre_enqueue import PreEnqueue
 from mooring.queue.queued_pod_info import QueuedPodInfo
@@ -116,7 +116,7 @@ class MemoryScheduler:
         #: Work that plugins have spawned in the current attempt.
         self._spawned: list[Coroutine[Any, Any, None]] = []
         self._waiting: list[Attempt] = []
-        self._periodic = PeriodicWork(self.clock)
+        self._periodic = MemoryPeriodicWork(self.clock)
         shared = SharedState(
             features=features,
             clock=self.clock,

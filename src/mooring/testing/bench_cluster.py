@@ -20,8 +20,8 @@ from mooring.offline.claim_controller import ClaimController
 from mooring.offline.memory_client import MemoryClient
 from mooring.offline.memory_cluster import MemoryCluster
 from mooring.offline.memory_events import MemoryEvents
+from mooring.offline.memory_periodic_work import MemoryPeriodicWork
 from mooring.offline.no_network import NoNetwork
-from mooring.offline.periodic_work import PeriodicWork
 from mooring.offline.volume_controller import VolumeController
 
 #: Makes the profile with the default plugins.
@@ -57,7 +57,7 @@ class BenchCluster:
         clock = VirtualClock()
         activated: list[Pod] = []
         #: The work that the plugin repeats.
-        self.periodic = PeriodicWork(clock)
+        self.periodic = MemoryPeriodicWork(clock)
         shared = SharedState(
             features=features,
             clock=clock,

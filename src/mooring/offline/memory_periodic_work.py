@@ -25,7 +25,7 @@ class _Periodic(msgspec.Struct):
     next: float
 
 
-class PeriodicWork:
+class MemoryPeriodicWork:
     """The periodic work of all plugins; its owner runs what is due."""
 
     def __init__(self, clock: Clock) -> None:

@@ -6,12 +6,12 @@ import pytest
 
 from mooring.observe.clock import VirtualClock
 from mooring.offline.driving import drive
-from mooring.offline.periodic_work import PeriodicWork
+from mooring.offline.memory_periodic_work import MemoryPeriodicWork
 
 
 def test_work_is_due_at_once_and_after_each_period() -> None:
     clock = VirtualClock()
-    periodic = PeriodicWork(clock)
+    periodic = MemoryPeriodicWork(clock)
     runs: list[float] = []
 
     async def work() -> None:
@@ -27,7 +27,7 @@ def test_work_is_due_at_once_and_after_each_period() -> None:
 
 def test_work_that_fails_is_logged_and_repeated(caplog: pytest.LogCaptureFixture) -> None:
     clock = VirtualClock()
-    periodic = PeriodicWork(clock)
+    periodic = MemoryPeriodicWork(clock)
 
     async def fail() -> None:
         raise ValueError("no server")
