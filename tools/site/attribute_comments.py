@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from typing import Any
 
 import griffe
@@ -28,7 +29,7 @@ def of_class(cls: type) -> dict[str, str]:
     found: dict[str, str] = {}
     for owner in reversed(cls.__mro__[:-1]):
         try:
-            lines = inspect.getsource(owner).splitlines()
+            lines = textwrap.dedent(inspect.getsource(owner)).splitlines()
         except (OSError, TypeError):
             continue
         for index, line in enumerate(lines):

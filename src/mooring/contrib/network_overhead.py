@@ -88,8 +88,11 @@ class NetworkOverhead(Plugin):
     class Args(msgspec.Struct, frozen=True, rename="camel"):
         """Where AppGroups and the NetworkTopology are, and which of its weights count."""
 
+        #: The namespaces whose AppGroups and NetworkTopologies count.
         namespaces: tuple[str, ...] = ("default",)
+        #: The name of the weights of the NetworkTopology to use.
         weights_name: str = "UserDefined"
+        #: The name of the NetworkTopology.
         network_topology_name: str = "nt-default"
 
         def __post_init__(self) -> None:

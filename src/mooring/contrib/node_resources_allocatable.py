@@ -40,6 +40,7 @@ class NodeResourcesAllocatable(Plugin):
 
         #: Least or Most.
         mode: str = LEAST
+        #: The resources that count, with their weights.
         resources: tuple[ResourceWeight, ...] = DEFAULT_RESOURCES
 
         def __post_init__(self) -> None:

@@ -32,8 +32,11 @@ _SCALE = math.pow(10, 15)
 class PowerModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The power that a node draws at a use of x percent: k0 + k1 * e ** (k2 * x)."""
 
+    #: The power of an idle node, apart from k1.
     k0: float = 0.0
+    #: The factor of the exponential part.
     k1: float = 0.0
+    #: The growth per percent of use.
     k2: float = 0.0
 
 
@@ -71,7 +74,9 @@ class Peaks(LoadPlugin):
         NODE_POWER_MODEL names.
         """
 
+        #: The address of the load watcher.
         WatcherAddress: str = ""
+        #: The power model of each node, by name.
         NodePowerModel: dict[str, PowerModel] | None = None
 
         def check(self) -> None:

@@ -76,7 +76,9 @@ class PreemptionToleration(PreemptingPlugin):
     class Args(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         """The limits of the search for nodes on which preemption helps."""
 
+        #: The smallest share of nodes to shortlist as candidates, in percent.
         min_candidate_nodes_percentage: Int32 = 10
+        #: The smallest number of nodes to shortlist as candidates.
         min_candidate_nodes_absolute: Int32 = 100
 
         def __post_init__(self) -> None:

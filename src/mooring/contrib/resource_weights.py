@@ -12,5 +12,7 @@ Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 class ResourceWeight(msgspec.Struct, frozen=True):
     """A resource and its weight."""
 
+    #: The name of the resource.
     name: str = ""
+    #: Its weight.
     weight: Int64 = 0

@@ -35,6 +35,7 @@ class TopologicalSort(Plugin):
     class Args(msgspec.Struct, frozen=True, rename="camel"):
         """The namespaces in which AppGroups are looked up."""
 
+        #: The namespaces whose AppGroups count.
         namespaces: tuple[str, ...] = ("default",)
 
         def __post_init__(self) -> None:

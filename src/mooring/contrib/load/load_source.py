@@ -42,15 +42,20 @@ PROVIDERS = ("KubernetesMetricsServer", "Prometheus", "SignalFx")
 class MetricProvider(msgspec.Struct, frozen=True, rename="camel"):
     """A source of measurements other than a load watcher."""
 
+    #: The kind of the source.
     type: Literal["KubernetesMetricsServer", "Prometheus", "SignalFx", ""] = ""
+    #: Its address.
     address: str = ""
+    #: The token to authenticate with.
     token: str = ""
+    #: Whether its certificate is not verified.
     insecure_skip_verify: bool | None = None
 
 
 class LoadArgs(msgspec.Struct, frozen=True, rename="camel"):
     """Where measurements come from: a load watcher, else a metric provider."""
 
+    #: The source if there is no load watcher.
     metric_provider: MetricProvider = MetricProvider()
     #: None if no address is given; then the metric provider counts.
     watcher_address: str | None = None

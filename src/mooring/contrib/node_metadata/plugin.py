@@ -38,9 +38,13 @@ class NodeMetadata(Plugin):
         """Where the value is, what it is, and which end is better; all but the format must be
         given."""
 
+        #: The key of the label or annotation; required.
         metadata_key: str = ""
+        #: Whether the key is that of a label or of an annotation; required.
         metadata_source: Literal["Label", "Annotation", ""] = ""
+        #: Whether the value is a number or a time; required.
         metadata_type: Literal["Number", "Timestamp", ""] = ""
+        #: Which values are best; required.
         scoring_strategy: Literal["Highest", "Lowest", "Newest", "Oldest", ""] = ""
         #: A layout of Go's `time` package.
         timestamp_format: str = RFC3339

@@ -25,6 +25,7 @@ class NumaScoringStrategy(msgspec.Struct, frozen=True):
 
     #: LeastAllocated, MostAllocated, BalancedAllocation or LeastNUMANodes.
     type: str = ""
+    #: The resources that count, with their weights.
     resources: tuple[ResourceWeight, ...] = DEFAULT_RESOURCES
 
     def __post_init__(self) -> None:
@@ -55,9 +56,11 @@ class TopologyCacheArgs(msgspec.Struct, frozen=True, rename="camel"):
 class TopologyMatchArgs(msgspec.Struct, frozen=True, rename="camel"):
     """How nodes are scored, and what is known of a node between two reports."""
 
+    #: How nodes are scored.
     scoring_strategy: NumaScoringStrategy = NumaScoringStrategy(LEAST_ALLOCATED)
     #: Above 0, what pods take is counted in a cache, which is compared with reports so often.
     cache_resync_period_seconds: int = 0
     #: Whether a node with a reserved pod is left out until the pod is bound; goes before the cache.
     discard_reserved_nodes: bool = False
+    #: How the cache learns of pods and reports.
     cache: TopologyCacheArgs = TopologyCacheArgs()

@@ -33,7 +33,9 @@ class SySched(Plugin):
     class Args(msgspec.Struct, frozen=True, rename="camel"):
         """The profile of pods that have none: one that allows every system call."""
 
+        #: The namespace of the profile of pods that name none.
         default_profile_namespace: str = "default"
+        #: The name of that profile.
         default_profile_name: str = "all-syscalls"
 
     def start(self) -> None:
