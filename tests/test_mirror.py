@@ -53,6 +53,7 @@ ROOM_TESTS = {
     "contrib/capacity_scheduling/test_live.py",
     "contrib/coscheduling/test_live.py",
     "contrib/test_plugins.py",
+    "contrib/test_real_server.py",
     "controllers/test_kubectl.py",
     "cycle/test_external_exceptions.py",
     "informers/test_real_server.py",

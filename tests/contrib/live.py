@@ -17,36 +17,6 @@ GROUP = "scheduling.x-k8s.io"
 PODS = "/api/v1/namespaces/{}/pods"
 
 
-def definition(plural: str, kind: str) -> dict[str, Any]:
-    """Return a definition of a custom resource that accepts any fields."""
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {
-        "name": "v1alpha1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": schema},
-    }
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{GROUP}"},
-        "spec": {
-            "group": GROUP,
-            "scope": "Namespaced",
-            "names": {
-                "plural": plural,
-                "singular": kind.lower(),
-                "kind": kind,
-                "listKind": f"{kind}List",
-            },
-            "versions": [version],
-        },
-    }
-
-
-DEFINITIONS = [definition("podgroups", "PodGroup"), definition("elasticquotas", "ElasticQuota")]
-
-
 def pod_group(name: str, members: int, **spec: Any) -> dict[str, Any]:
     """Return a PodGroup."""
     return {
@@ -99,12 +69,11 @@ async def cluster(
     *objects: dict[str, Any],
     plugins: list[str],
     disabled: list[str],
-    definitions: list[dict[str, Any]] = DEFINITIONS,
     **args: Any,
 ) -> AsyncIterator[Reader]:
-    """Run a cluster whose scheduler runs plugins; the definitions are among its first objects."""
+    """Run a cluster whose scheduler runs plugins."""
     config = folder / "config.yaml"
     config.write_text(yaml.safe_dump(configuration(*plugins, disabled=disabled, args=args)))
-    text = yaml.safe_dump_all([*definitions, *objects])
+    text = yaml.safe_dump_all(objects)
     async with running(folder, objects=manifests(text), plan=plan(config)) as reader:
         yield reader

@@ -16,7 +16,7 @@ import pytest
 from mooring import ActionType, ClusterEvent, EventResource, Plugin, Status
 from mooring.api import Pod
 from mooring.apiserver.api_server import ServerSettings
-from mooring.errors import ConfigError
+from mooring.errors import ApiError, ConfigError
 from mooring.framework.features import FeatureGates
 from mooring.local.local_cluster import LocalCluster, LocalClusterSettings
 from mooring.local.local_scheduler import make_plan
@@ -230,3 +230,36 @@ async def test_nodes_and_pods_go_on_after_a_restart(tmp_path: Path) -> None:
             await cluster.until(f"{PODS}/{name}", lambda one: one["status"]["phase"] == "Running")
             assert len((await cluster.get(NODES))["items"]) == 2
     assert {"a", "b"} == set(nodes_of(await cluster.get(PODS)))
+
+
+GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
+
+
+async def test_custom_resources_are_served_if_they_are_asked_for(tmp_path: Path) -> None:
+    async with running(tmp_path, nodes=1, custom_sets=("scheduling", "topology")) as reader:
+        await reader.get("/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies")
+        group = {
+            "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+            "kind": "PodGroup",
+            "metadata": {"name": "g"},
+            "spec": {"minMember": 2},
+        }
+        await reader.post(GROUPS, group)
+        await reader.until(
+            GROUPS, lambda found: found["items"][0].get("status", {}).get("phase") == "Pending"
+        )
+
+
+async def test_a_plugin_turns_its_custom_resources_on(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    profile = "{schedulerName: gangs, plugins: {multiPoint: {enabled: [{name: Coscheduling}],"
+    config.write_text(
+        "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: ["
+        f"{profile} disabled: [{{name: PrioritySort}}]}}}}}}]}}"
+    )
+    with_gangs = make_plan(config, (), FeatureGates(), default_scheduler=False)
+    async with running(tmp_path, plan=with_gangs) as reader:
+        assert (await reader.get(GROUPS))["items"] == []
+    async with running(tmp_path) as reader:
+        with pytest.raises(ApiError, match="404"):
+            await reader.get(GROUPS)

@@ -91,6 +91,13 @@ def _add_contents(parser: argparse._ArgumentGroup) -> None:
         "scheduling.k8s.io/v1alpha2=true, separated by commas",
     )
     parser.add_argument(
+        "--crds",
+        default="",
+        metavar="SETS",
+        help="sets of custom resources to serve: scheduling, topology, appgroup, networktopology, "
+        "seccomp, separated by commas, or all; a plugin that needs one turns it on",
+    )
+    parser.add_argument(
         "--event-ttl",
         default="1h",
         metavar="DURATION",
@@ -252,9 +259,20 @@ def _settings(args: argparse.Namespace) -> LocalClusterSettings:
         plan=plan,
         nodes=args.nodes if args.nodes is not None else 0 if given else NODES,
         objects=tuple(objects),
+        custom_sets=_custom_sets(args.crds),
         images=ImageContents(map(parse_image, args.image)),
         source=load_kubeconfig(source) if source is not None else None,
     )
+
+
+def _custom_sets(text: str) -> tuple[str, ...]:
+    """Return the sets of custom resources that `--crds` names."""
+    from mooring.local.custom_definitions import parse_sets
+
+    try:
+        return parse_sets(text)
+    except ConfigError as error:
+        raise ConfigError(f"--crds: {error}") from None
 
 
 def _event_ttl(text: str) -> float:

@@ -9,11 +9,13 @@ from mooring.controllers.controller import Controller, ControllerContext
 from mooring.controllers.daemon_set import DaemonSetController
 from mooring.controllers.deployment_controller import DeploymentController
 from mooring.controllers.disruption import DisruptionController
+from mooring.controllers.elastic_quota_controller import ElasticQuotaController
 from mooring.controllers.garbage_collector import GarbageCollector
 from mooring.controllers.job import JobController
 from mooring.controllers.node_lifecycle import NodeLifecycleController
 from mooring.controllers.persistent_volume_controller import PersistentVolumeController
 from mooring.controllers.pod_collector import PodCollector
+from mooring.controllers.pod_group_controller import PodGroupController
 from mooring.controllers.replica_set import ReplicaSetController
 from mooring.controllers.resource_quota import ResourceQuotaController
 from mooring.controllers.stateful_set import StatefulSetController
@@ -38,6 +40,9 @@ KINDS: tuple[type[Controller], ...] = (
     PodCollector,
     GarbageCollector,
 )
+
+#: The controllers of the custom resources of scheduling.x-k8s.io.
+SCHEDULING_KINDS: tuple[type[Controller], ...] = (PodGroupController, ElasticQuotaController)
 
 
 class Controllers:

@@ -62,11 +62,11 @@ class Writer:
         return await self._send("PATCH", path, patch, patch_type)
 
     async def patch_if_there(
-        self, resource: Resource, namespace: str, name: str, patch: Object
+        self, resource: Resource, namespace: str, name: str, patch: Object, subresource: str = ""
     ) -> None:
         """Apply a merge patch to an object; do nothing if the object is gone."""
         try:
-            await self.patch(resource, namespace, name, patch)
+            await self.patch(resource, namespace, name, patch, subresource)
         except ApiError as error:
             if not error.is_not_found:
                 raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -16,7 +16,9 @@ from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.transports import make_transport
+from mooring.controllers.controllers import KINDS, SCHEDULING_KINDS
 from mooring.kubelet.image_contents import ImageContents
+from mooring.local.custom_definitions import SETS, definitions, sets_for
 from mooring.local.local_scheduler import LocalScheduler, Plan
 from mooring.local.seeding import seed
 from mooring.local.source_cluster import Copied, SourceCluster
@@ -37,6 +39,8 @@ class LocalClusterSettings(msgspec.Struct, frozen=True):
     objects: tuple[tuple[dict[str, Any], Where], ...] = ()
     #: A cluster whose objects are copied first.
     source: Connection | None = None
+    #: The sets of custom resources to serve, in addition to those that its plugins need.
+    custom_sets: tuple[str, ...] = ()
     #: Which container images really run.
     images: ImageContents = msgspec.field(default_factory=ImageContents)
 
@@ -78,9 +82,15 @@ class LocalCluster:
         if settings.source is not None:
             await self._copy(settings.source)
         admin = Client(LocalTransport(server.api, _ADMIN), clock=clock)
-        await seed(server.cluster, admin, settings.objects)
+        sets = {*settings.custom_sets, *_sets_of(settings.plan)}
+        await seed(server.cluster, admin, (*_definitions(sets), *settings.objects))
         workers = Workers(
-            server, clock, nodes=settings.nodes, images=settings.images, progress=self._progress
+            server,
+            clock,
+            nodes=settings.nodes,
+            images=settings.images,
+            controllers=KINDS + (SCHEDULING_KINDS if "scheduling" in sets else ()),
+            progress=self._progress,
         )
         parts.push_async_callback(workers.close)
         await workers.start()
@@ -101,8 +111,20 @@ class LocalCluster:
     async def replace_scheduler(self, plan: Plan) -> None:
         """Switch to another plan; if its plugins cannot be created, the old one stays in use."""
         assert self._scheduler is not None
+        admin = Client(LocalTransport(self.server.api, _ADMIN), clock=self._clock)
+        await seed(self.server.cluster, admin, _definitions(_sets_of(plan)))
         await self._scheduler.replace(plan)
 
     async def stop(self) -> None:
         """Stop everything; with a data directory, all acknowledged writes are kept."""
         await self._parts.aclose()
+
+
+def _sets_of(plan: Plan | None) -> tuple[str, ...]:
+    """Return the sets of custom resources that the plugins of a plan read."""
+    profiles = () if plan is None else plan.config.profiles
+    return sets_for(name for profile in profiles for name in profile.plugins)
+
+
+def _definitions(sets: Collection[str]) -> list[tuple[dict[str, Any], Where]]:
+    return [(found, Where(name)) for name in SETS if name in sets for found in definitions([name])]

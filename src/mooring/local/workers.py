@@ -14,7 +14,8 @@ from mooring.apiserver.http import RequestUser
 from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.apiserver.resource_store import StoreEvent
 from mooring.client.client import Client
-from mooring.controllers.controllers import Controllers
+from mooring.controllers.controller import Controller
+from mooring.controllers.controllers import KINDS, Controllers
 from mooring.informers.factory import InformerFactory
 from mooring.kubelet import node_status
 from mooring.kubelet.fake_nodes import FakeNodes
@@ -46,12 +47,14 @@ class Workers:
         *,
         nodes: int,
         images: ImageContents | None = None,
+        controllers: tuple[type[Controller], ...] = KINDS,
         progress: Callable[[str], None] | None = None,
     ) -> None:
         self._server = server
         self._clock = clock
         self._count = nodes
         self._images = images or ImageContents()
+        self._kinds = controllers
         self._progress = progress
         self._parts = AsyncExitStack()
         self._starting: asyncio.Task[None] | None = None
@@ -75,7 +78,7 @@ class Workers:
         kubelet = self._client("kubelet", "system:node")
         # Controllers and kubelets need all pods, including finished ones.
         informers = InformerFactory(manager, clock=self._clock, selections={})
-        controllers = Controllers(manager, informers, self._clock)
+        controllers = Controllers(manager, informers, self._clock, kinds=self._kinds)
         containers = ContainerSettings(self._server.url, self._images)
         nodes = FakeNodes(
             kubelet,

@@ -5,9 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from mooring.informers.reflector import NOT_SERVED
 from tests.contrib.live import PODS, cluster, node, pod_group, worker
 from tests.local.clusters import Reader, nodes_of
 
@@ -76,16 +73,3 @@ async def test_a_group_that_comes_after_its_pods_is_found(tmp_path: Path) -> Non
         groups = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
         await reader.post(groups, pod_group("g", 2))
         await reader.until(MINE, lambda pods: nodes_of(pods) == {"a": "node-1", "b": "node-1"})
-
-
-async def test_without_the_definition_of_groups_other_pods_run(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    async with cluster(tmp_path, node("node-1", 8), **SETTINGS, definitions=[]) as reader:
-        await reader.post(MINE, worker("plain"))
-        await reader.post(MINE, worker("member", "g"))
-        pods = await reader.until(MINE, lambda pods: refused(pods, {"member"}))
-        assert nodes_of(pods) == {"plain": "node-1"}
-    resource = "podgroups.v1alpha1.scheduling.x-k8s.io"
-    lines = [record.getMessage() for record in caplog.records]
-    assert lines.count(NOT_SERVED % resource) == 1
