@@ -83,3 +83,9 @@ def test_the_files_are_what_the_tool_writes(
         pytest.skip(f"the module cannot be had: {error.stderr}")
     for name in custom.SETS:
         assert (tmp_path / f"{name}.yaml").read_text() == custom.definitions_text(name)
+
+
+@pytest.mark.parametrize("name", custom.SETS)
+def test_the_files_for_other_clusters_are_the_same(name: str) -> None:
+    deploy = Path(__file__).resolve().parents[2] / "deploy" / "crds"
+    assert (deploy / f"{name}.yaml").read_text() == custom.definitions_text(name)
