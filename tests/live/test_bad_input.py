@@ -166,7 +166,7 @@ def test_no_kubeconfig_at_all(refuse: Callable[..., str]) -> None:
             "plugin RaisesAtStart: start: ValueError: no luck",
             id="it raises when it starts",
         ),
-        pytest.param("syntax.py:A", "syntax.py does not load: SyntaxError", id="no Python"),
+        pytest.param("syntax.py:A", "syntax.py:1:7: invalid syntax", id="no Python"),
         pytest.param("imports.py:A", "imports.py does not load: ModuleNotFound", id="an import"),
     ],
 )

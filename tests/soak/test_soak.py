@@ -106,10 +106,10 @@ def break_relist(patch: pytest.MonkeyPatch) -> None:
 
 
 def break_settling(patch: pytest.MonkeyPatch) -> None:
-    async def never(self: Any, pod: Any, node_name: str) -> bool:
-        return False
+    async def never(self: Any, pod: Any, node_name: str) -> str:
+        return ""
 
-    patch.setattr(DefaultBinder, "_is_bound", never)
+    patch.setattr(DefaultBinder, "_read_node", never)
 
 
 def break_bind_retry(patch: pytest.MonkeyPatch) -> None:

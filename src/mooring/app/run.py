@@ -99,8 +99,6 @@ class SchedulerProcess:
         self._connection: Connection = connection_from_flags(
             connection.kubeconfig, command.options.master, drop_in=command.drop_in
         )
-        if not command.drop_in:
-            _log_connection(self._connection)
         # In place of kube-scheduler, its own messages are repeated as often as there.
         self._rights = MissingRights(quiet=not command.drop_in)
         election = self._settings.leader_election
@@ -194,6 +192,8 @@ class SchedulerProcess:
             self._side.submit(self._watchdog.run())
             if serving is not None:
                 await asyncio.wrap_future(self._side.submit(serving.start()))
+            if not self._command.drop_in:
+                _log_connection(self._connection)
             running.start()
             await self.lifecycle.run(running.scheduler, lambda: self._sync(running))
         finally:
