@@ -23,6 +23,7 @@ PLACES = {
     "deploy/chart/Chart.yaml": (rf"^version: ({VERSION})$", rf"^appVersion: ({VERSION})$"),
     "deploy/manifests/mooring.yaml": (rf"image: mooring:({VERSION})$",),
     "docs/images/up.svg": (rf"version     Mooring ({VERSION}),",),
+    "docs/local-cluster.md": (rf"version     Mooring ({VERSION}),",),
     "docs/operations.md": (rf"mooring:({VERSION})",),
     "docs/shipping-a-plugin.md": (rf"mooring:({VERSION})",),
 }

@@ -42,7 +42,7 @@ finally:
 if TYPE_CHECKING:
     from mooring.cli.main import main
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "MAX_NODE_SCORE",

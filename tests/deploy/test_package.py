@@ -127,9 +127,12 @@ def test_manifests_are_scheduled(environment: Environment) -> None:
 
 def test_the_steps_that_new_plugin_prints_work(environment: Environment) -> None:
     printed = environment.run("mooring", "new-plugin", "prefer-ssd", "--dir", "made")
-    assert "pytest" in printed
+    install, test, schedule = [line.strip() for line in printed.splitlines()[1:]]
+    assert install == "python -m pip install 'mooring[test]'"
     environment.install_extra("test")
-    assert "5 passed" in environment.run("pytest", "-q", "made")
+    assert "5 passed" in environment.run(*test.split())
+    command = schedule.replace("MANIFESTS", str(ROOT / "examples" / "quickstart"))
+    assert "pending pods" in environment.run(*command.split())
 
 
 def test_a_plugin_that_is_a_package_is_found(environment: Environment, tmp_path: Path) -> None:

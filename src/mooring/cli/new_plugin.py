@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import keyword
 import os
 import re
@@ -132,8 +133,12 @@ def _run(args: argparse.Namespace) -> int:
     words = {"name": name, "module": module, "cls": cls}
     _write(folder, {path: text.format(**words) for path, text in texts.items()})
     plugin, test, config = (shlex.quote(str(path)) for path in texts)
+    install = ""
+    if importlib.util.find_spec("pytest") is None:
+        install = "  python -m pip install 'mooring[test]'\n"
     print(
         f"Wrote {plugin}, {test} and {config}. Next:\n"
+        f"{install}"
         f"  python -m pytest {test}\n"
         f"  mooring schedule -f MANIFESTS --config {config} --plugin {plugin}:{cls}"
     )
