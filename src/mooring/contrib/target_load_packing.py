@@ -12,7 +12,7 @@ from msgspec.structs import force_setattr
 
 from mooring import CycleState, Handle, Nodes
 from mooring.api import Container, Pod, ResourceList, milli_value
-from mooring.contrib.go_numbers import parse_float, round_half_away
+from mooring.api.go_numbers import parse_float, round_half_away
 from mooring.contrib.load import LoadArgs
 from mooring.contrib.load.load_plugin import LoadPlugin
 from mooring.contrib.load.measurements import Measurements, cpu_values

@@ -13,7 +13,7 @@ from msgspec.structs import force_setattr
 
 from mooring import MAX_NODE_SCORE, CycleState, Handle, Nodes, Status
 from mooring.api import Pod
-from mooring.contrib.go_numbers import round_half_away as round_one
+from mooring.api.go_numbers import round_half_away as round_one
 from mooring.contrib.load import LoadArgs
 from mooring.contrib.load.load_plugin import LoadPlugin
 from mooring.contrib.load.measurements import CPU, MEMORY

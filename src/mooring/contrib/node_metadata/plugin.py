@@ -12,7 +12,7 @@ import numpy as np
 
 from mooring import MAX_NODE_SCORE, CycleState, Handle, NodeInfo, Nodes, Plugin
 from mooring.api import Node, Pod
-from mooring.contrib.go_numbers import parse_float
+from mooring.api.go_numbers import parse_float
 from mooring.contrib.node_metadata.time_layout import RFC3339, TimeLayout
 from mooring.contrib.score_ranges import NOT_AN_INT64, scaled, to_int64
 from mooring.typing import Floats, Scores
