@@ -12,19 +12,19 @@ from mooring.api.kinds import encode_json
 
 def test_unknown_kinds_keep_everything():
     raw = {
-        "apiVersion": "scheduling.x-k8s.io/v1alpha1",
-        "kind": "PodGroup",
+        "apiVersion": "example.com/v1",
+        "kind": "Gang",
         "metadata": {"name": "g", "namespace": "n"},
-        "spec": {"minMember": 3, "items": [{"a": 1}]},
+        "spec": {"size": 3, "items": [{"a": 1}]},
     }
-    group = decode(raw)
-    assert isinstance(group, CustomResource)
-    assert (group.kind, group.key) == ("PodGroup", "n/g")
-    assert group.get("spec.minMember") == 3
-    assert group.get("spec.items.0.a") == 1
-    assert group.get("spec.items.7.a", "none") == group.get("spec.x.y", "none") == "none"
-    assert encode(group) == raw
-    assert json.loads(encode_json(group)) == raw
+    gang = decode(raw)
+    assert isinstance(gang, CustomResource)
+    assert (gang.kind, gang.key) == ("Gang", "n/g")
+    assert gang.get("spec.size") == 3
+    assert gang.get("spec.items.0.a") == 1
+    assert gang.get("spec.items.7.a", "none") == gang.get("spec.x.y", "none") == "none"
+    assert encode(gang) == raw
+    assert json.loads(encode_json(gang)) == raw
 
 
 @pytest.mark.parametrize(

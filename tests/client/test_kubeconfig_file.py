@@ -64,8 +64,8 @@ async def test_several_files_are_one_and_the_first_wins(tmp_path: Path) -> None:
     assert load_kubeconfig(context="x", environment=environment).namespace == "default"
 
 
-def test_all_files_may_be_missing(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no configuration has been provided"):
+def test_a_variable_whose_files_are_all_missing_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"\$KUBECONFIG names .*missing: no such file"):
         load_kubeconfig(environment={"KUBECONFIG": str(tmp_path / "missing")})
 
 

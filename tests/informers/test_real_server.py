@@ -66,9 +66,10 @@ async def test_a_store_follows_the_server(
     await client.create(pod("early", space))
     factory = InformerFactory(client, watch_list=watch_list)
     pods = factory.informer(Pod)
-    nodes = factory.lister(Node)
+    nodes = factory.informer(Node)
     journal = Journal()
-    pods.add_handler(journal.handler)
+    for informer in (pods, nodes):
+        informer.add_handler(journal.handler)
     factory.start()
     async with asyncio.timeout(SECONDS):
         await factory.wait_synced()
@@ -80,7 +81,7 @@ async def test_a_store_follows_the_server(
         await journal.wait_for(
             lambda: getattr(pods.store.get("late", space), "spec", late.spec).node_name == "n1"
         )
-        assert [one.metadata.name for one in nodes.list()] == ["n1"]
+        await journal.wait_for(lambda: [one.metadata.name for one in nodes.store] == ["n1"])
         finished = {"status": {"phase": "Succeeded"}}
         await client.patch(Pod, "late", space, finished, subresource="status")
         await journal.wait_for(lambda: ("delete", "late") in journal.lines)

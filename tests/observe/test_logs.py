@@ -238,6 +238,14 @@ def test_vmodule(vmodule: str, name: str, on: bool) -> None:
     assert verbose(logging.getLogger(name), 2)
 
 
+def test_later_settings_replace_earlier_ones() -> None:
+    logger = logging.getLogger("mooring.test_logs.replaced")
+    Verbosity(0, "replaced=5").apply()
+    assert verbose(logger, 5)
+    Verbosity(0, "other=5").apply()
+    assert not verbose(logger, 5)
+
+
 def test_vmodule_reaches_loggers_made_later() -> None:
     verbosity = Verbosity(0, "latecomer=5")
     late = logging.getLogger("mooring.test_logs.latecomer")

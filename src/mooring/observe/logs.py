@@ -144,6 +144,9 @@ class Verbosity:
                 special = self._special(name)
                 if special is not None:
                     logger.setLevel(_threshold(max(special, self.v)))
+                elif name.startswith("mooring."):
+                    # Earlier settings may have named it.
+                    logger.setLevel(logging.NOTSET)
 
     def _special(self, name: str) -> int | None:
         file = name.rpartition(".")[2]
