@@ -238,6 +238,16 @@ def test_vmodule(vmodule: str, name: str, on: bool) -> None:
     assert verbose(logging.getLogger(name), 2)
 
 
+def test_the_level_of_a_package_is_not_that_of_its_modules() -> None:
+    package = logging.getLogger("mooring.test_logs.package")
+    module = logging.getLogger("mooring.test_logs.package.module")
+    Verbosity(2, "package=5").apply()
+    assert verbose(package, 5)
+    assert verbose(module, 2)
+    assert not verbose(module, 5)
+    Verbosity(0).apply()
+
+
 def test_later_settings_replace_earlier_ones() -> None:
     logger = logging.getLogger("mooring.test_logs.replaced")
     Verbosity(0, "replaced=5").apply()

@@ -139,14 +139,20 @@ class Verbosity:
         """
         root = logging.getLogger()
         root.setLevel(_threshold(self.v))
-        for name, logger in list(root.manager.loggerDict.items()):
-            if isinstance(logger, Logger):
-                special = self._special(name)
-                if special is not None:
-                    logger.setLevel(_threshold(max(special, self.v)))
-                elif name.startswith("mooring."):
-                    # Earlier settings may have named it.
-                    logger.setLevel(logging.NOTSET)
+        named: list[str] = []
+        for name, logger in sorted(root.manager.loggerDict.items()):
+            if not isinstance(logger, Logger):
+                continue
+            special = self._special(name)
+            if special is not None:
+                named.append(f"{name}.")
+                logger.setLevel(_threshold(max(special, self.v)))
+            elif name.startswith(tuple(named)):
+                # The level of a package is not that of its modules.
+                logger.setLevel(_threshold(self.v))
+            elif name.startswith("mooring."):
+                # Earlier settings may have named it.
+                logger.setLevel(logging.NOTSET)
 
     def _special(self, name: str) -> int | None:
         file = name.rpartition(".")[2]
