@@ -16,12 +16,27 @@ _INEXACT = frozenset({"Peaks"})
 def differences(ours: dict[str, Any], recorded: dict[str, Any], fields: Iterable[str]) -> list[str]:
     """Return where fields of ours and of the recording differ, as "path: ours, recorded"."""
     found: list[str] = []
-    if not _INEXACT.isdisjoint(recorded.get("scores") or ()):
-        # The total is the sum of normalised scores, each of which may differ by 1.
-        fields = set(fields) - {"total"}
+    slack = _slack(recorded)
     for field in sorted(fields):
-        _compare((field,), ours.get(field), recorded.get(field), found)
+        there = ours.get(field), recorded.get(field)
+        if field == "total" and slack and _within(slack, *there):
+            continue
+        _compare((field,), *there, found)
     return found
+
+
+def _slack(recorded: dict[str, Any]) -> int:
+    """Return how far totals may differ: normalised scores may by 1, times the weight."""
+    weights: dict[str, int] = recorded.get("scoreWeights") or {}
+    return sum(weights[name] for name in _INEXACT & weights.keys())
+
+
+def _within(slack: int, ours: Any, recorded: Any) -> bool:
+    if not isinstance(ours, dict) or not isinstance(recorded, dict):
+        return False
+    return ours.keys() == recorded.keys() and all(
+        abs(ours[name] - recorded[name]) <= slack for name in ours
+    )
 
 
 def _compare(path: tuple[str, ...], ours: Any, recorded: Any, found: list[str]) -> None:

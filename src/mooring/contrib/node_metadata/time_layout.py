@@ -121,7 +121,7 @@ def _date(found: dict[str, str]) -> tuple[int, int, int] | None:
     year = int(found.get("year", "0"))
     if "year2" in found:
         year = int(found["year2"])
-        # Go: two digits from 69 on are of the last century.
+        # Go: 69 to 99 mean 1969 to 1999, and 00 to 68 mean 2000 to 2068.
         year += 1900 if year >= 69 else 2000
     month = int(found.get("month", "1"))
     if "month_name" in found:

@@ -75,8 +75,8 @@ def needs_of(pod: Pod) -> PodNeeds:
     )
 
 
-#: What a node says to a pod: 0 if it has room, 1 if it has none for the whole pod, and from 2 on
-#: the first init container or container that it has no room for.
+#: The codes of a node's answer: it has room; it has none for the whole pod; or it has none for a
+#: container, whose position among the init containers and containers is added to the last code.
 FITS = 0
 POD_REFUSED = 1
 CONTAINER_REFUSED = 2
