@@ -40,6 +40,9 @@ class Observed(msgspec.Struct, frozen=True):
 
 def observe(side: Side, cluster: Cluster, folder: Path) -> Observed:
     """Run the scenario and return what can be observed."""
+    # Before the scheduler starts, so that it knows both nodes when it tries the first pod.
+    for name in ("node-1", "node-2"):
+        cluster.create(_node(name))
     running = side.start(cluster.plane, folder, ["--v=4"])
     try:
         _live(cluster)
@@ -57,8 +60,6 @@ def observe(side: Side, cluster: Cluster, folder: Path) -> Observed:
 
 
 def _live(cluster: Cluster) -> None:
-    for name in ("node-1", "node-2"):
-        cluster.create(_node(name))
     cluster.create(_pod(FOLLOWED))
     _bound(cluster, FOLLOWED)
     for index in range(PLAIN):
