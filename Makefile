@@ -6,11 +6,15 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.up-to-date
 JOBS   ?= 2
 
-TESTENV := $(PYTHON) tools/testenv/build.py --jobs $(JOBS)
+# A release of the table in tools/testenv/build.py, such as 1.36.4; its REFERENCE where none is named.
+RELEASE ?=
+TESTENV := $(PYTHON) tools/testenv/build.py --jobs $(JOBS) $(if $(RELEASE),--release $(RELEASE))
 
 SCHEDULER           ?= mooring
 SCHEDULER_mooring   := $(abspath $(BIN))/mooring-kube-scheduler
 SCHEDULER_reference := $$KUBE_SCHEDULER
+# Mooring follows the newest release unless it is told to emulate an older one.
+EMULATION_mooring   := $$(case $$BEHAVE_RELEASE in 1.36) echo --emulated-version=1.36;; esac)
 SCHEDULER_FLAGS     := --config={config} --secure-port={port} --bind-address=127.0.0.1 \
   --authentication-kubeconfig={kubeconfig} --authorization-kubeconfig={kubeconfig}
 
@@ -84,7 +88,7 @@ COUNT ?= 400
 mutants: venv ## change the code in COUNT=N places drawn from SEED=N; print what no test notices
 	@$(BIN)/python -m tools.mutants --seed $(SEED) --count $(COUNT) $(ARGS)
 
-testenv: ## build kube-apiserver, kube-scheduler, kubectl and etcd into a cache folder (needs Go)
+testenv: ## build the real parts of each release, or of RELEASE=X.Y.Z, into a cache folder (needs Go)
 	@$(TESTENV)
 
 helm: ## build helm, which renders the chart for its tests, into the cache folder (needs Go)
@@ -93,13 +97,13 @@ helm: ## build helm, which renders the chart for its tests, into the cache folde
 older-kubectl: ## build kubectl 1.32, for the tests that use it, into the cache folder (needs Go)
 	@$(PYTHON) -m tools.older_kubectl.build
 
-testenv-env: ## print the export lines of what testenv built
+testenv-env: ## print the export lines of what testenv built; RELEASE=X.Y.Z of that release
 	@$(TESTENV) --env
 
 # The suite knows a scheduler by its command line alone; SCHEDULER=reference tries the suite itself.
-behave: venv ## run the behaviour suite with Mooring, or with SCHEDULER=reference; API=local on our server
+behave: venv ## run the behaviour suite with Mooring, or with SCHEDULER=reference; RELEASE=X.Y.Z; API=local on our server
 	@set -e; parts=$$($(TESTENV) --env); eval "$$parts"; $(API_$(API)) \
-	export SCHEDULER_CMD="$(SCHEDULER_$(SCHEDULER)) $(SCHEDULER_FLAGS)"; \
+	export SCHEDULER_CMD="$(SCHEDULER_$(SCHEDULER)) $(SCHEDULER_FLAGS) $(EMULATION_$(SCHEDULER))"; \
 	cd tests/behaviour && $(abspath $(BIN))/python -m pytest $(ARGS)
 
 # Runs kubectl step by step against a real API server and the local one; what users see must be equal.

@@ -16,10 +16,18 @@ from tests.support.fixtures import (
     control_plane,
     kube_scheduler,
     kubectl,
+    oldest_control_plane,
     private_control_plane,
 )
 
-__all__ = ["cluster", "control_plane", "kube_scheduler", "kubectl", "private_control_plane"]
+__all__ = [
+    "cluster",
+    "control_plane",
+    "kube_scheduler",
+    "kubectl",
+    "oldest_control_plane",
+    "private_control_plane",
+]
 
 # Suites of their own: `make behave`, `make kubectl-judge`.
 collect_ignore = ["behaviour", "kubectl"]

@@ -2,46 +2,35 @@
 
 It is src/mooring/apiserver/schema/types.txt.
 
-Usage: python3 tools/schemas.py [MODCACHE]
+Usage: python3 -m tools.schemas [--release X.Y.Z]
 
-The Go module cache must hold the modules of SOURCES and k8s.io/kubernetes (`go mod download
-MODULE@VERSION`); by default that of `go env GOMODCACHE` is read. Names, types, protobuf numbers
-and which fields are omitted if empty come from the Go structs; required fields, list types and
-merge keys from the published OpenAPI documents; resources from the published discovery documents.
-No prose is copied. The table's header describes its format.
+Needs Go, which downloads the modules. Names, types, protobuf numbers and which fields are omitted
+if empty come from the Go structs; required fields, list types and merge keys from the published
+OpenAPI documents; resources from the published discovery documents. No prose is copied. The
+table's header describes its format.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-VERSION = "v0.36.4"
-KUBERNETES = "kubernetes@v1.36.4"
+from tools.go_modules import module_folder, release_parser
+
 TARGET = Path(__file__).parent.parent / "src/mooring/apiserver/schema/types.txt"
 
-# Go packages outside k8s.io/api: alias in the table, folder, name in OpenAPI.
+# Go packages outside k8s.io/api: alias in the table, module of k8s.io and folder in it.
 SOURCES = {
-    "meta.v1": (f"apimachinery@{VERSION}/pkg/apis/meta/v1", "io.k8s.apimachinery.pkg.apis.meta.v1"),
-    "apiextensions.v1": (
-        f"apiextensions-apiserver@{VERSION}/pkg/apis/apiextensions/v1",
-        "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1",
-    ),
-    "apiregistration.v1": (
-        f"kube-aggregator@{VERSION}/pkg/apis/apiregistration/v1",
-        "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1",
-    ),
-    "metrics.v1beta1": (
-        f"metrics@{VERSION}/pkg/apis/metrics/v1beta1",
-        "io.k8s.metrics.pkg.apis.metrics.v1beta1",
-    ),
+    "meta.v1": ("apimachinery", "pkg/apis/meta/v1"),
+    "apiextensions.v1": ("apiextensions-apiserver", "pkg/apis/apiextensions/v1"),
+    "apiregistration.v1": ("kube-aggregator", "pkg/apis/apiregistration/v1"),
+    "metrics.v1beta1": ("metrics", "pkg/apis/metrics/v1beta1"),
 }
-LEFT_OUT_GROUPS = {"apiserverinternal", "storagemigration", "imagepolicy", "extensions"}
+LEFT_OUT_GROUPS = {"apiserverinternal", "imagepolicy", "extensions"}
 GROUPS = {"metrics.v1beta1": "metrics.k8s.io/v1beta1", "meta.v1": "meta.k8s.io/v1"}
 
 # Go types with a special encoding.
@@ -78,7 +67,7 @@ PROTO_TAG = re.compile(r'protobuf:"\w+,(\d+),')
 IMPORT = re.compile(r'^\s+(\w+)\s+"k8s\.io/(?:api/([\w/]+)|apimachinery/pkg/apis/(meta/v1))"', re.M)
 
 HEADER = """\
-# The types of the Kubernetes API, version 1.36.
+# The types of the Kubernetes API, version {minor}.
 # Written by tools/schemas.py from the published k8s.io modules; do not edit.
 #
 # @ALIAS GROUP/VERSION OPENAPI-PREFIX   opens a package
@@ -179,7 +168,8 @@ def resolve(package: Package, structs: dict[str, Any], go_type: str) -> str:
     local = f"{package.alias}.{go_type}"
     if found := SPECIAL.get(go_type) or SPECIAL.get(local):
         return found
-    if go_type == "types.UID" or go_type == "types.NodeName":
+    # Strings of apimachinery's package types, which files import by more than one name.
+    if go_type.endswith((".UID", ".NodeName")):
         return "string"
     if "." in go_type:
         name, _, last = go_type.partition(".")
@@ -304,18 +294,13 @@ def resource_lines(document: dict[str, Any]) -> list[str]:
 
 def main(argv: list[str]) -> int:
     """Write the table."""
-    if argv:
-        cache = argv[0]
-    else:
-        cache = subprocess.run(
-            ["go", "env", "GOMODCACHE"], check=True, capture_output=True, text=True
-        ).stdout.strip()
-    modules = Path(cache) / "k8s.io"
-    packages = {
-        alias: read_package(alias, modules / folder, prefix)
-        for alias, (folder, prefix) in SOURCES.items()
-    }
-    for folder in sorted((modules / f"api@{VERSION}").glob("*/v*")):
+    release = release_parser(__doc__).parse_args(argv).release
+    packages = {}
+    for alias, (module, path) in SOURCES.items():
+        prefix = f"io.k8s.{module}.{path.replace('/', '.')}"
+        folder = module_folder(f"k8s.io/{module}", release) / path
+        packages[alias] = read_package(alias, folder, prefix)
+    for folder in sorted(module_folder("k8s.io/api", release).glob("*/v*")):
         group = folder.parent.name
         if group not in LEFT_OUT_GROUPS and (folder / "types.go").exists():
             alias = f"{group}.{folder.name}"
@@ -324,10 +309,11 @@ def main(argv: list[str]) -> int:
         for fields in package.structs.values():
             for member in fields:
                 member.kind = named_text(packages, member.kind)
-    schemas = read_openapi(modules / KUBERNETES / "api/openapi-spec/v3")
+    kubernetes = module_folder("k8s.io/kubernetes", release)
+    schemas = read_openapi(kubernetes / "api/openapi-spec/v3")
     discovered = {}
     groups = dict(GROUPS)
-    for path in sorted((modules / KUBERNETES / "api/discovery").glob("api*__*.json")):
+    for path in sorted((kubernetes / "api/discovery").glob("api*__*.json")):
         document = json.loads(path.read_text(encoding="utf-8"))
         if "groupVersion" in document:
             discovered[document["groupVersion"]] = document
@@ -344,7 +330,10 @@ def main(argv: list[str]) -> int:
                     groups[alias] = group_version
                     roots.append((alias, last))
     wanted = reachable(packages, roots)
-    TARGET.write_text(render(packages, schemas, discovered, groups, wanted), encoding="utf-8")
+    # The header has braces of its own, so it is not a format.
+    header = HEADER.replace("{minor}", release.rpartition(".")[0])
+    text = header + render(packages, schemas, discovered, groups, wanted)
+    TARGET.write_text(text, encoding="utf-8")
     return 0
 
 
@@ -355,8 +344,8 @@ def render(
     groups: dict[str, str],
     wanted: set[tuple[str, str]],
 ) -> str:
-    """Return the table's text; print types whose fields differ between Go and OpenAPI."""
-    lines = [HEADER.rstrip()]
+    """Return the table's packages; print types whose fields differ between Go and OpenAPI."""
+    lines = []
     for alias, package in sorted(packages.items()):
         names = sorted(name for other, name in wanted if other == alias)
         if not names:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,20 @@ from tests.support.api import Api
 from tests.support.cluster import Cluster, turn_on
 from tests.support.control_plane import ControlPlane, GivenCluster
 from tests.support.real_parts import locate
+from tools.testenv import build
 
 OPTION = "--mooring-cluster"
+
+
+@contextmanager
+def run_control_plane(folder: Path, release: str = build.REFERENCE) -> Iterator[ControlPlane]:
+    """Run an API server of a release of tools/testenv, and etcd, with their files in a folder."""
+    plane = ControlPlane(folder, locate("ETCD"), locate("KUBE_APISERVER", release))
+    try:
+        plane.start()
+        yield plane
+    finally:
+        plane.stop()
 
 
 @pytest.fixture(scope="session")
@@ -24,12 +37,15 @@ def control_plane(
     if given := request.config.getoption(OPTION):
         yield GivenCluster(Path(given).expanduser(), folder)
         return
-    plane = ControlPlane(folder, locate("ETCD"), locate("KUBE_APISERVER"))
-    try:
-        plane.start()
+    with run_control_plane(folder) as plane:
         yield plane
-    finally:
-        plane.stop()
+
+
+@pytest.fixture(scope="session")
+def oldest_control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """Yield the API server of the oldest supported release, for the whole run."""
+    with run_control_plane(tmp_path_factory.mktemp("oldest"), build.OLDEST) as plane:
+        yield plane
 
 
 @pytest.fixture
@@ -46,12 +62,8 @@ def private_control_plane(tmp_path: Path) -> Iterator[ControlPlane]:
     """Yield a control plane for one test alone, which may kill its parts."""
     folder = tmp_path / "control-plane"
     folder.mkdir()
-    plane = ControlPlane(folder, locate("ETCD"), locate("KUBE_APISERVER"))
-    try:
-        plane.start()
+    with run_control_plane(folder) as plane:
         yield plane
-    finally:
-        plane.stop()
 
 
 @pytest.fixture(scope="session")

@@ -15,19 +15,22 @@ MISSING = "needs "
 REQUIRED = "MOORING_TESTENV_REQUIRED"
 
 
-def locate(variable: str) -> Path:
+def locate(variable: str, release: str = build.REFERENCE) -> Path:
     """Return the program that a variable of tools/testenv names; skip the test without it.
 
-    The variable takes precedence over what `make testenv` built. If MOORING_TESTENV_REQUIRED is
-    set (as in CI), a missing program is a failure.
+    The variable takes precedence over what `make testenv` built, except for a test that asks for
+    another release than the reference. If MOORING_TESTENV_REQUIRED is set (as in CI), a missing
+    program is a failure.
     """
     if chosen := os.environ.get(variable):
         if not os.access(chosen, os.X_OK):
             pytest.fail(f"{variable}={chosen} is no program")
-        return Path(chosen)
-    if found := build.built():
+        if release == build.REFERENCE or variable == "ETCD":
+            return Path(chosen)
+    if found := build.built(release):
         return found[variable]
-    lack(build.PARTS[variable])
+    program = build.PARTS[variable]
+    lack(program if release == build.REFERENCE else f"{program} {release}")
 
 
 def lack(what: str) -> NoReturn:

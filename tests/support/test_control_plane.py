@@ -13,8 +13,10 @@ from tests.support import kubeconfigs
 from tests.support.api import Api, ApiFailure, Object
 from tests.support.cluster import Cluster, turn_on
 from tests.support.control_plane import ControlPlane, GivenCluster
+from tests.support.fixtures import run_control_plane
+from tools.testenv import build
 
-VERSION = "v1.36.4"
+VERSION = f"v{build.REFERENCE}"
 
 
 def node(name: str, **metadata: object) -> Object:
@@ -42,8 +44,15 @@ def started(control_plane: ControlPlane | GivenCluster) -> ControlPlane:
 def test_the_server_has_the_version_of_the_reference(started: ControlPlane) -> None:
     with Api(started.access) as api:
         version = api.request("GET", "version")
-    assert (version["gitVersion"], version["major"], version["minor"]) == (VERSION, "1", "36")
+    minor = f"{version['major']}.{version['minor']}"
+    assert (version["gitVersion"], minor) == (VERSION, build.minor(build.REFERENCE))
     assert version["gitTreeState"] == "clean"
+
+
+@pytest.mark.parametrize("release", sorted(set(build.RELEASES) - {build.REFERENCE}))
+def test_a_server_of_another_release_runs_on_the_same_etcd(release: str, tmp_path: Path) -> None:
+    with run_control_plane(tmp_path, release) as plane, Api(plane.access) as api:
+        assert api.request("GET", "version")["gitVersion"] == f"v{release}"
 
 
 @pytest.mark.parametrize("part", ["kube_scheduler", "kubectl"])

@@ -18,13 +18,41 @@ def _nothing_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(variable, raising=False)
 
 
+def pretend_built(release: str) -> None:
+    """Make the folders that hold the parts of a release."""
+    for programs in (build.kubernetes(release), build.etcd()):
+        programs.folder.mkdir()
+
+
 def test_a_variable_names_the_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    build.target().mkdir()
+    pretend_built(build.REFERENCE)
     program = tmp_path / "my-etcd"
     program.touch(mode=0o755)
     monkeypatch.setenv("ETCD", str(program))
     assert real_parts.locate("ETCD") == program
-    assert real_parts.locate("KUBECTL") == build.target() / "kubectl"
+    built = build.kubernetes(build.REFERENCE).folder
+    assert real_parts.locate("KUBECTL") == built / "kubectl"
+
+
+@pytest.mark.parametrize("release", sorted(set(build.RELEASES) - {build.REFERENCE}))
+def test_a_variable_is_not_for_a_test_of_another_release(
+    release: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pretend_built(release)
+    program = tmp_path / "mine"
+    program.touch(mode=0o755)
+    for variable in ("ETCD", "KUBE_APISERVER"):
+        monkeypatch.setenv(variable, str(program))
+    built = build.kubernetes(release).folder
+    assert real_parts.locate("KUBE_APISERVER", release) == built / "kube-apiserver"
+    assert real_parts.locate("ETCD", release) == program
+
+
+def test_a_missing_release_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend_built(build.REFERENCE)
+    (other,) = set(build.RELEASES) - {build.REFERENCE}
+    with pytest.raises(pytest.skip.Exception, match=f"needs kubectl {other}"):
+        real_parts.locate("KUBECTL", other)
 
 
 def test_a_variable_that_names_nothing_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,15 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from tools.testenv import build
+
 BUILD = Path(__file__).parents[2] / "tools" / "testenv" / "build.py"
 
-# Writes the four programs where -o says, and a line for each time it was asked.
+# Writes each package's program where -o says, and a line for each time it was asked.
 GO = """#!/bin/sh
-echo "$@" >> "$(dirname "$0")/calls"
-parts="kube-apiserver etcd kube-scheduler kubectl"
+echo "$(basename "$PWD") $@" >> "$(dirname "$0")/calls"
+output=
 for argument; do
   case "$argument" in
-    -o=*) for part in $parts; do : > "${argument#-o=}$part"; done ;;
+    -o=*) output="${argument#-o=}" ;;
+    */kube*|./etcd) [ -z "$output" ] || : > "$output$(basename "$argument")" ;;
   esac
 done
 case "$1" in
@@ -51,7 +54,11 @@ class Machine:
 
     def builds(self) -> list[str]:
         calls = (self.programs / "calls").read_text().splitlines()
-        return [call for call in calls if call.startswith("build ")]
+        return [call for call in calls if " build " in call]
+
+    def folder(self, prefix: str) -> Path:
+        (folder,) = self.cache.glob(f"{prefix}-*")
+        return folder
 
 
 @pytest.fixture
@@ -59,18 +66,52 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def test_what_was_built_is_named_by_export_lines(machine: Machine) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "release"),
+    [
+        pytest.param((), build.REFERENCE, id="the reference"),
+        pytest.param(("--release", "1.36.4"), "1.36.4", id="a release"),
+        pytest.param(("--release", "v1.37.1"), "1.37.1", id="the tag of a release"),
+        pytest.param(("--release", "1.37"), "1.37.1", id="a minor release"),
+    ],
+)
+def test_what_was_built_is_named_by_export_lines(
+    arguments: tuple[str, ...], release: str, machine: Machine
+) -> None:
     machine.install_go(GO)
-    done = machine.build("--env")
+    done = machine.build("--env", *arguments)
     assert done.returncode == 0
-    (folder,) = [path for path in machine.cache.iterdir() if path.is_dir()]
+    folder, etcd = machine.folder(f"v{release}"), machine.folder("etcd")
     assert done.stdout.splitlines() == [
         f"export KUBE_APISERVER='{folder}/kube-apiserver'",
-        f"export ETCD='{folder}/etcd'",
+        f"export ETCD='{etcd}/etcd'",
         f"export KUBE_SCHEDULER='{folder}/kube-scheduler'",
         f"export KUBECTL='{folder}/kubectl'",
+        f"export BEHAVE_RELEASE={build.minor(release)}",
     ]
-    assert "component-base/version.gitVersion=v1.36.4" in machine.builds()[0]
+    programs = sorted(path.name for path in (*folder.iterdir(), *etcd.iterdir()))
+    assert programs == ["etcd", "kube-apiserver", "kube-scheduler", "kubectl"]
+    of_release, of_etcd = machine.builds()
+    assert of_release.startswith(f"{build.RELEASES[release]} build ")
+    assert f"component-base/version.gitVersion=v{release}" in of_release
+    assert of_etcd.startswith(f"{build.ETCD_MODULE} build ")
+
+
+def test_every_release_is_built_and_etcd_once(machine: Machine) -> None:
+    machine.install_go(GO)
+    assert machine.build().returncode == 0
+    modules = [call.partition(" ")[0] for call in machine.builds()]
+    assert modules == [*build.RELEASES.values(), build.ETCD_MODULE]
+    for release in build.RELEASES:
+        assert machine.build("--env", "--release", release).stderr == ""
+    assert len(machine.builds()) == len(modules)
+
+
+def test_an_unknown_release_is_one_line_and_a_failure(machine: Machine) -> None:
+    done = machine.build("--env", "--release", "1.20.0")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith("'1.20.0' is none of 1.37.1, 1.36.4")
+    assert done.stdout == ""
 
 
 def test_the_second_run_builds_nothing(machine: Machine) -> None:
@@ -78,20 +119,21 @@ def test_the_second_run_builds_nothing(machine: Machine) -> None:
     first, second = machine.build("--env"), machine.build("--env")
     assert second.stdout == first.stdout != ""
     assert second.stderr == ""
-    assert len(machine.builds()) == 1
+    assert len(machine.builds()) == 2
 
 
 def test_it_says_what_it_does_and_how_far_it_is(machine: Machine) -> None:
     machine.install_go(GO)
-    first, *more = machine.build().stderr.splitlines()
-    assert first == ("testenv: building kube-apiserver, etcd, kube-scheduler, kubectl: ten minutes")
+    first, *more = machine.build("--release", "1.36.4").stderr.splitlines()
+    programs = "kube-apiserver, kube-scheduler, kubectl"
+    name = machine.folder("v1.36.4").name
+    assert first == f"testenv: building {programs} ({name}): up to ten minutes"
     assert more[0] == "testenv: downloading the modules"
     assert more[1:11] == [f"testenv: {n} of 20 packages compiled" for n in range(2, 21, 2)]
     assert more[11].startswith("testenv: built in ")
-    named = machine.build().stderr.splitlines()
-    assert [line.partition("=")[0] for line in named] == [
-        f"testenv: {part}" for part in ("KUBE_APISERVER", "ETCD", "KUBE_SCHEDULER", "KUBECTL")
-    ]
+    named = machine.build("--release", "1.36.4").stderr.splitlines()
+    parts = ("KUBE_APISERVER", "ETCD", "KUBE_SCHEDULER", "KUBECTL", "BEHAVE_RELEASE")
+    assert [line.partition("=")[0] for line in named] == [f"testenv: {part}" for part in parts]
 
 
 def test_messages_of_the_compiler_are_passed_on(machine: Machine) -> None:

@@ -10,23 +10,9 @@ import msgspec
 from mooring.apiserver.schema.custom_schema import CustomKind
 from mooring.apiserver.schema.table import ServedResource, StructType, Table
 
-#: The group versions that kube-apiserver 1.36 serves only if they are enabled.
-DISABLED = frozenset(
-    {
-        "admissionregistration.k8s.io/v1alpha1",
-        "admissionregistration.k8s.io/v1beta1",
-        "certificates.k8s.io/v1alpha1",
-        "certificates.k8s.io/v1beta1",
-        "coordination.k8s.io/v1alpha2",
-        "coordination.k8s.io/v1beta1",
-        "networking.k8s.io/v1beta1",
-        "resource.k8s.io/v1alpha3",
-        "resource.k8s.io/v1beta1",
-        "resource.k8s.io/v1beta2",
-        "scheduling.k8s.io/v1alpha2",
-        "storage.k8s.io/v1beta1",
-    }
-)
+#: A version that kube-apiserver serves only if it is enabled.
+# kube-apiserver: pkg/controlplane/instance.go (DefaultAPIResourceConfigSource)
+_PRERELEASE = re.compile(r"/v\d+(?:alpha|beta)\d+$")
 
 
 class Served(msgspec.Struct, eq=False):
@@ -74,7 +60,7 @@ class Catalogue:
         self._versions: dict[str, list[str]] = {}
         wanted = set(enabled)
         for group_version in table.group_versions:
-            if group_version in DISABLED and group_version not in wanted:
+            if _PRERELEASE.search(group_version) and group_version not in wanted:
                 continue
             for one in _built_in(table, group_version):
                 self.add(one)

@@ -89,9 +89,7 @@ SPECS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
             "serviceName": "",
             "updateStrategy": {
                 "type": "RollingUpdate",
-                "rollingUpdate": {
-                    "partition": 0,
-                },
+                "rollingUpdate": {"partition": 0, "maxUnavailable": 1},
             },
             "podManagementPolicy": "OrderedReady",
             "persistentVolumeClaimRetentionPolicy": {

@@ -188,6 +188,7 @@ OBJECTS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
                 "volumeLifecycleModes": ["Persistent"],
                 "requiresRepublish": False,
                 "seLinuxMount": False,
+                "preventPodSchedulingIfMissing": False,
             },
         },
     ),

@@ -35,3 +35,31 @@ def test_a_lease_keeps_its_holder_alone() -> None:
     }
     set_defaults("coordination.k8s.io/v1", "Lease", lease)
     assert lease["spec"] == {"holderIdentity": "h"}
+
+
+def test_fields_of_features_that_are_off_go() -> None:
+    volumes = [
+        {"name": "a", "emptyDir": {"mode": 511}},
+        {
+            "name": "b",
+            "secret": {"defaultUser": 1, "items": [{"key": "k", "path": "p", "user": 1}]},
+        },
+        {"name": "c", "projected": {"sources": [{"clusterTrustBundle": {"path": "p", "user": 1}}]}},
+    ]
+    mount = {"name": "a", "mountPath": "/a", "bindMountOptions": ["noexec"]}
+    probe = {"httpGet": {"port": 1, "protocol": "HTTP1"}}
+    container = {"name": "c", "resources": {}, "volumeMounts": [mount], "livenessProbe": probe}
+    spec: dict[str, Any] = {"containers": [container], "volumes": volumes}
+    spec["evictionResponders"] = [{"name": "a.b/c", "priority": 1}]
+    set_defaults("v1", "Pod", {"metadata": {"name": "p"}, "spec": spec})
+    assert "evictionResponders" not in spec
+    assert "protocol" not in probe["httpGet"]
+    assert mount == {"name": "a", "mountPath": "/a"}
+    assert volumes == [
+        {"name": "a", "emptyDir": {}},
+        {"name": "b", "secret": {"defaultMode": 420, "items": [{"key": "k", "path": "p"}]}},
+        {
+            "name": "c",
+            "projected": {"defaultMode": 420, "sources": [{"clusterTrustBundle": {"path": "p"}}]},
+        },
+    ]

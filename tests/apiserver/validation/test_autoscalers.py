@@ -10,7 +10,7 @@ SCALERS: dict[str, tuple[Object, list[str]]] = {
     "no replicas": (
         {"maxReplicas": 0},
         [
-            "spec.maxReplicas: Required value: must be set and greater than 0",
+            "spec.maxReplicas: Required value",
             "spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`",
         ],
     ),

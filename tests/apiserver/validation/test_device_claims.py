@@ -68,7 +68,10 @@ CLAIMS: dict[str, tuple[Object, list[str]]] = {
     ),
     "requests of one name": (
         {"requests": _claim()["requests"] * 2},
-        ['spec.devices.requests[1]: Duplicate value: "r"'],
+        [
+            "spec.devices.requests[1]: Duplicate value: "
+            '{"name":"r","exactly":{"deviceClassName":"c","allocationMode":"ExactCount","count":1}}'
+        ],
     ),
     "alternatives of one name, with a bad name": (
         {"requests": [{"name": "r", "firstAvailable": [_EACH, _EACH, _EACH | {"name": "B"}]}]},

@@ -68,15 +68,29 @@ NEW: dict[str, tuple[dict[str, Any], list[str]]] = {
             "ownerReferences": [{"apiVersion": "", "kind": "", "name": "", "uid": ""}],
         },
         [
-            ('metadata.ownerReferences.apiVersion: Invalid value: "": version must not be empty'),
-            'metadata.ownerReferences.kind: Invalid value: "": must not be empty',
-            'metadata.ownerReferences.name: Invalid value: "": must not be empty',
-            'metadata.ownerReferences.uid: Invalid value: "": must not be empty',
+            "metadata.ownerReferences[0].apiVersion: Required value: must not be empty",
+            "metadata.ownerReferences[0].kind: Required value: must not be empty",
+            "metadata.ownerReferences[0].name: Required value: must not be empty",
+            "metadata.ownerReferences[0].uid: Required value: must not be empty",
         ],
     ),
     "an owner's version with two slashes": (
         {"name": "a", "namespace": "n", "ownerReferences": [OWNER | {"apiVersion": "a/b/c"}]},
-        ['metadata.ownerReferences.apiVersion: Invalid value: "a/b/c": version must not be empty'],
+        [
+            'metadata.ownerReferences[0].apiVersion: Invalid value: "a/b/c": must be '
+            "<group>/<version> or <version>"
+        ],
+    ),
+    "an owner's group without a version": (
+        {
+            "name": "a",
+            "namespace": "n",
+            "ownerReferences": [OWNER, OWNER | {"apiVersion": "apps/"}],
+        },
+        [
+            'metadata.ownerReferences[1].apiVersion: Invalid value: "apps/": must be '
+            "<group>/<version> or <version>"
+        ],
     ),
     "an Event as owner": (
         {
@@ -85,7 +99,7 @@ NEW: dict[str, tuple[dict[str, Any], list[str]]] = {
             "ownerReferences": [OWNER | {"apiVersion": "v1", "kind": "Event"}],
         },
         [
-            "metadata.ownerReferences: Invalid value: "
+            "metadata.ownerReferences[0]: Invalid value: "
             '{"apiVersion":"v1","kind":"Event","name":"r","uid":"u"}: /v1, Kind=Event is '
             "disallowed from being an owner"
         ],

@@ -139,7 +139,7 @@ PODS: dict[str, tuple[Object, list[str]]] = {
     "processes shared with containers and host": (
         {"shareProcessNamespace": True, "hostPID": True},
         [
-            "spec.securityContext.shareProcessNamespace: Invalid value: true: "
+            "spec.shareProcessNamespace: Invalid value: true: "
             "ShareProcessNamespace and HostPID cannot both be enabled"
         ],
     ),

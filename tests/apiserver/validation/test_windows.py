@@ -35,7 +35,7 @@ PODS: dict[str, tuple[Object, list[str]]] = {
             "containers": [container(securityContext={"privileged": True, "procMount": "Default"})],
         },
         [
-            "spec.securityContext.shareProcessNamespace: Invalid value: true: "
+            "spec.shareProcessNamespace: Invalid value: true: "
             "ShareProcessNamespace and HostPID cannot both be enabled",
             "spec.securityContext.seLinuxOptions: Forbidden: cannot be set for a windows pod",
             "spec.securityContext.fsGroup: Forbidden: cannot be set for a windows pod",

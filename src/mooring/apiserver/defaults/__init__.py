@@ -8,7 +8,7 @@ field tree and skips types that contain no default.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -78,13 +78,28 @@ def _round(amounts: Object) -> None:
             amounts[name] = str(Quantity.from_nanos(nanos, quantity.format))
 
 
+def _combine(*tables: Mapping[str, Defaulter]) -> dict[str, Defaulter]:
+    """Return one table; if several change the same type, their changes are made in order."""
+    combined: dict[str, Defaulter] = {}
+    for table in tables:
+        for name, change in table.items():
+            earlier = combined.get(name)
+            combined[name] = change if earlier is None else _both(earlier, change)
+    return combined
+
+
+def _both(first: Defaulter, second: Defaulter) -> Defaulter:
+    def change(value: Object) -> None:
+        first(value)
+        second(value)
+
+    return change
+
+
 #: The changes that conversion to kube-apiserver's internal version makes, by type.
-CONVERSIONS: dict[str, Defaulter] = {
-    **core.CONVERSIONS,
-    **pods.CONVERSIONS,
-    **apps.CONVERSIONS,
-    **dropped.CONVERSIONS,
-}
+CONVERSIONS: dict[str, Defaulter] = _combine(
+    dropped.CONVERSIONS, core.CONVERSIONS, pods.CONVERSIONS, apps.CONVERSIONS
+)
 
 
 @cache

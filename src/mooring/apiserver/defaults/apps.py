@@ -46,7 +46,9 @@ def _stateful_set(stateful_set: Object) -> None:
         strategy["type"] = _ROLLING
         strategy.setdefault("rollingUpdate", {})
     if strategy["type"] == _ROLLING and strategy.get("rollingUpdate") is not None:
-        strategy["rollingUpdate"].setdefault("partition", 0)
+        rolling = strategy["rollingUpdate"]
+        rolling.setdefault("partition", 0)
+        rolling.setdefault("maxUnavailable", 1)
     retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
     retention.setdefault("whenDeleted", "Retain")
     retention.setdefault("whenScaled", "Retain")

@@ -90,6 +90,7 @@ def _csi_driver(driver: Object) -> None:
     spec.setdefault("volumeLifecycleModes", ["Persistent"])
     spec.setdefault("requiresRepublish", False)
     spec.setdefault("seLinuxMount", False)
+    spec.setdefault("preventPodSchedulingIfMissing", False)
 
 
 def _priority_class(priority_class: Object) -> None:

@@ -23,7 +23,7 @@ def check_autoscaler(autoscaler: Object) -> list[FieldError]:
     if least is not None and least < 1:
         problems.append(invalid("spec.minReplicas", least, "must be greater than or equal to 1"))
     if most == 0:
-        problems.append(required("spec.maxReplicas", "must be set and greater than 0"))
+        problems.append(required("spec.maxReplicas"))
     elif most < 0:
         problems.append(invalid("spec.maxReplicas", most, "must be greater than or equal to 1"))
     if least is not None and most < least:

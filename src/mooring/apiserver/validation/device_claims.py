@@ -100,7 +100,7 @@ def _claim_spec(spec: Object, path: str) -> list[FieldError]:
     for i, request in enumerate(requests):
         problems += _request(request, f"{where}.requests[{i}]")
         if request["name"] in seen:
-            problems.append(duplicate(f"{where}.requests[{i}]", request["name"]))
+            problems.append(duplicate(f"{where}.requests[{i}]", request))
         seen.add(request["name"])
     found, constraints = _bounded(devices.get("constraints") or (), f"{where}.constraints", _MOST)
     problems += found

@@ -124,20 +124,20 @@ def check_owners(owners: Sequence[Object] | None, path: str) -> list[FieldError]
     """Check the owners of an object, at most one of which is its controller."""
     problems: list[FieldError] = []
     controller = ""
-    for owner in owners or ():
-        version = owner["apiVersion"].rpartition("/")[2]
-        if not version or owner["apiVersion"].count("/") > 1:
-            problems.append(
-                invalid(f"{path}.apiVersion", owner["apiVersion"], "version must not be empty")
-            )
+    for i, owner in enumerate(owners or ()):
+        where = f"{path}[{i}]"
         problems += [
-            invalid(f"{path}.{name}", "", "must not be empty")
-            for name in ("kind", "name", "uid")
+            required(f"{where}.{name}", "must not be empty")
+            for name in ("apiVersion", "kind", "name", "uid")
             if not owner[name]
         ]
-        if (owner["apiVersion"], owner["kind"]) == ("v1", "Event"):
+        version = owner["apiVersion"]
+        if version and (version.endswith("/") or version.count("/") > 1):
+            why = "must be <group>/<version> or <version>"
+            problems.append(invalid(f"{where}.apiVersion", version, why))
+        if (version, owner["kind"]) == ("v1", "Event"):
             why = "/v1, Kind=Event is disallowed from being an owner"
-            problems.append(invalid(path, owner, why))
+            problems.append(invalid(where, owner, why))
         if owner.get("controller"):
             this = f"{owner['kind']}/{owner['name']}"
             if controller:

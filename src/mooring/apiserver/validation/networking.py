@@ -338,7 +338,7 @@ def _endpoint(endpoint: Object, kind: str, path: str) -> list[FieldError]:
     problems: list[FieldError] = []
     addresses = endpoint.get("addresses") or []
     if not addresses:
-        problems.append(required(f"{path}.addresses", "must contain at least 1 address"))
+        problems.append(required(f"{path}.addresses"))
     for i, address in enumerate(addresses):
         where = f"{path}.addresses[{i}]"
         if kind == "FQDN":

@@ -107,7 +107,7 @@ def _rules(role: Object, *, namespaced: bool) -> list[FieldError]:
     for i, rule in enumerate(role.get("rules") or ()):
         path = f"rules[{i}]"
         if not rule.get("verbs"):
-            problems.append(required(f"{path}.verbs", "verbs must contain at least one value"))
+            problems.append(required(f"{path}.verbs"))
         if urls := rule.get("nonResourceURLs"):
             where = f"{path}.nonResourceURLs"
             if namespaced:

@@ -137,7 +137,7 @@ def check_pod_security(spec: Object, path: str) -> list[FieldError]:
     problems += check_host_process(spec, path)
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         why = "ShareProcessNamespace and HostPID cannot both be enabled"
-        problems.append(invalid(f"{where}.shareProcessNamespace", True, why))
+        problems.append(invalid(f"{path}.shareProcessNamespace", True, why))
     if (name := spec.get("hostnameOverride")) is not None:
         problems += each(f"{path}.hostnameOverride", name, subdomain_problems(name))
         if len(name) > _HOST_NAME_LENGTH:
