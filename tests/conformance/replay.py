@@ -38,6 +38,7 @@ from mooring.cycle.scheduling_cycle import by_name
 from mooring.framework.decision import Decision, Outcome, PostFilterResult
 from mooring.framework.features import FeatureGates
 from mooring.framework.points import CONFIGURABLE_POINTS, Point
+from mooring.framework.releases import parse_versions
 from mooring.framework.status import Status
 from mooring.observe.clock import VirtualClock
 from mooring.offline.driving import drive
@@ -46,6 +47,8 @@ from mooring.registry import Registry, default_registry
 from tests.conformance.vector_files import VectorFiles
 
 VECTORS = Path(os.environ.get("MOORING_VECTORS", Path(__file__).parent / "vectors"))
+#: The release that recorded them, which is emulated.
+RELEASE = os.environ.get("MOORING_RELEASE", "1.36")
 
 OBJECTS: dict[str, type[KubeObject]] = {
     "namespaces": Namespace,
@@ -88,9 +91,9 @@ def _default(gates: FeatureGates) -> LoadResult:
     return default_config(registry=registry(), feature_gates=gates)
 
 
-def build(scenario: dict[str, Any]) -> MemoryScheduler:
+def build(scenario: dict[str, Any], release: str = RELEASE) -> MemoryScheduler:
     """Return a scheduler for a scenario's cluster, with its pods to place as pending pods."""
-    gates = FeatureGates(scenario.get("featureGates"))
+    gates = FeatureGates(scenario.get("featureGates"), parse_versions([release]))
     config = scenario.get("config")
     if config is None:
         loaded = _default(gates)
@@ -120,8 +123,8 @@ class First(random.Random):
 class Replay:
     """One scenario under way."""
 
-    def __init__(self, scenario: dict[str, Any]) -> None:
-        self.scheduler = build(scenario)
+    def __init__(self, scenario: dict[str, Any], release: str = RELEASE) -> None:
+        self.scheduler = build(scenario, release)
         self.carries_out = bool(scenario.get("applyPreemption"))
         raw = scenario.get("podSequence") or [scenario["pod"]]
         self.is_sequence = "podSequence" in scenario
