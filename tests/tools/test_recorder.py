@@ -10,6 +10,9 @@ import pytest
 
 from tools.recorder import __main__ as command
 from tools.recorder import build, running
+from tools.recorder.scenarios import generate
+
+VECTORS = Path(__file__).parents[1] / "conformance" / "vectors"
 
 PUBLISHED = """\
 module k8s.io/kubernetes
@@ -148,12 +151,39 @@ def test_record_writes_nothing_if_a_scenario_is_refused(
     assert not target.exists()
 
 
-def test_a_folder_without_scenarios_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
+def test_a_folder_without_scenarios_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="has no files of scenarios"):
         command.main(["verify", str(tmp_path), "--release", "1.37.1"])
-    assert "has no files of scenarios" in capsys.readouterr().err
+
+
+def test_generate_records_the_scenarios_of_a_seed(program: Path, tmp_path: Path) -> None:
+    target = tmp_path / "now"
+    assert command.main(["generate", str(target), "--release", "1.37.1", "--seed", "5"]) == 0
+    rows = running.rows(running.read_lines(target, "changes-node-name"))
+    drawn = running.rows(generate(5)["changes-node-name"])
+    assert [row["scenario"] for row in rows] == [row["scenario"] for row in drawn]
+
+
+def test_another_seed_makes_other_scenarios() -> None:
+    assert generate(5) == generate(5)
+    assert all(generate(5)[group] != lines for group, lines in generate(6).items())
+
+
+def test_the_recorded_scenarios_are_those_of_the_seed() -> None:
+    folder = VECTORS / "1.37.1"
+    for group, lines in generate().items():
+        recorded = [row["scenario"] for row in running.rows(running.read_lines(folder, group))]
+        assert recorded == [row["scenario"] for row in running.rows(lines)]
+
+
+def test_each_release_has_the_scenarios_of_the_others() -> None:
+    of_reference = running.read_folder(VECTORS / "1.36.4")
+    assert len(of_reference) == 28
+    for group, lines in of_reference.items():
+        newer = running.rows(running.read_lines(VECTORS / "1.37.1", group))
+        assert [row["scenario"] for row in newer] == [
+            row["scenario"] for row in running.rows(lines)
+        ]
 
 
 @pytest.mark.parametrize(

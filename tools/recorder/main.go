@@ -126,9 +126,11 @@ func setGates(wanted map[string]bool) (func(), error) {
 	before := map[string]bool{}
 	known := gates.GetAll()
 	for name := range wanted {
-		if _, ok := known[featuregate.Feature(name)]; ok {
-			before[name] = gates.Enabled(featuregate.Feature(name))
+		// Asked before, because a gate set keeps what it refused and refuses everything after it.
+		if _, ok := known[featuregate.Feature(name)]; !ok {
+			return nil, fmt.Errorf("unrecognized feature gate: %s", name)
 		}
+		before[name] = gates.Enabled(featuregate.Feature(name))
 	}
 	restore := func() {
 		if err := gates.SetFromMap(before); err != nil {
@@ -136,7 +138,7 @@ func setGates(wanted map[string]bool) (func(), error) {
 		}
 	}
 	if err := gates.SetFromMap(wanted); err != nil {
-		return restore, err
+		return nil, err
 	}
 	return restore, nil
 }

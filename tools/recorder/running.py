@@ -33,6 +33,11 @@ def read_lines(folder: Path, group: str) -> bytes:
     return gzip.decompress((folder / f"{group}{SUFFIX}").read_bytes())
 
 
+def read_folder(folder: Path) -> dict[str, bytes]:
+    """Return the lines of each file of scenarios in a folder, by group."""
+    return {group: read_lines(folder, group) for group in groups(folder)}
+
+
 def write_lines(folder: Path, group: str, lines: bytes) -> None:
     """Write a file of scenarios; equal lines make equal files."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -51,12 +56,12 @@ def rows(lines: bytes) -> list[Row]:
     return [json.loads(line) for line in lines.splitlines()]
 
 
-def record(program: Path, source: Path, target: Path) -> int:
-    """Record every scenario of a folder into another one; return how many there are.
+def record(program: Path, scenarios: dict[str, bytes], target: Path) -> int:
+    """Record scenarios, given by group, into a folder; return how many there are.
 
     Nothing is written if the release refuses a scenario.
     """
-    recorded = {group: run(program, read_lines(source, group)) for group in groups(source)}
+    recorded = {group: run(program, lines) for group, lines in scenarios.items()}
     decoded = {group: rows(lines) for group, lines in recorded.items()}
     refused = [
         f"{row['scenario']['name']}: {row['failed']}"
@@ -71,10 +76,9 @@ def record(program: Path, source: Path, target: Path) -> int:
     return sum(map(len, decoded.values()))
 
 
-def verify(program: Path, folder: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield the name of each scenario of a folder, and how a new recording of it differs."""
-    for group in groups(folder):
-        lines = read_lines(folder, group)
+def verify(program: Path, recorded: dict[str, bytes]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name of each recorded scenario, and how a new recording of it differs."""
+    for lines in recorded.values():
         for before, now in zip(rows(lines), rows(run(program, lines)), strict=True):
             name = before["scenario"]["name"]
             if "failed" in now:
