@@ -23,7 +23,8 @@ from mooring.registry import default_registry
 from tests.config.in_tree import POINTS, in_tree_registry, make_plugin
 
 VECTORS = Path(
-    os.environ.get("MOORING_VECTORS") or Path(__file__).parent.parent / "conformance" / "vectors"
+    os.environ.get("MOORING_VECTORS")
+    or Path(__file__).parent.parent / "conformance" / "vectors" / "1.36.4"
 )
 REGISTRY = in_tree_registry(
     make_plugin("Other", "filter score"),

@@ -46,7 +46,7 @@ from mooring.offline.memory_scheduler import Attempt, MemoryScheduler
 from mooring.registry import Registry, default_registry
 from tests.conformance.vector_files import VectorFiles
 
-VECTORS = Path(os.environ.get("MOORING_VECTORS", Path(__file__).parent / "vectors"))
+VECTORS = Path(os.environ.get("MOORING_VECTORS", Path(__file__).parent / "vectors" / "1.36.4"))
 #: The release that recorded them, which is emulated.
 RELEASE = os.environ.get("MOORING_RELEASE", "1.36")
 

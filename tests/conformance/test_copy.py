@@ -8,8 +8,8 @@ import pytest
 
 from tests.conformance.vector_files import differing_copies
 
-VECTORS = Path(__file__).parent / "vectors"
-ORIGINALS = VECTORS.parents[3] / "shared" / "vectors"
+VECTORS = Path(__file__).parent / "vectors" / "1.36.4"
+ORIGINALS = VECTORS.parents[4] / "shared" / "vectors"
 
 
 @pytest.mark.skipif(not ORIGINALS.is_dir(), reason="the originals are not beside this checkout")

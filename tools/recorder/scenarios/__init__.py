@@ -1,0 +1,43 @@
+"""Scenarios about what Kubernetes 1.37 changed for single pods, drawn from a seed.
+
+A group is a file; the same seed makes the same scenarios. Nothing in them is about a release: an
+older one decides them too, if it knows the objects and gates.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from random import Random
+
+from tools.recorder.scenarios import devices, pods, storage
+from tools.recorder.scenarios.objects import Object
+
+#: The seed of the scenarios in tests/conformance/vectors.
+SEED = 137
+
+#: Per group: how many scenarios, and what makes one.
+GROUPS: dict[str, tuple[int, Callable[[Random], Object]]] = {
+    "changes-preemption": (20, pods.preemption),
+    "changes-node-name": (15, pods.node_name),
+    "changes-namespace-selector": (22, pods.namespace_selector),
+    "changes-image-volumes": (13, pods.image_volumes),
+    "changes-declared-features": (7, pods.declared_features),
+    "changes-storage-capacity": (22, storage.storage_capacity),
+    "changes-missing-driver": (18, storage.missing_driver),
+    "changes-device-capacity": (18, devices.device_capacity),
+    "changes-device-taints": (15, devices.device_taints),
+}
+
+
+def generate(seed: int = SEED) -> dict[str, bytes]:
+    """Return the lines of each group's scenarios, which have no decisions yet."""
+    made = {}
+    for group, (count, make) in GROUPS.items():
+        lines = []
+        for number in range(count):
+            name = f"{group}-{number:04}"
+            scenario = {"group": group, "name": name, **make(Random(f"{seed} {name}"))}
+            lines.append(json.dumps({"scenario": scenario}, sort_keys=True).encode() + b"\n")
+        made[group] = b"".join(lines)
+    return made
