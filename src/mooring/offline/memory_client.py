@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.api import KubeObject, Pod, decode_as
+from mooring.client.responses import ObjectList
 from mooring.errors import ApiError
 from mooring.informers.store import Store
 from mooring.offline.memory_cluster import MemoryCluster
@@ -33,6 +34,19 @@ class MemoryClient:
         """Read one object."""
         found: T = _find(self._store(kind), kind, name, namespace)
         return found
+
+    async def list(
+        self,
+        kind: type[Any] | str,
+        namespace: str = "",
+        *,
+        timeout: float = 0.0,
+        retries: int = 0,
+        max_bytes: int = 0,
+    ) -> ObjectList[Any]:
+        """Read all objects of a kind, of all namespaces unless one is named; nothing limits it."""
+        found = self._cluster.store(kind).list(namespace or None)
+        return ObjectList(items=[*found])
 
     async def create(self, obj: T) -> T:
         """Create an object; generate a missing name and uid, as the server does."""

@@ -1,4 +1,4 @@
-"""Measurements: what load-watcher's API says about the load of nodes."""
+"""Measurements: the load of nodes, in the form of load-watcher's API."""
 
 # load-watcher: pkg/watcher/watcher.go, watcher_json.go
 
@@ -59,6 +59,13 @@ class Measurements(msgspec.Struct, frozen=True):
     def by_node(self) -> dict[str, NodeMetrics]:
         """Return what was measured, by node name."""
         return self.data.by_node
+
+
+def measurements_of(
+    by_node: dict[str, NodeMetrics], window: LoadWindow, source: str
+) -> Measurements:
+    """Return what a source measured in a window."""
+    return Measurements(timestamp=window.end, window=window, source=source, data=_Data(by_node))
 
 
 def read_measurements(body: bytes) -> Measurements:
