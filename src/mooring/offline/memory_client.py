@@ -8,7 +8,6 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.api import KubeObject, Pod, decode_as
-from mooring.client.responses import ObjectList
 from mooring.errors import ApiError
 from mooring.informers.store import Store
 from mooring.offline.memory_cluster import MemoryCluster
@@ -21,6 +20,12 @@ _MERGE_KEYS = {"conditions": "type", "reservedFor": "uid"}
 _SETS = frozenset({"finalizers"})
 _TAKE_OUT = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"
+
+
+class MemoryList(msgspec.Struct, frozen=True):
+    """The objects of one kind (`framework.handle.ListedObjects`)."""
+
+    items: list[Any]
 
 
 class MemoryClient:
@@ -43,10 +48,10 @@ class MemoryClient:
         timeout: float = 0.0,
         retries: int = 0,
         max_bytes: int = 0,
-    ) -> ObjectList[Any]:
+    ) -> MemoryList:
         """Read all objects of a kind, of all namespaces unless one is named; nothing limits it."""
         found = self._cluster.store(kind).list(namespace or None)
-        return ObjectList(items=[*found])
+        return MemoryList([*found])
 
     async def create(self, obj: T) -> T:
         """Create an object; generate a missing name and uid, as the server does."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from mooring import CycleState, Nodes, Plugin
 from mooring.api import Pod
 from mooring.contrib.load import LoadArgs
 from mooring.contrib.load.load_plugin import LoadPlugin
+from mooring.contrib.load.measurements import MAX_PERCENT
 from mooring.contrib.load_variation_risk_balancing import LoadVariationRiskBalancing
 from mooring.contrib.low_risk_over_commitment import LowRiskOverCommitment
 from mooring.contrib.peaks import Peaks
@@ -42,11 +43,9 @@ def test_one_node_scores_what_it_scores_among_all() -> None:
     assert plugin.score(CycleState(), make_pod("seven"), infos[0]) == 7
 
 
-PERCENT = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from((0.0, 100.0, -5.0))
-POWER = {"k0": 10.0, "k1": 5.0, "k2": 0.03}
-ARGS = {
-    "Peaks": {"WatcherAddress": "http://w", "NodePowerModel": {"a": POWER, "b": POWER}},
-}
+PERCENT = st.floats(-MAX_PERCENT, MAX_PERCENT) | st.sampled_from((0.0, 100.0, -5.0))
+POWER = {"k0": 10.0, "k1": 5.0, "k2": 0.3}
+ARGS = {"Peaks": {"WatcherAddress": "http://w", "NodePowerModel": {"a": POWER, "b": POWER}}}
 
 
 @pytest.mark.parametrize(
@@ -54,6 +53,7 @@ ARGS = {
     [TargetLoadPacking, LoadVariationRiskBalancing, LowRiskOverCommitment, Peaks],
     ids=lambda plugin: plugin.name,
 )
+@settings(max_examples=25, phases=[Phase.explicit, Phase.reuse, Phase.generate], deadline=None)
 @given(first=st.tuples(PERCENT, PERCENT, PERCENT, PERCENT), second=PERCENT)
 def test_no_measurement_breaks_a_score(
     plugin: type[Plugin], first: tuple[float, float, float, float], second: float

@@ -81,6 +81,7 @@ def test_use_is_a_share_of_the_capacity() -> None:
     [
         pytest.param({"cpu": "much", "memory": "2Gi"}, "CPU of node a", id="no quantity"),
         pytest.param({"cpu": {}, "memory": "2Gi"}, "CPU of node a", id="an object"),
+        pytest.param({"cpu": "1000", "memory": "2Gi"}, "CPU of node a: it uses 1000", id="absurd"),
         pytest.param({"cpu": None, "memory": "2Gi"}, "CPU of node a", id="null"),
     ],
 )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from mooring import ApiError, Handle
 from mooring.contrib.load.load_provider import MAX_ANSWER, TIMEOUT, LoadAnswer
-from mooring.contrib.load.measurements import read_measurements
+from mooring.contrib.load.measurements import read_measurements, without_implausible
 
 #: Seconds between two fetches.
 # scheduler-plugins: pkg/trimaran/collector.go
@@ -31,4 +31,4 @@ class LoadWatcher:
         )
         if answer.status != 200:
             raise ApiError(answer.status, f"received status code {answer.status} from watcher")
-        return LoadAnswer(read_measurements(answer.body))
+        return LoadAnswer(*without_implausible(read_measurements(answer.body)))

@@ -20,7 +20,7 @@ from mooring.contrib.load.load_provider import (
     LoadAnswer,
     gathered,
 )
-from mooring.contrib.load.measurements import CPU, LATEST, MEMORY, LoadMetric
+from mooring.contrib.load.measurements import CPU, LATEST, MEMORY, LoadMetric, is_plausible
 from mooring.errors import ObjectError
 
 NODE_METRICS = "nodes.v1beta1.metrics.k8s.io"
@@ -77,6 +77,8 @@ def _latest(measured: CustomResource, node: Node, left_out: list[str]) -> list[L
             if capacity <= 0:
                 raise ObjectError(f"its capacity is {capacity}")
             percent = 100 * amount_of(used) / capacity
+            if not is_plausible(percent):
+                raise ObjectError(f"it uses {used} of {capacity}")
         except ObjectError as error:
             left_out.append(f"{kind} of node {node.metadata.name}: {error}")
             continue

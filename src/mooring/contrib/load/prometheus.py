@@ -25,7 +25,14 @@ from mooring.contrib.load.load_provider import (
     LoadAnswer,
     gathered,
 )
-from mooring.contrib.load.measurements import AVERAGE, CPU, DEVIATION, MEMORY, LoadMetric
+from mooring.contrib.load.measurements import (
+    AVERAGE,
+    CPU,
+    DEVIATION,
+    MEMORY,
+    LoadMetric,
+    is_plausible,
+)
 from mooring.errors import ObjectError, cut_text
 
 DEFAULT_ADDRESS = "http://prometheus-k8s:9090"
@@ -103,7 +110,7 @@ class Prometheus:
                 node = sample.metric.get(NODE_LABEL, "")
                 number = parse_float(sample.value[1]) if sample.value else None
                 percent = math.nan if number is None else number * 100
-                if not math.isfinite(percent):
+                if not is_plausible(percent):
                     shown = cut_text(sample.value[1], _MAX_REASON) if sample.value else "no number"
                     left_out.append(f"{function} of {series} of node {node} is {shown}")
                 elif node:
