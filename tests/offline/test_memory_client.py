@@ -37,6 +37,13 @@ def test_a_created_object_can_be_read_and_gets_a_version(client: MemoryClient) -
     assert drive(client.get(Pod, "new", "default")) == created
 
 
+def test_objects_are_listed_by_namespace(client: MemoryClient) -> None:
+    assert [pod.name for pod in drive(client.list(Pod)).items] == ["web"]
+    assert [pod.name for pod in drive(client.list(Pod, "default")).items] == ["web"]
+    assert drive(client.list(Pod, "away")).items == []
+    assert drive(client.list("nodes.v1beta1.metrics.k8s.io")).items == []
+
+
 def test_binding_puts_the_pod_on_its_node(client: MemoryClient, cluster: MemoryCluster) -> None:
     drive(client.bind(make_pod("web"), "n1"))
     bound = cluster.pods.get("web", "default")

@@ -108,12 +108,25 @@ class Client:
         return found
 
     async def list(
-        self, kind: type[Any] | str, namespace: str = "", options: ListOptions | None = None
+        self,
+        kind: type[Any] | str,
+        namespace: str = "",
+        options: ListOptions | None = None,
+        *,
+        timeout: float = REQUEST_SECONDS,
+        retries: int = MAX_RETRIES,
+        max_bytes: int = MAX_LIST,
     ) -> ObjectList[Any]:
         """Read a list, of all namespaces unless one is named; with a limit, one page of it."""
         resource = find_resource(kind)
         query = (options or ListOptions()).query()
-        body = await self.request("GET", resource.path(namespace) + query, max_bytes=MAX_LIST)
+        body = await self.request(
+            "GET",
+            resource.path(namespace) + query,
+            timeout=timeout,
+            retries=retries,
+            max_bytes=max_bytes,
+        )
         with self.collector:
             try:
                 return decode_list(body, resource.struct)

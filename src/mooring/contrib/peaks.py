@@ -128,8 +128,10 @@ def _jumps(columns: _Columns, request: int) -> Scores:
     capacity = columns.capacity
     predicted = 100 * (columns.used + float(request))
     predicted = np.where(capacity != 0.0, predicted / np.where(capacity, capacity, 1.0), 0.0)
-    jump = _exp(columns.k2 * predicted) - columns.before
-    raw = to_int64(columns.k1 * jump * _SCALE)
+    # A node so overloaded that its power is infinite has no jump.
+    with np.errstate(over="ignore", invalid="ignore"):
+        jump = _exp(columns.k2 * predicted) - columns.before
+        raw = to_int64(columns.k1 * jump * _SCALE)
     return np.where((predicted > 100.0) | np.isnan(columns.percent), 0, raw)
 
 

@@ -116,6 +116,8 @@ class TargetLoadPacking(LoadPlugin):
         below = (100.0 - target) * predicted / target + target
         above = target * (100.0 - predicted) / (100.0 - target) if target != 100.0 else 0.0
         scores = to_int64(round_all(np.where(predicted > target, above, below)))
+        # A source that reports a negative use must not make scores invalid.
+        scores = np.where(predicted < 0.0, np.maximum(scores, 0), scores)
         return np.where((predicted > 100.0) & (predicted > target) | np.isnan(used), 0, scores)
 
     def _use_of(self, pod: Pod) -> int:

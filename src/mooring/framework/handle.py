@@ -31,8 +31,33 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+class ListedObjects(Protocol):
+    """The objects that a list of the API server holds."""
+
+    @property
+    def items(self) -> Sequence[Any]:
+        """Return the objects."""
+        ...
+
+
 class ApiClient(Protocol):
     """Access to the API server. Each call raises ApiError if the server refuses."""
+
+    async def list(
+        self,
+        kind: type[Any] | str,
+        namespace: str = "",
+        *,
+        timeout: float = 75.0,
+        retries: int = 10,
+        max_bytes: int = 2**30,
+    ) -> ListedObjects:
+        """Read all objects of a kind from the server, of all namespaces unless one is named.
+
+        For resources that cannot be watched, such as measurements: a lister keeps those that can.
+        Each attempt has a timeout of `timeout` seconds and an answer of at most `max_bytes`.
+        """
+        ...
 
     async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
         """Read one object from the server."""

@@ -22,6 +22,12 @@ _TAKE_OUT = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"
 
 
+class MemoryList(msgspec.Struct, frozen=True):
+    """The objects of one kind (`framework.handle.ListedObjects`)."""
+
+    items: list[Any]
+
+
 class MemoryClient:
     """A `framework.handle.Client` that writes to a MemoryCluster. It never suspends."""
 
@@ -33,6 +39,19 @@ class MemoryClient:
         """Read one object."""
         found: T = _find(self._store(kind), kind, name, namespace)
         return found
+
+    async def list(
+        self,
+        kind: type[Any] | str,
+        namespace: str = "",
+        *,
+        timeout: float = 0.0,
+        retries: int = 0,
+        max_bytes: int = 0,
+    ) -> MemoryList:
+        """Read all objects of a kind, of all namespaces unless one is named; nothing limits it."""
+        found = self._cluster.store(kind).list(namespace or None)
+        return MemoryList([*found])
 
     async def create(self, obj: T) -> T:
         """Create an object; generate a missing name and uid, as the server does."""

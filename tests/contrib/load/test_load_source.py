@@ -9,47 +9,40 @@ import pytest
 
 from mooring import ConfigError
 from mooring.contrib.load import LoadArgs, LoadSource
-from mooring.contrib.load.load_source import MAX_AGE, MAX_ANSWER, PERIOD, MetricProvider
+from mooring.contrib.load.load_args import MetricProvider
+from mooring.contrib.load.load_provider import MAX_ANSWER
+from mooring.contrib.load.load_source import MAX_AGE, load_provider
+from mooring.contrib.load.load_watcher import WATCHER_PERIOD, LoadWatcher
+from mooring.contrib.load.metrics_server import MetricsServer
+from mooring.contrib.load.prometheus import Prometheus
 from mooring.errors import NoAnswerError
 from mooring.framework.handle import HttpAnswer
 from mooring.offline.driving import drive
 from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node
+from tests.contrib.load.sources import Answers, handle_of, memory_scheduler
 
 ADDRESS = "http://watcher.example:2020"
 GOOD = HttpAnswer(200, b'{"data": {"NodeMetricsMap": {"a": {"metrics": []}}}}')
 
 
-class Watcher:
-    """A load watcher that answers as it is told."""
-
-    def __init__(self) -> None:
-        self.answer: HttpAnswer | Exception = GOOD
-        self.asked: list[tuple[str, dict[str, Any]]] = []
-
-    async def get(self, url: str, **options: Any) -> HttpAnswer:
-        self.asked.append((url, options))
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
-
-
-def source_of(watcher: Watcher, args: LoadArgs | None = None) -> tuple[LoadSource, MemoryScheduler]:
-    scheduler = MemoryScheduler([make_node("a")], http=watcher)
-    handle = next(iter(scheduler.profiles.values())).handle
-    source = LoadSource(args or LoadArgs(watcher_address=ADDRESS), handle)
+def source_of(http: Answers, args: LoadArgs | None = None) -> tuple[LoadSource, MemoryScheduler]:
+    scheduler = memory_scheduler(http=http)
+    source = LoadSource(
+        args or LoadArgs(watcher_address=ADDRESS), handle_of(scheduler), "TargetLoadPacking"
+    )
     source.start()
     return source, scheduler
 
 
 def test_measurements_are_fetched_at_the_start_and_every_30_seconds() -> None:
-    watcher = Watcher()
+    watcher = Answers(GOOD)
     source, scheduler = source_of(watcher)
     assert source.newest is None
     drive(scheduler.run_periodic())
     assert source.newest is not None
     assert watcher.asked == [(f"{ADDRESS}/watcher", {"timeout": 10.0, "max_bytes": MAX_ANSWER})]
-    scheduler.clock.advance(PERIOD - 1)
+    scheduler.clock.advance(WATCHER_PERIOD - 1)
     drive(scheduler.run_periodic())
     assert len(watcher.asked) == 1
     scheduler.clock.advance(1)
@@ -70,7 +63,7 @@ def test_failures_are_told_once_and_so_is_their_end(
     answer: HttpAnswer | Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", logger="mooring.contrib.load")
-    watcher = Watcher()
+    watcher = Answers(GOOD)
     source, scheduler = source_of(watcher)
     drive(source.fetch())
     watcher.answer = answer
@@ -88,7 +81,7 @@ def test_failures_are_told_once_and_so_is_their_end(
 
 
 def test_old_measurements_count_as_none() -> None:
-    source, scheduler = source_of(Watcher())
+    source, scheduler = source_of(Answers(GOOD))
     drive(source.fetch())
     scheduler.clock.advance(MAX_AGE)
     assert source.newest is not None
@@ -98,7 +91,7 @@ def test_old_measurements_count_as_none() -> None:
 
 
 def test_columns_are_made_again_when_measurements_or_nodes_change() -> None:
-    source, scheduler = source_of(Watcher())
+    source, scheduler = source_of(Answers(GOOD))
     made: list[int] = []
 
     def work_out(found: Any, nodes: Any) -> int:
@@ -120,28 +113,55 @@ def test_columns_are_made_again_when_measurements_or_nodes_change() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "is_good"),
+    ("args", "kind", "period"),
     [
-        ({}, True),
-        ({"watcherAddress": ADDRESS}, True),
-        ({"metricProvider": {"type": "Prometheus", "address": "http://p"}}, True),
-        ({"watcherAddress": ""}, False),
-        ({"watcherAddress": "", "metricProvider": {"type": "SignalFx"}}, True),
+        (LoadArgs(), MetricsServer, 60.0),
+        (LoadArgs(watcher_address=ADDRESS), LoadWatcher, 30.0),
+        (LoadArgs(metric_provider=MetricProvider(type="Prometheus")), Prometheus, 60.0),
+        (
+            LoadArgs(MetricProvider(type="Prometheus"), watcher_address=ADDRESS),
+            LoadWatcher,
+            30.0,
+        ),
     ],
-    ids=["default", "watcher", "provider", "empty address", "empty address with a provider"],
+    ids=["by default", "load watcher", "Prometheus", "a load watcher goes first"],
 )
-def test_a_source_must_be_given(raw: dict[str, Any], is_good: bool) -> None:
-    args = msgspec.convert(raw, LoadArgs)
-    if is_good:
-        args.check()
-    else:
-        with pytest.raises(ValueError, match=r"metricProvider\.type must be one of"):
-            args.check()
+def test_arguments_name_a_source(args: LoadArgs, kind: type, period: float) -> None:
+    found = load_provider(args, handle_of(memory_scheduler()))
+    assert isinstance(found, kind)
+    assert found.period == period
 
 
-def test_a_provider_that_cannot_be_read_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    args = LoadArgs(metric_provider=MetricProvider(type="SignalFx"))
-    source, _ = source_of(Watcher(), args)
+def test_values_that_are_left_out_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    def answer(value: str) -> HttpAnswer:
+        result = [
+            {"metric": {"instance": name}, "value": [0, share]}
+            for name, share in (("a", "0.5"), ("b", value))
+        ]
+        data = {"resultType": "vector", "result": result}
+        return HttpAnswer(200, msgspec.json.encode({"status": "success", "data": data}))
+
+    http = Answers(answer("NaN"))
+    source, _ = source_of(http, LoadArgs(metric_provider=MetricProvider(type="Prometheus")))
+    for value in ("NaN", "NaN", "1", "NaN"):
+        http.answer = answer(value)
+        drive(source.fetch())
+    assert [record.message for record in caplog.records] == 2 * [
+        "Some measurements count as none; this is one"
+    ]
+    assert "node b is NaN" in str(caplog.records[0].__dict__["kv"]["err"])
+    assert source.newest is not None
+
+
+def test_the_age_of_measurements_is_a_metric() -> None:
+    source, scheduler = source_of(Answers(GOOD))
+    line = b'mooring_load_age_seconds{plugin="TargetLoadPacking",profile="default-scheduler"} '
+    assert line + b"+Inf\n" in scheduler.metrics.expose()
     drive(source.fetch())
-    (record,) = caplog.records
-    assert "SignalFx" in str(record.__dict__["kv"])
+    scheduler.clock.advance(45)
+    assert line + b"45\n" in scheduler.metrics.expose()
+    other = LoadSource(LoadArgs(), handle_of(scheduler), "Peaks")
+    other.start()
+    text = scheduler.metrics.expose()
+    assert text.count(b"# TYPE mooring_load_age_seconds gauge\n") == 1
+    assert text.count(b"mooring_load_age_seconds{") == 2

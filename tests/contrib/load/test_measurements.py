@@ -16,6 +16,7 @@ from mooring.contrib.load.measurements import (
     cpu_values,
     read_measurements,
     resource_load,
+    without_implausible,
 )
 from mooring.errors import ObjectError
 
@@ -78,6 +79,19 @@ def test_answers_that_make_no_sense(body: bytes) -> None:
 def test_unknown_fields_are_ignored() -> None:
     found = read_measurements(b'{"new": 1, "data": {"NodeMetricsMap": {"a": {"tags": {}}}}}')
     assert found.by_node == {"a": NodeMetrics()}
+
+
+def test_absurd_loads_are_left_out() -> None:
+    body = b"""{"data": {"NodeMetricsMap": {
+        "a": {"metrics": [{"type": "CPU", "value": 1e300}, {"type": "Memory", "value": 5}]},
+        "b": {"metrics": [{"type": "CPU", "value": -1e300}, {"type": "CPU", "value": 250}]}}}}"""
+    found, left_out = without_implausible(read_measurements(body))
+    assert {name: [one.value for one in found.by_node[name].metrics] for name in "ab"} == {
+        "a": [5.0],
+        "b": [250.0],
+    }
+    assert left_out == "CPU of node a is 1e+300 %"
+    assert without_implausible(found) == (found, "")
 
 
 JSON = st.recursive(

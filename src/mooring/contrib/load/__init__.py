@@ -1,5 +1,6 @@
 """Measured load of nodes: where it comes from, and how plugins read it."""
 
-from mooring.contrib.load.load_source import LoadArgs, LoadSource
+from mooring.contrib.load.load_args import LoadArgs
+from mooring.contrib.load.load_source import LoadSource
 
 __all__ = ["LoadArgs", "LoadSource"]

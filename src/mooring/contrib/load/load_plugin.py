@@ -8,7 +8,8 @@ import numpy as np
 
 from mooring import CycleState, NodeInfo, Nodes, Plugin
 from mooring.api import Pod
-from mooring.contrib.load.load_source import LoadArgs, LoadSource
+from mooring.contrib.load.load_args import LoadArgs
+from mooring.contrib.load.load_source import LoadSource
 from mooring.typing import Scores
 
 
@@ -20,7 +21,7 @@ class LoadPlugin(Plugin):
 
     def start(self) -> None:
         """Begin to fetch measurements."""
-        self.load = LoadSource(self._source(), self.handle)
+        self.load = LoadSource(self._source(), self.handle, self.name)
         self.load.start()
 
     def _source(self) -> LoadArgs:

@@ -10,88 +10,79 @@ measurements arrive or a node object changes.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Hashable
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-import msgspec
-
-from mooring import ApiError, ConfigError, Handle, Nodes
-from mooring.contrib.load.measurements import Measurements, read_measurements
+from mooring import Handle, Nodes
+from mooring.contrib.load.load_args import PROMETHEUS, LoadArgs
+from mooring.contrib.load.load_provider import LoadProvider
+from mooring.contrib.load.load_watcher import LoadWatcher
+from mooring.contrib.load.measurements import Measurements
+from mooring.contrib.load.metrics_server import MetricsServer
+from mooring.contrib.load.prometheus import Prometheus
 from mooring.errors import MooringError
+from mooring.observe.families import Family
 from mooring.observe.logs import log_error
+from mooring.observe.series import Gauge
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: Seconds between two fetches.
-PERIOD = 30.0
-#: Older measurements, in seconds, count as none. # load-watcher serves nothing older.
+#: Older measurements, in seconds, count as none.
 MAX_AGE = 300.0
-#: The largest answer, in bytes; that of 5,000 nodes has about 2.5 MB.
-MAX_ANSWER = 8 * 2**20
-#: The path of load-watcher's API.
-WATCHER_PATH = "/watcher"
-_TIMEOUT = 10.0
 #: Scores that are kept, for different requests.
 _KEPT = 64
 
-PROVIDERS = ("KubernetesMetricsServer", "Prometheus", "SignalFx")
+#: The gauge of the age of the measurements of each plugin.
+AGE_METRIC = "mooring_load_age_seconds"
 
 
-class MetricProvider(msgspec.Struct, frozen=True, rename="camel"):
-    """A source of measurements other than a load watcher."""
-
-    #: The kind of the source.
-    type: Literal["KubernetesMetricsServer", "Prometheus", "SignalFx", ""] = ""
-    #: Its address.
-    address: str = ""
-    #: The token to authenticate with.
-    token: str = ""
-    #: Whether its certificate is not verified.
-    insecure_skip_verify: bool | None = None
-
-
-class LoadArgs(msgspec.Struct, frozen=True, rename="camel"):
-    """Where measurements come from: a load watcher, else a metric provider."""
-
-    #: The source if there is no load watcher.
-    metric_provider: MetricProvider = MetricProvider()
-    #: None if no address is given; then the metric provider counts.
-    watcher_address: str | None = None
-
-    def check(self) -> None:
-        """Raise ValueError if there is no source."""
-        if self.watcher_address == "" and not self.metric_provider.type:
-            raise ValueError(f"metricProvider.type must be one of {', '.join(PROVIDERS)}")
+def load_provider(args: LoadArgs, handle: Handle) -> LoadProvider:
+    """Return the source that arguments name."""
+    if args.watcher_address:
+        return LoadWatcher(args.watcher_address, handle)
+    if args.metric_provider.type == PROMETHEUS:
+        return Prometheus(args.metric_provider, handle)
+    return MetricsServer(handle)
 
 
 class LoadSource:
     """The newest measurements of one source. Owned by the plugin that made it."""
 
-    def __init__(self, args: LoadArgs, handle: Handle) -> None:
-        self._args = args
+    def __init__(self, args: LoadArgs, handle: Handle, plugin: str = "") -> None:
+        self._provider = load_provider(args, handle)
         self._handle = handle
+        self._plugin = plugin
         self._measurements: Measurements | None = None
         self._taken_at = 0.0
         #: Grows with every answer.
         self._version = 0
         self._failed = False
+        #: Whether the last answer had values that could not be used.
+        self._incomplete = False
         self._columns: object = None
         self._columns_at: tuple[int, int] | None = None
         self._kept: dict[Hashable, Any] = {}
 
     def start(self) -> None:
-        """Begin to fetch."""
-        self._handle.every(PERIOD, self.fetch)
+        """Begin to fetch, and to expose the age of the measurements."""
+        self._handle.every(self._provider.period, self.fetch)
+        ages = self._handle.shared(AGE_METRIC, self._age_gauges)
+        ages[self._handle.profile_name, self._plugin].set_function(lambda: self.age)
+
+    @property
+    def age(self) -> float:
+        """Return the seconds since the newest measurements arrived; infinite if none has."""
+        if self._measurements is None:
+            return math.inf
+        return self._handle.clock.now() - self._taken_at
 
     @property
     def newest(self) -> Measurements | None:
         """Return the newest measurements; None if there are none that are recent enough."""
-        if self._measurements is None:
-            return None
-        age = self._handle.clock.now() - self._taken_at
-        return self._measurements if age <= MAX_AGE else None
+        return self._measurements if self.age <= MAX_AGE else None
 
     def take(self, measurements: Measurements) -> None:
         """Take measurements as the newest."""
@@ -129,8 +120,9 @@ class LoadSource:
 
     async def fetch(self) -> None:
         """Fetch measurements; log once when that begins to fail, and once when it works again."""
+        source = self._provider.name
         try:
-            self.take(await self._fetch())
+            answer = await self._provider.fetch()
         except (MooringError, ValueError) as error:
             if not self._failed:
                 self._failed = True
@@ -138,25 +130,22 @@ class LoadSource:
                     log,
                     error,
                     "Cannot measure the load of nodes; after 300 s they score as if unmeasured",
-                    source=self._name,
+                    source=source,
                 )
             return
+        self.take(answer.measurements)
         if self._failed:
             self._failed = False
-            log.info("The load of nodes is measured again", extra={"kv": {"source": self._name}})
+            log.info("The load of nodes is measured again", extra={"kv": {"source": source}})
+        if answer.left_out and not self._incomplete:
+            log_error(
+                log, answer.left_out, "Some measurements count as none; this is one", source=source
+            )
+        self._incomplete = bool(answer.left_out)
 
-    @property
-    def _name(self) -> str:
-        args = self._args
-        return args.watcher_address or args.metric_provider.type or PROVIDERS[0]
-
-    async def _fetch(self) -> Measurements:
-        address = self._args.watcher_address
-        if not address:
-            raise ConfigError(f"the metric provider {self._name} is not available")
-        answer = await self._handle.http.get(
-            address + WATCHER_PATH, timeout=_TIMEOUT, max_bytes=MAX_ANSWER
+    def _age_gauges(self) -> Family[Gauge]:
+        return self._handle.metrics.maker.gauges(
+            AGE_METRIC,
+            "Seconds since the load of nodes was measured for a plugin.",
+            ("profile", "plugin"),
         )
-        if answer.status != 200:
-            raise ApiError(answer.status, f"received status code {answer.status} from watcher")
-        return read_measurements(answer.body)

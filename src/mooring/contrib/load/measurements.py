@@ -1,4 +1,4 @@
-"""Measurements: what load-watcher's API says about the load of nodes."""
+"""Measurements: the load of nodes, in the form of load-watcher's API."""
 
 # load-watcher: pkg/watcher/watcher.go, watcher_json.go
 
@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 
 import msgspec
+from msgspec.structs import replace
 
 from mooring.errors import ObjectError
 
@@ -15,6 +16,8 @@ MEMORY = "Memory"
 AVERAGE = "AVG"
 DEVIATION = "STD"
 LATEST = "Latest"
+#: A load beyond this, in percent and of either sign, is a mistake of the source.
+MAX_PERCENT = 10_000.0
 
 
 class LoadMetric(msgspec.Struct, frozen=True):
@@ -61,6 +64,13 @@ class Measurements(msgspec.Struct, frozen=True):
         return self.data.by_node
 
 
+def measurements_of(
+    by_node: dict[str, NodeMetrics], window: LoadWindow, source: str
+) -> Measurements:
+    """Return what a source measured in a window."""
+    return Measurements(timestamp=window.end, window=window, source=source, data=_Data(by_node))
+
+
 def read_measurements(body: bytes) -> Measurements:
     """Decode an answer of load-watcher; raise ObjectError if it makes no sense."""
     try:
@@ -75,6 +85,24 @@ def read_measurements(body: bytes) -> Measurements:
                     f"{metric.value}"
                 )
     return found
+
+
+def is_plausible(percent: float) -> bool:
+    """Return whether a load can be used: it is a number, and not absurdly large."""
+    return abs(percent) <= MAX_PERCENT
+
+
+def without_implausible(found: Measurements) -> tuple[Measurements, str]:
+    """Return measurements without loads that cannot be used, and the first of these as text."""
+    left_out = ""
+    by_node: dict[str, NodeMetrics] = {}
+    for node, measured in found.by_node.items():
+        good = tuple(metric for metric in measured.metrics if is_plausible(metric.value))
+        by_node[node] = measured if len(good) == len(measured.metrics) else NodeMetrics(good)
+        if not left_out and len(good) < len(measured.metrics):
+            bad = next(one for one in measured.metrics if not is_plausible(one.value))
+            left_out = f"{bad.type} of node {node} is {bad.value} %"
+    return (replace(found, data=_Data(by_node)) if left_out else found), left_out
 
 
 class ResourceLoad(msgspec.Struct, frozen=True, gc=False):
