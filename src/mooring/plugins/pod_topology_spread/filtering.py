@@ -153,8 +153,8 @@ class FilterState:
             there = spread.domains.of(value)
             if there > spread.most:
                 return (
-                    f"{key}={value} has {there} matching pods, and {spread.minimum} are in the "
-                    f"domain with the fewest (maxSkew {spread.constraint.max_skew})"
+                    f"{key}={value} has {there} matching pod(s), the domain with the fewest "
+                    f"{spread.minimum} (maxSkew {spread.constraint.max_skew})"
                 )
         return None
 
