@@ -21,6 +21,7 @@ try:
         EventResource,
         QueueingHint,
     )
+    from mooring.framework.diagnosis import Shortfall
     from mooring.framework.handle import Handle
     from mooring.framework.node_info import NodeInfo
     from mooring.framework.nodes import Nodes
@@ -68,6 +69,7 @@ __all__ = [
     "QueueingHint",
     "Requirement",
     "Selector",
+    "Shortfall",
     "Status",
     "__version__",
     "main",

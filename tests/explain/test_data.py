@@ -18,25 +18,28 @@ def test_everything_about_a_scheduled_pod() -> None:
     assert (data["outcome"], data["attempt"], data["message"]) == ("scheduled", 1, "")
     assert data["node"] == data["chosenNode"]
     assert data["bestNodes"] == ["n1", "n3"]
-    assert {"name": "TaintToleration", "weight": 3} in data["scorePlugins"]
-    first, second, _ = data["nodes"]
-    assert first["feasible"]
-    assert first["scores"]["TaintToleration"] == {"raw": 0, "normalized": 100}
-    assert second == {
-        "name": "n2",
-        "asked": True,
-        "feasible": False,
-        "refusals": [
-            {
-                "plugin": "NodeUnschedulable",
-                "code": "UnschedulableAndUnresolvable",
-                "reasons": ["node(s) were unschedulable"],
-            }
-        ],
-        "scores": {},
-        "total": None,
+    assert data["nodes"] == ["n1", "n2", "n3"]
+    assert data["asked"] == [True, True, True]
+    assert data["feasible"] == [True, False, True]
+    taints = next(one for one in data["scorePlugins"] if one["name"] == "TaintToleration")
+    assert taints == {
+        "name": "TaintToleration",
+        "weight": 3,
+        "raw": [0, None, 0],
+        "normalized": [100, None, 100],
     }
-    assert data["nearestMisses"] == [{"node": "n2", **second["refusals"][0]}]
+    refusal = {
+        "plugin": "NodeUnschedulable",
+        "code": "UnschedulableAndUnresolvable",
+        "reasons": ["node(s) were unschedulable"],
+    }
+    assert data["statuses"] == [refusal]
+    assert data["filterPlugins"][0] == {"name": "NodeUnschedulable", "verdicts": [None, 0, None]}
+    assert data["totals"][1] is None
+    assert data["whyNot"] == [
+        {"nodes": 1, **refusal, "example": {"node": "n2", "text": "", "short": []}}
+    ]
+    assert data["nearest"] == [{"nodes": 1, **refusal, "example": "n2", "missing": {}}]
     assert data["postFilter"] is None
 
 
@@ -74,3 +77,13 @@ def test_the_fields_are_the_same_however_it_ended() -> None:
     assert len({tuple(data) for data in ended}) == 1
     assert ended[2]["preEnqueue"]["plugin"] == "SchedulingGates"
     assert ended[3]["preFilter"]["reasons"] == ['persistentvolumeclaim "absent" not found']
+
+
+def test_amounts_of_a_refused_pod() -> None:
+    data = explanation_data(explain([make_node("n1", cpu="1"), make_pod(cpu="1500m")]))
+    (cause,) = data["whyNot"]
+    assert cause["example"]["short"] == [
+        {"resource": "cpu", "asked": 1500, "free": 1000, "missing": 500}
+    ]
+    assert data["nearest"][0]["missing"] == {"cpu": 500}
+    assert data["totals"] is None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mooring.explain.examination import Examination, Score
+from mooring.explain.examination import Examination
 from mooring.framework.decision import Outcome
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
@@ -42,7 +42,16 @@ class Fails(Plugin):
 
 
 def refusals(found: Examination) -> dict[str, list[str]]:
-    return {node.name: [status.plugin for status in node.refusals] for node in found.nodes}
+    verdicts = found.verdicts
+    return {
+        name: [status.plugin for status in verdicts.of_node(row)]
+        for row, name in enumerate(verdicts.names)
+    }
+
+
+def feasible(found: Examination) -> list[str]:
+    assert found.feasible is not None
+    return [found.verdicts.names[row] for row in found.feasible.tolist()]
 
 
 def test_every_plugin_is_asked_beyond_the_first_refusal() -> None:
@@ -59,15 +68,20 @@ def test_every_plugin_is_asked_beyond_the_first_refusal() -> None:
         "n2": ["NodeResourcesFit"],
         "n3": [],
     }
-    assert [node.feasible for node in found.nodes] == [False, False, True]
-    assert found.filters == ["NodeUnschedulable", "NodeName", "TaintToleration", "NodeResourcesFit"]
+    assert feasible(found) == ["n3"]
+    assert list(found.verdicts.codes) == [
+        "NodeUnschedulable",
+        "NodeName",
+        "TaintToleration",
+        "NodeResourcesFit",
+    ]
 
 
 def test_nodes_that_pre_filter_leaves_out_are_not_asked() -> None:
     (found,) = explain(
         [make_node("n1", cpu="1"), make_node("n2", cpu="1"), make_pod(cpu="2", affinity=ONLY_N2)]
     )
-    assert [node.asked for node in found.nodes] == [False, True]
+    assert found.verdicts.asked.tolist() == [False, True]
     assert refusals(found) == {"n1": [], "n2": ["NodeResourcesFit"]}
 
 
@@ -84,20 +98,20 @@ def test_pods_nominated_to_a_node_count() -> None:
 
 def test_raw_scores_survive_a_plugin_that_normalises_in_place() -> None:
     (found,) = explain([make_node("n1"), make_node("n2"), make_pod()], plugins=[Doubled])
-    scores = {node.name: node.scores["Doubled"] for node in found.nodes}
-    assert scores == {"n1": Score(7, 14), "n2": Score(21, 42)}
-    assert found.weights["TaintToleration"] == 3
-    for node in found.nodes:
-        weighted = [found.weights[name] * score.normalized for name, score in node.scores.items()]
-        assert node.total == sum(weighted)
+    assert feasible(found) == ["n1", "n2"]
+    doubled = found.scores["Doubled"]
+    assert (doubled.raw.tolist(), doubled.normalized.tolist()) == ([7, 21], [14, 42])
+    assert found.scores["TaintToleration"].weight == 3
+    weighted = [scores.weight * scores.normalized for scores in found.scores.values()]
+    assert np.array_equal(np.sum(weighted, axis=0), found.decision.totals)
     assert found.chosen == "n2"
 
 
 def test_one_node_is_not_scored() -> None:
     (found,) = explain([make_node("n1"), make_pod()])
-    assert found.nodes[0].feasible
-    assert found.nodes[0].total is None
-    assert found.weights == {}
+    assert feasible(found) == ["n1"]
+    assert found.decision.totals is None
+    assert found.scores == {}
 
 
 def test_a_plugin_that_fails_when_looked_at_is_told() -> None:
@@ -113,14 +127,14 @@ def test_a_plugin_that_fails_when_looked_at_is_told() -> None:
 def test_a_pod_out_of_the_queue_has_no_verdicts() -> None:
     (found,) = explain([make_node("n1", cpu="1"), make_pod(cpu="2", gates=["a/b"])])
     assert found.decision.outcome is Outcome.GATED
-    assert found.nodes == ()
+    assert found.verdicts.names == []
 
 
 def test_a_refusal_at_pre_filter_leaves_nobody_asked() -> None:
     (found,) = explain([make_node("n1"), make_pod(claims=["absent"])])
     assert found.decision.pre_filter is not None
-    assert [node.asked for node in found.nodes] == [False]
-    assert found.filters == []
+    assert found.verdicts.asked.tolist() == [False]
+    assert found.verdicts.codes == {}
 
 
 @pytest.mark.parametrize(
@@ -175,6 +189,5 @@ def test_where_the_search_ended_early_the_rest_is_asked_too() -> None:
 
     nodes = [make_node(f"n{i:03}") for i in range(300)]
     (found,) = explain([*nodes, make_pod()], plugins=[ByNode])
-    feasible = np.array([node.feasible for node in found.nodes])
-    assert 100 <= feasible.sum() < 300
-    assert all(node.asked and not node.refusals for node in found.nodes)
+    assert 100 <= len(feasible(found)) < 300
+    assert found.verdicts.passing.all()

@@ -10,7 +10,9 @@ from tests.explain.runs import explain
 def test_the_highest_total_is_the_reason() -> None:
     (found,) = explain([make_node("small", cpu="2"), make_node("big", cpu="64"), make_pod(cpu="1")])
     assert found.decision.totals is not None
-    assert why_chosen(found) == f"the highest total, {found.decision.totals.max()}"
+    top, second = found.decision.totals.max(), found.decision.totals.min()
+    lead = f"{top - second} more than small (NodeResourcesFit +"
+    assert why_chosen(found).startswith(f"the highest total, {top}, {lead}")
     assert how_ended(found.decision) == "scheduled to big"
     assert message_of(found.decision) == ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mooring.explain.text import MAX_ROWS, explanation_text
+from mooring.explain.text import SHOWN_NODES, explanation_text
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
 from mooring.testing.builders import make_node, make_pod
@@ -24,19 +24,21 @@ def test_a_pod_that_fits_nowhere() -> None:
         make_node("n2", cpu="3"),
         make_pod("other", cpu="2", node="n2"),
     ]
-    lines = explanation_text(explain([*nodes, make_pod(cpu="2")]))
+    attempts = explain([*nodes, make_pod(cpu="2")])
+    lines = explanation_text(attempts)
     assert lines[0] == "default/pod, profile default-scheduler, attempt 1: unschedulable"
     assert lines[1].startswith("  0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had")
     assert "Filter: 0 of 2 nodes pass" in lines
-    assert section(lines, "Filter")[:4] == [
-        "  NODE  Taint       Node          REASONS",
+    assert section(lines, "WHY NOT") == [
+        "             1  TaintToleration   n1: taint a=b:NoSchedule is not tolerated",
+        "             1  NodeResourcesFit  n2: cpu 1 short (asks 2, 1 free)",
+    ]
+    assert lines[-1] == "NEAREST  1 node if it asked for 1 of cpu less"
+    assert section(explanation_text(attempts, nodes=2), "  NODE") == [
         "        Toleration  ResourcesFit",
         "  n2    ok          no            Insufficient cpu",
         "  n1    never       never         node(s) had untolerated taint(s), Insufficient cpu",
-    ]
-    assert section(lines, "Nearest misses") == [
-        "  NODE  PLUGIN            REASONS",
-        "  n2    NodeResourcesFit  Insufficient cpu",
+        "  no: refused; never: refused, and preemption would not help; -: not asked",
     ]
 
 
@@ -63,7 +65,7 @@ def test_scores_weights_and_totals() -> None:
     assert second[column:].startswith("5 → 10")
     totals = [int(row.split()[-1]) for row in (first, second)]
     assert totals[0] - totals[1] == 30
-    assert f"Chosen: n1: the highest total, {totals[0]}" in lines
+    assert lines[-1] == f"Chosen: n1: the highest total, {totals[0]}, 30 more than n2 (Doubled +30)"
 
 
 def test_where_everyone_agrees_there_is_no_table_of_verdicts() -> None:
@@ -72,13 +74,13 @@ def test_where_everyone_agrees_there_is_no_table_of_verdicts() -> None:
 
 
 def test_long_tables_are_cut_after_the_best() -> None:
-    nodes = [make_node(f"n{i:03}", cpu="4") for i in range(MAX_ROWS + 10)]
+    nodes = [make_node(f"n{i:03}", cpu="4") for i in range(SHOWN_NODES + 10)]
     lines = explanation_text(explain([*nodes, make_node("zz", cpu="8"), make_pod(cpu="1")]))
     rows = section(lines, "Score")
     begin = next(i for i, row in enumerate(rows) if row.startswith("  (weight)"))
     assert rows[begin + 1].startswith("  zz ")
-    assert "  … and 11 more; -o json has all of them" in rows
-    assert len(rows) < MAX_ROWS + 10
+    assert "  … and 11 more; --nodes all shows them" in rows
+    assert len(rows) < SHOWN_NODES + 10
 
 
 def test_earlier_attempts_and_victims_are_told() -> None:
@@ -120,8 +122,8 @@ def test_a_failing_plugin_is_named_with_its_traceback() -> None:
 
 def test_nodes_that_were_not_needed_say_so() -> None:
     objects = [make_node("n1"), make_node("n2"), make_node("n3", unschedulable=True)]
-    lines = explanation_text(explain([*objects, make_pod(nominated_node="n2")]))
-    rows = section(lines, "Filter: 2 of 3 nodes pass")
+    lines = explanation_text(explain([*objects, make_pod(nominated_node="n2")]), nodes=3)
+    rows = section(lines, "  NODE")
     assert "  n1    ok             not needed: enough nodes were found" in rows
 
 
@@ -134,8 +136,9 @@ def test_nodes_that_pre_filter_left_out_say_so() -> None:
             return Status.unschedulable("no")
 
     lines = explanation_text(
-        explain([make_node("n1"), make_node("n2"), make_pod()], plugins=[Narrow])
+        explain([make_node("n1"), make_node("n2"), make_pod()], plugins=[Narrow]), nodes=2
     )
-    rows = section(lines, "Filter")
+    assert "  left out by PreFilter: 1 node" in lines
+    rows = section(lines, "  NODE")
     assert any(row.startswith("  n1") and row.endswith(" no") for row in rows)
     assert any(row.startswith("  n2") and row.endswith("left out by PreFilter") for row in rows)

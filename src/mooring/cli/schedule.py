@@ -99,6 +99,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "namespace/name; a pod that has a node is examined as if it had none; may be repeated",
     )
     parser.add_argument(
+        "--nodes",
+        type=shown_nodes,
+        metavar="N|all",
+        help="with --explain, show what each plugin said of N nodes, or of all of them",
+    )
+    parser.add_argument(
         "--seed",
         type=int,
         default=0,
@@ -111,6 +117,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help=f"exit with status {NOT_ALL_SCHEDULED} if a pod was not scheduled",
     )
     parser.set_defaults(run=_run)
+
+
+def shown_nodes(text: str) -> int:
+    """Return how many nodes `--nodes` asks for; "all" is more than any cluster has."""
+    if text == "all":
+        return sys.maxsize
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f'"{text}" is neither "all" nor a number above 0')
+    return int(text)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -168,7 +183,7 @@ def _schedule_files(args: argparse.Namespace) -> int:
     report = make_report(scheduler, outcomes, not_tried)
     explained = [one for one in explained if one.attempts]
     # Written in one call, so that a reader gets all of it or nothing.
-    sys.stdout.write(_rendered(args.output, report, explained))
+    sys.stdout.write(_rendered(args.output, report, explained, args.nodes))
     if scheduler.has_raised or any(_tracebacks(found) for found in report.pods):
         return PLUGIN_RAISED
     if args.fail_on_pending and any(found.result != SCHEDULED for found in report.pods):
@@ -248,9 +263,11 @@ def _find_pod(name: str, scheduler: ExplainingScheduler, not_tried: Sequence[Pod
     return pod
 
 
-def _rendered(form: str, report: ScheduleReport, explained: Sequence[Explained]) -> str:
+def _rendered(
+    form: str, report: ScheduleReport, explained: Sequence[Explained], nodes: int | None
+) -> str:
     if form == "table":
-        return "".join(f"{line}\n" for line in _lines(report, explained, _width()))
+        return "".join(f"{line}\n" for line in _lines(report, explained, _width(), nodes))
     data = report_data(report)
     if explained:
         data["explain"] = [
@@ -263,7 +280,9 @@ def _rendered(form: str, report: ScheduleReport, explained: Sequence[Explained])
     return text
 
 
-def _lines(report: ScheduleReport, explained: Sequence[Explained], width: int | None) -> list[str]:
+def _lines(
+    report: ScheduleReport, explained: Sequence[Explained], width: int | None, nodes: int | None
+) -> list[str]:
     lines = []
     if report.pods:
         rows = [[found.pod.key, found.node or "-", _result(found)] for found in report.pods]
@@ -277,7 +296,7 @@ def _lines(report: ScheduleReport, explained: Sequence[Explained], width: int | 
     for one in explained:
         if node := one.pod.spec.node_name:
             lines += ["", f"{one.pod.key} is on {node}. If it had no node:"]
-        lines += ["", *explanation_text(one.attempts, width)]
+        lines += ["", *explanation_text(one.attempts, width, nodes=nodes)]
     return [*lines, "", _summary(report)] if lines else [_summary(report)]
 
 

@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mooring.explain.examination import Examination, NodeVerdict
-from mooring.explain.misses import nearest_misses
+import numpy as np
+
+from mooring.explain.causes import Cause, NearMiss
+from mooring.explain.examination import Examination
+from mooring.explain.filter_verdicts import PASSES
 from mooring.explain.outcome_texts import message_of, why_chosen
 from mooring.framework.decision import Decision
+from mooring.framework.diagnosis import Diagnosis
 from mooring.framework.status import Status
+from mooring.typing import Ints
 
 
 def explanation_data(attempts: Sequence[Examination]) -> dict[str, Any]:
     """Return everything about a pod's last attempt, and how the ones before it ended."""
     found = attempts[-1]
-    decision = found.decision
+    decision, verdicts = found.decision, found.verdicts
+    feasible = np.zeros(len(verdicts), dtype=np.bool_)
+    if found.feasible is not None:
+        feasible[found.feasible] = True
     return {
         "namespace": decision.pod.metadata.namespace,
         "name": decision.pod.metadata.name,
@@ -30,16 +38,31 @@ def explanation_data(attempts: Sequence[Examination]) -> dict[str, Any]:
         "preFilterNodes": (
             None if decision.pre_filter_nodes is None else sorted(decision.pre_filter_nodes)
         ),
-        "filterPlugins": list(found.filters),
+        "nodes": verdicts.names,
+        "asked": verdicts.asked.tolist(),
+        "feasible": feasible.tolist(),
+        "statuses": [status_data(status) for status in verdicts.statuses],
+        "filterPlugins": [
+            {
+                "name": name,
+                "verdicts": [None if code == PASSES else code for code in codes.tolist()],
+            }
+            for name, codes in verdicts.codes.items()
+        ],
         "skippedFilterPlugins": sorted(decision.skipped_filter or ()),
         "scorePlugins": [
-            {"name": name, "weight": weight} for name, weight in found.weights.items()
+            {
+                "name": name,
+                "weight": scores.weight,
+                "raw": _per_node(found, scores.raw),
+                "normalized": _per_node(found, scores.normalized),
+            }
+            for name, scores in found.scores.items()
         ],
         "skippedScorePlugins": sorted(decision.skipped_score or ()),
-        "nodes": [_node(verdict) for verdict in found.nodes],
-        "nearestMisses": [
-            {"node": miss.node, **status_data(miss.status)} for miss in nearest_misses(found.nodes)
-        ],
+        "totals": None if decision.totals is None else _per_node(found, decision.totals),
+        "whyNot": [_cause(cause) for cause in found.causes],
+        "nearest": [_near_miss(miss) for miss in found.near_misses],
         "errors": [error_data(status) for status in (*decision.errors, *found.faults)],
         "earlierAttempts": [_attempt(earlier) for earlier in attempts[:-1]],
     }
@@ -60,6 +83,47 @@ def error_data(status: Status) -> dict[str, Any]:
         "plugin": status.plugin,
         "message": status.message,
         "traceback": status.traceback,
+    }
+
+
+def _per_node(found: Examination, values: Ints) -> list[int | None]:
+    """Return an entry per node from values of the feasible nodes; None for the others."""
+    spread: list[int | None] = [None] * len(found.verdicts)
+    if found.feasible is not None:
+        for row, value in zip(found.feasible.tolist(), values.tolist(), strict=True):
+            spread[row] = value
+    return spread
+
+
+def _cause(cause: Cause) -> dict[str, Any]:
+    return {
+        "nodes": cause.nodes,
+        **status_data(cause.status),
+        "example": {"node": cause.example, **_diagnosis(cause.diagnosis)},
+    }
+
+
+def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
+    if diagnosis is None or isinstance(diagnosis, str):
+        return {"text": diagnosis or "", "short": []}
+    short = [
+        {
+            "resource": one.resource,
+            "asked": one.asked,
+            "free": one.free,
+            "missing": one.missing,
+        }
+        for one in diagnosis
+    ]
+    return {"text": "", "short": short}
+
+
+def _near_miss(miss: NearMiss) -> dict[str, Any]:
+    return {
+        "nodes": miss.nodes,
+        **status_data(miss.status),
+        "example": miss.example,
+        "missing": dict(miss.missing),
     }
 
 
@@ -94,18 +158,4 @@ def _post_filter(decision: Decision) -> dict[str, Any] | None:
             }
             for candidate in result.candidates
         ],
-    }
-
-
-def _node(verdict: NodeVerdict) -> dict[str, Any]:
-    return {
-        "name": verdict.name,
-        "asked": verdict.asked,
-        "feasible": verdict.feasible,
-        "refusals": [status_data(status) for status in verdict.refusals],
-        "scores": {
-            name: {"raw": score.raw, "normalized": score.normalized}
-            for name, score in verdict.scores.items()
-        },
-        "total": verdict.total,
     }

@@ -19,32 +19,13 @@ from mooring.cycle.filtering import filter_nodes_with_nominated
 from mooring.cycle.pre_filter import run_pre_filter
 from mooring.cycle.profile import Profile
 from mooring.cycle.scoring import rank
-from mooring.framework.decision import Decision
+from mooring.explain.causes import Cause, Diagnoser, NearMiss, causes_of, near_misses
+from mooring.explain.filter_verdicts import FilterVerdicts
+from mooring.framework.decision import Decision, PluginScores
 from mooring.framework.handle import Nominator
-from mooring.framework.nodes import Nodes
+from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
-
-
-class Score(msgspec.Struct, frozen=True):
-    """One plugin's score of one node."""
-
-    raw: int
-    normalized: int
-
-
-class NodeVerdict(msgspec.Struct):
-    """What the plugins said of one node."""
-
-    name: str
-    #: Whether the Filter plugins ran on it: PreFilter may have restricted them to other nodes.
-    asked: bool = False
-    #: Every refusal, in the order of the plugins; the pod's message counts only the first.
-    refusals: list[Status] = msgspec.field(default_factory=list)
-    #: Whether the node passed filtering in the attempt itself.
-    feasible: bool = False
-    scores: dict[str, Score] = msgspec.field(default_factory=dict)
-    total: int | None = None
 
 
 class Answers(msgspec.Struct):
@@ -52,9 +33,9 @@ class Answers(msgspec.Struct):
 
     profile: Profile
     state: CycleState
-    nodes: list[NodeVerdict]
-    #: The Filter plugins that ran, in order.
-    filters: list[str] = msgspec.field(default_factory=list)
+    verdicts: FilterVerdicts
+    causes: list[Cause] = msgspec.field(default_factory=list)
+    near_misses: list[NearMiss] = msgspec.field(default_factory=list)
     #: Faults that kept a plugin from answering for all nodes.
     faults: list[Status] = msgspec.field(default_factory=list)
 
@@ -66,41 +47,49 @@ class Examination(msgspec.Struct):
     attempt: int
     #: The node chosen by the scheduling cycle; it may have been lost later, at Reserve or Permit.
     chosen: str = ""
-    #: Empty if the pod was kept out of the queue.
-    nodes: Sequence[NodeVerdict] = ()
-    filters: Sequence[str] = ()
+    #: Without nodes if the pod was kept out of the queue.
+    verdicts: FilterVerdicts = msgspec.field(default_factory=FilterVerdicts)
+    #: The refused nodes by their first refusal.
+    causes: Sequence[Cause] = ()
+    near_misses: Sequence[NearMiss] = ()
     faults: Sequence[Status] = ()
-    #: The weights of the Score plugins that ran, in order.
-    weights: Mapping[str, int] = msgspec.field(default_factory=dict)
+    #: The nodes that passed filtering in the attempt itself, as rows of `verdicts`; None if Filter
+    #: was not reached.
+    feasible: Rows | None = None
+    #: By Score plugin, in order; arrays have an entry per feasible node.
+    scores: Mapping[str, PluginScores] = msgspec.field(default_factory=dict)
 
 
 def ask_filters(profile: Profile, nominator: Nominator, pod: Pod, nodes: Nodes) -> Answers:
     """Run every Filter plugin on every node that PreFilter allows."""
     state = CycleState()
-    answers = Answers(profile, state, [NodeVerdict(name) for name in nodes.names])
+    verdicts = FilterVerdicts(nodes.names)
+    answers = Answers(profile, state, verdicts)
     before = run_pre_filter(profile, state, pod, nodes)
     if before.status is not None:
         return answers
-    rows = list(range(len(nodes)))
+    rows: Rows = np.arange(len(nodes))
     if before.node_names is not None:
-        rows = sorted(row for name in before.node_names if (row := nodes.row(name)) >= 0)
-    asked = nodes.select(np.array(rows, dtype=np.intp))
-    for row in rows:
-        answers.nodes[row].asked = True
+        found = sorted(row for name in before.node_names if (row := nodes.row(name)) >= 0)
+        rows = np.array(found, dtype=np.intp)
+    verdicts.asked[rows] = True
+    asked = nodes.select(rows)
     info = profile.handle.pod_info(pod)
     for step in profile.filter:
         if step.name in state.skip_filter_plugins:
             continue
-        answers.filters.append(step.name)
+        verdicts.add_plugin(step.name)
         alone = copy.copy(profile)
         alone.filter = (step,)
-        verdicts = filter_nodes_with_nominated(alone, nominator, state, info, asked)
-        for status, positions in verdicts.refusals:
-            for position in positions.tolist():
-                answers.nodes[rows[position]].refusals.append(status)
-        fault = verdicts.error
-        if fault is not None and all(status is not fault for status, _ in verdicts.refusals):
+        said = filter_nodes_with_nominated(alone, nominator, state, info, asked)
+        for status, positions in said.refusals:
+            verdicts.refuse(step.name, status, rows[positions])
+        fault = said.error
+        if fault is not None and all(status is not fault for status, _ in said.refusals):
             answers.faults.append(fault)
+    diagnoser = Diagnoser(profile, state, pod, nodes)
+    answers.causes = causes_of(verdicts, diagnoser)
+    answers.near_misses = near_misses(verdicts, diagnoser)
     return answers
 
 
@@ -112,27 +101,23 @@ def examine(answers: Answers, decision: Decision, attempt: int = 1) -> Examinati
         decision,
         attempt,
         chosen=decision.node_name,
-        nodes=answers.nodes,
-        filters=answers.filters,
+        verdicts=answers.verdicts,
+        causes=answers.causes,
+        near_misses=answers.near_misses,
         faults=answers.faults,
-        weights={name: scores.weight for name, scores in decision.scores.items()},
     )
     feasible = decision.feasible
     if feasible is None:
         return found
-    verdicts = {verdict.name: verdict for verdict in answers.nodes}
-    passed = [verdicts[name] for name in feasible.names]
-    for verdict in passed:
-        verdict.feasible = True
-    if decision.totals is None or not passed:
+    found.feasible = np.arange(len(feasible)) if feasible.rows is None else feasible.rows
+    if decision.totals is None or not len(feasible):
         return found
-    for verdict, total in zip(passed, decision.totals.tolist(), strict=True):
-        verdict.total = total
     # A plugin may have normalised its scores in place, so compute the raw scores again.
     again = rank(answers.profile, answers.state, decision.pod, feasible, keep_raw=True).scores
-    for name, scores in decision.scores.items():
-        raw = again[name].raw if name in again else scores.raw
-        pairs = zip(raw.tolist(), scores.normalized.tolist(), strict=True)
-        for verdict, (before, after) in zip(passed, pairs, strict=True):
-            verdict.scores[name] = Score(before, after)
+    found.scores = {
+        name: PluginScores(
+            again[name].raw if name in again else scores.raw, scores.normalized, scores.weight
+        )
+        for name, scores in decision.scores.items()
+    }
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mooring.explain.examination import Examination
 from mooring.framework.decision import Decision, Outcome
 
@@ -17,15 +19,31 @@ def why_chosen(found: Examination) -> str:
     if decision.totals is None:
         if decision.pod.status.nominated_node_name == found.chosen:
             return "the pod was nominated to it, and it passes"
-        if sum(verdict.asked and not verdict.refusals for verdict in found.nodes) == 1:
+        if np.count_nonzero(found.verdicts.passing) == 1:
             return "the only node that passes, so nothing was scored"
         return "the first node that passes, and no more were sought"
     best = decision.best
     top = int(decision.totals.max())
     if len(best) == 1:
-        return f"the highest total, {top}"
+        return f"the highest total, {top}{_lead(found)}"
     names = ", ".join(sorted(best)[:_NAMES]) + (", …" if len(best) > _NAMES else "")
     return f"one of {len(best)} nodes with the highest total, {top} ({names}), picked at random"
+
+
+def _lead(found: Examination) -> str:
+    """Return by how much the best node leads the next, and the plugin that adds most to that."""
+    totals, feasible = found.decision.totals, found.feasible
+    if totals is None or feasible is None or len(totals) < 2:
+        return ""
+    next_best, best = np.argsort(totals, kind="stable")[-2:]
+    lead = int(totals[best] - totals[next_best])
+    gains = {
+        name: int(scores.normalized[best] - scores.normalized[next_best]) * scores.weight
+        for name, scores in found.scores.items()
+    }
+    plugin = max(gains, key=gains.__getitem__)
+    name = found.verdicts.names[feasible[next_best]]
+    return f", {lead} more than {name} ({plugin} {gains[plugin]:+})"
 
 
 def how_ended(decision: Decision, node: str = "") -> str:

@@ -1,30 +1,35 @@
-"""Explanations as text: the node by plugin tables that `--explain` prints."""
+"""Explanations as text: refused nodes grouped by cause, and the scores of the best nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from mooring.explain.examination import Examination, NodeVerdict, Score
-from mooring.explain.misses import nearest_misses
+import numpy as np
+
+from mooring.explain.amounts import diagnosis_text, missing_text
+from mooring.explain.causes import NearMiss
+from mooring.explain.examination import Examination
+from mooring.explain.node_table import filter_rows, score_table
 from mooring.explain.outcome_texts import how_ended, message_of, why_chosen
-from mooring.explain.tables import fold, table, wrap
+from mooring.explain.tables import table, wrap
 from mooring.framework.decision import PostFilterResult
-from mooring.framework.status import Code, Status
+from mooring.framework.status import Status
 
-#: The most rows that a table shows; JSON and YAML output has all of them.
-MAX_ROWS = 30
+#: How many nodes the tables show if nothing else is asked for.
+SHOWN_NODES = 10
 
 _INDENT = "  "
-_CELLS = {
-    Code.UNSCHEDULABLE: "no",
-    Code.UNSCHEDULABLE_AND_UNRESOLVABLE: "never",
-    Code.PENDING: "pending",
-}
-_LEGEND = "no: refused; never: refused, and preemption would not help; -: not asked"
+#: At most this many groups of nearest misses are shown.
+_MISSES = 4
 
 
-def explanation_text(attempts: Sequence[Examination], width: int | None = None) -> list[str]:
-    """Return the lines that explain a pod's last attempt, and how the ones before it ended."""
+def explanation_text(
+    attempts: Sequence[Examination], width: int | None = None, *, nodes: int | None = None
+) -> list[str]:
+    """Return the lines that explain a pod's last attempt, and how the ones before it ended.
+
+    With `nodes`, a table also shows what each plugin said of that many nodes.
+    """
     found = attempts[-1]
     decision = found.decision
     lines = [
@@ -44,84 +49,93 @@ def explanation_text(attempts: Sequence[Examination], width: int | None = None) 
     lines += _post_filter(decision.post_filter)
     for status in (*decision.errors, *found.faults):
         lines += [f"{_INDENT}{line}" for line in status.traceback.splitlines()]
-    for section in (_filter(found, width), _score(found, width), _choice(found), _misses(found)):
+    for section in (
+        _filter(found, width),
+        _causes(found),
+        _nearest(found, width),
+        () if nodes is None else filter_rows(found, nodes),
+        _score(found, SHOWN_NODES if nodes is None else nodes, width),
+        _choice(found, width),
+    ):
         if block := list(section):
             lines += ["", *block]
     return lines
 
 
 def _filter(found: Examination, width: int | None) -> Iterator[str]:
-    decision = found.decision
+    decision, verdicts = found.decision, found.verdicts
     status = decision.pre_enqueue or decision.pre_filter
     if status is not None:
         point = "PreEnqueue" if decision.pre_enqueue is not None else "PreFilter"
         yield f"{point}: {_said(status)}"
         return
-    if not found.nodes:
+    if not len(verdicts):
         return
-    passing = sum(verdict.asked and not verdict.refusals for verdict in found.nodes)
-    yield f"Filter: {passing} of {len(found.nodes)} nodes pass"
-    refusing = {status.plugin for verdict in found.nodes for status in verdict.refusals}
-    names = [name for name in found.filters if name in refusing]
-    if names or any(not verdict.asked for verdict in found.nodes):
-        headers = ["NODE", *(fold(name) for name in names), "REASONS"]
-        shown = _best_first(found, found.nodes)
-        rows = [
-            [verdict.name, *(_verdict(verdict, name) for name in names), _reasons(found, verdict)]
-            for verdict in shown[:MAX_ROWS]
-        ]
-        yield from table(headers, rows, indent=_INDENT)
-        yield from _left_off(len(shown))
-        yield _INDENT + _LEGEND
+    yield f"Filter: {np.count_nonzero(verdicts.passing)} of {len(verdicts)} nodes pass"
+    left_out = len(verdicts) - int(np.count_nonzero(verdicts.asked))
+    if left_out:
+        yield f"{_INDENT}left out by PreFilter: {_counted(left_out)}"
     for fault in found.faults:
         yield from wrap(f"{_INDENT}failed: {fault.message}", width, indent=_INDENT * 2)
-    silent = refusing | {fault.plugin for fault in found.faults}
-    agreed = [name for name in found.filters if name not in silent]
-    if agreed:
-        yield from wrap(f"{_INDENT}no objection: {', '.join(agreed)}", width, indent=_INDENT * 2)
-    skipped = sorted(decision.skipped_filter or ())
-    if skipped:
-        yield from wrap(f"{_INDENT}skipped: {', '.join(skipped)}", width, indent=_INDENT * 2)
+    silent = {status.plugin for status in (*verdicts.statuses, *found.faults)}
+    for title, names in (
+        ("no objection", [name for name in verdicts.codes if name not in silent]),
+        ("skipped", sorted(decision.skipped_filter or ())),
+    ):
+        if names:
+            yield from wrap(f"{_INDENT}{title}: {', '.join(names)}", width, indent=_INDENT * 2)
 
 
-def _score(found: Examination, width: int | None) -> Iterator[str]:
-    decision = found.decision
-    if decision.totals is None:
-        return
-    shown = _best_first(found, (verdict for verdict in found.nodes if verdict.feasible))
-    yield "Score: raw → normalised, or one number where they are equal; the total is weighted"
-    headers = ["NODE", *(fold(name) for name in found.weights), "TOTAL"]
-    rows = [
-        ["(weight)", *(str(weight) for weight in found.weights.values()), ""],
-        *(
+def _causes(found: Examination) -> Iterator[str]:
+    if found.causes:
+        rows = [
             [
-                verdict.name,
-                *(_points(verdict.scores[name]) for name in found.weights),
-                str(verdict.total),
+                "",
+                str(cause.nodes),
+                cause.status.plugin,
+                f"{cause.example}: {diagnosis_text(cause.diagnosis) or cause.status.message}",
             ]
-            for verdict in shown[:MAX_ROWS]
-        ),
+            for cause in found.causes
+        ]
+        width = max(len("NODES"), *(len(row[1]) for row in rows))
+        rows = [[row[0], row[1].rjust(width), *row[2:]] for row in rows]
+        yield from table(["WHY NOT", "NODES".rjust(width), "PLUGIN", "FOR EXAMPLE"], rows)
+
+
+def _nearest(found: Examination, width: int | None) -> Iterator[str]:
+    misses = found.near_misses
+    if found.chosen or not misses:
+        return
+    asking = [miss for miss in misses if miss.missing]
+    others = [miss for miss in misses if not miss.missing]
+    parts = [_less(miss, is_first=i == 0) for i, miss in enumerate(asking[:_MISSES])]
+    parts += [
+        f"{_counted(miss.nodes)} if {miss.status.plugin} passed "
+        f"{'it' if miss.nodes == 1 else 'them'}"
+        for miss in others[:_MISSES]
     ]
-    yield from table(headers, rows, indent=_INDENT)
-    yield from _left_off(len(shown))
-    skipped = sorted(decision.skipped_score or ())
+    yield from wrap(f"NEAREST  {'; '.join(parts)}", width, indent=" " * 9)
+
+
+def _less(miss: NearMiss, *, is_first: bool) -> str:
+    if is_first:
+        return f"{_counted(miss.nodes)} if it asked for {missing_text(miss.missing)} less"
+    return f"{miss.nodes} more with {missing_text(miss.missing)} less"
+
+
+def _score(found: Examination, nodes: int, width: int | None) -> Iterator[str]:
+    if found.decision.totals is None or found.feasible is None:
+        return
+    yield "Score: raw → normalised, or one number where they are equal; the total is weighted"
+    yield from score_table(found, nodes)
+    skipped = sorted(found.decision.skipped_score or ())
     if skipped:
         yield from wrap(f"{_INDENT}skipped: {', '.join(skipped)}", width, indent=_INDENT * 2)
 
 
-def _choice(found: Examination) -> Iterator[str]:
+def _choice(found: Examination, width: int | None) -> Iterator[str]:
     if found.chosen:
-        yield f"Chosen: {found.chosen}: {why_chosen(found)}"
-
-
-def _misses(found: Examination) -> Iterator[str]:
-    misses = nearest_misses(found.nodes)
-    if not misses:
-        return
-    yield "Nearest misses: refused by one plugin alone"
-    rows = [[miss.node, miss.status.plugin, miss.status.message] for miss in misses[:MAX_ROWS]]
-    yield from table(["NODE", "PLUGIN", "REASONS"], rows, indent=_INDENT)
-    yield from _left_off(len(misses))
+        yield from wrap(f"Chosen: {found.chosen}: {why_chosen(found)}", width, indent=_INDENT)
 
 
 def _post_filter(result: PostFilterResult | None) -> list[str]:
@@ -132,48 +146,9 @@ def _post_filter(result: PostFilterResult | None) -> list[str]:
     return [f"{line}, preempting {victims}" if victims else line]
 
 
-def _best_first(found: Examination, nodes: Iterable[NodeVerdict]) -> list[NodeVerdict]:
-    """Return the nodes: the chosen one, scored ones by total, then those with fewest refusals."""
-    return sorted(
-        nodes,
-        key=lambda verdict: (
-            verdict.name != found.chosen,
-            not verdict.feasible,
-            -1 if verdict.total is None else -verdict.total,
-            not verdict.asked,
-            len(verdict.refusals),
-            verdict.name,
-        ),
-    )
-
-
-def _verdict(verdict: NodeVerdict, plugin: str) -> str:
-    if not verdict.asked:
-        return "-"
-    for status in verdict.refusals:
-        if status.plugin == plugin:
-            return _CELLS.get(status.code, "error")
-    return "ok"
-
-
-def _reasons(found: Examination, verdict: NodeVerdict) -> str:
-    if not verdict.asked:
-        return "left out by PreFilter"
-    if not verdict.refusals and found.decision.feasible is not None and not verdict.feasible:
-        return "not needed: enough nodes were found"
-    return ", ".join(status.message for status in verdict.refusals)
-
-
 def _said(status: Status) -> str:
     return f"{status.plugin}: {status.message}" if status.plugin else status.message
 
 
-def _points(score: Score) -> str:
-    if score.raw == score.normalized:
-        return str(score.raw)
-    return f"{score.raw} → {score.normalized}"
-
-
-def _left_off(count: int) -> list[str]:
-    left = count - MAX_ROWS
-    return [f"{_INDENT}… and {left} more; -o json has all of them"] if left > 0 else []
+def _counted(nodes: int) -> str:
+    return f"{nodes} node" if nodes == 1 else f"{nodes} nodes"

@@ -144,6 +144,16 @@ class Point(Enum):
                 "node's reasons are kept in the order in which they come.",
             ),
         ),
+        (
+            Method(
+                "diagnose",
+                ("state", "pod", "node"),
+                "`str`, `Shortfall`s, or `None`",
+                "Say more about one node, a `NodeInfo`, that the plugin refuses: what it lacks, as "
+                "`Shortfall`s with amounts, or a short text. Called with the state of an attempt "
+                "for nodes that somebody is shown, never in a scheduling cycle.",
+            ),
+        ),
     )
     POST_FILTER = ExtensionPoint(
         "postFilter",

@@ -18,7 +18,7 @@ from mooring.offline.explaining import ExplainingScheduler
 from mooring.offline.memory_events import RecordedEvent
 
 #: Version of the format; increased when a field changes its meaning or is removed.
-VERSION = 1
+VERSION = 2
 
 SCHEDULED = "scheduled"
 PENDING = "pending"

@@ -33,6 +33,7 @@ from mooring.plugins.node_matching import (
     nodes_matching_terms,
     weights_of_nodes,
 )
+from mooring.plugins.node_mismatches import nearest_term, unmet_labels
 from mooring.plugins.normalize import normalize_by_max
 from mooring.plugins.signing import sign_node_affinity
 from mooring.typing import Ints, Mask
@@ -101,6 +102,14 @@ class NodeAffinity(Plugin):
             yield NO_MATCH_ENFORCED, ~enforced
             refused &= enforced
         yield NO_MATCH, refused
+
+    def diagnose(self, state: CycleState, pod: Pod, node: NodeInfo) -> str | None:
+        """Return the labels of a node that do not match, for the term that comes nearest."""
+        if self._added is not None and not self._added.matches(node.node):
+            return nearest_term(self._added, node.node)
+        demand = _demand(state, pod)
+        unmet = unmet_labels(demand.labels, node.labels)
+        return unmet or (None if demand.terms is None else nearest_term(demand.terms, node.node))
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         """Parse the pod's preferred terms; skip if there are none."""

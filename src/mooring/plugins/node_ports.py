@@ -14,6 +14,7 @@ from mooring.framework.cluster_events import ActionType, ClusterEvent, EventReso
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import Plugin
+from mooring.framework.pod_info import HostPort, PodInfo
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.typing import Mask
@@ -57,6 +58,19 @@ class NodePorts(Plugin):
             taken = taken | nodes.port_conflicts(port)
         yield PORTS_TAKEN, taken
 
+    def diagnose(self, state: CycleState, pod: Pod, node: NodeInfo) -> str | None:
+        """Return the host ports of the pod that are taken on a node, and by whom."""
+        taken = []
+        for port in state.get(_STATE) or ():
+            if node.port_conflicts(port):
+                address, protocol, number = port
+                prefix = "" if address == ANY_ADDRESS else f"{address}:"
+                holders = [other.pod.key for other in node.pods.values() if _holds(other, port)]
+                taken.append(
+                    f"host port {prefix}{number}/{protocol} is taken by {', '.join(holders)}"
+                )
+        return "; ".join(taken) or None
+
     def events_to_register(self) -> list[ClusterEvent]:
         """Return events of new nodes, and of deleted pods that free a port."""
         return [
@@ -67,6 +81,14 @@ class NodePorts(Plugin):
     def sign_pod(self, pod: Pod) -> Hashable:
         """Sign by host ports with address and protocol, which also determine conflicts."""
         return tuple(sorted(set(host_ports(pod))))
+
+
+def _holds(other: PodInfo, port: HostPort) -> bool:
+    address, protocol, number = port
+    return any(
+        held[1:] == (protocol, number) and (ANY_ADDRESS in (address, held[0]) or held[0] == address)
+        for held in other.host_ports
+    )
 
 
 def _after_pod_deleted(pod: Pod, old: Pod, new: Pod | None) -> QueueingHint:

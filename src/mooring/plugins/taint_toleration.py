@@ -68,6 +68,14 @@ class TaintToleration(Plugin):
                 ),
             )
 
+    def diagnose(self, state: CycleState, pod: Pod, node: NodeInfo) -> str | None:
+        """Return the first taint that the pod does not tolerate."""
+        taint = self._of(pod.spec.tolerations).find_untolerated(node.taints)
+        if taint is None:
+            return None
+        value = f"={taint.value}" if taint.value else ""
+        return f"taint {taint.key}{value}:{taint.effect} is not tolerated"
+
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         """Collect the tolerations that apply to PreferNoSchedule taints."""
         state.write(

@@ -23,6 +23,8 @@ class CheckReport(msgspec.Struct):
     #: Answers of Filter.
     passed: int = 0
     refused: int = 0
+    #: Answers of `diagnose`.
+    diagnosed: int = 0
     #: Nodes scored.
     scored: int = 0
     #: Pods added to a node, or removed from it, in a dry run.

@@ -11,6 +11,7 @@ from mooring.api import KubeObject, Node, Pod
 from mooring.framework.points import Point, points_of
 from mooring.testing.bench import Answers, Bench, Workbench
 from mooring.testing.check import CheckReport
+from mooring.testing.diagnoses import check_diagnoses
 from mooring.testing.forms import check_filter, check_score
 from mooring.testing.plugin_answers import Case, ask
 from mooring.testing.plugin_constants import words_of
@@ -71,6 +72,7 @@ def _check_scene(
         _check_said(bench, another, other_order, case)
         answers = check_filter(bench, case, rng)
         _count(report, bench, answers)
+        report.diagnosed += check_diagnoses(bench, case)
         report.scored += check_score(bench, case, answers, rng)
         report.tried += DryRuns(workbench, bench, scene, case).check(rng)
         report.reserved += check_reserve(workbench, bench, scene, case, answers)

@@ -269,6 +269,29 @@ class FilterState:
         together = all(domains.of(labels[key]) > 0 for key, domains in by_key.items())
         return together or self._may_be_first()
 
+    def describe(self, node: NodeInfo) -> str | None:
+        """Return the domain of a node in which a pod is missing or unwanted."""
+        status, labels = self.refuse(node), node.labels
+        if status is AFFINITY_NOT_MATCH:
+            for key, domains in self.affinity.by_key.items():
+                if key not in labels:
+                    return f"{key} is not set"
+                if domains.of(labels[key]) <= 0:
+                    return f"no pod that its affinity asks for is in {key}={labels[key]}"
+        for refusal, counts, who in (
+            (ANTI_AFFINITY_NOT_MATCH, self.anti_affinity, "that its anti-affinity excludes"),
+            (
+                EXISTING_ANTI_AFFINITY_NOT_MATCH,
+                self.existing_anti_affinity,
+                "whose anti-affinity excludes it",
+            ),
+        ):
+            if status is refusal:
+                for key, domains in counts.by_key.items():
+                    if key in labels and domains.of(labels[key]) > 0:
+                        return f"a pod {who} is in {key}={labels[key]}"
+        return None
+
     def refuse_nodes(self, nodes: Nodes) -> Iterator[tuple[Status, Mask]]:
         """Yield the refusals of many nodes; a node gets only its first reason."""
         refused: Mask | None = None

@@ -102,6 +102,11 @@ class InterPodAffinity(Plugin):
             return ((NOT_PRE_FILTERED, np.ones(len(nodes), dtype=np.bool_)),)
         return counted.refuse_nodes(nodes)
 
+    def diagnose(self, state: CycleState, pod: Pod, node: NodeInfo) -> str | None:
+        """Return the numbers or the domain behind the refusal of a node."""
+        counted: FilterState | None = state.get(_FILTER_KEY)
+        return None if counted is None else counted.describe(node)
+
     # PreScore and Score.
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:

@@ -14,6 +14,7 @@ import numpy as np
 from mooring.api import DeviceClass, Node, Pod, is_extended_resource, is_scalar_resource
 from mooring.api.pod_requests import PODS, RequestOptions, pod_requests
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.framework.diagnosis import Shortfall
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo, node_allocatable
 from mooring.framework.nodes import Nodes
@@ -145,6 +146,19 @@ class Fit(Plugin):
             return
         for status, mask in _refusals(kinds.nodes, demands):
             yield status, kinds.spread(mask)
+
+    def diagnose(self, state: CycleState, pod: Pod, node: NodeInfo) -> list[Shortfall]:
+        """Return the resources that are short on a node."""
+        short = []
+        free = node.allocatable.get(PODS, 0) - len(node.pods)
+        if free < 1:
+            short.append(Shortfall.of(PODS, 1, free))
+        for demand in state.get(_PRE_FILTER) or ():
+            offered = node.allocatable.get(demand.resource, 0)
+            free = offered - node.requested.get(demand.resource, 0)
+            if demand.amount > free and not _left_to_devices(demand, node.allocatable):
+                short.append(Shortfall.of(demand.resource, demand.amount, free))
+        return short
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         """Compute the shares of the score."""

@@ -143,6 +143,21 @@ class FilterState:
                 return TOO_SKEWED
         return None
 
+    def describe(self, node: NodeInfo) -> str | None:
+        """Return by which constraint a node is refused, with the numbers of pods."""
+        for spread in self.spreads:
+            key = spread.constraint.topology_key
+            value = node.labels.get(key)
+            if value is None:
+                return f"{key} is not set"
+            there = spread.domains.of(value)
+            if there > spread.most:
+                return (
+                    f"{key}={value} has {there} matching pod(s), the domain with the fewest "
+                    f"{spread.minimum} (maxSkew {spread.constraint.max_skew})"
+                )
+        return None
+
     def refuse_nodes(self, nodes: Nodes) -> Iterator[tuple[Status, Mask]]:
         """Yield the refusals of many nodes, each by the first constraint that fails."""
         missing: Mask | None = None if self.spreads else np.ones(len(nodes), dtype=np.bool_)

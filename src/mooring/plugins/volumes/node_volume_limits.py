@@ -193,6 +193,26 @@ class NodeVolumeLimits(Plugin):
         self, wanted: set[Attachable], node: NodeInfo, limits: dict[str, int]
     ) -> Status | None:
         """Return a refusal if the volumes on a node, with those wanted, exceed its limits."""
+        found = self._over_limit(wanted, node, limits)
+        return LIMIT_EXCEEDED if isinstance(found, tuple) else found
+
+    def diagnose(self, state: CycleState, pod: Pod, node: NodeInfo) -> str | None:
+        """Return the driver that cannot attach the pod's volumes as well, with its numbers."""
+        csi_node = self._csi_nodes.get(node.name)
+        wanted = (state.get(_PRE_FILTER) or self._wanted_by(pod))[csi_node is not None]
+        if isinstance(wanted, Status):
+            return None
+        found = self._over_limit(wanted, node, volume_limits(csi_node))
+        if not isinstance(found, tuple):
+            return None
+        driver, attached, new, limit = found
+        return f"{driver}: {attached} volumes are attached, {new} more asked for, {limit} allowed"
+
+    def _over_limit(
+        self, wanted: set[Attachable], node: NodeInfo, limits: dict[str, int]
+    ) -> tuple[str, int, int, int] | Status | None:
+        """Return the first driver whose limit is exceeded: its name, the numbers of attached and
+        of new volumes, and the limit; a Status if the volumes cannot be counted."""
         if not wanted or not limits:
             return None
         attached: set[Attachable] = set()
@@ -207,7 +227,7 @@ class NodeVolumeLimits(Plugin):
         for driver, count in new.items():
             limit = limits.get(driver)
             if limit is not None and current[driver] + count > limit:
-                return LIMIT_EXCEEDED
+                return driver, current[driver], count, limit
         return None
 
     def _attached_to(self, node_name: str) -> set[Attachable]:

@@ -204,6 +204,23 @@ class VolumeBinding(Plugin):
             if mask.any():
                 yield status, mask
 
+    def diagnose(self, state: CycleState, pod: Pod, node: NodeInfo) -> str | None:
+        """Return the first claim of the pod that a node cannot satisfy, and why."""
+        kept: PodVolumeState | None = state.get(self.name)
+        if kept is None or kept.claims is None:
+            return None
+        place = OneNode(node, self._csi_nodes)
+        alone = [
+            *((claim, PodVolumeClaims(bound=[claim])) for claim in kept.claims.bound),
+            *((claim, PodVolumeClaims(delayed=[claim])) for claim in kept.claims.delayed),
+        ]
+        for claim, wanted in alone:
+            found = self._finder.find(wanted, place)
+            for status, field in _REFUSALS:
+                if getattr(found, field)[0]:
+                    return f"claim {claim.metadata.name}: {status.message}"
+        return None
+
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         """Skip unless storage capacity is scored."""
         if self._scorer is None:

@@ -184,6 +184,14 @@ class VolumeRestrictions(Plugin):
         if conflicts.count > 0:
             yield READ_WRITE_ONCE_POD_CONFLICT, ~refused
 
+    def diagnose(self, state: CycleState, pod: Pod, node: NodeInfo) -> str | None:
+        """Return the pods on a node that use one of the pod's disks."""
+        disks = disks_of(pod)
+        others = [one.pod for one in node.pods.values() if disks_conflict(disks, (one.pod,))]
+        if not others:
+            return None
+        return f"a disk of the pod is used by {', '.join(other.key for other in others)}"
+
     def _positions(self, disks: Disks, nodes: Nodes) -> Iterable[int]:
         """Return the positions of nodes on which a disk may be in use."""
         if isinstance(nodes, WhatIf):

@@ -16,6 +16,7 @@ from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
+from mooring.plugins.node_mismatches import mismatch
 from mooring.plugins.volumes.csi_translation import (
     BETA_REGION,
     BETA_ZONE,
@@ -81,12 +82,18 @@ class VolumeZone(Plugin):
         labels = node.labels
         if not any(key in labels for key in _TOPOLOGY_LABELS):
             return None
+        conflict = any(not demand.matches_value(_found(demand, node)) for demand in demands)
+        return CONFLICT if conflict else None
+
+    def diagnose(self, state: CycleState, pod: Pod, node: NodeInfo) -> str | None:
+        """Return the zone or region of a node and those of the volume that is not there."""
+        demands = self._demands_in(state, pod)
+        if isinstance(demands, Status):
+            return None
         for demand in demands:
-            found = labels.get(demand.key)
-            if found is None:
-                found = labels.get(_GA_LABEL.get(demand.key, demand.key))
+            found = _found(demand, node)
             if not demand.matches_value(found):
-                return CONFLICT
+                return mismatch(demand, found)
         return None
 
     def filter_nodes(
@@ -162,6 +169,12 @@ class VolumeZone(Plugin):
             ),
             ClusterEvent(EventResource.PERSISTENT_VOLUME, added_or_updated, after_volume_changed),
         ]
+
+
+def _found(demand: Requirement, node: NodeInfo) -> str | None:
+    """Return a node's zone or region; a beta label falls back to the one that replaced it."""
+    found = node.labels.get(demand.key)
+    return node.labels.get(_GA_LABEL.get(demand.key, demand.key)) if found is None else found
 
 
 def _satisfied(demand: Requirement, nodes: Nodes) -> Mask:
