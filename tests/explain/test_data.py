@@ -34,7 +34,7 @@ def test_everything_about_a_scheduled_pod() -> None:
         "reasons": ["node(s) were unschedulable"],
     }
     assert data["statuses"] == [refusal]
-    assert data["filterPlugins"][0] == {"name": "NodeUnschedulable", "verdicts": [None, 0, None]}
+    assert data["filterPlugins"][1] == {"name": "NodeUnschedulable", "verdicts": [None, 0, None]}
     assert data["totals"][1] is None
     assert data["whyNot"] == [
         {"nodes": 1, **refusal, "example": {"node": "n2", "text": "", "short": []}}

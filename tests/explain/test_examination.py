@@ -70,8 +70,8 @@ def test_every_plugin_is_asked_beyond_the_first_refusal() -> None:
     }
     assert feasible(found) == ["n3"]
     assert list(found.verdicts.codes) == [
-        "NodeUnschedulable",
         "NodeName",
+        "NodeUnschedulable",
         "TaintToleration",
         "NodeResourcesFit",
     ]
