@@ -5,18 +5,15 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mooring.informers.reflector import NOT_SERVED
-from mooring.local.custom_definitions import definitions
 from tests.contrib.live import elastic_quota, pod_group, worker
+from tests.contrib.on_server import add_custom, report_phase, serve_scheduling, status_is
 from tests.live.running import MOORING, Mooring
-from tests.local.test_custom_definitions import is_established
 from tests.support.cluster import Cluster
 from tests.support.processes import LOOPBACK, Process, free_port
-from tests.support.waiting import eventually
 
 QUICK = (
     "--leader-elect-lease-duration=3s",
@@ -65,53 +62,18 @@ def start(cluster: Cluster, tmp_path: Path) -> Iterator[Start]:
 @pytest.fixture
 def served(cluster: Cluster) -> Cluster:
     """Return a cluster that serves the custom resources of scheduling.x-k8s.io."""
-    for definition in definitions(["scheduling"]):
-        cluster.create(definition)
-        name = definition["metadata"]["name"]
-        cluster.wait_for("CustomResourceDefinition", name, is_established)
-    return cluster
-
-
-def path(cluster: Cluster, plural: str, name: str = "") -> str:
-    found = f"apis/scheduling.x-k8s.io/v1alpha1/namespaces/{cluster.namespace}/{plural}"
-    return f"{found}/{name}" if name else found
-
-
-def add_group(cluster: Cluster, name: str, members: int) -> None:
-    group = pod_group(name, members)
-    group["metadata"]["namespace"] = cluster.namespace
-    cluster.api.request("POST", path(cluster, "podgroups"), group)
-
-
-def status_is(cluster: Cluster, plural: str, name: str, wanted: dict[str, Any]) -> None:
-    """Wait until the status of an object has fields."""
-
-    def ask() -> bool:
-        status = cluster.api.request("GET", path(cluster, plural, name)).get("status") or {}
-        return {key: status.get(key) for key in wanted} == wanted
-
-    eventually(ask, f"status of {name}: {wanted}")
+    return serve_scheduling(cluster)
 
 
 def member(cluster: Cluster, name: str, group: str, phase: str) -> None:
     """Create a pod of a group, and report that it is in a phase."""
     cluster.create(worker(name, group, cluster.namespace, nodeName="n"))
-    report(cluster, name, phase)
-
-
-def report(cluster: Cluster, name: str, phase: str) -> None:
-    cluster.api.request(
-        "PATCH",
-        f"api/v1/namespaces/{cluster.namespace}/pods/{name}/status",
-        {"status": {"phase": phase}},
-        content_type="application/merge-patch+json",
-    )
+    report_phase(cluster, name, phase)
 
 
 def test_statuses_are_written(served: Cluster, start: Start) -> None:
-    quota = elastic_quota(served.namespace, "1", "8")
-    served.api.request("POST", path(served, "elasticquotas"), quota)
-    add_group(served, "g", 2)
+    add_custom(served, elastic_quota(served.namespace, "1", "8"))
+    add_custom(served, pod_group("g", 2))
     controllers = start()
     controllers.wait_ready()
     status_is(served, "podgroups", "g", {"phase": "Pending"})
@@ -121,7 +83,7 @@ def test_statuses_are_written(served: Cluster, start: Start) -> None:
     status_is(served, "podgroups", "g", {"phase": "Running", "running": 2})
     status_is(served, "elasticquotas", "quota", {"used": {"cpu": "2"}})
     for name in ("m0", "m1"):
-        report(served, name, "Succeeded")
+        report_phase(served, name, "Succeeded")
     status_is(served, "podgroups", "g", {"phase": "Finished", "succeeded": 2})
     status_is(served, "elasticquotas", "quota", {"used": {"cpu": "0"}})
     controllers.process.send(signal.SIGTERM)
@@ -137,7 +99,7 @@ def test_another_replica_takes_over(served: Cluster, start: Start) -> None:
     second = start()
     second.wait_logged("Attempting to acquire leader lease")
     second.wait_ready()
-    add_group(served, "g", 1)
+    add_custom(served, pod_group("g", 1))
     status_is(served, "podgroups", "g", {"phase": "Pending"})
     first.process.kill()
     member(served, "m0", "g", "Running")
