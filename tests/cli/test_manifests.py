@@ -105,6 +105,34 @@ def test_everything_follows_the_name(run: Any) -> None:
     assert "priorityClassName" not in pod
 
 
+def test_plugins_of_the_family_may_read_what_they_need(run: Any) -> None:
+    plugins = "{multiPoint: {enabled: [{name: CapacityScheduling}]}}"
+    Path("config.yaml").write_text(f"{V1}profiles: [{{plugins: {plugins}}}]\n")
+    found, _ = run("--config=config.yaml")
+    last = found["ClusterRole", "mooring"]["rules"][-1]
+    assert (last["apiGroups"], last["resources"]) == (["scheduling.x-k8s.io"], ["elasticquotas"])
+
+
+def test_controllers_have_objects_of_their_own(run: Any, fail: Any) -> None:
+    alone, _ = run("--name=mine", "--namespace=team")
+    found, _ = run("--name=mine", "--namespace=team", "--controllers")
+    assert {key: found[key] for key in alone} == alone
+    assert {name for key, name in found if (key, name) not in alone} == {
+        "mine-controllers",
+        "mine-controllers-leader-election",
+        "mine-controllers-authentication-reader",
+    }
+    container = container_of(found, "mine-controllers")
+    assert container["command"] == ["mooring", "controllers"]
+    assert container["args"][:2] == [
+        "--leader-elect-resource-name=mine-controllers",
+        "--leader-elect-resource-namespace=team",
+    ]
+    role = found["Role", "mine-controllers-leader-election"]
+    assert role["rules"][1]["resourceNames"] == ["mine-controllers"]
+    assert "at most 51 characters" in fail("--controllers", f"--name={'n' * 52}")
+
+
 def test_a_plugin_is_mounted_and_enabled(run: Any) -> None:
     found, said = run("--plugin=rules.py", "--plugin=mooring.contrib.samples.name_score:NameScore")
     assert said == ""

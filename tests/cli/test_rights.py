@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from mooring.cli.rights import cluster_rules, lease_rules
+from mooring.api.kinds import KINDS
+from mooring.cli.rights import (
+    cluster_rules,
+    controller_rules,
+    lease_rules,
+    plugin_rules,
+    rules_of_plugins,
+)
+from mooring.contrib import PLUGINS
+from mooring.local.custom_definitions import SETS_OF_PLUGIN
 
 
 def rights(rules: list[dict[str, list[str]]]) -> list[tuple[str, str, str]]:
@@ -45,3 +54,39 @@ def test_a_lease_is_renewed_by_its_name_alone() -> None:
     assert "resourceNames" not in create
     assert (use["resourceNames"], use["verbs"]) == (["mine"], ["get", "update"])
     assert rights([events]) == [("", "events", "create")]
+
+
+def test_plugins_may_only_read() -> None:
+    for plugin, rules in plugin_rules().items():
+        assert {verb for _, _, verb in rights(rules)} <= {"list", "watch"}, plugin
+
+
+def test_every_plugin_that_reads_custom_resources_has_rules() -> None:
+    assert set(SETS_OF_PLUGIN) <= set(plugin_rules()) <= set(PLUGINS)
+    granted = {
+        (group, resource)
+        for rules in plugin_rules().values()
+        for group, resource, _ in rights(rules)
+    }
+    assert {(kind.group, kind.plural) for kind in KINDS if kind.custom} <= granted
+
+
+def test_rules_of_plugins_are_given_once_and_only_to_those_that_are_enabled() -> None:
+    assert rules_of_plugins(["NodeResourcesFit"]) == []
+    both = rules_of_plugins(["TopologicalSort", "NetworkOverhead"])
+    assert [rule["resources"] for rule in both] == [["appgroups"], ["networktopologies"]]
+
+
+def test_controllers_change_nothing_but_statuses_and_events() -> None:
+    changed = {
+        resource
+        for _, resource, verb in rights(controller_rules())
+        if verb not in ("list", "watch")
+    }
+    assert changed == {
+        "elasticquotas/status",
+        "podgroups/status",
+        "events",
+        "tokenreviews",
+        "subjectaccessreviews",
+    }

@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from mooring.cli.scheduler_deployment import CONFIG_MAP_LIMIT, DeploymentSettings, objects
+from mooring.cli.scheduler_deployment import (
+    CONFIG_MAP_LIMIT,
+    DeploymentSettings,
+    controllers_beside,
+    objects,
+)
 from mooring.errors import ConfigError
 
 
@@ -112,3 +117,22 @@ def test_plugins_that_no_config_map_holds_are_refused() -> None:
     made(plugin_files={"a.py": "x" * CONFIG_MAP_LIMIT})
     with pytest.raises(ConfigError, match="build an image that has them"):
         made(plugin_files={"a.py": "x" * CONFIG_MAP_LIMIT, "b.py": "x"})
+
+
+def test_controllers_have_no_configuration_file() -> None:
+    scheduler = DeploymentSettings(
+        name="mine",
+        namespace="team",
+        image="example.com/mooring:1",
+        replicas=1,
+        config="kind: X\n",
+        lease=None,
+    )
+    controllers = controllers_beside(scheduler)
+    found = {one["kind"]: one for one in objects(controllers)}
+    assert "ConfigMap" not in found
+    spec = found["Deployment"]["spec"]["template"]["spec"]
+    assert [volume["name"] for volume in spec["volumes"]] == ["tmp"]
+    (container,) = spec["containers"]
+    assert container["ports"] == [{"name": "https", "containerPort": 10260}]
+    assert (controllers.lease, controllers.replicas) == (("team", "mine-controllers"), 2)

@@ -1,4 +1,4 @@
-"""What a forked process does: run the scheduler's command. Imports little, as it is preloaded."""
+"""What a forked process does: run a container's command. Imports little, as it is preloaded."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ PRELOAD = ["tests.deploy.child", "mooring.app.command", "mooring.app.run", "moor
 
 
 def run(argv: list[str], environment: dict[str, str], log: str) -> None:
-    """Run `mooring-kube-scheduler` with a command line; write its output to a file."""
-    from mooring.cli.run import main
+    """Run `mooring-kube-scheduler` or `mooring` with a command line; write its output to a file."""
+    if argv[0] == "mooring":
+        from mooring.cli.main import main
+    else:
+        from mooring.cli.run import main
 
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for number in (1, 2):
         os.dup2(output, number)
     os.environ.update(environment)
-    sys.exit(main(argv))
+    sys.exit(main(argv[1:]))

@@ -42,7 +42,7 @@ class SchedulerPod:
         }
         self._log = folder / "log"
         self._log.touch()
-        arguments = (self.command[1:], self.environment, str(self._log))
+        arguments = (self.command, self.environment, str(self._log))
         self._process = _FORKS.Process(target=child.run, args=arguments, daemon=True)
 
     def start(self) -> None:

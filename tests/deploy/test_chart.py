@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from mooring.cli.rights import cluster_rules
+from mooring.cli.rights import cluster_rules, controller_rules, plugin_rules
 from tests.deploy.deployed import manifests
 from tests.support.api import Object
 from tests.support.real_parts import MISSING
@@ -37,6 +37,22 @@ CONFIG = {
         {"schedulerName": "blue"},
     ],
 }
+FAMILY = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [
+        {
+            "schedulerName": "gangs",
+            "plugins": {
+                "multiPoint": {
+                    "enabled": [{"name": "Coscheduling"}, {"name": "NetworkOverhead"}],
+                    "disabled": [{"name": "PrioritySort"}],
+                },
+                "score": {"enabled": [{"name": "TargetLoadPacking", "weight": 3}]},
+            },
+        }
+    ],
+}
 ALONE = {
     **CONFIG,
     "leaderElection": {"leaderElect": False},
@@ -61,7 +77,7 @@ def comparable(found: list[Object]) -> dict[tuple[str, str], Object]:
         if one["kind"] == "ConfigMap" and "config.yaml" in one["data"]:
             one["data"]["config.yaml"] = yaml.safe_load(one["data"]["config.yaml"])
         if one["kind"] == "Deployment":
-            del one["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
+            one["spec"]["template"]["metadata"].get("annotations", {}).pop("checksum/config", None)
     return {(one["kind"], one["metadata"]["name"]): one for one in found}
 
 
@@ -89,6 +105,20 @@ def comparable(found: list[Object]) -> dict[tuple[str, str], Object]:
             {"config": CONFIG},
             CONFIG,
             id="a configuration",
+        ),
+        pytest.param(
+            (),
+            ("mooring", "--namespace=kube-system"),
+            {"config": FAMILY},
+            FAMILY,
+            id="plugins that read custom resources",
+        ),
+        pytest.param(
+            ("--controllers", "--namespace=team"),
+            ("mooring", "--namespace=team"),
+            {"controllers": {"enabled": True}},
+            None,
+            id="controllers",
         ),
         pytest.param(
             (),
@@ -163,6 +193,16 @@ def test_what_people_add_is_there() -> None:
 def test_the_rules_of_the_chart_are_those_of_the_command() -> None:
     text = (CHART / "files" / "cluster-role-rules.yaml").read_text()
     assert yaml.safe_load(text) == cluster_rules()
+    text = (CHART / "files" / "plugin-rules.yaml").read_text()
+    assert yaml.safe_load(text) == plugin_rules()
+    text = (CHART / "files" / "controller-rules.yaml").read_text()
+    assert yaml.safe_load(text) == controller_rules()
+
+
+def test_a_name_that_is_too_long_for_controllers_is_refused() -> None:
+    refused = template("mooring", values={"name": "n" * 52, "controllers": {"enabled": True}})
+    assert refused.returncode != 0
+    assert "at most 51 characters" in refused.stderr
 
 
 def test_the_values_that_are_documented_are_those_that_are_used() -> None:

@@ -49,3 +49,82 @@ app.kubernetes.io/instance: {{ include "mooring.name" . }}
 {{- toYaml $files -}}
 {{- end -}}
 {{- end -}}
+
+{{/* The rules for what the enabled plugins of the scheduler-plugins family read, each once. */}}
+{{- define "mooring.pluginRules" -}}
+{{- $enabled := dict -}}
+{{- range (fromYaml (include "mooring.config" .)).profiles -}}
+{{- range .plugins -}}
+{{- range .enabled -}}
+{{- $_ := set $enabled .name true -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $rules := list -}}
+{{- range $plugin, $itsRules := .Files.Get "files/plugin-rules.yaml" | fromYaml -}}
+{{- if hasKey $enabled $plugin -}}
+{{- $rules = concat $rules $itsRules -}}
+{{- end -}}
+{{- end -}}
+{{- if $rules -}}
+{{- toYaml (uniq $rules) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What the container of a pod may do. */}}
+{{- define "mooring.containerSecurity" -}}
+allowPrivilegeEscalation: false
+capabilities:
+  drop:
+  - ALL
+readOnlyRootFilesystem: true
+{{- end -}}
+
+{{/* The probes of a container whose port is named https. */}}
+{{- define "mooring.livenessProbes" -}}
+startupProbe:
+  httpGet:
+    path: /livez
+    port: https
+    scheme: HTTPS
+  periodSeconds: 5
+  timeoutSeconds: 5
+  failureThreshold: 24
+livenessProbe:
+  httpGet:
+    path: /livez
+    port: https
+    scheme: HTTPS
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+{{- end -}}
+
+{{/* Where the pods of both Deployments run, and as whom. */}}
+{{- define "mooring.placement" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with default (eq .Release.Namespace "kube-system" | ternary "system-cluster-critical" "") .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  seccompProfile:
+    type: RuntimeDefault
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}

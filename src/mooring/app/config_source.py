@@ -34,7 +34,8 @@ V1_FORM = "; its v1 form is:"
 #: Used in errors instead of a file name if the configuration comes from flags.
 FLAGS = "<flags>"
 
-_LEADER_ELECTION = {
+#: The fields of `LeaderElection` that flags set.
+LEADER_ELECTION_FIELDS = {
     "leader-elect": "leader_elect",
     "leader-elect-lease-duration": "lease_duration",
     "leader-elect-renew-deadline": "renew_deadline",
@@ -78,7 +79,7 @@ def effective_config(
         result = _from_flags(options, registry, plugins, read_config_map)
         result = replace(result, config=_apply_deprecated(flags, result.config))
     config = result.config
-    election = _given(flags, _LEADER_ELECTION)
+    election = _given(flags, LEADER_ELECTION_FIELDS)
     if election:
         config = replace(config, leader_election=replace(config.leader_election, **election))
         if options.config_file:

@@ -85,7 +85,8 @@ class LeaderElector:
 
     Belongs to the loop on which `run` runs; `stop` may be called on any thread. `on_new_leader` is
     called with the new holder when the leader changes. `fence` is open while the lease is certainly
-    held. With `warns`, a log line every minute says who holds the lease that this process awaits.
+    held. With `warns`, a log line every minute says who holds the lease that a scheduler awaits.
+    `name` is that of the component, in metrics and in the health check.
     """
 
     def __init__(
@@ -98,8 +99,10 @@ class LeaderElector:
         on_new_leader: Callable[[str], None] | None = None,
         rng: random.Random | None = None,
         warns: bool = False,
+        name: str = NAME,
     ) -> None:
         check_timing(settings)
+        self._name = name
         self._lease_seconds = settings.lease_duration.seconds
         self._renew_seconds = settings.renew_deadline.seconds
         self._retry_seconds = settings.retry_period.seconds
@@ -319,7 +322,7 @@ class LeaderElector:
         if self.is_leader:
             record = replace(record, acquire_time=old.acquire_time, transitions=old.transitions)
             if self._metrics is not None:
-                self._metrics.slow_path(NAME)
+                self._metrics.slow_path(self._name)
         else:
             record = replace(record, transitions=old.transitions + 1)
         try:
@@ -368,7 +371,7 @@ class LeaderElector:
             return None
         late = self._loop.time() - self._observed_at
         if late > self._lease_seconds + TOLERATED_SECONDS:
-            return f"failed election to renew leadership on lease {NAME}"
+            return f"failed election to renew leadership on lease {self._name}"
         return None
 
     async def _until_stopped(self, attempt: Coroutine[Any, Any, bool]) -> bool:
@@ -394,7 +397,7 @@ class LeaderElector:
 
     def _show(self, *, leads: bool) -> None:
         if self._metrics is not None:
-            self._metrics.leading(NAME, leads)
+            self._metrics.leading(self._name, leads)
 
     def _log_failure(self, error: ApiError | str, message: str) -> None:
         if isinstance(error, ApiError) and error.repeated:

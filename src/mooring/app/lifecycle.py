@@ -1,21 +1,31 @@
-"""Lifecycle: a scheduler from its first list to its end, with or without a lease."""
+"""Lifecycle: a process from its first list to its end, with or without a lease."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
-
-from mooring.scheduler.scheduler import Scheduler
+from typing import Any, Protocol
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
-class Lifecycle:
-    """The phases of a scheduler: sync, wait for the lease, schedule until told to end.
+class LeaderWork(Protocol):
+    """What only the leader does: a scheduler, or controllers."""
 
-    `elect` begins an election, which calls `lead` once the lease is held; without it the scheduler
-    leads at once. With `late`, nothing is listed before that. Owned by the scheduling loop.
+    async def follow(self) -> None:
+        """Process events while another process leads, until cancelled."""
+        ...
+
+    async def run(self) -> None:
+        """Do the work, until cancelled."""
+        ...
+
+
+class Lifecycle:
+    """The phases of a process that may lead: sync, wait for the lease, work until told to end.
+
+    `elect` begins an election, which calls `lead` once the lease is held; without it the process
+    leads at once. With `late`, nothing is listed before that. Owned by the loop of the work.
     """
 
     # kube-scheduler: cmd/kube-scheduler/app/server.go (Run)
@@ -30,15 +40,15 @@ class Lifecycle:
 
     @property
     def leads(self) -> bool:
-        """Return whether pods are scheduled."""
+        """Return whether the work is done here."""
         return self._leading.is_set() and not self._stopping.is_set()
 
     def lead(self) -> None:
-        """Begin to schedule."""
+        """Begin to work."""
         self._leading.set()
 
     def stop(self) -> None:
-        """End as soon as the loop is between two cycles."""
+        """End as soon as the work can be interrupted."""
         self._stopping.set()
 
     def lose_lease(self) -> None:
@@ -46,14 +56,14 @@ class Lifecycle:
         self.lost_lease = True
         self._stopping.set()
 
-    async def run(self, scheduler: Scheduler, sync: Work) -> None:
-        """Run the scheduler; `sync` returns once its informers have synced."""
+    async def run(self, work: LeaderWork, sync: Work) -> None:
+        """Run the work; `sync` returns once its informers have synced."""
         if not self._late and not await self._during(sync()):
             return
         if self._elect is not None:
             self._elect()
-            # While it waits for the lease, the scheduler keeps processing events.
-            following = asyncio.create_task(scheduler.follow())
+            # While it waits for the lease, it keeps processing events.
+            following = asyncio.create_task(work.follow())
             try:
                 if not await self._during(self._leading.wait()):
                     return
@@ -62,7 +72,7 @@ class Lifecycle:
         if self._late and not await self._during(sync()):
             return
         self._leading.set()
-        await self._during(scheduler.run())
+        await self._during(work.run())
 
     async def _during(self, work: Coroutine[Any, Any, object]) -> bool:
         """Run some work; if told to end, cancel it and return False."""

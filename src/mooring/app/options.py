@@ -101,12 +101,12 @@ def read_feature_gates(flags: FlagValues) -> FeatureGates:
 
 def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
     """Type and check the flags; raise ConfigError with all errors at once."""
-    serving = _serving(flags)
+    serving = read_secure_serving(flags)
     insecure = InsecureServing(address=flags["address"], port=flags["port"])
-    authentication = _authentication(flags)
+    authentication = read_authentication(flags)
     errors = [
-        *_serving_mistakes(serving, insecure),
-        *_header_mistakes(authentication.request_headers, gates),
+        *serving_mistakes(serving, insecure),
+        *header_mistakes(authentication.request_headers, gates),
         *_metric_mistakes(flags),
         *_livez_mistakes(flags),
         *_extender_mistakes(flags),
@@ -126,12 +126,7 @@ def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
         serving=serving,
         insecure_serving=insecure,
         authentication=authentication,
-        authorization=Authorization(
-            kubeconfig=flags["authorization-kubeconfig"],
-            always_allow_paths=flags["authorization-always-allow-paths"],
-            allow_seconds=flags["authorization-webhook-cache-authorized-ttl"].seconds,
-            deny_seconds=flags["authorization-webhook-cache-unauthorized-ttl"].seconds,
-        ),
+        authorization=read_authorization(flags),
         metrics=MetricOptions(
             disabled=flags["disabled-metrics"],
             allowed_labels=flags["allow-metric-labels"],
@@ -158,7 +153,18 @@ def _idle(name: str, flags: FlagValues) -> bool:
     return name in WITHOUT_EFFECT and flags.given(name)
 
 
-def _serving(flags: FlagValues) -> SecureServing:
+def read_authorization(flags: FlagValues) -> Authorization:
+    """Return how requests to the secure port are authorized."""
+    return Authorization(
+        kubeconfig=flags["authorization-kubeconfig"],
+        always_allow_paths=flags["authorization-always-allow-paths"],
+        allow_seconds=flags["authorization-webhook-cache-authorized-ttl"].seconds,
+        deny_seconds=flags["authorization-webhook-cache-unauthorized-ttl"].seconds,
+    )
+
+
+def read_secure_serving(flags: FlagValues) -> SecureServing:
+    """Return how to serve the secure port."""
     return SecureServing(
         bind_address=flags["bind-address"],
         port=flags["secure-port"],
@@ -173,7 +179,8 @@ def _serving(flags: FlagValues) -> SecureServing:
     )
 
 
-def _authentication(flags: FlagValues) -> Authentication:
+def read_authentication(flags: FlagValues) -> Authentication:
+    """Return how requests to the secure port are authenticated."""
     return Authentication(
         kubeconfig=flags["authentication-kubeconfig"],
         skip_lookup=flags["authentication-skip-lookup"],
@@ -191,7 +198,8 @@ def _authentication(flags: FlagValues) -> Authentication:
     )
 
 
-def _serving_mistakes(serving: SecureServing, insecure: InsecureServing) -> Iterator[str]:
+def serving_mistakes(serving: SecureServing, insecure: InsecureServing) -> Iterator[str]:
+    """Yield what is wrong with the ports."""
     if serving.port > 65535:
         # apiserver prints this although 0 does disable serving: its check has a precedence bug.
         yield (
@@ -216,7 +224,8 @@ def _serving_mistakes(serving: SecureServing, insecure: InsecureServing) -> Iter
             yield f"--address {insecure.address} is an invalid IP address"
 
 
-def _header_mistakes(headers: RequestHeaders, gates: FeatureGates) -> Iterator[str]:
+def header_mistakes(headers: RequestHeaders, gates: FeatureGates) -> Iterator[str]:
+    """Yield what is wrong with the flags about request headers."""
     for flag, values in (
         ("requestheader-username-headers", headers.username_headers),
         ("requestheader-group-headers", headers.group_headers),

@@ -13,11 +13,11 @@ import contextlib
 import gc
 import logging
 import signal
-from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from mooring.api import Pod
 from mooring.app.command import Command
+from mooring.app.election import Election
 from mooring.app.leader import LeaderElector, make_fence
 from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
 from mooring.app.lifecycle import Lifecycle
@@ -70,7 +70,7 @@ def run_scheduler(command: Command) -> int:
     return run_until_done(SchedulerProcess(command).run())
 
 
-def _log_connection(connection: Connection) -> None:
+def log_connection(connection: Connection) -> None:
     """Log which cluster was taken: several sources may name one."""
     pairs = {"server": connection.server, "from": connection.source}
     if connection.context:
@@ -111,9 +111,9 @@ class SchedulerProcess:
         self._client = self._make_client(connection.qps, connection.burst, check)
         # A separate rate limit, so that Events cannot starve binds.
         self._event_client = self._make_client(connection.qps, connection.burst, check)
-        self._lease_client: Client | None = None
-        self._elector = self._make_elector()
-        leader = None if self._elector is None else self._elector.check
+        self._side = SideLoop("mooring-side")
+        self._election = self._make_election()
+        leader = None if self._election is None else self._election.elector.check
         self._watchdog = LoopWatchdog(
             max(
                 command.options.livez_scheduling_cycle_timeout.seconds,
@@ -121,10 +121,8 @@ class SchedulerProcess:
             )
         )
         self._health = Health(leader=leader, loop_problem=self._watchdog.problem)
-        self._side = SideLoop("mooring-side")
-        self._election: Future[bool] | None = None
         self.lifecycle = Lifecycle(
-            elect=None if self._elector is None else self.start_election,
+            elect=None if self._election is None else self.start_election,
             late=self._settings.delay_cache_until_active,
         )
 
@@ -141,16 +139,16 @@ class SchedulerProcess:
             rights=self._rights,
         )
 
-    def _make_elector(self) -> LeaderElector | None:
+    def _make_election(self) -> Election | None:
         settings = self._settings.leader_election
         if self._fence is None:
             return None
         check_lock_kind(settings.resource_lock)
         # A client of its own: neither the loop nor the rate limit of the scheduler may delay it,
         # and the fence does not stop what renews it.
-        self._lease_client = self._make_client(0.0, 0)
+        client = self._make_client(0.0, 0)
         lock = LeaseLock(
-            self._lease_client,
+            client,
             settings.resource_namespace,
             settings.resource_name,
             identity=make_identity(),
@@ -159,13 +157,14 @@ class SchedulerProcess:
             timeout=max(1.0, settings.renew_deadline.seconds / 2),
             clock=self._clock,
         )
-        return LeaderElector(
+        elector = LeaderElector(
             settings,
             lock,
             fence=self._fence,
             metrics=self._process_metrics,
             warns=not self._command.drop_in,
         )
+        return Election(elector, client, self._side)
 
     async def run(self) -> int:
         """Run until a signal or the loss of the lease; return the exit status."""
@@ -197,14 +196,15 @@ class SchedulerProcess:
             if serving is not None:
                 await asyncio.wrap_future(self._side.submit(serving.start()))
             if not self._command.drop_in:
-                _log_connection(self._connection)
+                log_connection(self._connection)
             running.start()
             await self.lifecycle.run(running.scheduler, lambda: self._sync(running))
         finally:
             self._health.begin_shutdown()
             # Without the lease another scheduler may be at work already.
             await running.close(0.0 if self.lifecycle.lost_lease else GRACE)
-            await self._release()
+            if self._election is not None:
+                await self._election.release()
             if serving is not None:
                 with contextlib.suppress(Exception):
                     await asyncio.wrap_future(self._side.submit(serving.stop()))
@@ -222,38 +222,14 @@ class SchedulerProcess:
 
     def start_election(self) -> None:
         """Take part in the election of a leader, on the loop of the lease."""
-        assert self._elector is not None
-        loop, lifecycle = asyncio.get_running_loop(), self.lifecycle
-
-        def started() -> None:
-            loop.call_soon_threadsafe(lifecycle.lead)
-
-        def lost() -> None:
-            loop.call_soon_threadsafe(lifecycle.lose_lease)
-
-        def ended(election: Future[bool]) -> None:
-            # The lease is no longer renewed: a bug must not let this process continue to lead.
-            if not election.cancelled() and (error := election.exception()) is not None:
-                log_error(log, error, "Leader election failed")
-                lost()
-
-        self._election = self._side.submit(self._elector.run(started, lost))
-        self._election.add_done_callback(ended)
-
-    async def _release(self) -> None:
-        if self._elector is None or self._election is None:
-            return
-        self._elector.stop()
-        with contextlib.suppress(Exception):
-            await asyncio.wait_for(asyncio.wrap_future(self._election), _SIDE_SECONDS)
-        if self._lease_client is not None:
-            await asyncio.wrap_future(self._side.submit(self._lease_client.close()))
+        assert self._election is not None
+        self._election.start(self.lifecycle)
 
     def _exit_status(self) -> int:
         if self.lifecycle.lost_lease:
             log_error(log, None, "Leaderelection lost")
             return 1
-        if self._elector is not None:
+        if self._election is not None:
             log.info("Requested to terminate, exiting")
             return 0
         log_error(log, "finished without leader elect", "command failed")
@@ -273,7 +249,7 @@ class SchedulerProcess:
 
     def _make_serving(self, informers: InformerFactory) -> Serving | None:
         """Return what answers at the ports; None where none is to be open."""
-        elector, options = self._elector, self._command.options
+        election, options = self._election, self._command.options
         if not options.serving.port and not options.insecure_serving.port:
             return None
         # Imported late, because it takes long to load.
@@ -292,7 +268,7 @@ class SchedulerProcess:
             metrics=self._expose_metrics,
             # The other thread reads: a copy made in one step.
             pods=lambda: list(pods.list()),
-            is_leader=lambda: elector is None or elector.is_leader,
+            is_leader=lambda: election is None or election.elector.is_leader,
             config=to_v1(self._settings, as_given=True),
             flags=options.flags.shown(),
             version=KUBERNETES_VERSION,

@@ -63,18 +63,20 @@ def words_of(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Ite
                 choices[flag] = tuple(map(str, action.choices))
         if action.choices and not action.option_strings and not parsers:
             helps = dict.fromkeys(map(str, action.choices), "")
-    if path == ("run",):
-        flags = _run_flags()
+    if path in (("run",), ("controllers",)):
+        flags = _own_flags(path[0])
     yield CommandWords(path, helps, flags, choices)
     for name, sub in parsers.items():
         yield from words_of(sub, (*path, name))
 
 
-def _run_flags() -> dict[str, str]:
-    """Return kube-scheduler's flags, which have a parser of their own."""
+def _own_flags(command: str) -> dict[str, str]:
+    """Return the flags of a command that has a parser of its own, that of kube-scheduler."""
     from mooring.app.flag_table import ALL
+    from mooring.controllers.controllers_command import FLAGS
 
-    return {f"--{flag.name}": flag.help for group in ALL for flag in group.flags}
+    groups = ALL if command == "run" else FLAGS
+    return {f"--{flag.name}": flag.help for group in groups for flag in group.flags}
 
 
 def _bash(commands: list[CommandWords]) -> Iterator[str]:

@@ -14,7 +14,13 @@ from typing import Any
 import msgspec
 
 from mooring.cli.messages import warn
-from mooring.cli.scheduler_deployment import PLUGIN_FOLDER, DeploymentSettings, objects
+from mooring.cli.rights import cluster_rules, rules_of_plugins
+from mooring.cli.scheduler_deployment import (
+    PLUGIN_FOLDER,
+    DeploymentSettings,
+    controllers_beside,
+    objects,
+)
 from mooring.config import LoadResult, load_config_data, load_config_text, to_yaml
 from mooring.config.config_problems import Problems
 from mooring.config.defaults import API_VERSION, KIND
@@ -30,11 +36,14 @@ configuration, the code of small plugins, and the Deployment. Pipe them into kub
 _DEFAULT_NAME = "mooring"
 # A DNS label, as pod names and label values require, with room for suffixes.
 _LABEL = re.compile(r"[a-z]([-a-z0-9]{0,50}[a-z0-9])?")
+# A label value has at most 63 characters, of which the controllers' suffix takes 12.
+_LONGEST_WITH_CONTROLLERS = 51
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 # apimachinery: pkg/api/validation/objectmeta.go (TotalAnnotationSizeLimitB)
 _ANNOTATIONS_LIMIT = 256 * 1024
 
 _TWICE = "--replicas={}: without leader election each replica would schedule every pod; set 1"
+_TOO_LONG = "--name={}: with --controllers, it may have at most {} characters"
 _NO_KUBECONFIG = "clientConnection.kubeconfig is left out: the pod has its service account"
 _SERVER_SIDE = (
     "the plugins' files are too large for the annotation that kubectl apply keeps; use "
@@ -70,6 +79,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--replicas", type=int, metavar="N", help="(default: 2, without leader election 1)"
     )
+    parser.add_argument(
+        "--controllers",
+        action="store_true",
+        help="also run `mooring controllers`, which write the status of PodGroups and "
+        "ElasticQuotas",
+    )
     parser.set_defaults(run=_run)
 
 
@@ -81,8 +96,12 @@ def _run(args: argparse.Namespace) -> int:
                 f"--{flag}={value}: must be a DNS label of at most 52 lower-case letters, digits "
                 "and '-', and begin with a letter"
             )
+    if args.controllers and len(args.name) > _LONGEST_WITH_CONTROLLERS:
+        raise ConfigError(_TOO_LONG.format(args.name, _LONGEST_WITH_CONTROLLERS))
     settings, warnings = make_settings(args, args.plugins)
     found = objects(settings)
+    if args.controllers:
+        found += objects(controllers_beside(settings))
     if any(len(msgspec.json.encode(one)) > _ANNOTATIONS_LIMIT for one in found):
         warnings.append(_SERVER_SIDE)
     warn(warnings)
@@ -111,6 +130,7 @@ def make_settings(
     elif replicas > 1 and not election.leader_elect:
         raise ConfigError(_TWICE.format(replicas))
     lease = (election.resource_namespace, election.resource_name)
+    used = {name for profile in result.profiles for name in profile.plugins}
     settings = DeploymentSettings(
         name=args.name,
         namespace=args.namespace,
@@ -120,6 +140,7 @@ def make_settings(
         lease=lease if election.leader_elect else None,
         plugin_files=files,
         plugins=tuple(references),
+        rules=[*cluster_rules(), *rules_of_plugins(used)],
         delays_cache=bool(result.config.delay_cache_until_active) and election.leader_elect,
     )
     return settings, warnings

@@ -1,20 +1,25 @@
-"""The rights that a scheduler needs, as RBAC rules, and no others.
+"""The rights that a scheduler and the controllers need, as RBAC rules, and no others.
 
 They are a subset of what the API server's own roles system:kube-scheduler and
 system:volume-scheduler allow, except for the Lease, whose name is fixed in those roles. Left out,
 because Mooring does not use them: `get` on resources for which list and watch are enough,
 leasecandidates, bindings (the old form of pods/binding), pods/finalizers, podgroups.
+
+A plugin of the scheduler-plugins family may read more; that is granted if the plugin is enabled.
 """
 
 # kubernetes: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go (kubeSchedulerRules)
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 Rule = dict[str, Any]
 
 LEASES = "leases"
+#: The group of PodGroups and ElasticQuotas of the scheduler-plugins family.
+SCHEDULING_GROUP = "scheduling.x-k8s.io"
 
 _READ = ("list", "watch")
 
@@ -52,9 +57,51 @@ def cluster_rules() -> list[Rule]:
         ),
         _rule("resource.k8s.io", ("resourceclaims/binding", "resourceclaims/status"), ("patch",)),
         _rule("events.k8s.io", ("events",), ("create", "patch")),
-        # Authentication and authorization of requests for /metrics.
-        _rule("authentication.k8s.io", ("tokenreviews",), ("create",)),
-        _rule("authorization.k8s.io", ("subjectaccessreviews",), ("create",)),
+        *_review_rules(),
+    ]
+
+
+def plugin_rules() -> dict[str, list[Rule]]:
+    """Return the rules for what plugins of the scheduler-plugins family read, by plugin."""
+    app_groups = _rule("appgroup.diktyo.x-k8s.io", ("appgroups",), _READ)
+    networks = _rule("networktopology.diktyo.x-k8s.io", ("networktopologies",), _READ)
+    # For a metricProvider of type KubernetesMetricsServer.
+    load = _rule("metrics.k8s.io", ("nodes",), ("list",))
+    return {
+        "CapacityScheduling": [_rule(SCHEDULING_GROUP, ("elasticquotas",), _READ)],
+        "Coscheduling": [_rule(SCHEDULING_GROUP, ("podgroups",), _READ)],
+        "LoadVariationRiskBalancing": [load],
+        "LowRiskOverCommitment": [load],
+        "NetworkOverhead": [app_groups, networks],
+        "NodeResourceTopologyMatch": [
+            _rule("topology.node.k8s.io", ("noderesourcetopologies",), _READ)
+        ],
+        "PreemptionToleration": [_rule("scheduling.k8s.io", ("priorityclasses",), _READ)],
+        "SySched": [_rule("security-profiles-operator.x-k8s.io", ("seccompprofiles",), _READ)],
+        "TargetLoadPacking": [load],
+        "TopologicalSort": [app_groups],
+    }
+
+
+def rules_of_plugins(enabled: Iterable[str]) -> list[Rule]:
+    """Return the rules for what enabled plugins read, each once."""
+    names = set(enabled)
+    found: list[Rule] = []
+    for plugin, rules in plugin_rules().items():
+        if plugin in names:
+            found += (rule for rule in rules if rule not in found)
+    return found
+
+
+def controller_rules() -> list[Rule]:
+    """Return the rules of `mooring controllers` for all namespaces."""
+    kinds = ("elasticquotas", "podgroups")
+    return [
+        _rule("", ("pods",), _READ),
+        _rule(SCHEDULING_GROUP, kinds, _READ),
+        _rule(SCHEDULING_GROUP, tuple(f"{kind}/status" for kind in kinds), ("patch",)),
+        _rule("", ("events",), ("create", "patch")),
+        *_review_rules(),
     ]
 
 
@@ -65,6 +112,14 @@ def lease_rules(name: str) -> list[Rule]:
         _rule("coordination.k8s.io", (LEASES,), ("create",)),
         {**_rule("coordination.k8s.io", (LEASES,), ("get", "update")), "resourceNames": [name]},
         _rule("", ("events",), ("create",)),
+    ]
+
+
+def _review_rules() -> list[Rule]:
+    """Return the rules to authenticate and authorize requests for /metrics."""
+    return [
+        _rule("authentication.k8s.io", ("tokenreviews",), ("create",)),
+        _rule("authorization.k8s.io", ("subjectaccessreviews",), ("create",)),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Deployment: the Kubernetes objects that run a scheduler in a cluster."""
+"""Deployment: the Kubernetes objects that run a scheduler, or the controllers, in a cluster."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.cli.rights import cluster_rules, lease_rules
+from mooring.cli.rights import Rule, cluster_rules, controller_rules, lease_rules
 from mooring.errors import ConfigError
 
 Object = dict[str, Any]
@@ -28,6 +28,7 @@ _TOO_LARGE = (
 )
 _RBAC = "rbac.authorization.k8s.io"
 _PORT = 10259
+_CONTROLLERS_PORT = 10260
 # The usual uid of an unprivileged user in container images.
 _USER = 65532
 
@@ -39,16 +40,47 @@ class DeploymentSettings(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     image: str
     replicas: int
-    #: The text of the configuration file.
-    config: str
+    #: The text of the configuration file; None for a program that has none.
+    config: str | None
     #: The Lease that the configuration names; None without leader election.
     lease: tuple[str, str] | None
     #: The texts of plugin files, by file name.
     plugin_files: Mapping[str, str] = {}
     #: The values of --plugin in the container.
     plugins: tuple[str, ...] = ()
+    #: The rules of the ClusterRole.
+    rules: list[Rule] = msgspec.field(default_factory=cluster_rules)
+    #: The container's name, its command, its arguments besides those above, and its port.
+    container: str = "scheduler"
+    command: tuple[str, ...] = ("mooring-kube-scheduler",)
+    flags: tuple[str, ...] = ()
+    port: int = _PORT
     #: Whether a replica that is not the leader has empty caches, and so is not ready.
     delays_cache: bool = False
+
+
+def controllers_beside(scheduler: DeploymentSettings, replicas: int = 2) -> DeploymentSettings:
+    """Return the settings of the controllers that write the status of PodGroups and ElasticQuotas.
+
+    They run beside a scheduler, with a Lease and an account of their own.
+    """
+    name = f"{scheduler.name}-controllers"
+    return DeploymentSettings(
+        name=name,
+        namespace=scheduler.namespace,
+        image=scheduler.image,
+        replicas=replicas,
+        config=None,
+        lease=(scheduler.namespace, name),
+        rules=controller_rules(),
+        container="controllers",
+        command=("mooring", "controllers"),
+        flags=(
+            f"--leader-elect-resource-name={name}",
+            f"--leader-elect-resource-namespace={scheduler.namespace}",
+        ),
+        port=_CONTROLLERS_PORT,
+    )
 
 
 def objects(settings: DeploymentSettings) -> list[Object]:
@@ -61,8 +93,10 @@ def objects(settings: DeploymentSettings) -> list[Object]:
         *_cluster_role(settings),
         *_lease_role(settings),
         _authentication_binding(settings),
-        {**_object("v1", "ConfigMap", settings), "data": {CONFIG_FILE: settings.config}},
     ]
+    if settings.config is not None:
+        config = _object("v1", "ConfigMap", settings)
+        found.append({**config, "data": {CONFIG_FILE: settings.config}})
     if settings.plugin_files:
         plugins = _object("v1", "ConfigMap", settings, suffix="-plugins")
         found.append({**plugins, "data": dict(settings.plugin_files)})
@@ -108,7 +142,7 @@ def _cluster_role(settings: DeploymentSettings) -> list[Object]:
     role = _object(f"{_RBAC}/v1", "ClusterRole", settings, namespace="")
     binding = _object(f"{_RBAC}/v1", "ClusterRoleBinding", settings, namespace="")
     return [
-        {**role, "rules": cluster_rules()},
+        {**role, "rules": settings.rules},
         _bound(binding, "ClusterRole", settings.name, settings),
     ]
 
@@ -140,18 +174,15 @@ def _authentication_binding(settings: DeploymentSettings) -> Object:
 
 def _deployment(settings: DeploymentSettings) -> Object:
     labels = _labels(settings)
-    # A changed ConfigMap does not restart pods, so its checksum goes into the pod template.
-    digest = hashlib.sha256(msgspec.json.encode([settings.config, settings.plugin_files]))
+    metadata: Object = {"labels": labels}
+    if settings.config is not None:
+        # A changed ConfigMap does not restart pods, so its checksum goes into the pod template.
+        digest = hashlib.sha256(msgspec.json.encode([settings.config, settings.plugin_files]))
+        metadata["annotations"] = {"checksum/config": digest.hexdigest()}
     spec: Object = {
         "replicas": settings.replicas,
         "selector": {"matchLabels": labels},
-        "template": {
-            "metadata": {
-                "labels": labels,
-                "annotations": {"checksum/config": digest.hexdigest()},
-            },
-            "spec": _pod(settings),
-        },
+        "template": {"metadata": metadata, "spec": _pod(settings)},
     }
     if settings.lease is None:
         # Without leader election, nothing else keeps the new pod from running beside the old one.
@@ -177,12 +208,11 @@ def _pod(settings: DeploymentSettings) -> Object:
             }
         ],
         "containers": [_container(settings)],
-        "volumes": [
-            {"name": "config", "configMap": {"name": settings.name}},
-            # Python's ssl module reads keys only from files.
-            {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
-        ],
+        # Python's ssl module reads keys only from files.
+        "volumes": [{"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}}],
     }
+    if settings.config is not None:
+        spec["volumes"].insert(0, {"name": "config", "configMap": {"name": settings.name}})
     if settings.plugin_files:
         volume = {"name": "plugins", "configMap": {"name": f"{settings.name}-plugins"}}
         spec["volumes"].append(volume)
@@ -193,23 +223,20 @@ def _pod(settings: DeploymentSettings) -> Object:
 
 
 def _container(settings: DeploymentSettings) -> Object:
-    mounts: list[Object] = [
-        {"name": "config", "mountPath": CONFIG_FOLDER, "readOnly": True},
-        {"name": "tmp", "mountPath": "/tmp"},
-    ]
+    mounts: list[Object] = [{"name": "tmp", "mountPath": "/tmp"}]
+    arguments = [f"--plugin={plugin}" for plugin in settings.plugins]
+    if settings.config is not None:
+        mounts.insert(0, {"name": "config", "mountPath": CONFIG_FOLDER, "readOnly": True})
+        arguments.insert(0, f"--config={CONFIG_FOLDER}/{CONFIG_FILE}")
     if settings.plugin_files:
         mounts.append({"name": "plugins", "mountPath": PLUGIN_FOLDER, "readOnly": True})
     ready = "/readyz?exclude=sched-handler-sync" if settings.delays_cache else "/readyz"
     return {
-        "name": "scheduler",
+        "name": settings.container,
         "image": settings.image,
-        "command": ["mooring-kube-scheduler"],
-        "args": [
-            f"--config={CONFIG_FOLDER}/{CONFIG_FILE}",
-            *(f"--plugin={plugin}" for plugin in settings.plugins),
-            "--v=2",
-        ],
-        "ports": [{"name": "https", "containerPort": _PORT}],
+        "command": list(settings.command),
+        "args": [*arguments, *settings.flags, "--v=2"],
+        "ports": [{"name": "https", "containerPort": settings.port}],
         "startupProbe": _probe("/livez", period=5, failures=24),
         "livenessProbe": _probe("/livez", period=10, failures=6),
         "readinessProbe": _probe(ready, period=5, failures=3),
