@@ -19,9 +19,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.processes import free_port
 from tests.test_docs import ROOT, TITLE, agrees, blocks, commands
 
-PAGES = ("README.md", "docs/local-cluster.md")
+PAGES = (
+    "README.md",
+    "docs/local-cluster.md",
+    "examples/elastic-quotas/README.md",
+    "examples/gang-scheduling/README.md",
+    "examples/load-aware/README.md",
+    "examples/numa-alignment/README.md",
+)
+#: The port that an example listens on; the test uses a free one.
+PORT = "2020"
 LOOKS = re.compile(r"kubectl (get|describe|logs) |tail ")
 SECONDS = 20
 _VARIES = (
@@ -84,6 +94,7 @@ def shell(tmp_path: Path, kubectl: Path) -> Iterator[Shell]:
     shell = Shell(tmp_path, kubectl)
     yield shell
     shell.type("mooring down")
+    shell.type("kill $(jobs -p)")
     shell.close()
 
 
@@ -94,10 +105,19 @@ def plain(lines: list[str]) -> list[str]:
     return lines
 
 
+def use_free_port(folder: Path) -> str:
+    """Write a free port into the configuration of the example that listens; return it."""
+    port = str(free_port())
+    config = folder / "examples" / "load-aware" / "scheduler-config.yaml"
+    config.write_text(config.read_text().replace(PORT, port))
+    return port
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_shows_what_happens(page: str, shell: Shell, tmp_path: Path) -> None:
     typed = 0
-    for block in blocks((ROOT / page).read_text()):
+    port = use_free_port(tmp_path)
+    for block in blocks((ROOT / page).read_text().replace(PORT, port)):
         if title := TITLE.search(block.info):
             (tmp_path / title.group(1)).write_text(block.text)
         if block.language != "console" or "kubectl" not in block.info:

@@ -28,6 +28,10 @@ OUTSIDE = {
     "SECURITY.md": "security-policy.md",
     "CODE_OF_CONDUCT.md": "code-of-conduct.md",
     "examples/README.md": "examples.md",
+    "examples/gang-scheduling/README.md": "examples/gang-scheduling.md",
+    "examples/elastic-quotas/README.md": "examples/elastic-quotas.md",
+    "examples/numa-alignment/README.md": "examples/numa-alignment.md",
+    "examples/load-aware/README.md": "examples/load-aware.md",
     "deploy/README.md": "deploy.md",
 }
 #: Pages made from the code.
