@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mooring.apiserver.printing import clusterwide, core, pods, workloads
+from mooring.apiserver.printing import clusterwide, core, pods, server_objects, workloads
 from mooring.apiserver.printing.custom_columns import custom_printer
 from mooring.apiserver.printing.printer import Printer, TableColumn, plain_printer
 from mooring.apiserver.resource_table import Served
@@ -14,6 +14,7 @@ _PRINTERS: dict[str, Printer] = {
     **workloads.PRINTERS,
     **core.PRINTERS,
     **clusterwide.PRINTERS,
+    **server_objects.PRINTERS,
 }
 _PLAIN = plain_printer()
 
