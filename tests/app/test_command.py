@@ -69,9 +69,9 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--help") == (0, [])
     assert capsys.readouterr().out.startswith("Usage:\n  mooring run [flags]\n")
     assert run("--version") == (0, [])
-    assert capsys.readouterr().out.startswith("Kubernetes v1.36.4 (Mooring ")
+    assert capsys.readouterr().out.startswith("Kubernetes v1.37.1 (Mooring ")
     assert run("--version=raw") == (0, [])
-    assert 'GitVersion:"v1.36.4"' in capsys.readouterr().out
+    assert 'GitVersion:"v1.37.1"' in capsys.readouterr().out
 
 
 def test_a_configuration_is_written_and_nothing_runs(

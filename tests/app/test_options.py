@@ -113,21 +113,21 @@ def test_flags_reach_the_settings() -> None:
         ),
         (["--emulated-version=foo"], 'could not parse "foo" as version'),
         (
-            ["--emulated-version=1.35", "--emulated-version=1.34"],
-            "duplicate version flag, kube=1.35 and kube=1.34",
+            ["--emulated-version=1.36", "--emulated-version=1.37"],
+            "duplicate version flag, kube=1.36 and kube=1.37",
         ),
         (
             ["--min-compatibility-version=1.20"],
-            "minCompatibilityVersion version 1.20 is not between [1.33, 1.36]",
+            "minCompatibilityVersion version 1.20 is not between [1.34, 1.37]",
         ),
         (
             ["--emulated-version=1.20"],
-            "emulation version 1.20 is not between [1.33, 1.36.0]",
+            "emulation version 1.20 is not between [1.36, 1.37.0]",
         ),
         (
             ["--show-hidden-metrics-for-version=1.1"],
             'metrics.showHiddenMetricsForVersion: Invalid value: "1.1": must be omitted or have '
-            "the value '1.35'; only the previous minor version is allowed",
+            "the value '1.36'; only the previous minor version is allowed",
         ),
         (
             ["--allow-metric-labels=a=b"],
@@ -215,7 +215,6 @@ def test_how_to_log(argv: list[str], expected: LoggingOptions | str) -> None:
         ),
         (["--requestheader-group-headers=x"], ["--requestheader-group-headers is set without"]),
         (["--tls-curve-preferences=29"], ["Flag --tls-curve-preferences has no effect"]),
-        (["--emulated-version=1.35"], ["--emulated-version=1.35 is not supported"]),
         (
             ["--feature-gates=DynamicResourceAllocation=true"],
             ["Warning: setting GA feature gate. It will be removed in a future release."],

@@ -63,7 +63,7 @@ def test_help_and_version_are_those_of_the_scheduler(capsys: pytest.CaptureFixtu
     assert main(["run", "--help"]) == 0
     assert "--leader-elect-lease-duration duration" in capsys.readouterr().out
     assert main(["run", "--version"]) == 0
-    assert capsys.readouterr().out.startswith("Kubernetes v1.36.4")
+    assert capsys.readouterr().out.startswith("Kubernetes v1.37.1")
 
 
 def test_plugins_of_a_program_run_by_default(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from mooring.cli.main import main
 
 VERSIONS = {
     "mooring": mooring.__version__,
-    "kubernetes": "v1.36.4",
+    "kubernetes": "v1.37.1",
     "python": platform.python_version(),
 }
 

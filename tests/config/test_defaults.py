@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from mooring.config.defaults import default_plugins
 from mooring.framework.features import FeatureGates
+from mooring.framework.releases import parse_versions
 
 
 def gates(**changed: bool) -> FeatureGates:
     return FeatureGates(changed)
+
+
+def names_in_1_36(**changed: bool) -> list[str]:
+    gates = FeatureGates(changed, parse_versions(["1.36"]))
+    return [name for name, _ in default_plugins(gates)]
 
 
 def names(**changed: bool) -> list[str]:
@@ -37,7 +43,17 @@ def test_claims_are_freed_before_pods_are_evicted() -> None:
 def test_gates_add_plugins_at_the_end() -> None:
     found = names()
     assert found[-2:] == ["DefaultBinder", "NodeDeclaredFeatures"]
-    assert names(GenericWorkload=True, GangScheduling=True) == [*found, "GangScheduling"]
+    assert names(GenericWorkload=True) == [*found, "GangScheduling"]
+
+
+def test_1_36_has_its_own_order_and_gate() -> None:
+    assert names()[2:4] == ["NodeName", "NodeUnschedulable"]
+    found = names_in_1_36()
+    assert found[2:4] == ["NodeUnschedulable", "NodeName"]
+    assert sorted(found) == sorted(names())
+    assert names_in_1_36(GenericWorkload=True) == found
+    both = names_in_1_36(GenericWorkload=True, GangScheduling=True)
+    assert both == [*found, "GangScheduling"]
 
 
 def test_a_plugin_is_named_once() -> None:

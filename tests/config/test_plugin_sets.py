@@ -17,6 +17,7 @@ from mooring.config.types import PluginRef, Plugins, PluginSet, ProfileConfig
 from mooring.errors import ConfigErrors
 from mooring.framework.features import FeatureGates
 from mooring.framework.points import CONFIGURABLE_POINTS, Point
+from mooring.framework.releases import parse_versions
 from mooring.plugins.args import ARGS_OF_PLUGIN
 from mooring.registry import default_registry
 from tests.config.in_tree import POINTS, in_tree_registry, make_plugin
@@ -49,7 +50,7 @@ def recorded() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("scenario", "expected"), list(recorded()))
 def test_a_recorded_configuration_runs_the_same_plugins(scenario: Any, expected: Any) -> None:
-    gates = FeatureGates(scenario.get("featureGates"))
+    gates = FeatureGates(scenario.get("featureGates"), parse_versions(["1.36"]))
     result = load_config_data(scenario["config"], registry=REGISTRY, feature_gates=gates)
     pod = scenario.get("pod") or scenario["podSequence"][0]
     name = pod["spec"]["schedulerName"]

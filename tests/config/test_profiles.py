@@ -72,7 +72,7 @@ def test_pod_group_plugins_are_not_supported_yet(name: str) -> None:
 
 
 def test_a_gate_that_enables_a_pod_group_plugin_is_not_supported_yet() -> None:
-    gates = FeatureGates.from_text("GenericWorkload=true,GangScheduling=true")
+    gates = FeatureGates.from_text("GenericWorkload=true")
     (error,) = errors_of("", feature_gates=gates)
     assert (
         'the plugin "GangScheduling", which a feature gate enables, is not supported yet' in error

@@ -21,6 +21,7 @@ from mooring.config.types import (
 )
 from mooring.config.validate import validate
 from mooring.framework.features import FeatureGates
+from mooring.framework.releases import parse_versions
 from mooring.plugins.args import InterPodAffinityArgs
 
 
@@ -40,6 +41,16 @@ def seconds(number: float) -> Duration:
 
 def manages(*names: str) -> Extender:
     return Extender(managed_resources=tuple(ExtenderManagedResource(name=name) for name in names))
+
+
+def test_a_field_of_a_later_release_is_unknown() -> None:
+    profile = ProfileConfig(scheduler_name="a", plugins=Plugins(pod_group_post_filter=PluginSet()))
+    assert errors(profile) == []
+    old = FeatureGates(None, parse_versions(["1.36"]))
+    (error,) = validate(KubeSchedulerConfiguration(profiles=(profile,)), old)
+    assert str(error) == (
+        'profiles[0].plugins.podGroupPostFilter: unknown field "podGroupPostFilter"'
+    )
 
 
 def test_the_default_configuration_is_valid() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -38,14 +36,12 @@ from mooring.cycle.scheduling_cycle import by_name
 from mooring.framework.decision import Decision, Outcome, PostFilterResult
 from mooring.framework.features import FeatureGates
 from mooring.framework.points import CONFIGURABLE_POINTS, Point
+from mooring.framework.releases import parse_versions
 from mooring.framework.status import Status
 from mooring.observe.clock import VirtualClock
 from mooring.offline.driving import drive
 from mooring.offline.memory_scheduler import Attempt, MemoryScheduler
 from mooring.registry import Registry, default_registry
-from tests.conformance.vector_files import VectorFiles
-
-VECTORS = Path(os.environ.get("MOORING_VECTORS", Path(__file__).parent / "vectors" / "1.36.4"))
 
 OBJECTS: dict[str, type[KubeObject]] = {
     "namespaces": Namespace,
@@ -73,11 +69,6 @@ _SEARCHED = (Outcome.SCHEDULED, Outcome.UNSCHEDULABLE)
 MAX_ATTEMPTS = 3
 
 
-_FILES = VectorFiles(VECTORS)
-scenarios = _FILES.scenarios
-record = _FILES.record
-
-
 @cache
 def registry() -> Registry:
     return default_registry()
@@ -88,9 +79,9 @@ def _default(gates: FeatureGates) -> LoadResult:
     return default_config(registry=registry(), feature_gates=gates)
 
 
-def build(scenario: dict[str, Any]) -> MemoryScheduler:
-    """Return a scheduler for a scenario's cluster, with its pods to place as pending pods."""
-    gates = FeatureGates(scenario.get("featureGates"))
+def build(scenario: dict[str, Any], release: str) -> MemoryScheduler:
+    """Return a scheduler of a minor release for a scenario; its pods to place are pending."""
+    gates = FeatureGates(scenario.get("featureGates"), parse_versions([release]))
     config = scenario.get("config")
     if config is None:
         loaded = _default(gates)
@@ -120,8 +111,8 @@ class First(random.Random):
 class Replay:
     """One scenario under way."""
 
-    def __init__(self, scenario: dict[str, Any]) -> None:
-        self.scheduler = build(scenario)
+    def __init__(self, scenario: dict[str, Any], release: str) -> None:
+        self.scheduler = build(scenario, release)
         self.carries_out = bool(scenario.get("applyPreemption"))
         raw = scenario.get("podSequence") or [scenario["pod"]]
         self.is_sequence = "podSequence" in scenario

@@ -79,7 +79,7 @@ def test_the_image_holds_no_tools_and_no_caches(root: Path) -> None:
 
 
 def test_the_name_of_the_binary_it_replaces_works(container: str) -> None:
-    assert "Kubernetes v1.36" in run(container, "kube-scheduler", "--version")
+    assert "Kubernetes v1.37" in run(container, "kube-scheduler", "--version")
 
 
 def inline(kubeconfig: Path) -> str:

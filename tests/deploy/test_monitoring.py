@@ -32,7 +32,9 @@ def test_promtool_accepts_the_rules(arguments: tuple[str, ...]) -> None:
 
 def test_every_metric_and_label_of_the_rules_exists() -> None:
     metrics = Metrics()
-    process = ProcessMetrics(metrics.registry, "v1.36.4")
+    process = ProcessMetrics(
+        metrics.registry, "v1.37.1", emulation="1.37", min_compatibility="1.36"
+    )
     labels = {family.name: set(family.labels) for family in metrics.maker.families}
     labels |= {family.name: set(family.labels) for family in process.maker.families}
     rules = yaml.safe_load(RULES.read_text())["groups"][0]["rules"]

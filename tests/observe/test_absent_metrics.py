@@ -72,7 +72,7 @@ REFERENCE = [
 
 def shown() -> set[str]:
     metrics = Metrics()
-    ProcessMetrics(metrics.registry, "1.36.4")
+    ProcessMetrics(metrics.registry, "1.37.1", emulation="1.37", min_compatibility="1.36")
     return {
         f"{family.name}_total" if family.type == "counter" else family.name
         for family in metrics.registry.collect()

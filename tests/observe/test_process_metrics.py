@@ -19,7 +19,7 @@ def registry() -> MetricsRegistry:
 
 @pytest.fixture
 def metrics(registry: MetricsRegistry) -> ProcessMetrics:
-    return ProcessMetrics(registry, "1.36.4")
+    return ProcessMetrics(registry, "1.37.1", emulation="1.37", min_compatibility="1.36")
 
 
 def test_requests_are_counted(registry: MetricsRegistry, metrics: ProcessMetrics) -> None:
@@ -55,9 +55,9 @@ def test_version_and_gates_are_shown(registry: MetricsRegistry, metrics: Process
     assert value("kubernetes_feature_enabled", {"name": "A", "stage": "ALPHA"}) == 0
     assert value("kubernetes_feature_enabled", {"name": "B", "stage": ""}) == 1
     (build,) = (f for f in registry.collect() if f.name == "kubernetes_build_info")
-    assert build.samples[0].labels["git_version"] == "v1.36.4"
-    assert build.samples[0].labels["minor"] == "36"
-    versions = {"component": "kube", "binary": "1.36.4", "emulation": "1.36", "min_compat": "1.35"}
+    assert build.samples[0].labels["git_version"] == "v1.37.1"
+    assert build.samples[0].labels["minor"] == "37"
+    versions = {"component": "kube", "binary": "1.37.1", "emulation": "1.37", "min_compat": "1.36"}
     assert value("version_info", versions) == 1
 
 

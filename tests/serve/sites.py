@@ -41,7 +41,8 @@ class World:
             "is_leader": lambda: self.leads,
             "config": {"kind": "KubeSchedulerConfiguration", "parallelism": 5},
             "flags": {"v": "2"},
-            "version": "1.36.4",
+            "version": "1.37.1",
+            "emulation": "1.37",
             "set_verbosity": self.set_verbosity,
         }
         return Sources(**{**values, **changes})

@@ -33,10 +33,10 @@ async def test_the_other_pages(site: Site, admin: ssl.SSLContext) -> None:
     assert "Paths: /configz /flagz /healthz /livez /metrics /readyz" in statusz
     accept = accept.replace("Flagz", "Statusz")
     page = (await site.ask("/statusz", context=admin, Accept=accept))[1]
-    assert '"binaryVersion":"1.36.4"' in page
+    assert '"binaryVersion":"1.37.1"' in page
     yaml = accept.replace("json", "yaml").replace("v1beta1", "v1alpha1")
     _, page, headers = await site.ask("/statusz", context=admin, Accept=yaml)
-    assert "\nbinaryVersion: 1.36.4\n" in page
+    assert "\nbinaryVersion: 1.37.1\n" in page
     assert headers["Content-Type"] == "application/yaml;g=config.k8s.io;v=v1alpha1;as=Statusz"
     assert "deprecated" in headers["Warning"]
     refused, page, headers = await site.ask("/statusz", context=admin, Accept="image/png")

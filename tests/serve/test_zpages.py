@@ -38,18 +38,18 @@ def test_flags_for_programs() -> None:
 
 
 def test_status_for_people() -> None:
-    assert statusz_text(0.0, 3661.5, "1.36.4", PATHS).splitlines()[4:] == [
+    assert statusz_text(0.0, 3661.5, "1.37.1", "1.36", PATHS).splitlines()[4:] == [
         "Started: Thu Jan  1 00:00:00 UTC 1970",
         "Up: 1 hr 01 min 01 sec",
         f"Python version: {platform.python_version()}",
-        "Binary version: 1.36.4",
+        "Binary version: 1.37.1",
         "Emulation version: 1.36",
         "Paths: /healthz /metrics",
     ]
 
 
 def test_status_for_programs() -> None:
-    data = statusz_data(0.0, 61.0, "1.36.4", PATHS, "v1beta1")
+    data = statusz_data(0.0, 61.0, "1.37.1", "1.36", PATHS, "v1beta1")
     assert data["apiVersion"] == "config.k8s.io/v1beta1"
     assert data["startTime"] == "1970-01-01T00:00:00Z"
     assert data["uptimeSeconds"] == 61

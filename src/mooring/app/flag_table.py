@@ -1,4 +1,4 @@
-"""Every flag: those of kube-scheduler 1.36, those it has since removed, and Mooring's own."""
+"""Every flag: those of kube-scheduler 1.37, those it has since removed, and Mooring's own."""
 
 # kube-scheduler: cmd/kube-scheduler/app/options; apiserver pkg/server/options/{serving,
 # authentication,authorization}.go; component-base config/options, compatibility, metrics, logs
@@ -28,6 +28,7 @@ from mooring.app.flag_values import (
 from mooring.app.flags import Flag, FlagGroup
 from mooring.config import defaults
 from mooring.framework.features import describe_features
+from mooring.framework.releases import NEWEST, RELEASES
 
 _IGNORED = "Ignored with --config."
 #: For flags of kube-scheduler that Mooring has no use for.
@@ -291,7 +292,9 @@ FEATURE_GATES = FlagGroup(
             "emulated-version",
             STRINGS,
             (),
-            "The version to emulate, such as kube=1.36; only 1.36 is supported.",
+            "The release whose behaviour is emulated, major.minor or kube=major.minor: "
+            f"{' or '.join(release.version for release in RELEASES)}"
+            f" (default: {NEWEST.version}).",
         ),
         Flag(
             "feature-gates",
@@ -301,7 +304,14 @@ FEATURE_GATES = FlagGroup(
                 ("Feature gates to set: A=true,B=false. May be repeated.", *describe_features())
             ),
         ),
-        Flag("min-compatibility-version", STRINGS, (), _NO_EFFECT),
+        Flag(
+            "min-compatibility-version",
+            STRINGS,
+            (),
+            "The oldest release of the control plane's other components, major.minor; at most "
+            "the emulated one. By default the release before it. Some gates are enabled only "
+            "if it is the emulated one.",
+        ),
     ),
 )
 

@@ -18,6 +18,7 @@ from mooring.app.flags import FlagValues, parse_flags
 from mooring.app.removed_flags import removed_warnings
 from mooring.errors import ConfigError
 from mooring.framework.features import FeatureGates
+from mooring.framework.releases import NEWEST, parse_versions
 from mooring.observe.logs import JSON, TEXT
 from mooring.serve.serving_options import (
     Authentication,
@@ -28,11 +29,9 @@ from mooring.serve.serving_options import (
 )
 
 #: The Kubernetes release whose behaviour is implemented.
-KUBERNETES_VERSION = "1.36.4"
+KUBERNETES_VERSION = "1.37.1"
 PROGRAM = "kube-scheduler"
 
-_MINOR = 36
-_OLDEST_MINOR = 33
 _METRIC_LABEL = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*,[a-zA-Z_][a-zA-Z0-9_]*")
 _ALPHA_FIELDS = {"split-stream": "splitStream", "info-buffer-size": "infoBufferSize"}
 _NO_AGGREGATION = "API aggregation will not work"
@@ -95,13 +94,13 @@ def read_log_options(flags: FlagValues, gates: FeatureGates) -> LoggingOptions:
 
 
 def read_feature_gates(flags: FlagValues) -> FeatureGates:
-    """Return the feature gates as set by --feature-gates."""
-    return FeatureGates.from_text(",".join(flags["feature-gates"]))
+    """Return the feature gates as set by --feature-gates, at the release that is emulated."""
+    version = parse_versions(flags["emulated-version"], flags["min-compatibility-version"])
+    return FeatureGates.from_text(",".join(flags["feature-gates"]), version)
 
 
 def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
     """Type and check the flags; raise ConfigError with all errors at once."""
-    versions = list(_version_warnings(flags))
     serving = _serving(flags)
     insecure = InsecureServing(address=flags["address"], port=flags["port"])
     authentication = _authentication(flags)
@@ -141,7 +140,6 @@ def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
         pod_max_in_unschedulable_pods=flags["pod-max-in-unschedulable-pods-duration"],
         livez_scheduling_cycle_timeout=flags["livez-scheduling-cycle-timeout"],
         warnings=(
-            *versions,
             *gates.warnings,
             *_header_warnings(authentication.request_headers),
             *removed_warnings(flags),
@@ -267,7 +265,8 @@ def _livez_mistakes(flags: FlagValues) -> Iterator[str]:
 
 def _metric_mistakes(flags: FlagValues) -> Iterator[str]:
     # component-base: metrics/api/v1/validation.go
-    previous = f"1.{_MINOR - 1}"
+    major, minor = NEWEST.number
+    previous = f"{major}.{minor - 1}"
     version = flags["show-hidden-metrics-for-version"]
     if version not in ("", previous):
         why = (
@@ -306,49 +305,3 @@ def _log_mistakes(flags: FlagValues, gates: FeatureGates) -> Iterator[str]:
             if flags[f"log-{kind}-{flag}"]:
                 why = "Feature LoggingAlphaOptions is disabled"
                 yield str(forbidden(f"options.{kind}.{field}", why))
-
-
-def _version_warnings(flags: FlagValues) -> Iterator[str]:
-    """Check the emulated versions and yield warnings; only 1.36 is supported."""
-    # component-base: compatibility/registry.go
-    emulated = _version(flags["emulated-version"])
-    oldest = _version(flags["min-compatibility-version"])
-    errors = []
-    if emulated is not None and not _OLDEST_MINOR <= emulated <= _MINOR:
-        errors.append(
-            f"emulation version 1.{emulated} is not between [1.{_OLDEST_MINOR}, 1.{_MINOR}.0]"
-        )
-    top = _MINOR if emulated is None else emulated
-    if oldest is not None and not _OLDEST_MINOR <= oldest <= top:
-        errors.append(
-            f"minCompatibilityVersion version 1.{oldest} is not between "
-            f"[1.{_OLDEST_MINOR}, 1.{top}]"
-        )
-    if errors:
-        raise ConfigError(aggregate(errors))
-    if emulated is not None and emulated != _MINOR:
-        yield (
-            f"--emulated-version=1.{emulated} is not supported: features and their defaults are "
-            f"those of 1.{_MINOR}; use --feature-gates"
-        )
-
-
-def _version(values: tuple[str, ...]) -> int | None:
-    seen: dict[str, str] = {}
-    for value in values:
-        component, equals, version = value.partition("=")
-        if not equals:
-            component, version = "kube", value
-        if component != "kube":
-            raise ConfigError(f"component not registered: {component}")
-        if component in seen:
-            raise ConfigError(
-                f"duplicate version flag, {component}={seen[component]} and {component}={version}"
-            )
-        seen[component] = version
-    if not seen:
-        return None
-    found = re.fullmatch(r"v?1\.([0-9]+)", seen["kube"])
-    if found is None:
-        raise ConfigError(f"could not parse {go_quote(seen['kube'])} as version")
-    return int(found[1])

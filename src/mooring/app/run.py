@@ -34,7 +34,6 @@ from mooring.client.transport import BeforeSend
 from mooring.client.transports import make_transport
 from mooring.config import to_v1
 from mooring.extenders import longest_wait
-from mooring.framework.features import FEATURES
 from mooring.informers.factory import InformerFactory
 from mooring.observe.allow_lists import constrain
 from mooring.observe.clock import Clock, SystemClock
@@ -89,11 +88,16 @@ class SchedulerProcess:
         self._clock: Clock = SystemClock()
         self._metrics = Metrics(command.options.feature_gates.enabled)
         self._allow_lists = allow_lists(command.options.metrics)
-        self._process_metrics = ProcessMetrics(self._metrics.registry, KUBERNETES_VERSION)
         gates = command.options.feature_gates
+        self._process_metrics = ProcessMetrics(
+            self._metrics.registry,
+            KUBERNETES_VERSION,
+            emulation=gates.release.version,
+            min_compatibility=gates.version.min_compatibility_text,
+        )
         self._process_metrics.show_features(
             (feature.name, "" if feature.stage == "GA" else feature.stage, gates.enabled(name))
-            for name, feature in FEATURES.items()
+            for name, feature in gates.features.items()
         )
         connection = self._settings.client_connection
         self._connection: Connection = connection_from_flags(
@@ -292,6 +296,7 @@ class SchedulerProcess:
             config=to_v1(self._settings, as_given=True),
             flags=options.flags.shown(),
             version=KUBERNETES_VERSION,
+            emulation=options.feature_gates.release.version,
             set_verbosity=self._command.verbosity.set,
             profiling=self._settings.enable_profiling,
             flagz=options.feature_gates.enabled("ComponentFlagz"),

@@ -6,10 +6,10 @@ import argparse
 import sys
 
 from mooring.app.signals import ended_by_interrupt
+from mooring.cli.gate_flags import add_gate_flags, read_gates
 from mooring.cli.messages import warn
 from mooring.config import LoadResult, load_config, load_config_text, to_v1, to_yaml
 from mooring.errors import ConfigError
-from mooring.framework.features import FeatureGates
 from mooring.registry import Registry, default_registry, load_plugins
 
 
@@ -39,9 +39,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     convert.set_defaults(run=_convert)
     for action in (validate, convert):
         action.add_argument("file", metavar="FILE", help='the file; "-" reads standard input')
-        action.add_argument(
-            "--feature-gates", default="", metavar="A=true,B=false", help="feature gates to set"
-        )
+        add_gate_flags(action)
 
 
 def _validate(args: argparse.Namespace) -> int:
@@ -61,7 +59,7 @@ def _convert(args: argparse.Namespace) -> int:
 
 
 def _load(args: argparse.Namespace, registry: Registry | None) -> LoadResult:
-    gates = FeatureGates.from_text(args.feature_gates)
+    gates = read_gates(args)
     warn(gates.warnings)
     if args.file != "-":
         return load_config(args.file, registry=registry, feature_gates=gates)

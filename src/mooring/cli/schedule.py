@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from mooring.api import KubeObject, Pod
 from mooring.api.timestamps import parse_time
 from mooring.app.signals import ended_by_interrupt, run_until_done
+from mooring.cli.gate_flags import add_gate_flags, read_gates
 from mooring.cli.manifest_files import read_files
 from mooring.cli.messages import BOLD, GREEN, RED, YELLOW, painted, warn
 from mooring.cli.progress import ProgressLine
@@ -87,9 +88,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="FILE.py:Class",
         help="register a plugin, and without --config enable it; may be repeated",
     )
-    parser.add_argument(
-        "--feature-gates", default="", metavar="A=true,B=false", help="feature gates to set"
-    )
+    add_gate_flags(parser)
     parser.add_argument("-o", "--output", choices=("table", "json", "yaml"), default="table")
     parser.add_argument(
         "--explain",
@@ -128,7 +127,7 @@ def _silence_attempts() -> None:
 
 
 def _schedule_files(args: argparse.Namespace) -> int:
-    gates = FeatureGates.from_text(args.feature_gates)
+    gates = read_gates(args)
     warn(gates.warnings)
     more = [*args.plugins, *load_plugins(args.plugin)]
     registry = default_registry(more)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from mooring.app.signals import ProcessSignals, run_until_done
 from mooring.cli import background, cluster_state
+from mooring.cli.gate_flags import add_gate_flags, read_gates
 from mooring.cli.messages import warn
 from mooring.cli.pid_file import KUBECONFIG, PidFile, beside
 from mooring.cli.progress import ProgressLine
@@ -133,9 +134,7 @@ def _add_scheduling(parser: argparse._ArgumentGroup) -> None:
         action="store_true",
         help="reload the plugins and the configuration when their files change",
     )
-    parser.add_argument(
-        "--feature-gates", default="", metavar="A=true,B=false", help="feature gates to set"
-    )
+    add_gate_flags(parser)
     parser.add_argument(
         "-v", "--v", type=_count, default=0, metavar="N", help="the log verbosity (default: 0)"
     )
@@ -304,7 +303,6 @@ def _enabled(text: str) -> tuple[str, ...]:
 def _plan(args: argparse.Namespace) -> Plan:
     """Load the plugins and the configuration; called again whenever they change."""
     from mooring.config.defaults import SCHEDULER_NAME
-    from mooring.framework.features import FeatureGates
     from mooring.local.local_scheduler import make_plan
     from mooring.local.reloading import describe
     from mooring.registry import load_plugins
@@ -314,7 +312,7 @@ def _plan(args: argparse.Namespace) -> Plan:
         plan = make_plan(
             args.config,
             plugins,
-            FeatureGates.from_text(args.feature_gates),
+            read_gates(args),
             default_scheduler=not args.no_default_scheduler,
         )
     except PluginError as error:

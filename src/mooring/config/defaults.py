@@ -7,6 +7,8 @@ The defaults of a plugin's arguments are in its `Args`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mooring.api.durations import Duration
 from mooring.framework.features import FeatureGates
 
@@ -39,8 +41,8 @@ EXTENDER_TIMEOUT = Duration.from_seconds(5)
 _DEFAULT_PLUGINS: tuple[tuple[str, int | None], ...] = (
     ("SchedulingGates", None),
     ("PrioritySort", None),
-    ("NodeUnschedulable", None),
     ("NodeName", None),
+    ("NodeUnschedulable", None),
     ("TaintToleration", 3),
     ("NodeAffinity", 2),
     ("NodePorts", None),
@@ -58,24 +60,34 @@ _DEFAULT_PLUGINS: tuple[tuple[str, int | None], ...] = (
     ("ImageLocality", 1),
     ("DefaultBinder", None),
 )
-_BY_GATE: tuple[tuple[str, tuple[tuple[str, int | None], ...]], ...] = (
-    ("NodeDeclaredFeatures", (("NodeDeclaredFeatures", None),)),
-    ("GangScheduling", (("GangScheduling", None),)),
-    (
-        "TopologyAwareWorkloadScheduling",
-        (("TopologyPlacementGenerator", None), ("PodGroupPodsCount", 1)),
-    ),
+_TOPOLOGY_PLUGINS: tuple[tuple[str, int | None], ...] = (
+    ("TopologyPlacementGenerator", None),
+    ("PodGroupPodsCount", 1),
 )
 
 
 def default_plugins(gates: FeatureGates) -> tuple[tuple[str, int | None], ...]:
     """Return the multiPoint plugins of a profile that names none, in order, with their weights."""
-    plugins = [
-        plugin
-        for plugin in _DEFAULT_PLUGINS
-        if plugin[0] != "DynamicResources" or gates.enabled("DynamicResourceAllocation")
-    ]
-    for gate, added in _BY_GATE:
-        if gates.enabled(gate):
-            plugins += added
-    return tuple(plugins)
+    plugins = dict(_DEFAULT_PLUGINS)
+    if not gates.release.node_name_first:
+        plugins = _before(plugins, "NodeUnschedulable", "NodeName")
+    if not gates.enabled("DynamicResourceAllocation"):
+        del plugins["DynamicResources"]
+    if gates.enabled("NodeDeclaredFeatures"):
+        plugins["NodeDeclaredFeatures"] = None
+    if gates.enabled(gates.release.gang_scheduling_gate):
+        plugins["GangScheduling"] = None
+    if gates.enabled("TopologyAwareWorkloadScheduling"):
+        plugins.update(_TOPOLOGY_PLUGINS)
+    return tuple(plugins.items())
+
+
+def _before(plugins: Mapping[str, int | None], name: str, other: str) -> dict[str, int | None]:
+    """Return plugins with one moved before another."""
+    found: dict[str, int | None] = {}
+    for one, weight in plugins.items():
+        if one == other:
+            found[name] = plugins.get(name)
+        if one != name:
+            found[one] = weight
+    return found

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
 from mooring.api.field_errors import FieldError
 from mooring.config.defaults import default_plugins
 from mooring.config.types import PluginRef, Plugins, PluginSet, ProfileConfig
@@ -19,11 +21,11 @@ PointPlan = dict[Point, tuple[tuple[str, int], ...]]
 
 MAX_TOTAL_SCORE = 2**63 - 1
 
-#: Plugins that kube-scheduler 1.36 has (alpha) and Mooring does not.
+#: Plugins that kube-scheduler has and Mooring does not.
 UNSUPPORTED_PLUGINS = frozenset(
     {"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
 )
-UNSUPPORTED_KEYS = frozenset({"placementGenerate", "placementScore"})
+UNSUPPORTED_KEYS = frozenset({"placementGenerate", "placementScore", "podGroupPostFilter"})
 
 #: The plugin that orders the queue by default.
 DEFAULT_QUEUE_SORT = "PrioritySort"
@@ -38,14 +40,14 @@ def merge_plugins(custom: Plugins | None, gates: FeatureGates) -> Plugins:
             PluginRef(name=name, weight=weight) for name, weight in default_plugins(gates)
         )
     )
-    if custom is None:
-        return Plugins(multi_point=defaults)
+    custom = custom or Plugins()
+    if gates.release.pod_groups and custom.pod_group_post_filter is None:
+        custom = msgspec.structs.replace(custom, pod_group_post_filter=PluginSet())
     return Plugins(
         **{
-            field: _merge(
-                defaults if field == "multi_point" else PluginSet(), getattr(custom, field)
-            )
+            field: _merge(defaults if field == "multi_point" else PluginSet(), plugin_set)
             for field in Plugins.__struct_fields__
+            if (plugin_set := getattr(custom, field)) is not None
         }
     )
 

@@ -104,16 +104,20 @@ class Plugins(_Type, frozen=True, kw_only=True):
     placement_generate: PluginSet = PluginSet()
     #: Scores placements of a pod group.
     placement_score: PluginSet = PluginSet()
+    #: Runs if no placement of a pod group is feasible; None in releases without the field.
+    pod_group_post_filter: PluginSet | None = None
 
     def sets(self) -> Iterator[tuple[str, PluginSet]]:
         """Yield every plugin set with its key in the file, as (key, set)."""
         for field in struct_fields(type(self)):
-            yield field.encode_name, getattr(self, field.name)
+            plugin_set: PluginSet | None = getattr(self, field.name)
+            if plugin_set is not None:
+                yield field.encode_name, plugin_set
 
     def at(self, key: str) -> PluginSet:
         """Return the plugin set under a key of the file, such as `preFilter`."""
-        plugin_set: PluginSet = getattr(self, _FIELD_OF_KEY[key])
-        return plugin_set
+        plugin_set: PluginSet | None = getattr(self, _FIELD_OF_KEY[key])
+        return PluginSet() if plugin_set is None else plugin_set
 
 
 class PluginConfig(_Type, frozen=True, kw_only=True):

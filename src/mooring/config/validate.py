@@ -15,6 +15,7 @@ from mooring.api.field_errors import (
     required,
 )
 from mooring.api.names import is_extended_resource, label_key_problems
+from mooring.config.decode import UnknownField
 from mooring.config.defaults import API_VERSION
 from mooring.config.types import (
     ClientConnection,
@@ -101,6 +102,9 @@ def _profile(path: str, profile: ProfileConfig, gates: FeatureGates) -> list[Fie
     where = child(path, "percentageOfNodesToScore")
     errors += _percentage(where, profile.percentage_of_nodes_to_score)
     if profile.plugins is not None:
+        if profile.plugins.pod_group_post_filter is not None and not gates.release.pod_groups:
+            where = child(path, "plugins", "podGroupPostFilter")
+            errors.append(UnknownField(where, 'unknown field "podGroupPostFilter"'))
         for key, plugin_set in profile.plugins.sets():
             if key == "multiPoint":
                 continue

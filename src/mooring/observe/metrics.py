@@ -183,7 +183,6 @@ class Metrics:
             "scheduler_inflight_events",
             "Number of events currently tracked in the scheduling queue.",
             ("event",),
-            gate="SchedulerQueueingHints",
         )
         #: plugin, event, hint
         self.queueing_hint_duration = make.histograms(
@@ -191,7 +190,6 @@ class Metrics:
             "Duration for running a queueing hint function of a plugin.",
             ("plugin", "event", "hint"),
             _PLUGIN_SECONDS,
-            gate="SchedulerQueueingHints",
         )
 
     def _framework(self) -> None:

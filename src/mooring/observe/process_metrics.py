@@ -26,7 +26,9 @@ _SIZES = (64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 1677
 class ProcessMetrics:
     """Client and lease metrics; implements `client.RequestMetrics` and `LeaderMetrics`."""
 
-    def __init__(self, registry: MetricsRegistry, version: str) -> None:
+    def __init__(
+        self, registry: MetricsRegistry, version: str, *, emulation: str, min_compatibility: str
+    ) -> None:
         #: Makes the metrics, and knows them.
         self.maker = make = ComponentMetrics(registry, lambda gate: True)
         registry.register(ProcessCollector(registry=None))
@@ -118,7 +120,7 @@ class ProcessMetrics:
             "name of the component, usually kube, but is relevant for aggregated-apiservers.",
             ("component", "binary", "emulation", "min_compat"),
         )
-        versions["kube", version, f"{major}.{minor}", f"{major}.{int(minor) - 1}"].set(1)
+        versions["kube", version, emulation, min_compatibility].set(1)
 
     def show_features(self, features: Iterable[tuple[str, str, bool]]) -> None:
         """Show feature gates: name, stage ("" for GA) and whether each is enabled."""

@@ -72,6 +72,8 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     config: Mapping[str, Any]
     flags: Mapping[str, str]
     version: str
+    #: The release that is emulated, such as 1.37.
+    emulation: str
     set_verbosity: Callable[[int], None]
     #: Whether /debug is served.
     profiling: bool = True
@@ -173,7 +175,8 @@ class Endpoints:
     async def _statusz(self, request: web.BaseRequest) -> web.StreamResponse:
         # apiserver lists the paths registered before /statusz itself.
         paths = [path for path in self._listed if path != "/statusz"]
-        about = (self._started, self._clock.now(), self._sources.version, paths)
+        sources = self._sources
+        about = (self._started, self._clock.now(), sources.version, sources.emulation, paths)
         return _zpage(
             request,
             "Statusz",

@@ -39,7 +39,9 @@ def flagz_data(flags: Mapping[str, str], version: str) -> dict[str, Any]:
     return {**_object("Flagz", version), "flags": dict(sorted(flags.items()))}
 
 
-def statusz_text(started: float, now: float, version: str, paths: Iterable[str]) -> str:
+def statusz_text(
+    started: float, now: float, version: str, emulation: str, paths: Iterable[str]
+) -> str:
     """Return the start time and versions of the process, as text for people."""
     hours, rest = divmod(max(0, int(now - started)), 3600)
     minutes, seconds = divmod(rest, 60)
@@ -52,7 +54,7 @@ def statusz_text(started: float, now: float, version: str, paths: Iterable[str])
             f"Up: {hours} hr {minutes:02d} min {seconds:02d} sec",
             f"Python version: {platform.python_version()}",
             f"Binary version: {version}",
-            f"Emulation version: {version.rpartition('.')[0]}",
+            f"Emulation version: {emulation}",
             f"Paths: {' '.join(first_parts(paths))}",
             "",
         ]
@@ -60,7 +62,12 @@ def statusz_text(started: float, now: float, version: str, paths: Iterable[str])
 
 
 def statusz_data(
-    started: float, now: float, version: str, paths: Iterable[str], api_version: str
+    started: float,
+    now: float,
+    version: str,
+    emulation: str,
+    paths: Iterable[str],
+    api_version: str,
 ) -> dict[str, Any]:
     """Return the start time and versions of the process, as an object for programs."""
     return {
@@ -69,7 +76,7 @@ def statusz_data(
         "uptimeSeconds": max(0, int(now - started)),
         "goVersion": "",
         "binaryVersion": version,
-        "emulationVersion": version.rpartition(".")[0],
+        "emulationVersion": emulation,
         "paths": first_parts(paths),
     }
 

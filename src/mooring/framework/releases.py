@@ -1,0 +1,152 @@
+"""Releases of kube-scheduler whose behaviour can be had, and where they differ.
+
+`--emulated-version=1.36` chooses `V1_36`. kube-scheduler's own emulation changes the defaults of
+feature gates and nothing else; here it also brings back the decisions, messages, plugin order and
+metric labels of that release. Each difference is one field of `Release`; code asks for the field
+and never compares versions.
+"""
+
+# kube-scheduler: component-base compatibility/{registry,version}.go, apimachinery util/version
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from mooring.api.field_errors import aggregate
+from mooring.api.go_format import go_quote
+from mooring.errors import ConfigError
+
+_COMPONENT = "kube"
+_VERSION = re.compile(r"\s*v?([0-9]+(?:\.[0-9]+)*)(.*)", re.DOTALL)
+
+
+class Release(msgspec.Struct, frozen=True, kw_only=True):
+    """A minor release of kube-scheduler; every field after the version is a difference."""
+
+    #: The minor release, such as (1, 37).
+    number: tuple[int, int]
+    #: Whether NodeName comes before NodeUnschedulable in the default order of plugins.
+    node_name_first: bool
+    #: Whether pod groups exist, with their extension points (`plugins.podGroupPostFilter`).
+    pod_groups: bool
+    #: The gate that adds the GangScheduling plugin to the default profile.
+    gang_scheduling_gate: str
+
+    @property
+    def version(self) -> str:
+        """The version as text, such as `1.37`."""
+        return _text(self.number)
+
+
+#: kube-scheduler 1.36.4.
+V1_36 = Release(
+    number=(1, 36),
+    node_name_first=False,
+    pod_groups=False,
+    gang_scheduling_gate="GangScheduling",
+)
+#: kube-scheduler 1.37.1, the reference.
+V1_37 = Release(
+    number=(1, 37),
+    node_name_first=True,
+    pod_groups=True,
+    gang_scheduling_gate="GenericWorkload",
+)
+RELEASES = (V1_36, V1_37)
+#: The release that is implemented if no other is asked for.
+NEWEST = V1_37
+#: The oldest minimum compatibility version: kube-scheduler takes those of the last three minors.
+_OLDEST_COMPATIBLE = (NEWEST.number[0], NEWEST.number[1] - 3)
+
+
+class EffectiveVersion(msgspec.Struct, frozen=True):
+    """The release that a process emulates, and the oldest one it must be compatible with."""
+
+    release: Release = NEWEST
+    #: A minor release such as (1, 36); by default the one before the emulated release.
+    min_compatibility: tuple[int, int] = (NEWEST.number[0], NEWEST.number[1] - 1)
+
+    @property
+    def min_compatibility_text(self) -> str:
+        """The minimum compatibility version as text, such as `1.36`."""
+        return _text(self.min_compatibility)
+
+    @property
+    def is_newest_only(self) -> bool:
+        """Whether nothing older than the emulated release must be supported."""
+        return self.min_compatibility >= self.release.number
+
+
+#: What a process is without flags.
+DEFAULT_VERSION = EffectiveVersion()
+
+
+def parse_versions(
+    emulated: Iterable[str] = (), min_compatibility: Iterable[str] = ()
+) -> EffectiveVersion:
+    """Read the values of `--emulated-version` and `--min-compatibility-version`.
+
+    >>> parse_versions(["kube=1.36"]).release.version
+    '1.36'
+    """
+    number = _kube_version(emulated) or NEWEST.number
+    oldest = _kube_version(min_compatibility)
+    errors = []
+    if not RELEASES[0].number <= number <= NEWEST.number:
+        errors.append(
+            f"emulation version {_text(number)} is not between "
+            f"[{RELEASES[0].version}, {NEWEST.version}.0]"
+        )
+    if oldest is not None and not _OLDEST_COMPATIBLE <= oldest <= number:
+        errors.append(
+            f"minCompatibilityVersion version {_text(oldest)} is not between "
+            f"[{_text(_OLDEST_COMPATIBLE)}, {_text(number)}]"
+        )
+    if errors:
+        raise ConfigError(aggregate(errors))
+    (release,) = (one for one in RELEASES if one.number == number)
+    return EffectiveVersion(release, oldest or (number[0], number[1] - 1))
+
+
+def _text(number: tuple[int, ...]) -> str:
+    return ".".join(map(str, number))
+
+
+def _kube_version(values: Iterable[str]) -> tuple[int, int] | None:
+    found: dict[str, tuple[int, ...]] = {}
+    for value in values:
+        component, equals, text = value.partition("=")
+        component, text = (component.strip(), text.strip()) if equals else (_COMPONENT, value)
+        version = _parse_version(text)
+        if len(version) > 2 and version[2]:
+            raise ConfigError(f"patch version not allowed, got: {component}={_text(version)}")
+        if component in found:
+            raise ConfigError(
+                f"duplicate version flag, {component}={_text(found[component])} and "
+                f"{component}={_text(version)}"
+            )
+        found[component] = version
+    for component in found:
+        if component != _COMPONENT:
+            raise ConfigError(f"component not registered: {component}")
+    if not found:
+        return None
+    major, minor, *_ = found[_COMPONENT]
+    return major, minor
+
+
+def _parse_version(text: str) -> tuple[int, ...]:
+    matched = _VERSION.fullmatch(text)
+    if matched is None:
+        raise ConfigError(f"could not parse {go_quote(text)} as version")
+    parts = matched[1].split(".")
+    if len(parts) < 2:
+        raise ConfigError(f"illegal version string {go_quote(text)}")
+    if parts[0].startswith("0") and parts[0] != "0":
+        raise ConfigError(
+            f"illegal zero-prefixed version component {go_quote(parts[0])} in {go_quote(text)}"
+        )
+    return tuple(map(int, parts))
