@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -44,11 +42,6 @@ from mooring.observe.clock import VirtualClock
 from mooring.offline.driving import drive
 from mooring.offline.memory_scheduler import Attempt, MemoryScheduler
 from mooring.registry import Registry, default_registry
-from tests.conformance.vector_files import VectorFiles
-
-VECTORS = Path(os.environ.get("MOORING_VECTORS", Path(__file__).parent / "vectors" / "1.36.4"))
-#: The release that recorded them, which is emulated.
-RELEASE = os.environ.get("MOORING_RELEASE", "1.36")
 
 OBJECTS: dict[str, type[KubeObject]] = {
     "namespaces": Namespace,
@@ -76,11 +69,6 @@ _SEARCHED = (Outcome.SCHEDULED, Outcome.UNSCHEDULABLE)
 MAX_ATTEMPTS = 3
 
 
-_FILES = VectorFiles(VECTORS)
-scenarios = _FILES.scenarios
-record = _FILES.record
-
-
 @cache
 def registry() -> Registry:
     return default_registry()
@@ -91,8 +79,8 @@ def _default(gates: FeatureGates) -> LoadResult:
     return default_config(registry=registry(), feature_gates=gates)
 
 
-def build(scenario: dict[str, Any], release: str = RELEASE) -> MemoryScheduler:
-    """Return a scheduler for a scenario's cluster, with its pods to place as pending pods."""
+def build(scenario: dict[str, Any], release: str) -> MemoryScheduler:
+    """Return a scheduler of a minor release for a scenario; its pods to place are pending."""
     gates = FeatureGates(scenario.get("featureGates"), parse_versions([release]))
     config = scenario.get("config")
     if config is None:
@@ -123,7 +111,7 @@ class First(random.Random):
 class Replay:
     """One scenario under way."""
 
-    def __init__(self, scenario: dict[str, Any], release: str = RELEASE) -> None:
+    def __init__(self, scenario: dict[str, Any], release: str) -> None:
         self.scheduler = build(scenario, release)
         self.carries_out = bool(scenario.get("applyPreemption"))
         raw = scenario.get("podSequence") or [scenario["pod"]]

@@ -10,21 +10,21 @@ import pytest
 from msgspec.structs import replace
 
 from tests.conformance import replay
-from tests.conformance.test_vectors import SCENARIOS, differences
+from tests.conformance.recordings import SCENARIOS, identifier, record
+from tests.conformance.test_vectors import differences
 
-SINGLE = [
-    (group, index, name) for group, index, name in SCENARIOS if not group.startswith("sequence")
-]
+SINGLE = [scenario for scenario in SCENARIOS if not scenario[1].startswith("sequence")]
 #: Where single nodes are asked about: dry runs, and pods nominated to nodes.
-DRY_RUNS = ("preemption", "preemption-choice", "nominated")
+DRY_RUNS = ("preemption", "preemption-choice", "nominated", "changes-preemption")
 
 
 @pytest.mark.parametrize(
-    ("group", "index"), [pytest.param(group, index, id=name) for group, index, name in SINGLE]
+    ("release", "group", "index"),
+    [pytest.param(*scenario[:3], id=identifier(scenario)) for scenario in SINGLE],
 )
-def test_the_node_form_decides_as_recorded(group: str, index: int) -> None:
-    scenario, expected = replay.record(group, index)
-    run = replay.Replay(scenario)
+def test_the_node_form_decides_as_recorded(release: str, group: str, index: int) -> None:
+    scenario, expected = record(release, group, index)
+    run = replay.Replay(scenario, release)
     for profile in run.scheduler.profiles.values():
         assert all(step.node for step in (*profile.filter, *profile.score))
         profile.filter = tuple(replace(step, vector=None) for step in profile.filter)
@@ -33,12 +33,16 @@ def test_the_node_form_decides_as_recorded(group: str, index: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "index"),
-    [pytest.param(group, index, id=name) for group, index, name in SINGLE if group in DRY_RUNS],
+    ("release", "group", "index"),
+    [
+        pytest.param(*scenario[:3], id=identifier(scenario))
+        for scenario in SINGLE
+        if scenario[1] in DRY_RUNS
+    ],
 )
-def test_the_vector_form_decides_as_recorded(group: str, index: int) -> None:
-    scenario, expected = replay.record(group, index)
-    run = replay.Replay(scenario)
+def test_the_vector_form_decides_as_recorded(release: str, group: str, index: int) -> None:
+    scenario, expected = record(release, group, index)
+    run = replay.Replay(scenario, release)
     for profile in run.scheduler.profiles.values():
         assert all(step.vector for step in (*profile.filter, *profile.score))
         profile.filter = tuple(replace(step, node=None) for step in profile.filter)

@@ -8,16 +8,19 @@ from typing import Any
 import pytest
 
 from tests.conformance import replay
+from tests.conformance.recordings import SCENARIOS, record
 from tests.conformance.test_vectors import differences
 
 
 @pytest.fixture(scope="module")
 def recorded() -> tuple[dict[str, Any], dict[str, Any]]:
     """Return our decision and the recorded one of a scenario that was scored."""
-    for index in range(20):
-        scenario, expected = replay.record("default-profile", index)
+    for release, group, index, _ in SCENARIOS:
+        if group != "default-profile":
+            continue
+        scenario, expected = record(release, group, index)
         if expected["outcome"] == "scheduled" and len(expected["feasible"]) > 1:
-            return replay.Replay(scenario).one(), expected
+            return replay.Replay(scenario, release).one(), expected
     raise AssertionError("no such scenario")
 
 

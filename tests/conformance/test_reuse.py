@@ -9,7 +9,8 @@ import pytest
 from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_pod
 from tests.conformance import replay
-from tests.conformance.test_vectors import SCENARIOS, differences
+from tests.conformance.recordings import SCENARIOS, identifier, record
+from tests.conformance.test_vectors import differences
 from tests.cycle.reuse_scenes import hits
 
 #: What is not worked out where one node is left: nothing remains to be chosen.
@@ -47,12 +48,14 @@ def decide_twice(run: replay.Replay) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("group", "index"),
-    [pytest.param(group, index, id=name) for group, index, name in SCENARIOS],
+    ("release", "group", "index"),
+    [pytest.param(*scenario[:3], id=identifier(scenario)) for scenario in SCENARIOS],
 )
-def test_decides_as_recorded_when_an_identical_pod_came_before(group: str, index: int) -> None:
-    scenario, expected = replay.record(group, index)
-    run = replay.Replay(scenario)
+def test_decides_as_recorded_when_an_identical_pod_came_before(
+    release: str, group: str, index: int
+) -> None:
+    scenario, expected = record(release, group, index)
+    run = replay.Replay(scenario, release)
     scheduler = unexamined(run)
     if not run.is_sequence:
         again = decide_twice(run)
@@ -73,9 +76,9 @@ def test_decides_as_recorded_when_an_identical_pod_came_before(group: str, index
 
 def test_pods_that_only_ask_for_resources_do_take_over() -> None:
     reused = []
-    for group, index, _ in SCENARIOS:
+    for release, group, index, _ in SCENARIOS:
         if group == "noderesources-fit":
-            run = replay.Replay(replay.record(group, index)[0])
+            run = replay.Replay(record(release, group, index)[0], release)
             unexamined(run)
             decide_twice(run)
             reused.append(hits(run.scheduler))

@@ -1,4 +1,7 @@
-"""Every decision recorded from kube-scheduler 1.36.4 is decided again, field by field the same."""
+"""Every decision recorded from kube-scheduler is decided again, field by field the same.
+
+The release that recorded it is the one that is emulated.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,19 @@ from typing import Any
 import pytest
 
 from tests.conformance import replay
+from tests.conformance.recordings import SCENARIOS, identifier, record
 
-SCENARIOS = replay.scenarios()
 #: What does not depend on how many nodes are looked at.
 ALWAYS = ("outcome", "preEnqueue", "preFilter", "skippedFilter", "message", "preemption")
 
 
 @pytest.mark.parametrize(
-    ("group", "index"),
-    [pytest.param(group, index, id=name) for group, index, name in SCENARIOS],
+    ("release", "group", "index"),
+    [pytest.param(*scenario[:3], id=identifier(scenario)) for scenario in SCENARIOS],
 )
-def test_decides_as_recorded(group: str, index: int) -> None:
-    scenario, expected = replay.record(group, index)
-    run = replay.Replay(scenario)
+def test_decides_as_recorded(release: str, group: str, index: int) -> None:
+    scenario, expected = record(release, group, index)
+    run = replay.Replay(scenario, release)
     if "plugins" in expected:
         plugins = expected["plugins"]
         # The one point that Mooring does not run: it scores places for groups of pods.
@@ -28,7 +31,7 @@ def test_decides_as_recorded(group: str, index: int) -> None:
         assert run.score_weights() == expected.get("scoreWeights", {})
     if not run.is_sequence:
         assert differences(run.one(), expected) == []
-        brief = replay.Replay(scenario).one(examine=False)
+        brief = replay.Replay(scenario, release).one(examine=False)
         assert {field: brief[field] for field in ALWAYS} == {
             field: expected[field] for field in ALWAYS
         }

@@ -2,9 +2,13 @@
 //
 // Usage: recorder [-workers N] < LINES > LINES
 //
+//	recorder -facts
+//	recorder -sources NAME=FOLDER...
+//
 // Each line is a JSON object with a scenario; what else it has is ignored. The line that is written
 // has the scenario unchanged and what was decided under "expected", or, for a scenario that this
-// release does not accept, the reason under "failed".
+// release does not accept, the reason under "failed". -facts prints what the release says of itself,
+// and -sources what Go files say, as JSON.
 package main
 
 import (
@@ -31,9 +35,20 @@ type line struct {
 
 func main() {
 	workers := flag.Int("workers", 2, "scenarios that run at the same time")
+	facts := flag.Bool("facts", false, "print what the release says of itself")
+	source := flag.Bool("sources", false, "print what the Go files in folders say")
 	flag.Parse()
 	klog.SetLogger(logr.Discard())
-	if err := record(os.Stdin, os.Stdout, *workers); err != nil {
+	var err error
+	switch {
+	case *facts:
+		err = printFacts(os.Stdout)
+	case *source:
+		err = printSources(flag.Args(), os.Stdout)
+	default:
+		err = record(os.Stdin, os.Stdout, *workers)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "recorder:", err)
 		os.Exit(1)
 	}

@@ -18,7 +18,8 @@ SEED = 137
 
 #: Per group: how many scenarios, and what makes one.
 GROUPS: dict[str, tuple[int, Callable[[Random], Object]]] = {
-    "changes-preemption": (20, pods.preemption),
+    "changes-preemption": (16, pods.preemption),
+    "sequence-changes": (4, pods.preemption_sequence),
     "changes-node-name": (15, pods.node_name),
     "changes-namespace-selector": (22, pods.namespace_selector),
     "changes-image-volumes": (13, pods.image_volumes),

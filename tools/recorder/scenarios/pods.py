@@ -21,8 +21,8 @@ from tools.recorder.scenarios.objects import (
 APPS = ("api", "web", "db")
 
 
-def preemption(draw: Random) -> Object:
-    """Return a full cluster and a pod, or pods, that may preempt."""
+def full_cluster(draw: Random) -> Object:
+    """Return nodes without room."""
     cluster = nodes(draw, 2, 5)
     apps = [draw.choice(APPS) for _ in range(30)]
     pods = []
@@ -46,17 +46,27 @@ def preemption(draw: Random) -> Object:
     if draw.random() < 0.4:
         labels = {"app": draw.choice(APPS)}
         scenario["pdbs"] = [budget("budget", labels, draw.choice((0, 1)))]
-    incoming = [
-        pod(
-            f"new-{number}", cpu=draw.choice(("1", "2", "3500m")), priority=draw.choice((500, 2000))
-        )
-        for number in range(draw.randint(3, 6))
-    ]
-    if draw.random() < 0.25:
-        return {**scenario, "podSequence": incoming, "applyPreemption": True}
+    return scenario
+
+
+def preemptor(name: str, draw: Random) -> Object:
+    """Return a pod that may preempt."""
+    cpu = draw.choice(("1", "2", "3500m"))
+    return pod(name, cpu=cpu, priority=draw.choice((500, 2000)))
+
+
+def preemption(draw: Random) -> Object:
+    """Return a full cluster and a pod that may preempt."""
+    incoming = preemptor("incoming", draw)
     if draw.random() < 0.2:
-        incoming[0]["spec"]["preemptionPolicy"] = "Never"
-    return {**scenario, "pod": incoming[0]}
+        incoming["spec"]["preemptionPolicy"] = "Never"
+    return {**full_cluster(draw), "pod": incoming}
+
+
+def preemption_sequence(draw: Random) -> Object:
+    """Return a full cluster and pods that preempt in turn."""
+    incoming = [preemptor(f"new-{number}", draw) for number in range(draw.randint(3, 6))]
+    return {**full_cluster(draw), "podSequence": incoming, "applyPreemption": True}
 
 
 def node_name(draw: Random) -> Object:
