@@ -5,6 +5,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.up-to-date
 JOBS   ?= 2
+# REPEAT=1 runs the tests that failed once more, alone.
+REPEAT ?=
+PYTEST := $(abspath $(BIN))/python $(if $(REPEAT),$(abspath tools)/repeat_failed.py,-m pytest)
 
 # A release of the table in tools/testenv/build.py, such as 1.36.4; its REFERENCE where none is named.
 RELEASE ?=
@@ -56,7 +59,7 @@ up: venv ## run a local cluster with a sample plugin, for kubectl to use
 
 test: venv ## run every test; those that need real parts, where Go is present
 	@$(TESTENV) --optional
-	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+	$(PYTEST) -n $(JOBS) $(ARGS)
 
 # Takes about twice as long as the tests alone, so it is not part of .ci/run.
 coverage: venv ## run every test and measure the lines and branches that they execute
@@ -104,7 +107,7 @@ testenv-env: ## print the export lines of what testenv built; RELEASE=X.Y.Z of t
 behave: venv ## run the behaviour suite with Mooring, or with SCHEDULER=reference; RELEASE=X.Y.Z; API=local on our server
 	@set -e; parts=$$($(TESTENV) --env); eval "$$parts"; $(API_$(API)) \
 	export SCHEDULER_CMD="$(SCHEDULER_$(SCHEDULER)) $(SCHEDULER_FLAGS) $(EMULATION_$(SCHEDULER))"; \
-	cd tests/behaviour && $(abspath $(BIN))/python -m pytest $(ARGS)
+	cd tests/behaviour && $(PYTEST) $(ARGS)
 
 # Runs kubectl step by step against a real API server and the local one; what users see must be equal.
 kubectl-judge: venv ## compare the local API server with a real one, through kubectl

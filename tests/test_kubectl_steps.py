@@ -26,7 +26,7 @@ PARTS = ("KUBECTL", "KUBE_APISERVER", "ETCD")
     ],
 )
 def test_the_local_server_answers_as_the_real_one(tables: Path) -> None:
-    parts = {name: str(locate(name)) for name in PARTS}
+    parts = {name: str(locate(name, "1.37.1")) for name in PARTS}
     mooring = Path(sys.executable).with_name("mooring")
     candidate = f"{mooring} up --nodes=0 --port={{port}} --kubeconfig={{kubeconfig}}"
     done = subprocess.run(

@@ -1,19 +1,22 @@
 """Write src/mooring/apiserver/roles.json: the roles of kube-apiserver that matter here.
 
-They are read from the tables that kube-apiserver's own tests compare with, in the Go module cache.
+Usage: python -m tools.bootstrap_roles [--release X.Y.Z]
+
+Needs Go, which downloads the module. The roles are read from the tables that kube-apiserver's own
+tests compare with.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-MODULE = "k8s.io/kubernetes@v1.36.4"
+from tools.go_modules import module_folder, release_parser
+
 FOLDER = "plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata"
 FILES = (
     "cluster-roles.yaml",
@@ -33,6 +36,7 @@ CLUSTER_ROLES = frozenset(
         "system:auth-delegator",
         "system:basic-user",
         "system:certificates.k8s.io:kube-apiserver-client-approver",
+        "system:cluster-trust-bundle-discovery",
         "system:discovery",
         "system:kube-controller-manager",
         "system:kube-scheduler",
@@ -75,9 +79,10 @@ def compact(item: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def main() -> int:
-    cache = subprocess.run(["go", "env", "GOMODCACHE"], capture_output=True, text=True, check=True)
-    folder = Path(cache.stdout.strip(), MODULE, FOLDER)
+def main(argv: list[str]) -> int:
+    """Write the roles."""
+    release = release_parser(__doc__).parse_args(argv).release
+    folder = module_folder("k8s.io/kubernetes", release) / FOLDER
     found = []
     for name in FILES:
         for document in yaml.safe_load_all((folder / name).read_text()):
@@ -88,4 +93,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

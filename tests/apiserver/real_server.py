@@ -69,7 +69,7 @@ class RealServer:
             headers={"Content-Type": content_type, "Accept": accept},
             timeout=30,
         )
-        raw = accept != "application/json"
+        raw = not accept.startswith("application/json")
         return Answer(response.status_code, response.content if raw else response.json())
 
     def place(self, manifest: Object, namespace: str = "default") -> tuple[str, bool]:

@@ -13,6 +13,7 @@ import yaml
 from mooring.apiserver import version_conversion
 from mooring.apiserver.defaults import set_defaults
 from mooring.apiserver.patch import managed
+from mooring.apiserver.printing import printer_of
 from mooring.apiserver.resource_table import Catalogue
 from mooring.apiserver.schema import protobuf_decoding
 from mooring.apiserver.schema.canonical import canonical, decode
@@ -123,6 +124,27 @@ def stripped(obj: dict[str, Any]) -> dict[str, Any]:
     for port in obj.get("spec", {}).get("ports") or ():
         port.pop("nodePort", None)
     return obj
+
+
+def test_every_kind_has_the_columns_of_the_real_server(real: RealServer) -> None:
+    shown, expected = {}, {}
+    for resource in Catalogue(types()):
+        if "list" not in resource.verbs:
+            continue
+        root = f"/apis/{resource.group_version}" if resource.group else "/api/v1"
+        table = real.ask(
+            "GET", f"{root}/{resource.name}", accept="application/json;as=Table;v=v1;g=meta.k8s.io"
+        )
+        name = f"{resource.group}/{resource.kind}"
+        parts = ("name", "type", "format", "priority")
+        expected[name] = [
+            [column[part] for part in parts] for column in table.body["columnDefinitions"]
+        ]
+        shown[name] = [
+            [column.name, column.type, column.format, column.priority]
+            for column in printer_of(resource).columns
+        ]
+    assert shown == expected
 
 
 def test_protobuf_is_read_as_json_is(real: RealServer) -> None:

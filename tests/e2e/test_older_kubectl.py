@@ -51,7 +51,7 @@ def test_it_shows_what_the_present_one_shows(
     cluster = up("--nodes=2")
     old = older(cluster)
     assert f"Client Version: {VERSION}" in old("version")
-    assert "Server Version: v1.36.4" in old("version")
+    assert "Server Version: v1.37.1" in old("version")
     assert old(DEPLOYMENT) == "deployment.apps/web created\n"
     assert "successfully rolled out" in old("rollout status deployment web --timeout=30s")
     old.until("get events --field-selector reason=Scheduled -o name", "event/web")

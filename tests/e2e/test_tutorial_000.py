@@ -24,10 +24,10 @@ def test_the_pod_waits_for_the_label(up: Callable[..., Up]) -> None:
     cluster = up("-f", "cluster.yaml", IMAGE, example="sample")
     kubectl = cluster.kubectl
     assert table(kubectl("get node"))[1:] == [
-        ["k8s", "Ready", "control-plane", "AGE", "v1.36.4"],
-        ["node1", "Ready", "<none>", "AGE", "v1.36.4"],
-        ["node2", "NotReady", "<none>", "AGE", "v1.36.4"],
-        ["node3", "NotReady,SchedulingDisabled", "<none>", "AGE", "v1.36.4"],
+        ["k8s", "Ready", "control-plane", "AGE", "v1.37.1"],
+        ["node1", "Ready", "<none>", "AGE", "v1.37.1"],
+        ["node2", "NotReady", "<none>", "AGE", "v1.37.1"],
+        ["node3", "NotReady,SchedulingDisabled", "<none>", "AGE", "v1.37.1"],
     ]
 
     assert kubectl("apply -f sample-scheduler.yaml").splitlines() == [
@@ -69,7 +69,7 @@ def _follow(cluster: Up, log: Process) -> None:
     # With the label, the pod is scheduled.
     assert kubectl("label nodes node1 cpu=true") == "node/node1 labeled\n"
     assert table(kubectl("get nodes -l=cpu=true"))[1:] == [
-        ["node1", "Ready", "<none>", "AGE", "v1.36.4"]
+        ["node1", "Ready", "<none>", "AGE", "v1.37.1"]
     ]
     listed = table(kubectl.until("get pods --selector=app=test-scheduler", "Running"))
     assert listed[1:] == [[name, "1/1", "Running", "0", "AGE"]]

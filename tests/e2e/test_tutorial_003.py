@@ -22,7 +22,7 @@ def test_the_pod_lands_on_the_node_with_the_best_name(up: Callable[..., Up]) -> 
     cluster = up("-f", "cluster.yaml", example="name-score")
     kubectl = cluster.kubectl
     assert table(kubectl("get nodes"))[1:] == [
-        [name, "Ready", "<none>", "AGE", "v1.36.4"]
+        [name, "Ready", "<none>", "AGE", "v1.37.1"]
         for name in ("k8s-master", "k8s-node01", "k8s-node02")
     ]
 

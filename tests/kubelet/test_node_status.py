@@ -63,7 +63,7 @@ def test_the_first_report_of_a_bare_node() -> None:
         {"type": "InternalIP", "address": "1.2.3.4"},
         {"type": "Hostname", "address": "n"},
     ]
-    assert report["nodeInfo"]["kubeletVersion"] == "v1.36.4"
+    assert report["nodeInfo"]["kubeletVersion"] == "v1.37.1"
     assert report["daemonEndpoints"] == {"kubeletEndpoint": {"Port": 10250}}
     states = {one["type"]: one["status"] for one in report["conditions"]}
     assert states == {

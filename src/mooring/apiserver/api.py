@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from mooring.api.kubernetes_version import KUBERNETES_VERSION, MAJOR, MINOR
 from mooring.apiserver import deleting, discovery, metrics_api, reading, refusals, watching, writing
 from mooring.apiserver.auth.access_reviews import Reviews
 from mooring.apiserver.auth.authentication import Authenticator
@@ -48,13 +49,13 @@ _SIMULATED = frozenset({"exec", "attach", "portforward", "proxy"})
 NOT_RUNNING = "{} is not possible: the local cluster simulates containers"
 
 VERSION: dict[str, Any] = {
-    "major": "1",
-    "minor": "36",
-    "emulationMajor": "1",
-    "emulationMinor": "36",
-    "minCompatibilityMajor": "1",
-    "minCompatibilityMinor": "35",
-    "gitVersion": "v1.36.4",
+    "major": str(MAJOR),
+    "minor": str(MINOR),
+    "emulationMajor": str(MAJOR),
+    "emulationMinor": str(MINOR),
+    "minCompatibilityMajor": str(MAJOR),
+    "minCompatibilityMinor": str(MINOR - 1),
+    "gitVersion": f"v{KUBERNETES_VERSION}",
     "gitCommit": "",
     "gitTreeState": "clean",
     "buildDate": "1970-01-01T00:00:00Z",

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from mooring.api import Node
+from mooring.api.kubernetes_version import KUBERNETES_VERSION
 
 Object = dict[str, Any]
 
@@ -16,7 +17,7 @@ FAKE = "fake"
 #: The reason that the node lifecycle controller gives if a kubelet stops reporting.
 SILENT = "NodeStatusUnknown"
 
-_VERSION = "v1.36.4"
+_VERSION = f"v{KUBERNETES_VERSION}"
 _MEMORY = "kubelet has sufficient memory available"
 _CONDITIONS = (
     ("MemoryPressure", "False", "KubeletHasSufficientMemory", _MEMORY),

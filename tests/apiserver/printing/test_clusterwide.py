@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 
 from mooring.apiserver.printing.clusterwide import PRINTERS
-from tests.apiserver.printing.rows import row
+from tests.apiserver.printing.rows import NOW, row
 
 STORAGE, RBAC, NETWORKING = "storage.k8s.io", "rbac.authorization.k8s.io", "networking.k8s.io"
-RESOURCE, ADMISSION = "resource.k8s.io", "admissionregistration.k8s.io"
+RESOURCE = "resource.k8s.io"
 SCHEDULING, CERTIFICATES = "scheduling.k8s.io", "certificates.k8s.io"
 FLOWS = "flowcontrol.apiserver.k8s.io"
 
 ROWS: dict[str, tuple[str, dict[str, Any], list[Any]]] = {
-    "the default storage class": (
+    "a storage class that is marked as the default, alone": (
         f"{STORAGE}/StorageClass",
         {
             "metadata": {"annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
@@ -22,7 +22,7 @@ ROWS: dict[str, tuple[str, dict[str, Any], list[Any]]] = {
             "allowVolumeExpansion": True,
         },
         [
-            "x (default)",
+            "x",
             "p",
             "Retain",
             "Immediate",
@@ -41,6 +41,25 @@ ROWS: dict[str, tuple[str, dict[str, Any], list[Any]]] = {
             False,
             "60m",
         ],
+    ),
+    "a rule that taints devices": (
+        f"{RESOURCE}/DeviceTaintRule",
+        {
+            "spec": {
+                "taint": {
+                    "key": "k",
+                    "value": "v",
+                    "effect": "NoExecute",
+                    "timeAdded": "2026-01-01T11:59:30Z",
+                }
+            }
+        },
+        ["x", "k", "v", "NoExecute", "30s", "60m"],
+    ),
+    "a rule that was never in effect": (
+        f"{RESOURCE}/DeviceTaintRule",
+        {"spec": {"taint": {"key": "k", "effect": "None"}}},
+        ["x", "k", "", "None", "", "60m"],
     ),
     "a node's drivers": (
         f"{STORAGE}/CSINode",
@@ -298,74 +317,6 @@ ROWS: dict[str, tuple[str, dict[str, Any], list[Any]]] = {
             "60m",
         ],
     ),
-    "a policy of admission": (
-        f"{ADMISSION}/ValidatingAdmissionPolicy",
-        {"spec": {"validations": [{}], "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}},
-        [
-            "x",
-            1,
-            "v1/ConfigMap",
-            "60m",
-        ],
-    ),
-    "a policy of admission without parameters": (
-        f"{ADMISSION}/ValidatingAdmissionPolicy",
-        {},
-        [
-            "x",
-            0,
-            "<unset>",
-            "60m",
-        ],
-    ),
-    "a binding of a policy": (
-        f"{ADMISSION}/ValidatingAdmissionPolicyBinding",
-        {"spec": {"policyName": "p", "paramRef": {"name": "n", "namespace": "m"}}},
-        [
-            "x",
-            "p",
-            "m/n",
-            "60m",
-        ],
-    ),
-    "a binding of a policy to any namespace": (
-        f"{ADMISSION}/ValidatingAdmissionPolicyBinding",
-        {"spec": {"policyName": "p", "paramRef": {"name": "n"}}},
-        [
-            "x",
-            "p",
-            "*/n",
-            "60m",
-        ],
-    ),
-    "a binding of a policy without parameters": (
-        f"{ADMISSION}/ValidatingAdmissionPolicyBinding",
-        {"spec": {"policyName": "p"}},
-        [
-            "x",
-            "p",
-            "<unset>",
-            "60m",
-        ],
-    ),
-    "webhooks that change": (
-        f"{ADMISSION}/MutatingWebhookConfiguration",
-        {"webhooks": [{}]},
-        [
-            "x",
-            1,
-            "60m",
-        ],
-    ),
-    "webhooks that check": (
-        f"{ADMISSION}/ValidatingWebhookConfiguration",
-        {},
-        [
-            "x",
-            0,
-            "60m",
-        ],
-    ),
     "a level of priority": (
         f"{FLOWS}/PriorityLevelConfiguration",
         {
@@ -472,3 +423,29 @@ ROWS: dict[str, tuple[str, dict[str, Any], list[Any]]] = {
 @pytest.mark.parametrize(("kind", "obj", "cells"), ROWS.values(), ids=ROWS)
 def test_rows(kind: str, obj: dict[str, Any], cells: list[Any]) -> None:
     assert row(PRINTERS, kind, obj) == cells
+
+
+def _class(name: str, hour: int, *, default: bool = True) -> dict[str, Any]:
+    annotations = {"storageclass.kubernetes.io/is-default-class": "true"} if default else {}
+    created = f"2026-01-01T{hour:02}:00:00Z"
+    metadata = {"name": name, "creationTimestamp": created, "annotations": annotations}
+    return {"metadata": metadata, "provisioner": "p"}
+
+
+@pytest.mark.parametrize(
+    ("classes", "default"),
+    [
+        pytest.param([_class("a", 1, default=False)], [], id="no default"),
+        pytest.param([_class("a", 1), _class("b", 2, default=False)], ["a"], id="one"),
+        pytest.param([_class("a", 1), _class("b", 2)], ["b"], id="the newest of two"),
+        pytest.param([_class("b", 1), _class("a", 1)], ["a"], id="of two as old, the first name"),
+    ],
+)
+def test_one_storage_class_of_a_list_is_the_default(
+    classes: list[dict[str, Any]], default: list[str]
+) -> None:
+    choose = PRINTERS[f"{STORAGE}/StorageClass"].cells_of_list
+    assert choose is not None
+    cells = choose(classes)
+    names = [cells(one, NOW)[0] for one in classes]
+    assert [name.removesuffix(" (default)") for name in names if "(default)" in name] == default

@@ -23,7 +23,7 @@ ROWS: dict[str, tuple[str, dict[str, Any], list[Any]]] = {
                 "conditions": [{"type": "Ready", "status": "True"}],
                 "addresses": [{"type": "InternalIP", "address": "10.0.0.1"}],
                 "nodeInfo": {
-                    "kubeletVersion": "v1.36.4",
+                    "kubeletVersion": "v1.37.1",
                     "osImage": "Linux",
                     "kernelVersion": "6",
                     "architecture": "amd64",
@@ -36,7 +36,7 @@ ROWS: dict[str, tuple[str, dict[str, Any], list[Any]]] = {
             "Ready,SchedulingDisabled",
             "gpu,old,worker",
             "60m",
-            "v1.36.4",
+            "v1.37.1",
             "10.0.0.1",
             "<none>",
             "Linux",

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from mooring.apiserver.validation.declared_rules import (
-    FieldRules,
     CheckedValue,
+    FieldRules,
     TypeRules,
     at_most,
     check_declared,

@@ -77,10 +77,12 @@ CHANGES: dict[str, tuple[Object, Object, list[str]]] = {
     "the provider stays": (
         OLD,
         {"spec": {"providerID": "q"}},
-        [
-            "spec.providerID: Forbidden: node updates may not change providerID except "
-            'from "" to valid'
-        ],
+        ["spec.providerID: Invalid value: null: field cannot be modified once set"],
+    ),
+    "the provider is not forgotten": (
+        OLD,
+        {"spec": {"providerID": ""}},
+        ["spec.providerID: Invalid value: null: field cannot be cleared once set"],
     ),
     "a bad taint": (
         {},

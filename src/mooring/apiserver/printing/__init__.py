@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from mooring.apiserver.printing import clusterwide, core, pod_groups, pods, workloads
+from mooring.apiserver.printing import (
+    clusterwide,
+    core,
+    pod_groups,
+    pods,
+    server_objects,
+    workloads,
+)
 from mooring.apiserver.printing.custom_columns import custom_printer
 from mooring.apiserver.printing.printer import Printer, TableColumn, plain_printer
 from mooring.apiserver.resource_table import Served
@@ -15,6 +22,7 @@ _PRINTERS: dict[str, Printer] = {
     **workloads.PRINTERS,
     **core.PRINTERS,
     **clusterwide.PRINTERS,
+    **server_objects.PRINTERS,
 }
 _PLAIN = plain_printer()
 

@@ -5,24 +5,28 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from typing import Any
 
 from mooring.apiserver.printing.core import aged, load_balancers, more
 from mooring.apiserver.printing.printer import (
+    NAME,
     NONE,
     UNSET,
     Printer,
+    Row,
+    TableColumn,
     age,
     at,
     columns,
     human_duration,
     name,
     selector_text,
+    since,
 )
 
 Object = dict[str, Any]
 
-_ADMISSION = "admissionregistration.k8s.io"
 _FLOWS = "flowcontrol.apiserver.k8s.io"
 _DEFAULT_CLASS = (
     "storageclass.kubernetes.io/is-default-class",
@@ -40,27 +44,32 @@ def _parent(obj: Object) -> str:
     return "/".join(filter(None, (kinds, parent.get("namespace"), parent.get("name"))))
 
 
-def _parameter_kind(obj: Object) -> str:
-    kind = at(obj, "spec.paramKind")
-    return UNSET if kind is None else f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}"
-
-
-def _parameter(obj: Object) -> str:
-    """Return the parameter object of a policy binding."""
-    reference = at(obj, "spec.paramRef") or {}
-    if not reference.get("name"):
-        return UNSET
-    return f"{reference.get('namespace') or '*'}/{reference['name']}"
-
-
-def _marked(obj: Object, keys: tuple[str, ...]) -> str:
+def _marked(obj: Object, keys: tuple[str, ...]) -> bool:
+    """Return whether one of an object's annotations says that it is the default."""
     annotations = obj["metadata"].get("annotations") or {}
-    return name(obj) + (" (default)" if any(annotations.get(k) == "true" for k in keys) else "")
+    return any(annotations.get(key) == "true" for key in keys)
+
+
+def _storage_classes(listed: Sequence[Object]) -> Row:
+    """Return the cells of a list, where only the default that counts is named so.
+
+    This is the newest class with the annotation, and of those that are as old the first by name.
+    """
+    marked = [one for one in listed if _marked(one, _DEFAULT_CLASS)]
+    marked.sort(key=name)
+    marked.sort(key=lambda one: str(at(one, "metadata.creationTimestamp", "")), reverse=True)
+    default = name(marked[0]) if marked else None
+
+    def cells(obj: Object, now: datetime.datetime) -> list[Any]:
+        first, *others = _storage_class(obj, now)
+        return [f"{first} (default)" if first == default else first, *others]
+
+    return cells
 
 
 def _storage_class(obj: Object, now: datetime.datetime) -> list[Any]:
     return [
-        _marked(obj, _DEFAULT_CLASS),
+        name(obj),
         obj.get("provisioner", ""),
         obj.get("reclaimPolicy", "Delete"),
         obj.get("volumeBindingMode", "Immediate"),
@@ -140,7 +149,8 @@ def _ingress_class(obj: Object, now: datetime.datetime) -> list[Any]:
     if parameters:
         group = f".{parameters['apiGroup']}" if parameters.get("apiGroup") else ""
         text = f"{parameters.get('kind')}{group}/{parameters.get('name')}"
-    return [_marked(obj, _DEFAULT_INGRESS), at(obj, "spec.controller", ""), text, age(obj, now)]
+    default = " (default)" if _marked(obj, _DEFAULT_INGRESS) else ""
+    return [name(obj) + default, at(obj, "spec.controller", ""), text, age(obj, now)]
 
 
 def _slice(obj: Object, now: datetime.datetime) -> list[Any]:
@@ -170,6 +180,16 @@ def _claim_state(obj: Object) -> str:
     return ",".join(words)
 
 
+def _device_taint_rule(obj: Object, now: datetime.datetime) -> list[Any]:
+    added = at(obj, "spec.taint.timeAdded")
+    return [
+        name(obj),
+        *(at(obj, f"spec.taint.{field}", "") for field in ("key", "value", "effect")),
+        since(added, now) if added else "",
+        age(obj, now),
+    ]
+
+
 def _signing_request(obj: Object, now: datetime.datetime) -> list[Any]:
     seconds = at(obj, "spec.expirationSeconds")
     types = [one.get("type", "") for one in at(obj, "status.conditions", ())]
@@ -196,6 +216,7 @@ PRINTERS = {
     f"{_STORAGE}/StorageClass": Printer(
         columns("Name, Provisioner, ReclaimPolicy, VolumeBindingMode, AllowVolumeExpansion, Age"),
         _storage_class,
+        cells_of_list=_storage_classes,
     ),
     f"{_STORAGE}/CSINode": Printer(
         columns("Name, Drivers:integer, Age"),
@@ -209,7 +230,8 @@ PRINTERS = {
         _driver,
     ),
     f"{_STORAGE}/VolumeAttachment": Printer(
-        columns("Name, Attacher, PV, Node, Attached:boolean, Age"), _attachment
+        (NAME, TableColumn("Attacher", format="name"), *columns("PV, Node, Attached:boolean, Age")),
+        _attachment,
     ),
     f"{_STORAGE}/VolumeAttributesClass": Printer(
         columns("Name, DriverName, Age"),
@@ -244,24 +266,6 @@ PRINTERS = {
         columns("Name, ParentRef"),
         lambda obj, now: [name(obj), _parent(obj), age(obj, now)],
     ),
-    f"{_ADMISSION}/ValidatingAdmissionPolicy": Printer(
-        columns("Name, Validations:integer, ParamKind, Age"),
-        lambda obj, now: [
-            name(obj),
-            len(at(obj, "spec.validations", ())),
-            _parameter_kind(obj),
-            age(obj, now),
-        ],
-    ),
-    f"{_ADMISSION}/ValidatingAdmissionPolicyBinding": Printer(
-        columns("Name, PolicyName, ParamRef, Age"),
-        lambda obj, now: [
-            name(obj),
-            at(obj, "spec.policyName", ""),
-            _parameter(obj),
-            age(obj, now),
-        ],
-    ),
     f"{_FLOWS}/PriorityLevelConfiguration": Printer(
         columns("Name, Type, NominalConcurrencyShares, Queues, HandSize, QueueLengthLimit, Age"),
         lambda obj, now: [
@@ -295,16 +299,11 @@ PRINTERS = {
             age(obj, now),
         ],
     ),
+    f"{_RESOURCE}/DeviceTaintRule": Printer(
+        columns("Name, Key, Value, Effect, TimeAdded, Age"), _device_taint_rule
+    ),
     "certificates.k8s.io/CertificateSigningRequest": Printer(
         columns("Name, Age, SignerName, Requestor, RequestedDuration, Condition"),
         _signing_request,
-    ),
-    "admissionregistration.k8s.io/MutatingWebhookConfiguration": Printer(
-        columns("Name, Webhooks:integer, Age"),
-        lambda obj, now: [name(obj), len(obj.get("webhooks") or ()), age(obj, now)],
-    ),
-    "admissionregistration.k8s.io/ValidatingWebhookConfiguration": Printer(
-        columns("Name, Webhooks:integer, Age"),
-        lambda obj, now: [name(obj), len(obj.get("webhooks") or ()), age(obj, now)],
     ),
 }

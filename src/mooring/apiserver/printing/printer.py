@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -54,6 +54,8 @@ class Printer(msgspec.Struct, frozen=True):
     cells: Row
     #: Returns the conditions of an object's row.
     conditions: Callable[[Object], list[Object]] = _no_conditions
+    #: Returns a list's `cells`, if the rows of a list depend on one another.
+    cells_of_list: Callable[[Sequence[Object]], Row] | None = None
 
 
 NAME = TableColumn("Name", format="name")

@@ -12,6 +12,7 @@ import yaml
 
 from mooring.apiserver import printing, version_conversion
 from mooring.apiserver.http import JSON, ApiRequest, ApiResponse, MediaType, accepted
+from mooring.apiserver.printing.printer import Row
 from mooring.apiserver.refusals import bad_request, not_acceptable
 from mooring.apiserver.resource_store import Stored, encode
 from mooring.apiserver.resource_table import Served
@@ -123,7 +124,12 @@ class TableForm(ObjectForm):
 
     def many(self, items: Iterable[Stored], metadata: Object) -> bytes:
         """Return a table."""
-        return encode(self._table(items, metadata))
+        listed = list(items)
+        printer = printing.printer_of(self.served)
+        if printer.cells_of_list is None:
+            return encode(self._table(listed, metadata))
+        cells = printer.cells_of_list([stored.object for stored in listed])
+        return encode(self._table(listed, metadata, cells))
 
     def bookmark(self, version: int, annotations: Object | None) -> bytes:
         """Return an empty table with a resource version."""
@@ -135,12 +141,13 @@ class TableForm(ObjectForm):
             table["rows"] = [{"cells": [], "object": partial}]
         return encode(table)
 
-    def _table(self, items: Iterable[Stored], metadata: Object) -> Object:
+    def _table(self, items: Iterable[Stored], metadata: Object, cells: Row | None = None) -> Object:
         printer = printing.printer_of(self.served)
+        cells = cells or printer.cells
         now = self._cluster.now()
         rows = []
         for stored in items:
-            row: Object = {"cells": printer.cells(stored.object, now)}
+            row: Object = {"cells": cells(stored.object, now)}
             conditions = printer.conditions(stored.object)
             if conditions:
                 row["conditions"] = conditions

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from mooring.api.kubernetes_version import MAJOR, MINOR
 from mooring.apiserver.schema.custom_schema import CustomKind
 from mooring.apiserver.schema.table import (
     LIST,
@@ -150,7 +151,7 @@ def document(group_version: str, custom: Iterable[CustomKind] = ()) -> Schema:
         builder.add_custom(kind)
     return {
         "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": "v1.36.4"},
+        "info": {"title": "Kubernetes", "version": f"{MAJOR}.{MINOR}"},
         "paths": dict(sorted(builder.paths.items())),
         "components": {"schemas": dict(sorted(builder.schemas.items()))},
     }

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from functools import cache
 
+from mooring.api.kubernetes_version import MAJOR, MINOR
 from mooring.apiserver.schema.openapi import Schema, document
 from mooring.apiserver.schema.table import types
 from mooring.client.protobuf import field
@@ -33,7 +34,7 @@ def document_v2() -> bytes:
         field(1, _text(1, name) + field(2, _schema(schema)))
         for name, schema in sorted(schemas.items())
     )
-    info = _text(1, "Kubernetes") + _text(2, "v1.36.4")
+    info = _text(1, "Kubernetes") + _text(2, f"{MAJOR}.{MINOR}")
     return _text(1, "2.0") + field(2, info) + field(8, _paths()) + field(9, definitions)
 
 

@@ -18,7 +18,8 @@ from mooring.apiserver.validation.resource_amounts import quantity_problems
 from mooring.apiserver.validation.scheduling import check_effect
 
 _CIDR_CHANGE = 'node updates may not change podCIDR except from "" to valid'
-_PROVIDER_CHANGE = 'node updates may not change providerID except from "" to valid'
+_PROVIDER_CHANGE = "field cannot be modified once set"
+_PROVIDER_CLEARED = "field cannot be cleared once set"
 
 
 def check_node(node: Object) -> list[FieldError]:
@@ -74,7 +75,8 @@ def check_node_update(node: Object, old: Object) -> list[FieldError]:
     before = old["spec"].get("podCIDRs") or []
     if before and before != (node["spec"].get("podCIDRs") or []):
         problems.append(forbidden("spec.podCIDRs", _CIDR_CHANGE))
-    provider = old["spec"].get("providerID")
-    if provider and provider != node["spec"].get("providerID"):
-        problems.append(forbidden("spec.providerID", _PROVIDER_CHANGE))
+    provider, given = old["spec"].get("providerID"), node["spec"].get("providerID")
+    if provider and provider != given:
+        why = _PROVIDER_CHANGE if given else _PROVIDER_CLEARED
+        problems.append(invalid("spec.providerID", None, why))
     return problems + _taints(node)

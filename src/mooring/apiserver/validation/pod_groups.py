@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from mooring.api.field_errors import FieldError, duplicate, invalid, required
 from mooring.apiserver.validation.declared_rules import (
-    FieldRules,
     CheckedValue,
+    FieldRules,
     Stop,
     TypeRules,
     at_most,
