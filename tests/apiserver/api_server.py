@@ -18,17 +18,34 @@ from mooring.apiserver.resource_table import Catalogue, Served
 from mooring.apiserver.schema.table import types
 from mooring.apiserver.server_state import ServerState
 
+GROUP_VERSIONS = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3")
+#: The feature gates of pod groups.
+GROUP_GATES = frozenset(
+    {
+        "GenericWorkload",
+        "TopologyAwareWorkloadScheduling",
+        "PodGroupPreemptionPolicy",
+        "CompositePodGroup",
+    }
+)
 ADMIN = RequestUser("admin", ("system:masters",))
 
 
 class ApiServer:
     """An API server without a socket; requests are the administrator's unless a user is given."""
 
-    def __init__(self, store: ResourceStore | None = None) -> None:
+    def __init__(
+        self, store: ResourceStore | None = None, features: frozenset[str] = frozenset()
+    ) -> None:
         self.store = ResourceStore() if store is None else store
         self.now = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+        enabled = GROUP_VERSIONS if features else ()
         self.cluster = ServerState(
-            self.store, Catalogue(types()), lambda: self.now, random.Random(1)
+            self.store,
+            Catalogue(types(), enabled, features),
+            lambda: self.now,
+            random.Random(1),
+            features,
         )
         self.api = Api(self.cluster, TokenSigner(new_key()))
         bootstrap.fill(self.cluster)

@@ -12,26 +12,7 @@ from mooring.apiserver.bodies import WriteOptions
 from mooring.apiserver.http import ApiRequest, RequestUser
 from mooring.apiserver.request_paths import RequestInfo
 from mooring.apiserver.write import Write
-from tests.apiserver.api_server import PODS, ApiServer, make, pod, refusal
-
-
-async def test_a_class_gives_priority_and_policy() -> None:
-    server = ApiServer()
-    await make(
-        server,
-        "/apis/scheduling.k8s.io/v1/priorityclasses",
-        "PriorityClass",
-        "scheduling.k8s.io/v1",
-        metadata={"name": "high"},
-        value=9,
-        preemptionPolicy="Never",
-        globalDefault=True,
-    )
-    spec = (await server.ask("POST", PODS, pod("p")))["spec"]
-    assert (spec["priorityClassName"], spec["priority"]) == ("high", 9)
-    assert spec["preemptionPolicy"] == "Never"
-    assert "computed 9" in await refusal(server, pod("q", priority=1))
-    assert "no PriorityClass" in await refusal(server, pod("q", priorityClassName="none"))
+from tests.apiserver.api_server import GROUP_GATES, PODS, ApiServer, pod, refusal
 
 
 async def test_a_pod_needs_its_service_account() -> None:
@@ -150,23 +131,7 @@ async def test_a_token_is_mounted_once() -> None:
     assert len(made["spec"]["containers"][0]["volumeMounts"]) == 1
 
 
-async def test_a_policy_that_the_class_does_not_give() -> None:
-    text = await refusal(ApiServer(), pod("p", preemptionPolicy="Never"))
-    assert "the string value of PreemptionPolicy (Never) must not be provided" in text
-
-
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
-
-
-async def test_there_is_one_default_priority() -> None:
-    server = ApiServer()
-    body = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "globalDefault": True}
-    first = {**body, "metadata": {"name": "a"}, "value": 1}
-    assert (await server.send("POST", CLASSES, first)).code == 201
-    second = await server.send("POST", CLASSES, {**body, "metadata": {"name": "b"}, "value": 2})
-    assert b"PriorityClass a is already marked as default" in second.body
-    changed = {**first, "description": "again"}
-    assert (await server.send("PUT", f"{CLASSES}/a", changed)).code == 200
 
 
 async def test_classes_of_the_system_stay() -> None:
@@ -241,3 +206,23 @@ async def test_a_signing_request_tells_who_asks() -> None:
         "groups": ["system:masters"],
         "extra": {"k": ["v"]},
     }
+
+
+async def test_a_pod_group_is_protected() -> None:
+    server = ApiServer(features=GROUP_GATES)
+    path = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "g", "finalizers": ["a/b"]},
+        "spec": {"schedulingPolicy": {"basic": {}}},
+    }
+    made = await server.ask("POST", path, group)
+    assert made["metadata"]["finalizers"] == ["a/b", "scheduling.k8s.io/podgroup-protection"]
+    group["metadata"] = {"name": "h", "finalizers": ["scheduling.k8s.io/podgroup-protection"]}
+    made = await server.ask("POST", path, group)
+    assert made["metadata"]["finalizers"] == ["scheduling.k8s.io/podgroup-protection"]
+    server.cluster.disabled = frozenset({"PodGroupProtection", "Priority"})
+    made = await server.ask("POST", path, {**group, "metadata": {"name": "i"}})
+    assert "finalizers" not in made["metadata"]
+    assert "priority" not in made["spec"]

@@ -40,8 +40,8 @@ class _Informers(InformerFactory):
 class StillCluster:
     """An API server without a socket, a clock that stands still, and informers synced by hand."""
 
-    def __init__(self) -> None:
-        self.server = ApiServer()
+    def __init__(self, features: frozenset[str] = frozenset()) -> None:
+        self.server = ApiServer(features=features)
         self.clock = VirtualClock(self.server.now.timestamp())
         self.client = Client(LocalTransport(self.server.api, ADMIN), clock=self.clock)
         self.informers = _Informers(self.client, self.clock)
@@ -93,9 +93,9 @@ class StillCluster:
 
 
 @asynccontextmanager
-async def still_cluster() -> AsyncIterator[StillCluster]:
+async def still_cluster(features: frozenset[str] = frozenset()) -> AsyncIterator[StillCluster]:
     """Yield a cluster in which nothing happens by itself."""
-    cluster = StillCluster()
+    cluster = StillCluster(features)
     try:
         yield cluster
     finally:

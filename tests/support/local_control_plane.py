@@ -71,6 +71,7 @@ def kube_apiserver(arguments: list[str]) -> int:
     parser.add_argument("--service-account-signing-key-file")
     parser.add_argument("--disable-admission-plugins", default="")
     parser.add_argument("--runtime-config", default="")
+    parser.add_argument("--feature-gates", default="")
     options, _ = parser.parse_known_args(arguments)
     asyncio.run(_serve(options))
     return 0
@@ -88,7 +89,10 @@ async def _serve(options: argparse.Namespace) -> None:
     with urlopen(f"{options.etcd_servers}/health") as answer:
         folder = Path(json.load(answer)["folder"])
     enabled = [one.partition("=")[0] for one in options.runtime_config.split(",") if one]
-    cluster = ServerState(ResourceStore(SqliteJournal(folder)), Catalogue(types(), enabled))
+    gates = (one.partition("=") for one in options.feature_gates.split(","))
+    features = frozenset(name for name, _, value in gates if value == "true")
+    catalogue = Catalogue(types(), enabled, features)
+    cluster = ServerState(ResourceStore(SqliteJournal(folder)), catalogue, features=features)
     cluster.disabled = frozenset(options.disable_admission_plugins.split(","))
     api = Api(cluster, _signer(options.service_account_signing_key_file))
     if options.token_auth_file:

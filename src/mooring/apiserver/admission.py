@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mooring.apiserver import limits, quota, refusals
+from mooring.apiserver import limits, priorities, quota, refusals
 from mooring.apiserver.auth import escalation
+from mooring.apiserver.gated_fields import COMPOSITE_POD_GROUPS, POD_GROUPS
 from mooring.apiserver.http import RequestUser
+from mooring.apiserver.priorities import PRIORITY_CLASSES
 from mooring.apiserver.refusals import Refusal
 from mooring.apiserver.server_state import ServerState
 from mooring.apiserver.write import Write
@@ -20,12 +22,14 @@ TOKEN_VOLUME = "kube-api-access-"
 #: kube-apiserver: pkg/serviceaccount/legacy.go, WarnOnlyBoundTokenExpirationSeconds
 TOKEN_SECONDS = 3607
 
+#: A pod group with it stays until no unfinished pod refers to it.
+GROUP_FINALIZER = "scheduling.k8s.io/podgroup-protection"
+
 _MIRROR = "kubernetes.io/config.mirror"
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _EVICTING_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _GRACE = 300
 _CONTAINERS = ("initContainers", "containers")
-_PRIORITY_CLASSES = "scheduling.k8s.io/priorityclasses"
 _SYSTEM_CLASSES = ("system-node-critical", "system-cluster-critical")
 _PERMANENT = frozenset({"default", "kube-system", "kube-public"})
 
@@ -41,8 +45,10 @@ def admit_create(write: Write, obj: Object) -> None:
         _admit_pod(write.cluster, obj)
     elif store == "/persistentvolumeclaims":
         _default_class(write.cluster, obj)
-    elif store == _PRIORITY_CLASSES:
-        _check_default_priority(write.cluster, obj)
+    elif store == PRIORITY_CLASSES:
+        priorities.check_default_class(write.cluster, obj)
+    elif store in (POD_GROUPS, COMPOSITE_POD_GROUPS):
+        _admit_group(write, obj)
     elif store == "certificates.k8s.io/certificatesigningrequests":
         _sign_by(write.request.user, obj)
 
@@ -57,8 +63,8 @@ def admit_update(write: Write, old: Object, obj: Object) -> None:
                 spec[name] = before[name]
         if not write.subresource and "DefaultTolerationSeconds" not in write.cluster.disabled:
             _tolerate(spec)
-    elif write.served.store == _PRIORITY_CLASSES:
-        _check_default_priority(write.cluster, obj)
+    elif write.served.store == PRIORITY_CLASSES:
+        priorities.check_default_class(write.cluster, obj)
 
 
 def validate(write: Write, obj: Object, old: Object | None = None) -> list[quota.Charge]:
@@ -87,7 +93,7 @@ def forbid_delete(resource: str, name: str) -> Refusal | None:
     """Return the refusal of a deletion, or None if it is allowed."""
     if resource == "/namespaces" and name in _PERMANENT:
         return refusals.forbidden("namespaces", "", name, "this namespace may not be deleted")
-    if resource == _PRIORITY_CLASSES and name in _SYSTEM_CLASSES:
+    if resource == PRIORITY_CLASSES and name in _SYSTEM_CLASSES:
         why = "this is a system priority class and cannot be deleted"
         return refusals.forbidden("priorityclasses", "scheduling.k8s.io", name, why)
     return None
@@ -142,8 +148,19 @@ def _admit_pod(cluster: ServerState, pod: Object) -> None:
     if "DefaultTolerationSeconds" not in cluster.disabled:
         _tolerate(pod["spec"])
     if "Priority" not in cluster.disabled:
-        _priority(cluster, pod)
+        priorities.set_pod_priority(cluster, pod)
     _runtime_class(cluster, pod)
+
+
+def _admit_group(write: Write, group: Object) -> None:
+    cluster = write.cluster
+    if "Priority" not in cluster.disabled:
+        priorities.set_group_priority(cluster, write.served.name, group)
+    if write.served.store == POD_GROUPS and "PodGroupProtection" not in cluster.disabled:
+        # kube-apiserver: plugin/pkg/admission/scheduling/podgroupprotection/admission.go
+        finalizers = group["metadata"].get("finalizers") or []
+        if GROUP_FINALIZER not in finalizers:
+            group["metadata"]["finalizers"] = [*finalizers, GROUP_FINALIZER]
 
 
 def _forbidden(pod: Object, why: str) -> Refusal:
@@ -243,36 +260,6 @@ def _tolerate(spec: Object) -> None:
         ]
 
 
-def _priority(cluster: ServerState, pod: Object) -> None:
-    # kube-apiserver: plugin/pkg/admission/priority/admission.go
-    spec = pod["spec"]
-    name = spec.get("priorityClassName") or ""
-    found = _priority_class(cluster, name)
-    if name and found is None:
-        raise _forbidden(pod, f"no PriorityClass with name {name} was found")
-    value, policy = 0, "PreemptLowerPriority"
-    if found is not None:
-        value = found.get("value", 0)
-        policy = found.get("preemptionPolicy") or policy
-        spec["priorityClassName"] = found["metadata"]["name"]
-    given = spec.get("priority")
-    if given is not None and given != value:
-        why = (
-            f"the integer value of priority ({given}) must not be provided in pod spec; priority "
-            f"admission controller computed {value} from the given PriorityClass name"
-        )
-        raise _forbidden(pod, why)
-    spec["priority"] = value
-    told = spec.get("preemptionPolicy")
-    if told is not None and told != policy:
-        why = (
-            f"the string value of PreemptionPolicy ({told}) must not be provided in pod spec; "
-            f"priority admission controller computed {policy} from the given PriorityClass name"
-        )
-        raise _forbidden(pod, why)
-    spec["preemptionPolicy"] = policy
-
-
 def _runtime_class(cluster: ServerState, pod: Object) -> None:
     """Give a pod the overhead, node selector and tolerations of its runtime class."""
     # kube-apiserver: plugin/pkg/admission/runtimeclass/admission.go
@@ -305,26 +292,6 @@ def _check_overhead(cluster: ServerState, pod: Object) -> None:
     if pod["spec"].get("overhead") is not None and not (found or {}).get("overhead"):
         why = "Pod Overhead set without corresponding RuntimeClass defined Overhead"
         raise _forbidden(pod, f"pod rejected: {why}")
-
-
-def _priority_class(cluster: ServerState, name: str) -> Object | None:
-    if name:
-        return cluster.lookup(_PRIORITY_CLASSES, "", name)
-    every = cluster.store.items(_PRIORITY_CLASSES)
-    marked = [one.object for one in every if one.object.get("globalDefault")]
-    # A race may have left two default classes; the lower value wins.
-    return min(marked, key=lambda one: one.get("value", 0), default=None)
-
-
-def _check_default_priority(cluster: ServerState, obj: Object) -> None:
-    if not obj.get("globalDefault"):
-        return
-    name = obj["metadata"].get("name", "")
-    for stored in cluster.store.items(_PRIORITY_CLASSES):
-        other = stored.object["metadata"]["name"]
-        if stored.object.get("globalDefault") and other != name:
-            why = f"PriorityClass {other} is already marked as default. Only one default can exist"
-            raise refusals.forbidden("priorityclasses", "scheduling.k8s.io", name, why)
 
 
 def _default_class(cluster: ServerState, claim: Object) -> None:

@@ -30,8 +30,10 @@ class ServerSettings(msgspec.Struct, frozen=True):
     port: int = 0
     kubeconfig: Path = Path(".mooring/kubeconfig")
     data_dir: Path | None = None
-    #: Group versions to serve besides the default ones, such as `scheduling.k8s.io/v1alpha2`.
+    #: Group versions to serve besides the default ones, such as `resource.k8s.io/v1beta2`.
     enabled: tuple[str, ...] = ()
+    #: The feature gates that are on, of those that the server asks about: pod groups.
+    features: frozenset[str] = frozenset()
     #: Seconds for which an Event is kept after its last change.
     event_ttl: float = TTL.total_seconds()
 
@@ -51,7 +53,9 @@ class ApiServer:
             self.authority = Authority(folder)
         except OSError as error:
             raise ConfigError(error.strerror or str(error), file=str(folder)) from None
-        self.cluster = ServerState(ResourceStore(journal), Catalogue(types(), settings.enabled))
+        features = settings.features
+        catalogue = Catalogue(types(), settings.enabled, features)
+        self.cluster = ServerState(ResourceStore(journal), catalogue, features=features)
         key = load_key(folder / "sa.key") if folder is not None else new_key()
         self.api = Api(self.cluster, TokenSigner(key))
         self._namespaces = NamespaceLifecycle(self.cluster)

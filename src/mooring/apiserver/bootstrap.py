@@ -29,6 +29,25 @@ _PLURALS = {
     "Role": "roles",
     "RoleBinding": "rolebindings",
 }
+_READ, _STATUS = ("get", "list", "watch"), ("patch", "update")
+_WRITE = ("create", "delete", "deletecollection", "patch", "update")
+_GROUPS, _COMPOSITE = "GenericWorkload", "CompositePodGroup"
+#: Feature gate, role, resources of scheduling.k8s.io, verbs.
+_GATED_RULES = (
+    (_GROUPS, "system:aggregate-to-edit", ("podgroups", "workloads"), _WRITE),
+    (_COMPOSITE, "system:aggregate-to-edit", ("compositepodgroups",), _WRITE),
+    (_GROUPS, "system:aggregate-to-view", ("podgroups", "podgroups/status", "workloads"), _READ),
+    (
+        _COMPOSITE,
+        "system:aggregate-to-view",
+        ("compositepodgroups", "compositepodgroups/status"),
+        _READ,
+    ),
+    (_GROUPS, "system:kube-scheduler", ("podgroups",), _READ),
+    (_GROUPS, "system:kube-scheduler", ("podgroups/status",), _STATUS),
+    (_COMPOSITE, "system:kube-scheduler", ("compositepodgroups",), _READ),
+    (_COMPOSITE, "system:kube-scheduler", ("compositepodgroups/status",), _STATUS),
+)
 _SYSTEM = RequestUser("system:apiserver", (MASTERS,))
 _CRITICAL = (
     (
@@ -57,6 +76,8 @@ def fill(cluster: ServerState, authority: bytes = b"") -> None:
             **metadata.get("labels", {}),
         }
         metadata["annotations"] = {"rbac.authorization.kubernetes.io/autoupdate": "true"}
+        if obj["kind"] == "ClusterRole" and "rules" in obj:
+            obj["rules"] += _gated_rules(cluster, metadata["name"])
         ensure(cluster, _RBAC, "v1", _PLURALS[obj["kind"]], obj)
     for name, value, description in _CRITICAL:
         priority = {"metadata": {"name": name}, "value": value, "description": description}
@@ -74,6 +95,15 @@ def fill(cluster: ServerState, authority: bytes = b"") -> None:
         },
     }
     ensure(cluster, "", "v1", "configmaps", trust)
+
+
+def _gated_rules(cluster: ServerState, role: str) -> list[Object]:
+    """Return the rules that a role has only if feature gates are on."""
+    return [
+        {"apiGroups": ["scheduling.k8s.io"], "resources": list(resources), "verbs": list(verbs)}
+        for gate, name, resources, verbs in _GATED_RULES
+        if name == role and gate in cluster.features
+    ]
 
 
 def _service() -> Object:

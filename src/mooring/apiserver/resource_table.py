@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
@@ -13,6 +13,13 @@ from mooring.apiserver.schema.table import ServedResource, StructType, Table
 #: A version that kube-apiserver serves only if it is enabled.
 # kube-apiserver: pkg/controlplane/instance.go (DefaultAPIResourceConfigSource)
 _PRERELEASE = re.compile(r"/v\d+(?:alpha|beta)\d+$")
+
+#: The resources that need a feature gate.
+GATED = {
+    "scheduling.k8s.io/podgroups": "GenericWorkload",
+    "scheduling.k8s.io/workloads": "GenericWorkload",
+    "scheduling.k8s.io/compositepodgroups": "CompositePodGroup",
+}
 
 
 class Served(msgspec.Struct, eq=False):
@@ -53,7 +60,9 @@ class Served(msgspec.Struct, eq=False):
 class Catalogue:
     """The served resources. `revision` increases with each change."""
 
-    def __init__(self, table: Table, enabled: Iterable[str] = ()) -> None:
+    def __init__(
+        self, table: Table, enabled: Iterable[str] = (), features: Collection[str] = ()
+    ) -> None:
         self.table = table
         self.revision = 0
         self._served: dict[tuple[str, str, str], Served] = {}
@@ -63,7 +72,9 @@ class Catalogue:
             if _PRERELEASE.search(group_version) and group_version not in wanted:
                 continue
             for one in _built_in(table, group_version):
-                self.add(one)
+                gate = GATED.get(one.store)
+                if gate is None or gate in features:
+                    self.add(one)
 
     def add(self, served: Served) -> None:
         """Add a resource."""

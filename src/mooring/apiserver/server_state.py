@@ -32,6 +32,8 @@ class ServerState(msgspec.Struct):
     catalogue: Catalogue
     now: Callable[[], datetime.datetime] = _now
     random: random.Random = msgspec.field(default_factory=random.Random)
+    #: The feature gates of the server that are on, of those that it asks about.
+    features: frozenset[str] = frozenset()
     #: The disabled admission plugins, by kube-apiserver's names.
     disabled: frozenset[str] = frozenset()
 

@@ -17,6 +17,14 @@ from mooring.apiserver import (
     validation,
 )
 from mooring.apiserver.defaults import set_defaults
+from mooring.apiserver.gated_fields import (
+    COMPOSITE_POD_GROUPS,
+    POD_GROUPS,
+    WORKLOADS,
+    drop_gated_fields,
+    drop_gated_status,
+    set_gated_defaults,
+)
 from mooring.apiserver.patch import managed
 from mooring.apiserver.patch.field_set import FieldSet
 from mooring.apiserver.refusals import Refusal
@@ -25,6 +33,7 @@ from mooring.apiserver.schema.canonical import zero
 from mooring.apiserver.schema.structural import set_custom_defaults
 from mooring.apiserver.server_state import ServerState
 from mooring.apiserver.validation.custom_objects import check_custom
+from mooring.apiserver.validation.pod_groups import check_group_rules
 
 Object = dict[str, Any]
 
@@ -33,12 +42,15 @@ _CLAIMS = ("resource.k8s.io/resourceclaims", "resource.k8s.io/resourceclaimtempl
 _ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 _STATUS_PARTS = ("status", "approval")
 _TRACKED = ("managedFields", "resourceVersion")
+#: The built-in kinds whose metadata cannot be changed by a write of the status.
+_STATUS_ONLY = (POD_GROUPS, COMPOSITE_POD_GROUPS)
 #: The kinds that a claim's dataSource may name; others are allowed only in dataSourceRef.
 _DATA_SOURCES = (
     ("", "PersistentVolumeClaim"),
     ("snapshot.storage.k8s.io", "VolumeSnapshot"),
 )
 _PRIORITY_CLASSES = "scheduling.k8s.io/priorityclasses"
+_GROUP_KINDS = (POD_GROUPS, COMPOSITE_POD_GROUPS, WORKLOADS)
 _KEEPS_STATUS = frozenset({"/nodes", "/events"})
 _GENERATION = frozenset(
     {
@@ -56,8 +68,6 @@ _GENERATION = frozenset(
         "networking.k8s.io/ingressclasses",
         "networking.k8s.io/networkpolicies",
         _PRIORITY_CLASSES,
-        "scheduling.k8s.io/podgroups",
-        "scheduling.k8s.io/workloads",
         "discovery.k8s.io/endpointslices",
         "resource.k8s.io/deviceclasses",
         "resource.k8s.io/resourceslices",
@@ -89,10 +99,11 @@ def kept_fields(obj: Object, subresource: str) -> Collection[str]:
     return ()
 
 
-def default(served: Served, obj: Object) -> None:
+def default(cluster: ServerState, served: Served, obj: Object) -> None:
     """Set the default values of an object."""
     if served.custom is None:
         set_defaults(obj["apiVersion"], obj["kind"], obj)
+        set_gated_defaults(cluster, served.store, obj)
     elif served.custom.schema is not None:
         set_custom_defaults(served.custom.schema, obj)
 
@@ -103,6 +114,7 @@ def prepare_create(
     """Set the server-owned fields of a new object."""
     if "status" in served.subresources and served.store not in _KEEPS_STATUS:
         _empty_status(served, obj)
+    drop_gated_fields(cluster, served.store, obj, None)
     if served.store in _GENERATION or served.custom is not None:
         obj["metadata"]["generation"] = 1
     if served.store == "/services":
@@ -231,7 +243,17 @@ def check_create(cluster: ServerState, served: Served, obj: Object) -> None:
     else:
         problems = validation.check_create(_asked(served, obj), obj["kind"], obj)
         problems += _admin_problems(cluster, served, obj)
+        problems += _group_problems(cluster, served, obj, None)
     _refuse(served, obj, problems)
+
+
+def _group_problems(
+    cluster: ServerState, served: Served, obj: Object, old: Object | None
+) -> list[FieldError]:
+    """Return what the declared rules of pod groups and workloads refuse."""
+    if served.store not in _GROUP_KINDS:
+        return []
+    return check_group_rules(served.kind, obj, old, cluster.features)
 
 
 def _asked(served: Served, obj: Object) -> str:
@@ -258,7 +280,9 @@ def prepare_update(
         for name in (set(obj) | set(old)) - {"status", "metadata"}:
             _keep(obj, old, name)
         _keep_metadata(served, obj, old)
+        drop_gated_status(cluster, served.store, obj, old)
         return
+    drop_gated_fields(cluster, served.store, obj, old)
     if "status" in served.subresources:
         _keep(obj, old, "status")
     if served.store == "/pods" and subresource in ("resize", "ephemeralcontainers"):
@@ -302,7 +326,7 @@ def _count_template(obj: Object, old: Object) -> None:
 
 def _keep_metadata(served: Served, obj: Object, old: Object) -> None:
     """Restore the metadata that a write of the status must not change."""
-    if served.custom is not None:
+    if served.custom is not None or served.store in _STATUS_ONLY:
         tracked = {k: obj["metadata"][k] for k in _TRACKED if k in obj["metadata"]}
         kept = {k: v for k, v in old["metadata"].items() if k not in _TRACKED}
         obj["metadata"] = kept | tracked
@@ -329,6 +353,7 @@ def check_update(
     else:
         version = _asked(served, obj)
         problems = validation.check_update(version, obj["kind"], obj, old, subresource)
+        problems += _group_problems(cluster, served, obj, old)
     _refuse(served, obj, problems)
 
 

@@ -12,6 +12,9 @@ from mooring.apiserver.resource_table import Served
 Object = dict[str, Any]
 
 _EVENTS_GROUP = "events.k8s.io"
+#: Two versions of pod groups and workloads are equal; the beta version is stored.
+_GROUP_ALPHA, _GROUP_BETA = "scheduling.k8s.io/v1alpha3", "scheduling.k8s.io/v1beta1"
+_STORED_BETA = ("PodGroup", "Workload")
 _AUTOSCALER = "HorizontalPodAutoscaler"
 _CORE_TO_NEW = {
     "involvedObject": "regarding",
@@ -44,6 +47,8 @@ def to_stored(served: Served, obj: Object) -> Object:
     """Return an object from a request in the stored version."""
     if served.kind == _AUTOSCALER and served.version == "v1":
         return _autoscaler_v2(obj)
+    if served.group_version == _GROUP_ALPHA and served.kind in _STORED_BETA:
+        return obj | {"apiVersion": _GROUP_BETA}
     if served.group != _EVENTS_GROUP or served.kind != "Event":
         return obj
     renamed = {_NEW_TO_CORE.get(key, key): value for key, value in obj.items()}

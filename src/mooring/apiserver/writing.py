@@ -60,7 +60,7 @@ def create_one(
 
 def create(write: Write, obj: Object) -> Stored:
     """Set the defaults of a decoded object and store it."""
-    strategies.default(write.served, obj)
+    strategies.default(write.cluster, write.served, obj)
     track(write, None, obj)
     return insert(write, obj)
 
@@ -149,7 +149,7 @@ def update_one(
         if name:
             raise refusals.bad_request(NAME_MISMATCH.format(name, info.name))
         raise refusals.bad_request(NAMELESS.format(info.name))
-    strategies.default(served, obj)
+    strategies.default(cluster, served, obj)
     live = cluster.store.get(served.store, key_of(info.namespace, info.name))
     if live is None and served.store in _CREATE_ON_UPDATE and not info.subresource:
         track(write, None, obj)
@@ -184,6 +184,9 @@ _CONDITIONAL = frozenset(
     {
         "node.k8s.io/runtimeclasses",
         "policy/poddisruptionbudgets",
+        "scheduling.k8s.io/podgroups",
+        "scheduling.k8s.io/compositepodgroups",
+        "scheduling.k8s.io/workloads",
         "storage.k8s.io/csidrivers",
         "storage.k8s.io/csinodes",
         "storage.k8s.io/csistoragecapacities",
@@ -309,7 +312,7 @@ def _patched(write: Write, live: Stored, obj: Object) -> Object:
     if served.namespaced and metadata.get("namespace") != write.info.namespace:
         raise refusals.bad_request(NAMESPACE_MISMATCH)
     _preconditions(write, there, obj)
-    strategies.default(served, obj)
+    strategies.default(write.cluster, served, obj)
     track(write, there, obj)
     return replace(write, live, obj)
 
@@ -345,7 +348,7 @@ def _apply(write: Write) -> ApiResponse:
     metadata = obj.setdefault("metadata", {})
     metadata.setdefault("name", info.name)
     _place(write, obj)
-    strategies.default(served, obj)
+    strategies.default(write.cluster, served, obj)
     applying.finish_apply(obj, applied.managers)
     if live is None:
         return _respond(write, insert(write, obj).object, 201)

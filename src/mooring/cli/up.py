@@ -89,7 +89,7 @@ def _add_contents(parser: argparse._ArgumentGroup) -> None:
         default="",
         metavar="VERSIONS",
         help="group versions to serve beyond the default ones, such as "
-        "scheduling.k8s.io/v1alpha2=true, separated by commas",
+        "resource.k8s.io/v1beta2=true, separated by commas",
     )
     parser.add_argument(
         "--crds",
@@ -233,16 +233,19 @@ def _settings(args: argparse.Namespace) -> LocalClusterSettings:
     from mooring.client.kubeconfig import load_kubeconfig
     from mooring.kubelet.image_contents import ImageContents, parse_image
     from mooring.local.local_cluster import LocalClusterSettings
+    from mooring.local.local_gates import server_gates
 
     # First, because `read_texts` compares the manifests with the configuration file, which must
     # exist for that.
     plan = None if args.no_scheduler else _plan(args)
+    features = server_gates(args.feature_gates)
     server = ServerSettings(
         host=args.bind_address,
         port=args.port,
         kubeconfig=args.kubeconfig,
         data_dir=args.data_dir,
-        enabled=_enabled(args.runtime_config),
+        enabled=_enabled(args.runtime_config, features),
+        features=features,
         event_ttl=_event_ttl(args.event_ttl),
     )
     objects = [
@@ -287,9 +290,10 @@ def _event_ttl(text: str) -> float:
     return seconds
 
 
-def _enabled(text: str) -> tuple[str, ...]:
-    """Return the group versions that `--runtime-config` asks for."""
+def _enabled(text: str, features: frozenset[str]) -> tuple[str, ...]:
+    """Return the group versions that `--runtime-config` and pod groups ask for."""
     from mooring.apiserver.schema.table import types
+    from mooring.local.local_gates import served_versions
 
     wanted = [one.partition("=") for one in text.split(",") if one]
     for name, _, value in wanted:
@@ -297,12 +301,16 @@ def _enabled(text: str) -> tuple[str, ...]:
             raise ConfigError(
                 f"--runtime-config {name}={value}: expected GROUP/VERSION=true of a known version"
             )
-    return tuple(name for name, _, value in wanted if value != "false")
+    refused = {name for name, _, value in wanted if value == "false"}
+    asked = (*served_versions(features), *(name for name, _, _ in wanted))
+    return tuple(name for name in asked if name not in refused)
 
 
 def _plan(args: argparse.Namespace) -> Plan:
     """Load the plugins and the configuration; called again whenever they change."""
     from mooring.config.defaults import SCHEDULER_NAME
+    from mooring.framework.releases import parse_versions
+    from mooring.local.local_gates import scheduler_gates
     from mooring.local.local_scheduler import make_plan
     from mooring.local.reloading import describe
     from mooring.registry import load_plugins
@@ -312,7 +320,7 @@ def _plan(args: argparse.Namespace) -> Plan:
         plan = make_plan(
             args.config,
             plugins,
-            read_gates(args),
+            scheduler_gates(args.feature_gates, parse_versions(args.emulated_version)),
             default_scheduler=not args.no_default_scheduler,
         )
     except PluginError as error:

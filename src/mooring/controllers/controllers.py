@@ -16,6 +16,7 @@ from mooring.controllers.node_lifecycle import NodeLifecycleController
 from mooring.controllers.persistent_volume_controller import PersistentVolumeController
 from mooring.controllers.pod_collector import PodCollector
 from mooring.controllers.pod_group_controller import PodGroupController
+from mooring.controllers.pod_group_protection import PodGroupProtection
 from mooring.controllers.replica_set import ReplicaSetController
 from mooring.controllers.resource_quota import ResourceQuotaController
 from mooring.controllers.stateful_set import StatefulSetController
@@ -43,6 +44,8 @@ KINDS: tuple[type[Controller], ...] = (
 
 #: The controllers of the custom resources of scheduling.x-k8s.io.
 SCHEDULING_KINDS: tuple[type[Controller], ...] = (PodGroupController, ElasticQuotaController)
+#: The controllers of the pod groups of scheduling.k8s.io, which need the gate GenericWorkload.
+GROUP_KINDS: tuple[type[Controller], ...] = (PodGroupProtection,)
 
 
 class Controllers:

@@ -16,7 +16,9 @@ from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.transports import make_transport
-from mooring.controllers.controllers import KINDS, SCHEDULING_KINDS
+from mooring.controllers.controller import Controller
+from mooring.controllers.controllers import GROUP_KINDS, KINDS, SCHEDULING_KINDS
+from mooring.controllers.pod_group_protection import POD_GROUPS
 from mooring.kubelet.image_contents import ImageContents
 from mooring.local.custom_definitions import SETS, definitions, sets_for
 from mooring.local.local_scheduler import LocalScheduler, Plan
@@ -89,7 +91,7 @@ class LocalCluster:
             clock,
             nodes=settings.nodes,
             images=settings.images,
-            controllers=KINDS + (SCHEDULING_KINDS if "scheduling" in sets else ()),
+            controllers=_controllers(server, sets),
             progress=self._progress,
         )
         parts.push_async_callback(workers.close)
@@ -118,6 +120,17 @@ class LocalCluster:
     async def stop(self) -> None:
         """Stop everything; with a data directory, all acknowledged writes are kept."""
         await self._parts.aclose()
+
+
+def _controllers(server: ApiServer, sets: Collection[str]) -> tuple[type[Controller], ...]:
+    """Return the controllers whose resources the cluster serves."""
+    catalogue, group = server.cluster.catalogue, POD_GROUPS
+    has_groups = catalogue.get(group.group, group.version, group.plural) is not None
+    return (
+        *KINDS,
+        *(GROUP_KINDS if has_groups else ()),
+        *(SCHEDULING_KINDS if "scheduling" in sets else ()),
+    )
 
 
 def _sets_of(plan: Plan | None) -> tuple[str, ...]:

@@ -171,45 +171,6 @@ ROWS: dict[str, tuple[str, dict[str, Any], list[Any]]] = {
             "Never",
         ],
     ),
-    "a gang that is scheduled": (
-        f"{SCHEDULING}/PodGroup",
-        {
-            "spec": {
-                "schedulingPolicy": {"gang": {}},
-                "podGroupTemplateRef": {"workload": {"workloadName": "w"}},
-            },
-            "status": {"conditions": [{"type": "PodGroupScheduled", "status": "True"}]},
-        },
-        [
-            "x",
-            "Gang",
-            "w",
-            "Scheduled",
-            "60m",
-        ],
-    ),
-    "a group that cannot be scheduled": (
-        f"{SCHEDULING}/PodGroup",
-        {"status": {"conditions": [{"type": "PodGroupScheduled", "status": "False"}]}},
-        [
-            "x",
-            "Basic",
-            "<none>",
-            "Unschedulable",
-            "60m",
-        ],
-    ),
-    "a group that is disrupted": (
-        f"{SCHEDULING}/PodGroup",
-        {"status": {"conditions": [{"type": "DisruptionTarget", "reason": "Preempted"}]}},
-        [
-            "x",
-            "Basic",
-            "<none>",
-            "Preempted",
-            "60m",
-        ],
-    ),
     "a lease": (
         "coordination.k8s.io/Lease",
         {"spec": {"holderIdentity": "h"}},

@@ -8,6 +8,7 @@ field tree and skips types that contain no default.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -47,7 +48,7 @@ def _default(type: StructType, value: Object) -> None:
     for name, kind, default in _wanted(type):
         item = value.get(name)
         if default is not None and (item is None or item == ""):
-            value[name] = default
+            value[name] = copy.deepcopy(default)
         elif item is not None:
             _default_kind(kind, item)
     conversion = CONVERSIONS.get(f"{type.package}.{type.name}")

@@ -52,6 +52,8 @@ _STATUS_RESETS = {
         ("f:metadata", "f:ownerReferences"),
     ),
     "Deployment": (("f:spec",), ("f:metadata", "f:labels")),
+    "PodGroup": (("f:metadata",), ("f:spec",)),
+    "CompositePodGroup": (("f:metadata",), ("f:spec",)),
     "CustomResourceDefinition": (("f:metadata",), ("f:spec",)),
 }
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from mooring.apiserver.printing import clusterwide, core, pods, server_objects, workloads
+from mooring.apiserver.printing import (
+    clusterwide,
+    core,
+    pod_groups,
+    pods,
+    server_objects,
+    workloads,
+)
 from mooring.apiserver.printing.custom_columns import custom_printer
 from mooring.apiserver.printing.printer import Printer, TableColumn, plain_printer
 from mooring.apiserver.resource_table import Served
@@ -11,6 +18,7 @@ __all__ = ["Printer", "TableColumn", "printer_of"]
 
 _PRINTERS: dict[str, Printer] = {
     **pods.PRINTERS,
+    **pod_groups.PRINTERS,
     **workloads.PRINTERS,
     **core.PRINTERS,
     **clusterwide.PRINTERS,

@@ -207,18 +207,6 @@ def _signing_request(obj: Object, now: datetime.datetime) -> list[Any]:
     ]
 
 
-def _pod_group(obj: Object, now: datetime.datetime) -> list[Any]:
-    gang = at(obj, "spec.schedulingPolicy.gang") is not None
-    conditions = {one.get("type"): one for one in at(obj, "status.conditions", ())}
-    state = "Pending"
-    if scheduled := conditions.get("PodGroupScheduled"):
-        state = "Scheduled" if scheduled.get("status") == "True" else "Unschedulable"
-    if disrupted := conditions.get("DisruptionTarget"):
-        state = disrupted.get("reason", "")
-    workload = at(obj, "spec.podGroupTemplateRef.workload.workloadName", NONE)
-    return [name(obj), "Gang" if gang else "Basic", workload, state, age(obj, now)]
-
-
 _BINDING = Printer(columns("Name, Role, Age; Users, Groups, ServiceAccounts"), _binding)
 _AGED = Printer(columns("Name, Age"), aged)
 _STORAGE, _RBAC, _RESOURCE = "storage.k8s.io", "rbac.authorization.k8s.io", "resource.k8s.io"
@@ -255,10 +243,6 @@ PRINTERS = {
         columns("Name, Value:integer, Global-Default:boolean, Age, PreemptionPolicy"),
         _priority_class,
     ),
-    "scheduling.k8s.io/PodGroup": Printer(
-        columns("Name, Policy, Workload, Status, Age"), _pod_group
-    ),
-    "scheduling.k8s.io/Workload": _AGED,
     "coordination.k8s.io/Lease": Printer(
         columns("Name, Holder, Age"),
         lambda obj, now: [name(obj), at(obj, "spec.holderIdentity", ""), age(obj, now)],

@@ -282,14 +282,14 @@ class _Decoder:
         )
 
     def _struct_name(self) -> str:
+        """Return the struct that has the last field of the path."""
         owner = self.root
-        for part in self._path:
-            if isinstance(part, Field) and part is not self._path[-1]:
-                kind: TypeKind | None = part.kind
-                while kind is not None and kind.item is not None:
-                    kind = kind.item
-                if kind is not None and kind.type is not None:
-                    owner = kind.type.name
+        for part in [one for one in self._path if isinstance(one, Field)][:-1]:
+            kind: TypeKind | None = part.kind
+            while kind is not None and kind.item is not None:
+                kind = kind.item
+            if kind is not None and kind.type is not None:
+                owner = kind.type.name
         return f"{owner}."
 
 

@@ -16,6 +16,7 @@ from mooring.apiserver.validation import (
     networking,
     nodes,
     persistent_volumes,
+    pod_groups,
     pod_parts,
     pods,
     policies,
@@ -46,6 +47,7 @@ Change = Callable[[Object, Object], list[FieldError]]
 _RBAC = "rbac.authorization.k8s.io/v1"
 _STORAGE = "storage.k8s.io/v1"
 _NETWORKING = "networking.k8s.io/v1"
+_GROUP_VERSIONS = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3")
 
 #: The checks of new objects, by group version and kind.
 CREATES: dict[tuple[str, str], Check] = {
@@ -74,6 +76,8 @@ CREATES: dict[tuple[str, str], Check] = {
     ("batch/v1", "CronJob"): jobs.check_cron_job,
     ("policy/v1", "PodDisruptionBudget"): policies.check_budget,
     ("scheduling.k8s.io/v1", "PriorityClass"): policies.check_priority_class,
+    **{(version, "PodGroup"): pod_groups.check_pod_group for version in _GROUP_VERSIONS},
+    **{(version, "Workload"): pod_groups.check_workload for version in _GROUP_VERSIONS},
     (_RBAC, "Role"): policies.check_role,
     (_RBAC, "ClusterRole"): policies.check_cluster_role,
     (_RBAC, "RoleBinding"): policies.check_role_binding,
@@ -120,6 +124,7 @@ _CHANGES: dict[tuple[str, str], Change] = {
     ("apps/v1", "DaemonSet"): workloads.check_daemon_set_update,
     ("batch/v1", "Job"): jobs.check_job_update,
     ("scheduling.k8s.io/v1", "PriorityClass"): policies.check_priority_class_update,
+    **{(version, "PodGroup"): lambda group, old: [] for version in _GROUP_VERSIONS},
     (_RBAC, "RoleBinding"): policies.check_role_binding_update,
     (_RBAC, "ClusterRoleBinding"): policies.check_cluster_role_binding_update,
     ("node.k8s.io/v1", "RuntimeClass"): policies.check_runtime_class_update,
@@ -162,6 +167,13 @@ UPDATES: dict[tuple[str, str, str], Change] = {
     (_NETWORKING, "Ingress", "status"): statuses.check_ingress_status,
     ("batch/v1", "Job", "status"): statuses.check_job_status,
     ("policy/v1", "PodDisruptionBudget", "status"): statuses.check_budget_status,
+    **{
+        (version, "PodGroup", "status"): pod_groups.check_pod_group_status
+        for version in _GROUP_VERSIONS
+    },
+    ("scheduling.k8s.io/v1alpha3", "CompositePodGroup", "status"): (
+        pod_groups.check_composite_status
+    ),
     ("apps/v1", "Deployment", "status"): statuses.check_deployment_status,
     ("apps/v1", "ReplicaSet", "status"): statuses.check_replica_set_status,
     ("apps/v1", "StatefulSet", "status"): statuses.check_stateful_set_status,

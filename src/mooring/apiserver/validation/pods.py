@@ -261,7 +261,17 @@ def _late(spec: Object, path: str) -> list[FieldError]:
             problems.append(required(f"{path}.os.name"))
         elif system["name"] not in ("linux", "windows"):
             problems.append(not_supported(f"{path}.os", system["name"], ("linux", "windows")))
-    return problems + check_system(spec, path)
+    problems += check_system(spec, path)
+    if (group := spec.get("schedulingGroup")) is not None:
+        problems += _scheduling_group(group, f"{path}.schedulingGroup.podGroupName")
+    return problems
+
+
+def _scheduling_group(group: Object, path: str) -> list[FieldError]:
+    name = group.get("podGroupName")
+    if name is None:
+        return [invalid(path, None, "must specify one of: `podGroupName`")]
+    return each(path, name, subdomain_problems(name))
 
 
 # -- changes ------------------------------------------------------------------------------

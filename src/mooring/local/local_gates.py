@@ -1,0 +1,67 @@
+"""The feature gates of a local cluster: pod groups are on unless the user turns them off.
+
+kube-apiserver and kube-scheduler have them off by default; the user of a local cluster wants to
+try them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mooring.framework.features import FeatureGates
+from mooring.framework.releases import DEFAULT_VERSION, EffectiveVersion
+
+#: The gates that are on by default, and the gates that each of them needs.
+ON: Mapping[str, tuple[str, ...]] = {
+    "GenericWorkload": (),
+    "TopologyAwareWorkloadScheduling": ("GenericWorkload",),
+    "PodGroupPreemptionPolicy": ("GenericWorkload",),
+    "CompositePodGroup": ("GenericWorkload", "TopologyAwareWorkloadScheduling"),
+}
+#: The gates of `ON` that the scheduler of a local cluster has on too.
+IN_SCHEDULER: frozenset[str] = frozenset()
+#: The group versions of pod groups.
+GROUP_VERSIONS = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3")
+
+_TRUE = ("1", "t", "T", "true", "TRUE", "True")
+
+
+def server_gates(text: str) -> frozenset[str]:
+    """Return the gates that are on in the API server, given the value of `--feature-gates`.
+
+    >>> sorted(server_gates("TopologyAwareWorkloadScheduling=false"))
+    ['GenericWorkload', 'PodGroupPreemptionPolicy']
+    """
+    return frozenset(_on(_completed(text, frozenset(ON))))
+
+
+def scheduler_gates(text: str, version: EffectiveVersion = DEFAULT_VERSION) -> FeatureGates:
+    """Return the gates of the scheduler, given `--feature-gates` and the release it emulates."""
+    wanted = IN_SCHEDULER if version.release.pod_groups else frozenset()
+    return FeatureGates.from_text(_completed(text, wanted), version)
+
+
+def served_versions(gates: frozenset[str]) -> tuple[str, ...]:
+    """Return the group versions of pod groups, if the API server's gates turn them on."""
+    return GROUP_VERSIONS if "GenericWorkload" in gates else ()
+
+
+def _completed(text: str, wanted: frozenset[str]) -> str:
+    """Return the text with the wanted gates that it does not name, if what they need is on."""
+    prefix = "kube:" if "kube:" in text else ""
+    named, on = _settings(text).keys(), _on(text)
+    added = []
+    for gate, needs in ON.items():
+        if gate in wanted and gate not in named and all(one in on for one in needs):
+            on.append(gate)
+            added.append(f"{prefix}{gate}=true")
+    return ",".join((*added, *filter(None, (text,))))
+
+
+def _on(text: str) -> list[str]:
+    return [name for name, value in _settings(text).items() if value in _TRUE]
+
+
+def _settings(text: str) -> dict[str, str]:
+    pairs = (item.rpartition(":")[2].partition("=") for item in text.split(",") if item)
+    return {name.strip(): value.strip() for name, _, value in pairs}

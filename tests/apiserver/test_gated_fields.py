@@ -1,0 +1,155 @@
+"""Fields whose feature gates are off are dropped, unless the stored object has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.apiserver.api_server import GROUP_GATES, PODS, ApiServer, pod
+
+BETA = "scheduling.k8s.io/v1beta1"
+ROOT = f"/apis/{BETA}/namespaces/default"
+COMPOSITES = "/apis/scheduling.k8s.io/v1alpha3/namespaces/default/compositepodgroups"
+ONLY_GROUPS = frozenset({"GenericWorkload"})
+GROUPS = f"{ROOT}/podgroups"
+REFERENCE = {"workloadName": "w", "templateName": "t"}
+GATED = {
+    "schedulingConstraints": {"topology": [{"key": "rack"}]},
+    "resourceClaims": [{"name": "c", "resourceClaimName": "x"}],
+    "preemptionPolicy": "PreemptLowerPriority",
+}
+
+
+def _group(**spec: Any) -> dict[str, Any]:
+    policy = {"schedulingPolicy": {"basic": {}}, "workloadRef": REFERENCE}
+    return {
+        "apiVersion": BETA,
+        "kind": "PodGroup",
+        "metadata": {"name": "g"},
+        "spec": {**policy, **spec},
+    }
+
+
+async def test_the_fields_of_a_group() -> None:
+    given = _group(**GATED, parentCompositePodGroupName="p")
+    made = await ApiServer(features=ONLY_GROUPS).ask("POST", GROUPS, given)
+    assert made["spec"].keys() == {
+        "schedulingPolicy",
+        "workloadRef",
+        "disruptionMode",
+        "priority",
+    }
+    every = GROUP_GATES | {"DRAWorkloadResourceClaims"}
+    made = await ApiServer(features=every).ask("POST", GROUPS, given)
+    assert made["spec"] == given["spec"] | {"disruptionMode": {"single": {}}, "priority": 0}
+
+
+async def test_a_group_keeps_what_it_has_when_a_gate_is_turned_off() -> None:
+    server = ApiServer(features=GROUP_GATES)
+    made = await server.ask("POST", GROUPS, _group(**GATED))
+    server.cluster.features = ONLY_GROUPS
+    made["metadata"]["labels"] = {"a": "b"}
+    changed = await server.ask("PUT", f"{GROUPS}/g", made)
+    assert changed["spec"] == made["spec"]
+    change = {"spec": {"schedulingConstraints": {"topology": []}}}
+    merge = "application/merge-patch+json"
+    answer = await server.ask("PATCH", f"{GROUPS}/g", change, content_type=merge)
+    assert answer["details"]["causes"] == [
+        {
+            "reason": "FieldValueForbidden",
+            "message": "Forbidden",
+            "field": "spec.schedulingConstraints",
+        }
+    ]
+
+
+@pytest.mark.parametrize("claims", [False, True])
+async def test_the_claims_in_the_status_of_a_group(claims: bool) -> None:
+    features = ONLY_GROUPS | ({"DRAWorkloadResourceClaims"} if claims else set())
+    server = ApiServer(features=features)
+    await server.ask("POST", GROUPS, _group(**GATED))
+    status = {"status": {"resourceClaimStatuses": [{"name": "c"}]}}
+    merge = "application/merge-patch+json"
+    found = await server.ask("PATCH", f"{GROUPS}/g/status", status, content_type=merge)
+    assert found["status"] == (status["status"] if claims else {})
+
+
+async def test_the_templates_of_a_workload() -> None:
+    template = {"name": "t", "schedulingPolicy": {"basic": {}}, **GATED}
+    composite = {
+        "name": "c",
+        "schedulingPolicy": {"basic": {}},
+        "preemptionPolicy": "Never",
+        "podGroupTemplates": [template],
+    }
+    workload = {"apiVersion": BETA, "kind": "Workload", "metadata": {"name": "w"}}
+    flat = {**workload, "spec": {"podGroupTemplates": [template]}}
+    made = await ApiServer(features=ONLY_GROUPS).ask("POST", f"{ROOT}/workloads", flat)
+    assert made["spec"]["podGroupTemplates"] == [
+        {"name": "t", "schedulingPolicy": {"basic": {}}, "schedulingConstraints": None}
+    ]
+    tree = {**workload, "spec": {"compositePodGroupTemplates": [composite]}}
+    refused = await ApiServer(features=ONLY_GROUPS).ask("POST", f"{ROOT}/workloads", tree)
+    assert "must specify one of" in refused["message"]
+    some = frozenset({"GenericWorkload", "CompositePodGroup"})
+    made = await ApiServer(features=some).ask("POST", f"{ROOT}/workloads", tree)
+    (found,) = made["spec"]["compositePodGroupTemplates"]
+    assert "preemptionPolicy" not in found
+    assert found["podGroupTemplates"][0].keys() == {
+        "name",
+        "schedulingPolicy",
+        "schedulingConstraints",
+    }
+
+
+async def test_the_default_of_a_composite_group() -> None:
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1alpha3",
+        "kind": "CompositePodGroup",
+        "metadata": {"name": "c"},
+        "spec": {"schedulingPolicy": {"basic": {}}, "workloadRef": REFERENCE},
+    }
+    made = await ApiServer(features=GROUP_GATES).ask("POST", COMPOSITES, group)
+    assert made["spec"]["preemptionPolicy"] == "PreemptLowerPriority"
+    fewer = GROUP_GATES - {"PodGroupPreemptionPolicy"}
+    group["spec"] |= {"preemptionPolicy": "PreemptLowerPriority"}
+    made = await ApiServer(features=fewer).ask("POST", COMPOSITES, group)
+    assert "preemptionPolicy" not in made["spec"]
+
+
+@pytest.mark.parametrize(
+    ("path", "version", "kind", "around"),
+    [
+        pytest.param(PODS, "v1", "Pod", (), id="a pod"),
+        pytest.param(
+            "/apis/batch/v1/namespaces/default/jobs",
+            "batch/v1",
+            "Job",
+            ("spec", "template"),
+            id="a job",
+        ),
+        pytest.param(
+            "/apis/batch/v1/namespaces/default/cronjobs",
+            "batch/v1",
+            "CronJob",
+            ("spec", "jobTemplate", "spec", "template"),
+            id="a cron job",
+        ),
+    ],
+)
+async def test_the_group_of_a_pod(
+    path: str, version: str, kind: str, around: tuple[str, ...]
+) -> None:
+    group = {"podGroupName": "g"}
+    inner: dict[str, Any] = {"spec": pod("p", schedulingGroup=group, restartPolicy="Never")["spec"]}
+    for name in reversed(around):
+        inner = {name: inner}
+    if kind == "CronJob":
+        inner["spec"]["schedule"] = "* * * * *"
+    given = {"apiVersion": version, "kind": kind, "metadata": {"name": "p"}, **inner}
+    for features, expected in ((frozenset[str](), None), (ONLY_GROUPS, group)):
+        made = await ApiServer(features=features).ask("POST", path, given)
+        for name in (*around, "spec"):
+            made = made[name]
+        assert made.get("schedulingGroup") == expected

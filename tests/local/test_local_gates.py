@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+
+from mooring.errors import ConfigError
+from mooring.local.local_gates import ON, scheduler_gates, served_versions, server_gates
+
+GROUPS, TOPOLOGY = "GenericWorkload", "TopologyAwareWorkloadScheduling"
+POLICY, COMPOSITE = "PodGroupPreemptionPolicy", "CompositePodGroup"
+
+
+@pytest.mark.parametrize(
+    ("text", "on"),
+    [
+        pytest.param("", set(ON), id="all by default"),
+        pytest.param("GenericWorkload=false", set(), id="none without pod groups"),
+        pytest.param("kube:GenericWorkload=0", set(), id="a component's prefix"),
+        pytest.param(f"{TOPOLOGY}=false", {GROUPS, POLICY}, id="composites need topology"),
+        pytest.param(f"{COMPOSITE}=false, {POLICY} = F", {GROUPS, TOPOLOGY}, id="some off"),
+        pytest.param(
+            "DRAWorkloadResourceClaims=true", {*ON, "DRAWorkloadResourceClaims"}, id="another on"
+        ),
+        pytest.param("GenericWorkload=True", set(ON), id="what is on already"),
+    ],
+)
+def test_pod_groups_are_on_unless_they_are_turned_off(text: str, on: set[str]) -> None:
+    assert server_gates(text) == on
+
+
+def test_the_versions_follow_the_gate() -> None:
+    assert served_versions(server_gates("")) == (
+        "scheduling.k8s.io/v1beta1",
+        "scheduling.k8s.io/v1alpha3",
+    )
+    assert served_versions(server_gates("GenericWorkload=false")) == ()
+
+
+def test_the_scheduler_gets_the_gates_of_the_user() -> None:
+    assert scheduler_gates("SchedulerAsyncAPICalls=true").enabled("SchedulerAsyncAPICalls")
+    with pytest.raises(ConfigError, match="unrecognized feature gate: Nope"):
+        scheduler_gates("Nope=true")
