@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterable
 from typing import TextIO
@@ -39,3 +40,10 @@ def print_error(error: BaseException) -> None:
     word = painted("error:", RED, sys.stderr)
     for line in str(error).split("\n"):
         print(line if line.startswith(ADVICE) else f"{word} {line}", file=sys.stderr)
+
+
+def terminal_width() -> int | None:
+    """Return the width of the terminal or COLUMNS; None to leave lines unbroken."""
+    if sys.stdout.isatty() or os.environ.get("COLUMNS"):
+        return shutil.get_terminal_size().columns
+    return None

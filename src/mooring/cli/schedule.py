@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import os
 import random
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -20,7 +18,7 @@ from mooring.api.timestamps import parse_time
 from mooring.app.signals import ended_by_interrupt, run_until_done
 from mooring.cli.gate_flags import add_gate_flags, read_gates
 from mooring.cli.manifest_files import read_files
-from mooring.cli.messages import BOLD, GREEN, RED, YELLOW, painted, warn
+from mooring.cli.messages import BOLD, GREEN, RED, YELLOW, painted, terminal_width, warn
 from mooring.cli.progress import ProgressLine
 from mooring.config import LoadResult, default_config, load_config
 from mooring.errors import ObjectError
@@ -267,7 +265,7 @@ def _rendered(
     form: str, report: ScheduleReport, explained: Sequence[Explained], nodes: int | None
 ) -> str:
     if form == "table":
-        return "".join(f"{line}\n" for line in _lines(report, explained, _width(), nodes))
+        return "".join(f"{line}\n" for line in _lines(report, explained, terminal_width(), nodes))
     data = report_data(report)
     if explained:
         data["explain"] = [
@@ -330,10 +328,3 @@ def _summary(report: ScheduleReport) -> str:
 
 def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _width() -> int | None:
-    """Return the width of the terminal or COLUMNS; None to leave lines unbroken."""
-    if sys.stdout.isatty() or os.environ.get("COLUMNS"):
-        return shutil.get_terminal_size().columns
-    return None

@@ -40,8 +40,8 @@ def filter_rows(found: Examination, most: int) -> Iterator[str]:
     yield _INDENT + _LEGEND
 
 
-def score_table(found: Examination, most: int) -> Iterator[str]:
-    """Yield the scores of the best nodes; the chosen one comes first."""
+def score_table(found: Examination, most: int, also: str = "") -> Iterator[str]:
+    """Yield the scores of the best nodes, the chosen one first, and of the node `also`."""
     feasible, totals = found.feasible, found.decision.totals
     if feasible is None or totals is None:
         return
@@ -56,7 +56,8 @@ def score_table(found: Examination, most: int) -> Iterator[str]:
             *(_points(scores, position) for scores in found.scores.values()),
             str(totals[position]),
         ]
-        for position in order[:most].tolist()
+        for place, position in enumerate(order.tolist())
+        if place < most or names[feasible[position]] == also
     ]
     yield from table(headers, [weights, *rows], indent=_INDENT)
     yield from _left_off(len(order), most)

@@ -24,16 +24,22 @@ _MISSES = 4
 
 
 def explanation_text(
-    attempts: Sequence[Examination], width: int | None = None, *, nodes: int | None = None
+    attempts: Sequence[Examination],
+    width: int | None = None,
+    *,
+    nodes: int | None = None,
+    current: str = "",
 ) -> list[str]:
     """Return the lines that explain a pod's last attempt, and how the ones before it ended.
 
-    With `nodes`, a table also shows what each plugin said of that many nodes.
+    With `nodes`, a table also shows what each plugin said of that many nodes. `current` is the node
+    of a pod that is examined as if it had none.
     """
     found = attempts[-1]
     decision = found.decision
+    when = f"attempt {found.attempt}" if found.attempt else "asked now"
     lines = [
-        f"{decision.pod.key}, profile {decision.profile_name}, attempt {found.attempt}: "
+        f"{decision.pod.key}, profile {decision.profile_name}, {when}: "
         f"{how_ended(decision, found.chosen)}"
     ]
     for earlier in attempts[:-1]:
@@ -54,8 +60,9 @@ def explanation_text(
         _causes(found),
         _nearest(found, width),
         () if nodes is None else filter_rows(found, nodes),
-        _score(found, SHOWN_NODES if nodes is None else nodes, width),
+        _score(found, SHOWN_NODES if nodes is None else nodes, width, current),
         _choice(found, width),
+        _comparison(found, width, current),
     ):
         if block := list(section):
             lines += ["", *block]
@@ -123,11 +130,11 @@ def _less(miss: NearMiss, *, is_first: bool) -> str:
     return f"{miss.nodes} more with {missing_text(miss.missing)} less"
 
 
-def _score(found: Examination, nodes: int, width: int | None) -> Iterator[str]:
+def _score(found: Examination, nodes: int, width: int | None, current: str) -> Iterator[str]:
     if found.decision.totals is None or found.feasible is None:
         return
     yield "Score: raw → normalised, or one number where they are equal; the total is weighted"
-    yield from score_table(found, nodes)
+    yield from score_table(found, nodes, current)
     skipped = sorted(found.decision.skipped_score or ())
     if skipped:
         yield from wrap(f"{_INDENT}skipped: {', '.join(skipped)}", width, indent=_INDENT * 2)
@@ -136,6 +143,24 @@ def _score(found: Examination, nodes: int, width: int | None) -> Iterator[str]:
 def _choice(found: Examination, width: int | None) -> Iterator[str]:
     if found.chosen:
         yield from wrap(f"Chosen: {found.chosen}: {why_chosen(found)}", width, indent=_INDENT)
+
+
+def _comparison(found: Examination, width: int | None, current: str) -> Iterator[str]:
+    """Yield how the node that a pod is on compares with the best one."""
+    names = found.verdicts.names
+    if not current or current not in names:
+        return
+    row = names.index(current)
+    if refusals := found.verdicts.of_node(row):
+        text = ", ".join(f"{status.plugin}: {status.message}" for status in refusals)
+        yield from wrap(f"Its node {current} would be refused: {text}", width, indent=_INDENT)
+        return
+    totals, feasible = found.decision.totals, found.feasible
+    if totals is None or feasible is None or row not in feasible:
+        return
+    less = int(totals.max() - totals[feasible == row][0])
+    text = "has the highest total" if not less else f"has {less} less than the highest total"
+    yield f"Its node {current} {text}"
 
 
 def _post_filter(result: PostFilterResult | None) -> list[str]:

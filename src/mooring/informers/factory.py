@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random as random_module
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Protocol
 
 from mooring.api import (
@@ -63,13 +63,22 @@ class InformerFactory:
         random: random_module.Random | None = None,
         selections: Mapping[KindLike, Selection] = SELECTIONS,
         watch_list: bool = True,
+        indispensable: Collection[KindLike] | None = None,
     ) -> None:
+        """Prepare to watch what `source` serves.
+
+        `indispensable` names the only kinds that must be readable; by default these are all kinds
+        but those of DISPENSABLE.
+        """
         self._source = source
         self._clock = SystemClock() if clock is None else clock
         self._random = random_module.Random() if random is None else random
         self._selections = {find_resource(kind): one for kind, one in selections.items()}
         self._watch_list = watch_list
         self._dispensable = {find_resource(kind) for kind in DISPENSABLE}
+        self._indispensable = (
+            None if indispensable is None else {find_resource(kind) for kind in indispensable}
+        )
         self._informers: dict[Resource, Informer[Any]] = {}
         self._started = False
 
@@ -91,7 +100,7 @@ class InformerFactory:
                 random=self._random,
                 collector=self._source.collector,
                 watch_list=self._watch_list,
-                dispensable=resource in self._dispensable,
+                dispensable=self._is_dispensable(resource),
                 rights_known=self._rights_known,
             )
             informer = self._informers[resource] = Informer(resource.name, store, reflector)
@@ -99,12 +108,17 @@ class InformerFactory:
                 informer.start()
         return informer
 
+    def _is_dispensable(self, resource: Resource) -> bool:
+        if self._indispensable is not None:
+            return resource not in self._indispensable
+        return resource in self._dispensable
+
     def _rights_known(self) -> bool:
         """Return whether the server has allowed access to at least one indispensable kind."""
         needed = [
             informer
             for resource, informer in self._informers.items()
-            if resource not in self._dispensable
+            if not self._is_dispensable(resource)
         ]
         return not needed or any(informer.has_synced for informer in needed)
 

@@ -6,6 +6,7 @@ import random as random_module
 from collections.abc import Callable
 from functools import cache
 
+from mooring.api import Node, Pod
 from mooring.binding.broadcaster import EventBroadcaster
 from mooring.client.client import Client
 from mooring.client.web_client import WebClient
@@ -27,6 +28,10 @@ class RunningScheduler:
 
     The constructor creates and starts the plugins, and raises if that fails. `before_write` is
     called right before an extender is asked to bind; the clients check their own writes.
+
+    With `read_only` the scheduler only follows a cluster: work that plugins spawn is discarded,
+    extenders are not asked, and of the kinds that it reads only nodes and pods are indispensable.
+    The clients must refuse writes (`client.read_only`).
     """
 
     def __init__(
@@ -44,17 +49,23 @@ class RunningScheduler:
         host: str | None = None,
         extender_max_response: int = MAX_RESPONSE,
         before_write: Callable[[], None] | None = None,
+        read_only: bool = False,
     ) -> None:
         random = random_module.Random() if random is None else random
         host = hostname() if host is None else host
         self._broadcaster = EventBroadcaster(event_client, clock, random=random, hostname=host)
         self._extenders = Extenders(
-            config.config.extenders,
+            () if read_only else config.config.extenders,
             clock=clock,
             max_response=extender_max_response,
             before_write=before_write,
         )
-        self.informers = InformerFactory(client, clock=clock, random=random)
+        self.informers = InformerFactory(
+            client,
+            clock=clock,
+            random=random,
+            indispensable=(Node, Pod) if read_only else None,
+        )
         self._web = WebClient(clock)
         self.scheduler = Scheduler(
             config,
@@ -69,6 +80,7 @@ class RunningScheduler:
             events_of=cache(self._broadcaster.recorder),
             extenders=self._extenders,
             max_in_unschedulable=max_in_unschedulable,
+            read_only=read_only,
         )
 
     def start(self) -> None:

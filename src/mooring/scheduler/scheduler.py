@@ -84,7 +84,12 @@ class Scheduler:
         events_of: Callable[[str], EventWriter],
         extenders: Sequence[Extender] = (),
         max_in_unschedulable: float = DEFAULT_MAX_IN_UNSCHEDULABLE,
+        read_only: bool = False,
     ) -> None:
+        """Make the plugins and start them.
+
+        With `read_only`, work that plugins spawn is discarded; the caller only lets it `follow`.
+        """
         settings = config.config
         self.clock = clock
         self.metrics = metrics
@@ -104,6 +109,7 @@ class Scheduler:
         self._tasks: set[asyncio.Task[None]] = set()
         self._periodic = PeriodicWork(clock)
         self._stopping = False
+        self._read_only = read_only
         #: Whether the loop has begun: what the informers found first has been taken in.
         self._synced = False
         #: The pod whose cycle ended because the task of the loop was cancelled.
@@ -226,7 +232,10 @@ class Scheduler:
             log_error(log, task.exception(), "Work beside the scheduling loop failed")
 
     def _spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
-        self._start(self._contain(work, pod))
+        if self._read_only:
+            work.close()
+        else:
+            self._start(self._contain(work, pod))
 
     async def _contain(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
         """Run a plugin's work and log what it raises."""
