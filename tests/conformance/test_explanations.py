@@ -12,17 +12,20 @@ from mooring.framework.diagnosis import Shortfall
 from mooring.framework.nodes import Nodes
 from mooring.offline.driving import drive
 from tests.conformance import replay
+from tests.conformance.recordings import SCENARIOS, identifier, record
 
-SCENARIOS = [
-    pytest.param(group, index, id=name)
-    for group, index, name in replay.scenarios()
-    if "podSequence" not in replay.record(group, index)[0]
+SINGLE = [
+    pytest.param(*scenario[:3], id=identifier(scenario))
+    for scenario in SCENARIOS
+    if "podSequence" not in record(*scenario[:3])[0]
 ]
 
 
-def explained(scenario: dict[str, Any]) -> tuple[replay.Replay, Answers, dict[str, Any]]:
+def explained(
+    scenario: dict[str, Any], release: str
+) -> tuple[replay.Replay, Answers, dict[str, Any]]:
     """Return a scenario, the answers of its Filter plugins, and the explanation of its pod."""
-    run = replay.Replay(scenario)
+    run = replay.Replay(scenario, release)
     (pod,) = run.pods
     scheduler = run.scheduler
     if not pod.spec.node_name:
@@ -35,10 +38,10 @@ def explained(scenario: dict[str, Any]) -> tuple[replay.Replay, Answers, dict[st
     return run, answers, data
 
 
-@pytest.mark.parametrize(("group", "index"), SCENARIOS)
-def test_the_explanation_is_what_was_recorded(group: str, index: int) -> None:
-    scenario, expected = replay.record(group, index)
-    _, _, data = explained(scenario)
+@pytest.mark.parametrize(("release", "group", "index"), SINGLE)
+def test_the_explanation_is_what_was_recorded(release: str, group: str, index: int) -> None:
+    scenario, expected = record(release, group, index)
+    _, _, data = explained(scenario, release)
     assert data["outcome"] == expected["outcome"]
     if expected["preEnqueue"] is None:
         assert data["message"] == expected["message"]
@@ -81,9 +84,11 @@ def scores(data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(("group", "index"), SCENARIOS)
-def test_what_is_short_makes_the_node_pass_once_it_is_added(group: str, index: int) -> None:
-    run, answers, _ = explained(replay.record(group, index)[0])
+@pytest.mark.parametrize(("release", "group", "index"), SINGLE)
+def test_what_is_short_makes_the_node_pass_once_it_is_added(
+    release: str, group: str, index: int
+) -> None:
+    run, answers, _ = explained(record(release, group, index)[0], release)
     nodes: Nodes = run.scheduler.cluster.cache.nodes
     (pod,) = run.pods
     for name, codes in answers.verdicts.codes.items():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from mooring.app.signals import ProcessSignals, run_until_done
 from mooring.cli import background, cluster_state
-from mooring.cli.gate_flags import add_gate_flags, read_gates
+from mooring.cli.gate_flags import add_gate_flags
 from mooring.cli.messages import warn
 from mooring.cli.pid_file import KUBECONFIG, PidFile, beside
 from mooring.cli.progress import ProgressLine

@@ -25,6 +25,7 @@ from mooring.client.transport import BeforeSend
 from mooring.client.transports import make_transport
 from mooring.controllers.controllers import SCHEDULING_KINDS, Controllers
 from mooring.controllers.controllers_command import COMPONENT, ControllersSettings
+from mooring.framework.releases import DEFAULT_VERSION
 from mooring.informers.factory import InformerFactory
 from mooring.observe.clock import Clock, SystemClock
 from mooring.observe.exposition import expose
@@ -54,7 +55,12 @@ class ControllersProcess:
         self._settings = settings
         self._clock: Clock = SystemClock()
         self._registry = MetricsRegistry()
-        self._metrics = ProcessMetrics(self._registry, KUBERNETES_VERSION)
+        self._metrics = ProcessMetrics(
+            self._registry,
+            KUBERNETES_VERSION,
+            emulation=DEFAULT_VERSION.release.version,
+            min_compatibility=DEFAULT_VERSION.min_compatibility_text,
+        )
         self._connection = connection_from_flags(
             settings.kubeconfig, settings.master, drop_in=False
         )
@@ -159,6 +165,7 @@ class ControllersProcess:
             config={},
             flags=settings.flags.shown(),
             version=KUBERNETES_VERSION,
+            emulation=DEFAULT_VERSION.release.version,
             set_verbosity=settings.verbosity.set,
         )
         serving = ServingSettings(
