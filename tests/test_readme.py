@@ -24,6 +24,7 @@ from tests.test_docs import ROOT, TITLE, agrees, blocks, commands
 
 PAGES = (
     "README.md",
+    "docs/explain.md",
     "docs/local-cluster.md",
     "examples/elastic-quotas/README.md",
     "examples/gang-scheduling/README.md",

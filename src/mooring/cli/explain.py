@@ -84,7 +84,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=_run)
 
 
-class Answer(msgspec.Struct, frozen=True):
+class PodExplanation(msgspec.Struct, frozen=True):
     """The explanation of a pod, and what it rests on."""
 
     pod: Pod
@@ -111,7 +111,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _explain(args: argparse.Namespace) -> Answer:
+async def _explain(args: argparse.Namespace) -> PodExplanation:
     from mooring.client.kubeconfig import load_kubeconfig
     from mooring.explain.live_examination import examine_now
 
@@ -135,7 +135,7 @@ async def _explain(args: argparse.Namespace) -> Answer:
             ]
             current = running.scheduler.cache.pod(pod.metadata.uid)
             found = await examine_now(running.scheduler, pod if current is None else current.pod)
-    return Answer(pod, found, _rules(args, config), unread)
+    return PodExplanation(pod, found, _rules(args, config), unread)
 
 
 def _rules(args: argparse.Namespace, config: LoadResult) -> str:
@@ -238,7 +238,7 @@ async def _find(client: Client, name: str, namespace: str) -> Pod:
         raise
 
 
-def _lines(answer: Answer, width: int | None, nodes: int | None) -> list[str]:
+def _lines(answer: PodExplanation, width: int | None, nodes: int | None) -> list[str]:
     pod = answer.pod
     state = f"is on {pod.spec.node_name}" if pod.spec.node_name else "is pending"
     lines = [f"{pod.key} {state}. Asked now, by the rules of {answer.rules}:"]
@@ -252,7 +252,7 @@ def _lines(answer: Answer, width: int | None, nodes: int | None) -> list[str]:
     return [*lines, "", *explained]
 
 
-def _data(answer: Answer) -> dict[str, Any]:
+def _data(answer: PodExplanation) -> dict[str, Any]:
     return {
         "version": VERSION,
         "rules": answer.rules,
