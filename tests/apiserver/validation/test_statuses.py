@@ -225,13 +225,19 @@ def test_addresses_of_ingresses() -> None:
 _GOOD = {"type": "a", "status": "True", "reason": "R", "lastTransitionTime": "t"}
 CONDITIONS: dict[str, tuple[list[Object], list[str]]] = {
     "a condition": ([_GOOD], []),
-    "one twice": ([_GOOD, _GOOD], ['f[1].type: Duplicate value: "a"']),
+    "one twice": ([_GOOD, _GOOD], ['f[1]: Duplicate value: "a"']),
+    "a bad type and status": (
+        [_GOOD | {"type": "a b", "status": "Maybe"}],
+        [
+            'f[0].type: Invalid value: "a b": <qualified name>',
+            'f[0].status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"',
+        ],
+    ),
     "an empty one": (
         [{}],
         [
-            'f[0].type: Invalid value: "": name part must be non-empty',
-            'f[0].type: Invalid value: "": <qualified name>',
-            'f[0].status: Unsupported value: "": supported values: "False", "True", "Unknown"',
+            "f[0].type: Required value: is required",
+            "f[0].status: Required value",
             "f[0].lastTransitionTime: Required value",
             "f[0].reason: Required value",
         ],

@@ -179,11 +179,16 @@ def check_conditions(status: Object, path: str) -> list[FieldError]:
     for i, condition in enumerate(status.get("conditions") or ()):
         where, kind = f"{path}[{i}]", condition.get("type") or ""
         if kind in seen:
-            problems.append(duplicate(f"{where}.type", kind))
+            problems.append(duplicate(where, kind))
         seen.add(kind)
-        problems += each(f"{where}.type", kind, label_key_problems(kind))
-        if condition.get("status") not in _STATUSES:
-            given = condition.get("status") or ""
+        if kind:
+            problems += each(f"{where}.type", kind, label_key_problems(kind))
+        else:
+            problems.append(required(f"{where}.type", "is required"))
+        given = condition.get("status") or ""
+        if not given:
+            problems.append(required(f"{where}.status"))
+        elif given not in _STATUSES:
             problems.append(not_supported(f"{where}.status", given, _STATUSES))
         generation = condition.get("observedGeneration") or 0
         if generation < 0:
