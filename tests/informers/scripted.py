@@ -74,8 +74,11 @@ class ScriptedSource:
     list refuses the watch.
     """
 
-    def __init__(self, clock: RecordingClock, *, lists: Any = (), watches: Any = ()) -> None:
+    def __init__(
+        self, clock: RecordingClock, *, lists: Any = (), watches: Any = (), serves: Any = True
+    ) -> None:
         self.collector = CollectorPause()
+        self._serves = serves
         self.asked: list[tuple[str, ListOptions]] = []
         self.over = asyncio.Event()
         self._clock = clock
@@ -105,6 +108,11 @@ class ScriptedSource:
         steps = await self._next(self._watches)
         yield _Watch(steps, self._clock)
 
+    async def serves(self, kind: Any) -> bool:
+        if isinstance(self._serves, Exception):
+            raise self._serves
+        return bool(self._serves)
+
     async def _next(self, script: list[Any]) -> Any:
         if not script:
             self.over.set()
@@ -122,10 +130,16 @@ class Run:
     """A reflector on a script, and its results."""
 
     def __init__(
-        self, *, lists: Any = (), watches: Any = (), kind: Any = Pod, **options: Any
+        self,
+        *,
+        lists: Any = (),
+        watches: Any = (),
+        serves: Any = True,
+        kind: Any = Pod,
+        **options: Any,
     ) -> None:
         self.clock = RecordingClock()
-        self.source = ScriptedSource(self.clock, lists=lists, watches=watches)
+        self.source = ScriptedSource(self.clock, lists=lists, watches=watches, serves=serves)
         self.store: Store[Pod] = Store()
         self.told: list[str] = []
         self.store.add_handler(

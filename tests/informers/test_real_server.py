@@ -12,9 +12,11 @@ import pytest
 from mooring.api import CustomResource, Lease, Namespace, Node, ObjectMeta, Pod, decode_as
 from mooring.client.client import JSON_PATCH, MERGE, Client
 from mooring.client.kubeconfig import load_kubeconfig
+from mooring.client.resources import Resource
 from mooring.client.transports import make_transport
 from mooring.errors import ApiError
 from mooring.informers.factory import InformerFactory
+from mooring.informers.reflector import NOT_ENABLED
 from mooring.informers.store import EventHandler
 from tests.support.cluster import Cluster
 from tests.support.control_plane import ControlPlane
@@ -241,3 +243,30 @@ async def test_missing_rights_are_told_in_a_line(
         assert "\n" not in str(refused.value)
     finally:
         await nobody.close()
+
+
+async def test_what_the_oldest_release_does_not_serve_is_found_out(
+    oldest_control_plane: ControlPlane, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The scheduler's user has no rights to the kind, so a list is refused and not unknown."""
+    kubeconfig = oldest_control_plane.scheduler_kubeconfig
+    client = Client(make_transport(load_kubeconfig(kubeconfig)))
+    newer = Resource("scheduling.k8s.io", "v1beta1", "podgroups", CustomResource, optional=True)
+    factory = InformerFactory(client)
+    groups, nodes = factory.informer(newer), factory.informer(Node)
+    try:
+        assert not await client.serves(newer)
+        assert await client.serves(Node)
+        with pytest.raises(ApiError) as refused:
+            await client.list(newer)
+        assert refused.value.is_forbidden
+        factory.start()
+        async with asyncio.timeout(SECONDS):
+            await factory.wait_synced()
+        assert nodes.failure is None
+        assert len(groups.store) == 0
+        lines = [record.getMessage() for record in caplog.records]
+        assert lines == [NOT_ENABLED % "podgroups.v1beta1.scheduling.k8s.io"]
+    finally:
+        await factory.close()
+        await client.close()

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from mooring.api import Pod, PodGroup
+from mooring.client.resources import Resource
 from mooring.client.watch import WatchEvent
 from mooring.errors import ApiError, NoAnswerError
-from mooring.informers.reflector import NOT_SERVED, Selection
+from mooring.informers.reflector import NOT_ENABLED, NOT_SERVED, Selection
 from mooring.informers.store import EventHandler
 from tests.informers.scripted import (
     GONE,
@@ -257,6 +258,37 @@ async def test_a_custom_resource_that_is_not_served_holds_nobody_up_and_is_said_
     assert lines == [NOT_SERVED % "podgroups.v1alpha1.scheduling.x-k8s.io"]
     # Once its definition is installed, its objects are found.
     assert run.names == ["a", "b"]
+
+
+OPTIONAL = Resource("lifecycle.k8s.io", "v1alpha1", "evictions", Pod, optional=True)
+FORBIDDEN = ApiError(403, "cannot list resource", reason="Forbidden")
+
+
+async def test_an_optional_kind_that_is_not_served_is_said_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    absent = ApiError(404, "404 page not found")
+    run = Run(watches=[absent] * 3 + [[FIRST]], lists=[absent] * 3, kind=OPTIONAL)
+    await run.to_the_end()
+    assert run.reflector.synced.is_set()
+    lines = [record.getMessage() for record in caplog.records]
+    assert lines == [NOT_ENABLED % "evictions.v1alpha1.lifecycle.k8s.io"]
+    assert run.names == ["a", "b"]
+
+
+async def test_discovery_tells_an_absent_kind_from_missing_rights(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    script: dict[str, Any] = {"watches": [FORBIDDEN] * 2, "lists": [FORBIDDEN] * 2}
+    absent = await Run(**script, kind=OPTIONAL, serves=False).to_the_end()
+    assert absent.reflector.synced.is_set()
+    assert [record.getMessage() for record in caplog.records] == [
+        NOT_ENABLED % "evictions.v1alpha1.lifecycle.k8s.io"
+    ]
+    for served in (True, ApiError(503, "not yet")):
+        refused = await Run(**script, kind=OPTIONAL, serves=served).to_the_end()
+        assert not refused.reflector.synced.is_set()
+        assert refused.reflector.failure is FORBIDDEN
 
 
 async def test_the_objects_of_a_definition_that_is_removed_are_gone() -> None:

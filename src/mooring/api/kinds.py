@@ -37,6 +37,8 @@ class Kind(msgspec.Struct, frozen=True):
     struct: type[TypedObject]
     #: Whether a CustomResourceDefinition defines it: a server may not serve it.
     custom: bool = False
+    #: Whether a server of a supported release may not serve it: it is new, or not enabled.
+    optional: bool = False
 
     @property
     def api_version(self) -> str:
@@ -56,10 +58,15 @@ class Kind(msgspec.Struct, frozen=True):
 
 
 def _kind(
-    struct: type[TypedObject], plural: str, *, namespaced: bool = True, custom: bool = False
+    struct: type[TypedObject],
+    plural: str,
+    *,
+    namespaced: bool = True,
+    custom: bool = False,
+    optional: bool = False,
 ) -> Kind:
     group, _, version = struct.api_version.rpartition("/")
-    return Kind(group, version, struct.kind, plural, namespaced, struct, custom)
+    return Kind(group, version, struct.kind, plural, namespaced, struct, custom, optional)
 
 
 #: Every kind that Mooring has a Struct for.

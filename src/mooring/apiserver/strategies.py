@@ -63,6 +63,7 @@ _GENERATION = frozenset(
         "apps/daemonsets",
         "batch/jobs",
         "batch/cronjobs",
+        "autoscaling/horizontalpodautoscalers",
         "policy/poddisruptionbudgets",
         "networking.k8s.io/ingresses",
         "networking.k8s.io/ingressclasses",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlencode, urlsplit
@@ -17,7 +17,7 @@ from mooring.client.collector import CollectorPause
 from mooring.client.missing_rights import MissingRights
 from mooring.client.protobuf import PROTOBUF, with_finalizer
 from mooring.client.rate_limit import RateLimit
-from mooring.client.resources import ListOptions, Resource, find_resource
+from mooring.client.resources import KindLike, ListOptions, Resource, find_resource
 from mooring.client.responses import ObjectList, api_error, decode_list, decode_object
 from mooring.client.transport import JSON, MAX_LIST, MAX_OBJECT, Request, Response, Transport
 from mooring.client.warning_headers import parse_warnings
@@ -363,17 +363,31 @@ class Client:
         plural = await self._plural(group, version, obj.kind)
         return obj, find_resource(f"{plural}.{version}.{group}")
 
+    async def serves(self, kind: KindLike) -> bool:
+        """Return whether the server serves a kind; this needs no right to read its objects."""
+        resource = find_resource(kind)
+        try:
+            served = await self._discover(resource.group, resource.version)
+        except ApiError as error:
+            if error.is_not_found:
+                return False
+            raise
+        return any(found.name == resource.plural for found in served)
+
+    async def _discover(self, group: str, version: str) -> Sequence[_ApiResource]:
+        """Return the resources of a group version."""
+        path = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        body = await self.request("GET", path)
+        try:
+            return msgspec.json.decode(body, type=_ResourceList).resources
+        except (msgspec.MsgspecError, UnicodeError) as error:
+            raise _garbage(error, "GET", self.server + path) from None
+
     async def _plural(self, group: str, version: str, kind: str) -> str:
         """Return the server's plural for a kind; each group version is requested once."""
         api_version = f"{group}/{version}" if group else version
         if (api_version, kind) not in self._plurals:
-            path = f"/apis/{api_version}" if group else f"/api/{version}"
-            body = await self.request("GET", path)
-            try:
-                listed = msgspec.json.decode(body, type=_ResourceList)
-            except (msgspec.MsgspecError, UnicodeError) as error:
-                raise _garbage(error, "GET", self.server + path) from None
-            for found in listed.resources:
+            for found in await self._discover(group, version):
                 if "/" not in found.name:
                     self._plurals[api_version, found.kind] = found.name
         plural = self._plurals.get((api_version, kind))

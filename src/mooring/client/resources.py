@@ -23,6 +23,8 @@ class Resource(msgspec.Struct, frozen=True):
     #: Whether it has a Struct although a CustomResourceDefinition defines it: a server may not
     #: serve it, and then it has no objects.
     custom: bool = False
+    #: Whether a server of a supported release may not serve it; then it has no objects.
+    optional: bool = False
 
     @property
     def name(self) -> str:
@@ -72,12 +74,14 @@ def _find(kind: Any) -> Resource:
             raise ObjectError(f'a resource is named "plural.version.group", got "{kind}"')
         for row in KINDS:
             if (row.plural, row.version, row.group) == (plural, version, group):
-                return Resource(group, version, plural, row.struct, row.custom)
+                return Resource(group, version, plural, row.struct, row.custom, row.optional)
         return Resource(group, version, plural, CustomResource)
     known = BY_STRUCT.get(kind)
     if known is None:
         raise ObjectError(f"{kind.__name__} is not in the table of kinds")
-    return Resource(known.group, known.version, known.plural, known.struct, known.custom)
+    return Resource(
+        known.group, known.version, known.plural, known.struct, known.custom, known.optional
+    )
 
 
 class ListOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):

@@ -4,8 +4,8 @@ The initial state comes as a stream (WatchList) or, if the server does not suppo
 in pages. Then the watch continues; when it ends it is resumed at the last resource version, and
 only if the server no longer has that version (410 Gone) is everything listed again. After a broken
 connection, a refusal or an undecodable response, it retries with growing delays, forever. It also
-retries if the server does not serve a custom resource of `mooring.api`, which until then has no
-objects.
+retries if the server does not serve a custom resource or an optional kind of `mooring.api`, which
+until then has no objects.
 """
 
 # client-go: tools/cache/reflector.go
@@ -57,6 +57,11 @@ NOT_SERVED = (
     "The server does not serve %s: continuing as if there were no such objects. Install its "
     "CustomResourceDefinition; the scheduler then finds it without a restart"
 )
+#: The same for a kind of Kubernetes that is new, or that servers do not serve by default.
+NOT_ENABLED = (
+    "The server does not serve %s: continuing as if there were no such objects. Its release does "
+    "not have it, or its --runtime-config does not enable it"
+)
 
 
 class Source(Protocol):
@@ -77,6 +82,10 @@ class Source(Protocol):
         idle_timeout: float | None = None,
     ) -> AbstractAsyncContextManager[Watch[Any]]:
         """Watch objects."""
+        ...
+
+    async def serves(self, kind: Any) -> bool:
+        """Return whether the server serves a kind."""
         ...
 
 
@@ -140,7 +149,8 @@ class Reflector(Generic[T]):
         self._version_unavailable = False
         self._paged = False
         self._type = _describe(kind)
-        self._custom = find_resource(kind).custom
+        self._resource = find_resource(kind)
+        self._may_be_absent = self._resource.custom or self._resource.optional
 
     async def run(self) -> None:
         """Keep the store up to date until cancelled."""
@@ -149,7 +159,8 @@ class Reflector(Generic[T]):
             patience = 0.0
             try:
                 await self._list_and_watch()
-            except MooringError as error:
+            except MooringError as failure:
+                error = await self._look_up(failure)
                 before, self.failure = self.failure, error
                 patience = getattr(error, "retry_after", None) or 0.0
                 if self._is_not_served(error):
@@ -173,13 +184,28 @@ class Reflector(Generic[T]):
         refused = isinstance(error, ApiError) and error.is_forbidden
         return refused and self._dispensable and self._rights_known()
 
+    async def _look_up(self, error: MooringError) -> MooringError:
+        """Return why a kind that may be absent cannot be watched.
+
+        A server refuses a request for lack of rights before it finds that it does not serve the
+        kind; discovery, which needs no rights, tells the two apart.
+        """
+        if not (self._may_be_absent and isinstance(error, ApiError) and error.is_forbidden):
+            return error
+        try:
+            served = await self._source.serves(self._kind)
+        except MooringError:
+            return error
+        return error if served else ApiError(404, error.message, reason="NotFound")
+
     def _is_not_served(self, error: MooringError | None) -> bool:
-        """Return whether a failure means that the definition of a custom resource is missing."""
-        return self._custom and isinstance(error, ApiError) and error.is_not_found
+        """Return whether a failure means that the server does not serve a kind it may lack."""
+        return self._may_be_absent and isinstance(error, ApiError) and error.is_not_found
 
     def _go_on_without(self) -> None:
         """Report, once, that the server does not serve this kind; the store becomes empty."""
-        log.warning(NOT_SERVED, find_resource(self._kind).name)
+        message = NOT_SERVED if self._resource.custom else NOT_ENABLED
+        log.warning(message, self._resource.name)
         self._replace((), "")
 
     async def _list_and_watch(self) -> None:

@@ -77,7 +77,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "nothing": ({"user": "a"}, "exactly one of nonResourceAttributes or resourceAttributes"),
     "both": (
         {"user": "a", "resourceAttributes": ASKED, "nonResourceAttributes": {}},
-        "cannot be specified in combination with resourceAttributes",
+        "exactly one of nonResourceAttributes or resourceAttributes must be specified",
     ),
 }
 

@@ -17,7 +17,7 @@ SCALERS: dict[str, tuple[Object, list[str]]] = {
     "fewer than no replicas": (
         {"minReplicas": -1, "maxReplicas": -2},
         [
-            "spec.minReplicas: Invalid value: -1: must be greater than or equal to 1",
+            "spec.minReplicas: Invalid value: -1: must be greater than or equal to 0",
             "spec.maxReplicas: Invalid value: -2: must be greater than or equal to 1",
             "spec.maxReplicas: Invalid value: -2: must be greater than or equal to `minReplicas`",
         ],
@@ -25,7 +25,6 @@ SCALERS: dict[str, tuple[Object, list[str]]] = {
     "to zero by a resource alone": (
         {"minReplicas": 0},
         [
-            "spec.minReplicas: Invalid value: 0: must be greater than or equal to 1",
             "spec.metrics: Forbidden: must specify at least one Object or External "
             "metric to support scaling to zero replicas",
         ],

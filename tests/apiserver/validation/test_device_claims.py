@@ -4,7 +4,11 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.validation.device_claims import driver_name, qualified_name
+from mooring.apiserver.validation.device_claims import (
+    check_configuration,
+    driver_name,
+    qualified_name,
+)
 from tests.apiserver.validation.objects import Object, made, refused, texts, update_refusals
 
 V1 = "resource.k8s.io/v1"
@@ -76,7 +80,8 @@ CLAIMS: dict[str, tuple[Object, list[str]]] = {
     "alternatives of one name, with a bad name": (
         {"requests": [{"name": "r", "firstAvailable": [_EACH, _EACH, _EACH | {"name": "B"}]}]},
         [
-            'spec.devices.requests[0].firstAvailable[1]: Duplicate value: "a"',
+            "spec.devices.requests[0].firstAvailable[1]: Duplicate value: "
+            '{"deviceClassName":"c","name":"a","allocationMode":"ExactCount","count":1}',
             'spec.devices.requests[0].firstAvailable[2].name: Invalid value: "B": <label>',
         ],
     ),
@@ -197,7 +202,7 @@ def test_templates() -> None:
 def test_claims_and_templates_stay() -> None:
     claim = made(V1, "ResourceClaim", spec={"devices": _claim()})
     (problem,) = update_refusals(claim, {"spec": {"devices": {"requests": []}}})
-    assert problem == 'spec: Invalid value: {"devices":{"requests":[]}}: field is immutable'
+    assert problem == "spec: Invalid value: null: field is immutable"
     template = made(V1, "ResourceClaimTemplate", spec={"spec": {"devices": _claim()}})
     assert update_refusals(template, {"metadata": {"labels": {"a": "b"}}}) == []
     assert update_refusals(template, {"spec": {"metadata": {"labels": {"a": "b"}}}}) != []
@@ -216,8 +221,24 @@ CLASSES: dict[str, tuple[Object, list[str]]] = {
         [
             "spec.selectors[0].cel: Required value",
             "spec.config[0].opaque: Required value",
-            'spec.extendedResourceName: Invalid value: "cpu": must be a valid extended '
-            "resource name",
+            'spec.extendedResourceName: Invalid value: "cpu": a name must be a domain-prefixed '
+            "path, such as 'example.com/my-prop'",
+        ],
+    ),
+    "a resource of Kubernetes": (
+        {"extendedResourceName": "requests.kubernetes.io/cpu"},
+        [
+            'spec.extendedResourceName: Invalid value: "requests.kubernetes.io/cpu": must not '
+            'have "kubernetes.io/" domain',
+            'spec.extendedResourceName: Invalid value: "requests.kubernetes.io/cpu": must not '
+            'have "requests." prefix',
+        ],
+    ),
+    "a resource that cannot have a quota": (
+        {"extendedResourceName": f"a.io/{'x' * 64}"},
+        [
+            'spec.extendedResourceName: Invalid value: "a.io/x…": name part must be no more than '
+            "63 bytes"
         ],
     ),
 }
@@ -226,6 +247,31 @@ CLASSES: dict[str, tuple[Object, list[str]]] = {
 @pytest.mark.parametrize(("spec", "expected"), CLASSES.values(), ids=CLASSES)
 def test_classes(spec: Object, expected: list[str]) -> None:
     assert refused(V1, "DeviceClass", spec=spec) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("a.io/model", []),
+        ("/model", ['f: Invalid value: "": prefix must not be empty']),
+        ("a.io/", ['f: Invalid value: "": name must not be empty']),
+        ("A/b", ['f: Invalid value: "A": prefix: <subdomain>']),
+        (f"{'a' * 64}/b", ["f: Too long: may not be more than 63 bytes"]),
+    ],
+)
+def test_names_whose_rule_is_declared(name: str, expected: list[str]) -> None:
+    assert texts(qualified_name(name, "f", declared=True)) == expected
+
+
+def test_the_driver_of_a_configuration_may_have_upper_case() -> None:
+    config = {"opaque": {"driver": "Example.com", "parameters": {}}}
+    assert texts(check_configuration(config, "f")) == []
+    config["opaque"]["driver"] = "Bad_Name"
+    (problem,) = texts(check_configuration(config, "f"))
+    assert problem.startswith(
+        'f.opaque.driver: Invalid value: "Bad_Name": an RFC 1123 subdomain must consist of '
+        "alphanumeric characters, '-' or '.'"
+    )
 
 
 NAMES: dict[str, tuple[str, list[str]]] = {

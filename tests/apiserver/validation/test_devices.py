@@ -10,6 +10,9 @@ V1 = "resource.k8s.io/v1"
 POOL = {"name": "p", "resourceSliceCount": 1, "generation": 1}
 
 
+VALUES = "`int`, `bool`, `string`, `version`, `ints`, `bools`, `strings`, `versions`"
+
+
 def _spec(**more: Any) -> Object:
     return {"driver": "d.io", "pool": POOL, "nodeName": "n", **more}
 
@@ -79,13 +82,13 @@ SLICES: dict[str, tuple[Object, list[str]]] = {
     ),
     "an attribute without a value": (
         _device(attributes={"a": {}}),
-        ['spec.devices[0].attributes[a]: Invalid value: "": exactly one value must be specified'],
+        [f'spec.devices[0].attributes[a]: Invalid value: "": must specify one of: {VALUES}'],
     ),
     "an attribute of two values": (
         _device(attributes={"a": {"int": 1, "bool": True}}),
         [
-            'spec.devices[0].attributes[a]: Invalid value: {"int":1,"bool":true}: '
-            "exactly one value must be specified"
+            'spec.devices[0].attributes[a]: Invalid value: "{int, bool}": '
+            f"must specify exactly one of: {VALUES}"
         ],
     ),
     "a bad version": (

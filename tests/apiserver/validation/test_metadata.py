@@ -126,14 +126,14 @@ NEW: dict[str, tuple[dict[str, Any], list[str]]] = {
             "managedFields": [
                 {"operation": "Own", "fieldsType": "FieldsV2"},
                 {"operation": "Apply"},
+                {},
             ],
         },
         [
-            (
-                'metadata.managedFields[0].operation: Invalid value: "Own": must be `Apply` '
-                "or `Update`"
-            ),
+            'metadata.managedFields[0].operation: Unsupported value: "Own": supported values: '
+            '"Apply", "Update"',
             ('metadata.managedFields[0].fieldsType: Invalid value: "FieldsV2": must be `FieldsV1`'),
+            "metadata.managedFields[2].operation: Required value: must not be empty",
         ],
     ),
 }

@@ -257,7 +257,7 @@ CHANGES: dict[str, tuple[str, str, Object, Object, list[str]]] = {
         [
             "roleRef: Invalid value: "
             '{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"s"}: '
-            "cannot change roleRef"
+            "field is immutable"
         ],
     ),
     "a cluster role binding's role stays": (
@@ -268,7 +268,7 @@ CHANGES: dict[str, tuple[str, str, Object, Object, list[str]]] = {
         [
             "roleRef: Invalid value: "
             '{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"s"}: '
-            "cannot change roleRef"
+            "field is immutable"
         ],
     ),
     "subjects change": (
@@ -283,7 +283,7 @@ CHANGES: dict[str, tuple[str, str, Object, Object, list[str]]] = {
         "RuntimeClass",
         {"handler": "a"},
         {"handler": "b"},
-        ['handler: Invalid value: "b": field is immutable'],
+        ["handler: Invalid value: null: field is immutable"],
     ),
 }
 

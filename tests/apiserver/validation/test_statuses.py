@@ -226,6 +226,13 @@ _GOOD = {"type": "a", "status": "True", "reason": "R", "lastTransitionTime": "t"
 CONDITIONS: dict[str, tuple[list[Object], list[str]]] = {
     "a condition": ([_GOOD], []),
     "one twice": ([_GOOD, _GOOD], ['f[1]: Duplicate value: "a"']),
+    "a bad type and status": (
+        [_GOOD | {"type": "a b", "status": "Maybe"}],
+        [
+            'f[0].type: Invalid value: "a b": <qualified name>',
+            'f[0].status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"',
+        ],
+    ),
     "an empty one": (
         [{}],
         [

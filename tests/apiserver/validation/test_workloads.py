@@ -276,12 +276,16 @@ def test_the_selector_of_a_workload_stays(kind: str) -> None:
     ]
 
 
-def test_few_fields_of_a_stateful_set_may_change() -> None:
+def test_some_fields_of_a_stateful_set_may_not_change() -> None:
     old = workload("StatefulSet", serviceName="s")
     assert update_refusals(old, {"spec": {"replicas": 5, "minReadySeconds": 5}}) == []
     # The new name is refused as a change and not for its form.
-    (problem,) = update_refusals(old, {"spec": {"serviceName": "S"}})
-    assert problem.startswith("spec: Forbidden: updates to statefulset spec for fields other than")
+    assert update_refusals(old, {"spec": {"serviceName": "S"}}) == [
+        'spec.serviceName: Invalid value: "S": field is immutable'
+    ]
+    assert update_refusals(old, {"spec": {"podManagementPolicy": "Parallel"}}) == [
+        'spec.podManagementPolicy: Invalid value: "Parallel": field is immutable'
+    ]
 
 
 REVISIONS: dict[str, tuple[Object, list[str]]] = {

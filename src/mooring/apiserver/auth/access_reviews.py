@@ -98,12 +98,9 @@ class Reviews:
     ) -> Object:
         spec = review.get("spec") or {}
         resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-        if resource is not None and path is not None:
-            why = "cannot be specified in combination with resourceAttributes"
-            problems.append(invalid("spec.nonResourceAttributes", {}, why))
-        elif resource is None and path is None:
+        if (resource is None) == (path is None):
             why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-            problems.append(invalid("spec.resourceAttributes", None, why))
+            problems.append(invalid("spec", None if path is None else {}, why))
         namespace = review["metadata"].get("namespace")
         if served.name == "localsubjectaccessreviews" and resource is not None:
             given = resource.get("namespace", "")

@@ -49,5 +49,6 @@ CONVERSIONS: dict[str, Callable[[Object], None]] = {
     "resource.v1.DeviceCounterConsumption": _without("compatibilityGroups"),
     "resource.v1.DeviceSubRequest": _without("derivedAttributes"),
     "resource.v1.ExactDeviceRequest": _without("derivedAttributes"),
-    "resource.v1.ResourceSliceSpec": _without("partitionTypeAttribute"),
+    "resource.v1.DeviceRequestAllocationResult": _without("skipNodeOperations"),
+    "resource.v1.ResourceSliceSpec": _without("partitionTypeAttribute", "skipNodeOperations"),
 }

@@ -20,8 +20,8 @@ def check_autoscaler(autoscaler: Object) -> list[FieldError]:
     spec = autoscaler["spec"]
     problems: list[FieldError] = []
     least, most = spec.get("minReplicas"), spec["maxReplicas"]
-    if least is not None and least < 1:
-        problems.append(invalid("spec.minReplicas", least, "must be greater than or equal to 1"))
+    if least is not None and least < 0:
+        problems.append(invalid("spec.minReplicas", least, "must be greater than or equal to 0"))
     if most == 0:
         problems.append(required("spec.maxReplicas"))
     elif most < 0:

@@ -19,10 +19,10 @@ from mooring.api.field_errors import (
     too_long,
     too_many,
 )
-from mooring.api.names import is_extended_resource
 from mooring.apiserver.validation.device_selectors import check_selector, require_compiled
 from mooring.apiserver.validation.field_problems import Object, immutable, repeated
 from mooring.apiserver.validation.formats import (
+    caseless_subdomain_problems,
     label_key_problems,
     label_problems,
     label_value_problems,
@@ -65,7 +65,7 @@ def check_claim(claim: Object) -> list[FieldError]:
 
 def check_claim_update(claim: Object, old: Object) -> list[FieldError]:
     """Check an update of a resource claim: its spec may not change."""
-    return immutable("spec", claim["spec"], old["spec"])
+    return immutable("spec", claim["spec"], old["spec"], shown=False)
 
 
 def check_template(template: Object) -> list[FieldError]:
@@ -157,7 +157,7 @@ def _request(request: Object, path: str) -> list[FieldError]:
         problems += each(f"{where}.name", name, label_problems(name))
         problems += _exact(one, where)
         if name in seen:
-            problems.append(duplicate(where, name))
+            problems.append(duplicate(where, one))
         seen.add(name)
     return problems
 
@@ -232,7 +232,7 @@ def _constraint(constraint: Object, path: str, names: set[str]) -> list[FieldErr
     problems = _references(constraint.get("requests") or (), f"{path}.requests", names)
     for field in ("matchAttribute", "distinctAttribute"):
         if (name := constraint.get(field)) is not None:
-            problems += qualified_name(name, f"{path}.{field}")
+            problems += qualified_name(name, f"{path}.{field}", declared=True)
             if "/" not in name:
                 problems.append(invalid(f"{path}.{field}", name, FULLY_QUALIFIED))
             return problems
@@ -260,7 +260,7 @@ def check_configuration(config: Object, path: str) -> list[FieldError]:
     opaque, where = config.get("opaque"), f"{path}.opaque"
     if opaque is None:
         return [required(where)]
-    problems = driver_name(opaque.get("driver") or "", f"{where}.driver")
+    problems = driver_name(opaque.get("driver") or "", f"{where}.driver", any_case=True)
     parameters: Any = opaque.get("parameters")
     at = f"{where}.parameters"
     if parameters is None:
@@ -272,28 +272,40 @@ def check_configuration(config: Object, path: str) -> list[FieldError]:
     return problems
 
 
-def driver_name(name: str, path: str) -> list[FieldError]:
+def driver_name(name: str, path: str, *, any_case: bool = False) -> list[FieldError]:
     """Check the name of a driver."""
     if not name:
         return [required(path)]
-    problems = each(path, name, subdomain_problems(name))
+    check = caseless_subdomain_problems if any_case else subdomain_problems
+    problems = each(path, name, check(name))
     return [too_long(path, _DRIVER_LENGTH), *problems] if len(name) > _DRIVER_LENGTH else problems
 
 
-def qualified_name(name: str, path: str) -> list[FieldError]:
-    """Check the name of an attribute, with or without its domain."""
+def qualified_name(name: str, path: str, *, declared: bool = False) -> list[FieldError]:
+    """Check the name of an attribute, with or without its domain.
+
+    A rule that is `declared` at the type of the field, rather than written as code, has slightly
+    different messages.
+    """
     parts = name.split("/")
     if len(parts) > 2:
         return []
     problems: list[FieldError] = []
     if len(parts) == 2:
-        if parts[0]:
-            problems += driver_name(parts[0], path)
+        if not parts[0]:
+            why = "prefix must not be empty" if declared else "the domain must not be empty"
+            problems.append(invalid(path, "", why))
+        elif declared:
+            if len(parts[0]) > _DRIVER_LENGTH:
+                problems.append(too_long(path, _DRIVER_LENGTH))
+            found = [f"prefix: {problem}" for problem in subdomain_problems(parts[0])]
+            problems += each(path, parts[0], found)
         else:
-            problems.append(invalid(path, "", "the domain must not be empty"))
+            problems += driver_name(parts[0], path)
     own = parts[-1]
     if len(parts) == 2 and not own:
-        return [*problems, invalid(path, "", "the name must not be empty")]
+        why = "name must not be empty" if declared else "the name must not be empty"
+        return [*problems, invalid(path, "", why)]
     if len(own) > _IDENTIFIER_LENGTH:
         problems.append(too_long(path, _IDENTIFIER_LENGTH))
     if _C_IDENTIFIER.fullmatch(own) is None:
@@ -311,7 +323,20 @@ def check_device_class(device_class: Object) -> list[FieldError]:
     for i, config in enumerate(configs):
         problems += check_configuration(config, f"spec.config[{i}]")
     name = spec.get("extendedResourceName")
-    if name is not None and not is_extended_resource(name):
-        why = "must be a valid extended resource name"
-        problems.append(invalid("spec.extendedResourceName", name, why))
+    if name is not None:
+        problems += each("spec.extendedResourceName", name, _extended_resource_problems(name))
     return problems
+
+
+def _extended_resource_problems(name: str) -> list[str]:
+    """Return why a text is not the name of an extended resource; empty if it is."""
+    # apimachinery: pkg/api/validate/strfmt.go (ExtendedResourceName)
+    problems = []
+    if "/" not in name:
+        problems.append("a name must be a domain-prefixed path, such as 'example.com/my-prop'")
+    elif "kubernetes.io/" in name:
+        problems.append('must not have "kubernetes.io/" domain')
+    if name.startswith("requests."):
+        problems.append('must not have "requests." prefix')
+    # The name of the resource's quota must be valid too.
+    return [*problems, *label_key_problems(f"requests.{name}")]

@@ -26,7 +26,7 @@ from mooring.apiserver.validation.field_problems import Object, immutable
 from mooring.apiserver.validation.formats import label_problems, subdomain_problems
 
 _PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
-_VALUES = ("bool", "int", "string", "version", "bools", "ints", "strings", "versions")
+_VALUES = ("int", "bool", "string", "version", "ints", "bools", "strings", "versions")
 _POOL_LENGTH = 253
 _VALUE_LENGTH = 64
 _SEMANTIC = re.compile(
@@ -41,7 +41,9 @@ NOT_PER_DEVICE = (
     "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set "
     "to true in the ResourceSlice spec"
 )
-ONE_VALUE = "exactly one value must be specified"
+_CHOICES = ", ".join(f"`{name}`" for name in _VALUES)
+NO_VALUE = f"must specify one of: {_CHOICES}"
+ONE_VALUE = f"must specify exactly one of: {_CHOICES}"
 
 
 def check_slice(resource_slice: Object) -> list[FieldError]:
@@ -132,9 +134,11 @@ def _attribute(attribute: Object, path: str) -> list[FieldError]:
             problems.append(invalid(f"{path}.{field}", value, NOT_A_VERSION))
         if len(value) > _VALUE_LENGTH:
             problems.append(too_long(f"{path}.{field}", _VALUE_LENGTH))
-    count = sum(attribute.get(name) is not None for name in _VALUES)
-    if count != 1:
-        problems.append(invalid(path, attribute if count else "", ONE_VALUE))
+    given = [name for name in _VALUES if attribute.get(name) is not None]
+    if not given:
+        problems.append(invalid(path, "", NO_VALUE))
+    elif len(given) > 1:
+        problems.append(invalid(path, f"{{{', '.join(given)}}}", ONE_VALUE))
     return problems
 
 

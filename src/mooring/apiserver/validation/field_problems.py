@@ -21,9 +21,13 @@ def repeated(values: Iterable[Hashable]) -> Iterator[int]:
         seen.add(value)
 
 
-def immutable(field: str, new: Any, old: Any) -> list[FieldError]:
-    """Refuse a change of an immutable field."""
-    return [] if new == old else [invalid(field, new, IMMUTABLE)]
+def immutable(field: str, new: Any, old: Any, *, shown: bool = True) -> list[FieldError]:
+    """Refuse a change of an immutable field.
+
+    The new value is not `shown` if the rule is declared at the type of the field, rather than
+    written as code: kube-apiserver then says null.
+    """
+    return [] if new == old else [invalid(field, new if shown else None, IMMUTABLE)]
 
 
 def non_negative(field: str, value: int | None) -> list[FieldError]:

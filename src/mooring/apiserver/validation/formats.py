@@ -54,6 +54,11 @@ PERCENT = (
     "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or "
     "'93%', regex used for validation is '[0-9]+%')"
 )
+CASELESS_SUBDOMAIN = (
+    "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'Example.com', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
 RELAXED_SUBDOMAIN = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' "
     "or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
@@ -176,6 +181,12 @@ def path_segment_problems(text: str, *, prefix: bool = False) -> list[str]:
     if not prefix and text in (".", ".."):
         return [f"may not be '{text}'"]
     return [f"may not contain '{part}'" for part in ("/", "%") if part in text]
+
+
+def caseless_subdomain_problems(text: str) -> list[str]:
+    """Return why a text is not a DNS subdomain in upper or lower case; empty if it is."""
+    problems = subdomain_problems(text.lower())
+    return [CASELESS_SUBDOMAIN if "RFC 1123" in problem else problem for problem in problems]
 
 
 def relaxed_subdomain_problems(text: str) -> list[str]:

@@ -7,7 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mooring.api.field_errors import FieldError, each, forbidden, invalid, required, show, too_long
+from mooring.api.field_errors import (
+    FieldError,
+    each,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    show,
+    too_long,
+)
 from mooring.apiserver.validation.field_problems import Object, immutable
 from mooring.apiserver.validation.formats import (
     label_key_problems,
@@ -21,6 +30,7 @@ NameCheck = Callable[[str], list[str]]
 
 _ANNOTATIONS_MAX = 256 * 1024
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
+_OPERATIONS = ("Apply", "Update")
 _STANDARD_FINALIZERS = ("kubernetes", _ORPHAN, _FOREGROUND)
 NOT_QUALIFIED = "name is neither a standard finalizer name nor is it fully qualified"
 
@@ -167,9 +177,11 @@ def check_managed_fields(entries: Sequence[Object] | None, path: str) -> list[Fi
     problems: list[FieldError] = []
     for i, entry in enumerate(entries or ()):
         where = f"{path}[{i}]"
-        if entry.get("operation") not in ("Apply", "Update"):
-            why = "must be `Apply` or `Update`"
-            problems.append(invalid(f"{where}.operation", entry.get("operation", ""), why))
+        operation = entry.get("operation") or ""
+        if not operation:
+            problems.append(required(f"{where}.operation", "must not be empty"))
+        elif operation not in _OPERATIONS:
+            problems.append(not_supported(f"{where}.operation", operation, _OPERATIONS))
         if entry.get("fieldsType", "") not in ("", "FieldsV1"):
             problems.append(
                 invalid(f"{where}.fieldsType", entry["fieldsType"], "must be `FieldsV1`")

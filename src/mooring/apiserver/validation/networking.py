@@ -197,9 +197,9 @@ def _policy_port(port: Object, path: str) -> list[FieldError]:
         problems.append(invalid(f"{path}.endPort", end, why))
     elif end is not None:
         problems += check_port(end, f"{path}.endPort")
-        if end < number:  # the API server reports the start of the range, not its end
+        if end < number:
             why = "must be greater than or equal to `port`"
-            problems.append(invalid(f"{path}.endPort", number, why))
+            problems.append(invalid(f"{path}.endPort", end, why))
     return problems + check_port(number, f"{path}.port")
 
 
@@ -269,7 +269,7 @@ def check_address(address: Object) -> list[FieldError]:
 def check_address_update(address: Object, old: Object) -> list[FieldError]:
     """Check an update of an IPAddress: its parent reference may not change."""
     parents = (address["spec"].get("parentRef"), old["spec"].get("parentRef"))
-    return check_address(address) + immutable("spec.parentRef", *parents)
+    return check_address(address) + immutable("spec.parentRef", *parents, shown=False)
 
 
 def check_service_range(service_range: Object) -> list[FieldError]:
@@ -385,4 +385,5 @@ def _domain_name(address: str, path: str) -> list[FieldError]:
 def check_endpoint_slice_update(endpoint_slice: Object, old: Object) -> list[FieldError]:
     """Check an update of an endpoint slice: its address type may not change."""
     problems = check_endpoint_slice(endpoint_slice)
-    return problems + immutable("addressType", endpoint_slice["addressType"], old["addressType"])
+    types = endpoint_slice["addressType"], old["addressType"]
+    return problems + immutable("addressType", *types, shown=False)

@@ -185,9 +185,7 @@ def check_cluster_role_binding_update(binding: Object, old: Object) -> list[Fiel
 
 
 def _same_role(binding: Object, old: Object) -> list[FieldError]:
-    if binding["roleRef"] == old["roleRef"]:
-        return []
-    return [invalid("roleRef", binding["roleRef"], "cannot change roleRef")]
+    return immutable("roleRef", binding["roleRef"], old["roleRef"])
 
 
 def check_lease(lease: Object) -> list[FieldError]:
@@ -215,5 +213,5 @@ def check_runtime_class(runtime_class: Object) -> list[FieldError]:
 
 def check_runtime_class_update(runtime_class: Object, old: Object) -> list[FieldError]:
     """Check an update of a runtime class: its handler may not change."""
-    problems = immutable("handler", runtime_class["handler"], old["handler"])
+    problems = immutable("handler", runtime_class["handler"], old["handler"], shown=False)
     return problems + check_runtime_class(runtime_class)

@@ -185,7 +185,8 @@ def check_conditions(status: Object, path: str) -> list[FieldError]:
             problems += each(f"{where}.type", kind, label_key_problems(kind))
         else:
             problems.append(required(f"{where}.type", "is required"))
-        if not (given := condition.get("status")):
+        given = condition.get("status") or ""
+        if not given:
             problems.append(required(f"{where}.status"))
         elif given not in _STATUSES:
             problems.append(not_supported(f"{where}.status", given, _STATUSES))

@@ -76,7 +76,7 @@ def check_storage_class_update(storage_class: Object, old: Object) -> list[Field
     """Check an update of a storage class: how it provisions volumes may not change."""
     problems: list[FieldError] = []
     for field in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
-        problems += immutable(field, storage_class.get(field), old.get(field))
+        problems += immutable(field, storage_class.get(field), old.get(field), shown=False)
     return problems + check_storage_class(storage_class)
 
 
@@ -222,7 +222,8 @@ def check_attachment(attachment: Object) -> list[FieldError]:
 
 def check_attachment_update(attachment: Object, old: Object) -> list[FieldError]:
     """Check an update of an attachment: its spec may not change."""
-    return immutable("spec", attachment["spec"], old["spec"]) + check_attachment(attachment)
+    problems = immutable("spec", attachment["spec"], old["spec"], shown=False)
+    return problems + check_attachment(attachment)
 
 
 def check_capacity(capacity: Object) -> list[FieldError]:

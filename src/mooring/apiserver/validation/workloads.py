@@ -20,11 +20,6 @@ from mooring.errors import ObjectError
 
 NO_MATCH = "`selector` does not match template `labels`"
 INVALID_SELECTOR = "invalid label selector"
-STATEFUL_SET_FIELDS = (
-    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
-    "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and "
-    "'minReadySeconds' are forbidden"
-)
 _RESTART = "spec.template.spec.restartPolicy"
 _ROLLING = "RollingUpdate"
 _SET_BY_CONTROLLER = ("hostname", "subdomain")
@@ -230,7 +225,7 @@ def _stateful_set_strategy(strategy: Object, path: str) -> list[FieldError]:
 
 
 def check_stateful_set_update(stateful_set: Object, old: Object) -> list[FieldError]:
-    """Check an update of a stateful set: few fields may change."""
+    """Check an update of a stateful set: some fields may not change."""
     # Use the old values of these fields: a change of them is refused below, not validated.
     kept = {
         name: old["spec"][name]
@@ -238,21 +233,9 @@ def check_stateful_set_update(stateful_set: Object, old: Object) -> list[FieldEr
         if name in old["spec"]
     }
     problems = check_stateful_set(stateful_set | {"spec": stateful_set["spec"] | kept})
-    free = {
-        "replicas",
-        "template",
-        "updateStrategy",
-        "minReadySeconds",
-        "ordinals",
-        "revisionHistoryLimit",
-        "persistentVolumeClaimRetentionPolicy",
-    }
-    fixed, before = (
-        {key: value for key, value in one["spec"].items() if key not in free}
-        for one in (stateful_set, old)
-    )
-    if fixed != before:
-        problems.append(forbidden("spec", STATEFUL_SET_FIELDS))
+    new, before = stateful_set["spec"], old["spec"]
+    for field in ("selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy"):
+        problems += immutable(f"spec.{field}", new.get(field), before.get(field))
     return problems
 
 
