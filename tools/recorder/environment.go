@@ -94,6 +94,9 @@ func (e *environment) start() error {
 	if err != nil {
 		return err
 	}
+	for _, one := range e.scheduler.Profiles {
+		sortBudgets(one)
+	}
 	e.snapshot = private(e.scheduler, "nodeInfoSnapshot").Interface().(*internalcache.Snapshot)
 	e.informers.Start(e.ctx.Done())
 	e.informers.WaitForCacheSync(e.ctx.Done())

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"slices"
 	"sort"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	policylisters "k8s.io/client-go/listers/policy/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
 	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 )
@@ -14,6 +18,27 @@ import (
 // Equal candidates come in the order of a map, and the first is taken. One of two comes first in at
 // least one of eight tries, so that this many tries miss it once in 10^23.
 const tries = 400
+
+// sortedBudgets is a lister that gives disruption budgets by name. The scheduler takes them in the
+// order of a map, and where a pod has several budgets, since 1.37 its choice depends on the order.
+type sortedBudgets struct {
+	policylisters.PodDisruptionBudgetLister
+}
+
+func (s sortedBudgets) List(selector labels.Selector) ([]*policyv1.PodDisruptionBudget, error) {
+	list, err := s.PodDisruptionBudgetLister.List(selector)
+	slices.SortFunc(list, func(one, other *policyv1.PodDisruptionBudget) int {
+		return strings.Compare(one.Namespace+"/"+one.Name, other.Namespace+"/"+other.Name)
+	})
+	return list, err
+}
+
+// sortBudgets lets the preemption of a profile take disruption budgets by name.
+func sortBudgets(of framework.Framework) {
+	if found, ok := plugin(of, defaultpreemption.Name).(*defaultpreemption.DefaultPreemption); ok {
+		found.Evaluator.PdbLister = sortedBudgets{found.Evaluator.PdbLister}
+	}
+}
 
 // postFilter runs the PostFilter plugins and returns what they say. Among equal candidates the
 // scheduler takes any; it is asked until it takes the one whose name is the smallest.
@@ -75,8 +100,8 @@ func (a *attempt) candidates() (map[string]preemption.Candidate, []string) {
 	if err != nil {
 		panic(err)
 	}
-	var budgets []*policyv1.PodDisruptionBudget
-	if budgets, err = a.e.informers.Policy().V1().PodDisruptionBudgets().Lister().List(labels.Everything()); err != nil {
+	budgets, err := evaluator.PdbLister.List(labels.Everything())
+	if err != nil {
 		panic(err)
 	}
 	count := int32(len(nodes))
