@@ -446,7 +446,9 @@ def test_metrics_show_where_pods_are_and_why_they_came_there() -> None:
 
     def sizes() -> tuple[float | None, ...]:
         names = ("active", "backoff", "unschedulable", "gated")
-        return tuple(value("pending_pods", queue=name) for name in names)
+        pods = tuple(value("pending_pods", queue=name) for name in names)
+        assert pods == tuple(value("queued_entities", queue=name, type="pod") for name in names)
+        return pods
 
     assert sizes() == (0, 0, 0, 0)
     queue.refuse(pod("refused"), ["Fit"])
@@ -461,12 +463,16 @@ def test_metrics_show_where_pods_are_and_why_they_came_there() -> None:
     assert value("unschedulable_pods", plugin="Fit", profile=PROFILE) == 0
     queue.clock.advance(5)
     queue.flush()
-    arrivals = {
-        (labels["queue"], labels["event"]): amount
-        for family in metrics.registry.collect()
-        for name, labels, amount, *_ in family.samples
-        if name == "scheduler_queue_incoming_pods_total"
-    }
+    arrivals, entities = (
+        {
+            (labels["queue"], labels["event"]): amount
+            for family in metrics.registry.collect()
+            for name, labels, amount, *_ in family.samples
+            if name == f"scheduler_queue_incoming_{what}_total"
+        }
+        for what in ("pods", "entities")
+    )
+    assert entities == arrivals
     assert arrivals == {
         ("active", "UnscheduledPodAdd"): 3,
         ("unschedulable", "ScheduleAttemptFailure"): 1,

@@ -52,6 +52,8 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
     hints_match_any_anti_affinity: bool
     #: Whether the deletion of an allocated claim wakes pods that wait for devices.
     claim_deletion_wakes: bool
+    #: Whether metrics have the names, help and stability of `observe/metrics_1_36.py`.
+    older_metrics: bool
     #: The gate that adds the GangScheduling plugin to the default profile.
     gang_scheduling_gate: str
 
@@ -76,6 +78,7 @@ V1_36 = Release(
     nominates_gated_pods=False,
     hints_match_any_anti_affinity=False,
     claim_deletion_wakes=False,
+    older_metrics=True,
     gang_scheduling_gate="GangScheduling",
 )
 #: kube-scheduler 1.37.1, the reference.
@@ -93,6 +96,7 @@ V1_37 = Release(
     nominates_gated_pods=True,
     hints_match_any_anti_affinity=True,
     claim_deletion_wakes=True,
+    older_metrics=False,
     gang_scheduling_gate="GenericWorkload",
 )
 RELEASES = (V1_36, V1_37)
