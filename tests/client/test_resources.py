@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.api import CustomResource, Node, Pod, StorageClass
+from mooring.api import CustomResource, FinishedPod, Node, Pod, StorageClass
 from mooring.client.resources import ListOptions, find_resource, raw_resource
 from mooring.errors import ObjectError
 
@@ -32,6 +32,13 @@ def test_what_has_no_namespace_or_name_is_a_collection() -> None:
 def test_a_name_in_text_finds_the_typed_kind_where_there_is_one() -> None:
     assert find_resource("pods.v1.").struct is Pod
     assert find_resource("crews.v1.x.io").struct is CustomResource
+
+
+def test_finished_pods_are_a_part_of_all_pods() -> None:
+    finished = find_resource(FinishedPod)
+    assert finished.path("a") == find_resource(Pod).path("a")
+    assert finished != find_resource(Pod)
+    assert (find_resource(Pod).field_selector, finished.struct) == ("", FinishedPod)
 
 
 def test_a_typed_kind_can_be_read_whole() -> None:

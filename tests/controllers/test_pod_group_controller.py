@@ -12,6 +12,7 @@ from mooring.controllers.controlled_kinds import PODS
 from mooring.controllers.pod_group_controller import (
     FAILED,
     FINISHED,
+    LONGEST_SECONDS,
     PENDING,
     POD_GROUPS,
     RUNNING,
@@ -131,14 +132,15 @@ async def test_the_status_is_written_step_by_step() -> None:
         await member(cluster, "a")
         assert await status(cluster, controller) == {"phase": PENDING}
         await member(cluster, "b")
-        assert await status(cluster, controller) == {"phase": SCHEDULING}
+        begun = {"scheduleStartTime": cluster.context.timestamp()}
+        assert await status(cluster, controller) == {"phase": SCHEDULING, **begun}
         for name in ("a", "b"):
             await cluster.patch(PODS, name, {"status": {"phase": "Running"}}, subresource="status")
-        assert await status(cluster, controller) == {"phase": RUNNING, "running": 2}
+        assert await status(cluster, controller) == {"phase": RUNNING, "running": 2, **begun}
         for name in ("a", "b"):
             patch = {"status": {"phase": "Succeeded"}}
             await cluster.patch(PODS, name, patch, subresource="status")
-        last = {"phase": FINISHED, "running": 0, "succeeded": 2}
+        last = {"phase": FINISHED, "running": 0, "succeeded": 2, **begun}
         assert await status(cluster, controller) == last
         await member(cluster, "c")
         assert await status(cluster, controller) == last
@@ -165,6 +167,18 @@ async def test_a_group_that_began_two_days_late_is_left_alone() -> None:
         late = {"status": {"phase": PENDING, "scheduleStartTime": "2100-01-01T00:00:00Z"}}
         await cluster.patch(POD_GROUPS, "g", late, subresource="status")
         assert (await status(cluster, controller))["phase"] == PENDING
+
+
+async def test_a_group_whose_members_come_two_days_late_is_not_left_alone() -> None:
+    async with still_cluster() as cluster:
+        controller = await make(cluster)
+        await create_group(cluster, 1)
+        assert await status(cluster, controller) == {"phase": PENDING}
+        cluster.advance(LONGEST_SECONDS + 1)
+        await member(cluster, "a")
+        assert await status(cluster, controller) == {"phase": SCHEDULING}
+        await cluster.patch(PODS, "a", {"status": {"phase": "Running"}}, subresource="status")
+        assert await status(cluster, controller) == {"phase": RUNNING, "running": 1}
 
 
 async def test_a_group_that_is_gone_is_no_error() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from mooring.api import Namespace, Node, Pod
+from mooring.api import FinishedPod, Namespace, Node, Pod
 from mooring.errors import ApiError
 from mooring.informers.factory import InformerFactory
 from mooring.informers.informer import Informer
@@ -40,6 +40,17 @@ async def test_pods_that_have_ended_are_not_asked_for() -> None:
     await factory.close()
     lists = [options.field_selector for verb, options in source.asked if verb == "list"]
     assert lists == [PODS, ""]
+
+
+async def test_pods_that_have_ended_can_be_asked_for() -> None:
+    factory, source = factory_of(lists=[page(5, "a"), page(5)])
+    assert factory.informer(FinishedPod) is not factory.informer(Pod)
+    factory.start()
+    async with asyncio.timeout(10):
+        await factory.wait_synced()
+    await factory.close()
+    lists = [options.field_selector for verb, options in source.asked if verb == "list"]
+    assert lists == ["status.phase!=Pending,status.phase!=Running,status.phase!=Unknown", PODS]
 
 
 async def test_what_is_asked_for_later_is_started_and_waited_for_too() -> None:

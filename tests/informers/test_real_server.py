@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 
-from mooring.api import CustomResource, Lease, Namespace, Node, ObjectMeta, Pod, decode_as
+from mooring.api import (
+    CustomResource,
+    FinishedPod,
+    Lease,
+    Namespace,
+    Node,
+    ObjectMeta,
+    Pod,
+    decode_as,
+)
 from mooring.client.client import JSON_PATCH, MERGE, Client
 from mooring.client.kubeconfig import load_kubeconfig
 from mooring.client.resources import Resource
@@ -270,3 +279,27 @@ async def test_what_the_oldest_release_does_not_serve_is_found_out(
     finally:
         await factory.close()
         await client.close()
+
+
+async def test_pods_that_have_ended_are_a_kind_of_their_own(
+    client: Client, cluster: Cluster
+) -> None:
+    space = cluster.namespace
+    for name in ("runs", "ended"):
+        await client.create(pod(name, space, nodeName="n1"))
+    factory = InformerFactory(client)
+    live, ended, journal = factory.informer(Pod), factory.informer(FinishedPod), Journal()
+    ended.add_handler(journal.handler)
+    factory.start()
+    async with asyncio.timeout(SECONDS):
+        await factory.wait_synced()
+    assert journal.lines == []
+    status = {"status": {"phase": "Succeeded"}}
+    await client.patch(Pod, "ended", space, status, subresource="status")
+    await journal.wait_for(lambda: journal.lines == [("add", "ended")])
+    found = ended.store.get("ended", space)
+    assert isinstance(found, FinishedPod) and found.is_finished and found.node_name == "n1"
+    await client.delete(Pod, "ended", space, grace_period_seconds=0)
+    await journal.wait_for(lambda: journal.lines[-1] == ("delete", "ended"))
+    assert [one.name for one in live.store.list(space)] == ["runs"]
+    await factory.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from mooring.api import KubeObject, Pod, PodGroup, decode
+from mooring.api import FinishedPod, KubeObject, Pod, PodGroup, decode
 from mooring.errors import ObjectError
 from mooring.framework.features import FeatureGates
 from mooring.framework.pod_info import PodInfos
@@ -42,6 +42,19 @@ def test_a_finished_pod_is_not_seen(cluster: MemoryCluster) -> None:
     cluster.add(running)
     cluster.add(done)
     assert pods_on(cluster, "n1") == []
+
+
+def test_a_finished_pod_is_a_kind_of_its_own(cluster: MemoryCluster) -> None:
+    finished = cluster.lister(FinishedPod)
+    running = make_pod("a", node="n1")
+    done = replace(running, status=replace(running.status, phase="Failed"))
+    cluster.add(done)
+    assert list(finished.list()) == [done]
+    cluster.add(running)
+    assert list(finished.list()) == []
+    cluster.add(done)
+    cluster.delete(done)
+    assert list(finished.list()) == []
 
 
 def test_a_pod_that_is_made_anew_takes_the_place_of_the_old(cluster: MemoryCluster) -> None:

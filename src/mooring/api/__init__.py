@@ -58,6 +58,7 @@ from mooring.api.node_selectors import (
 )
 from mooring.api.pod import (
     ContainerExtendedResourceRequest,
+    FinishedPod,
     NodeAllocatableResourceClaimStatus,
     Pod,
     PodExtendedResourceClaimStatus,
@@ -215,6 +216,7 @@ __all__ = [
     "EventSeries",
     "EventSource",
     "FieldSelector",
+    "FinishedPod",
     "GCEPersistentDiskVolumeSource",
     "ISCSIVolumeSource",
     "ImageVolumeSource",

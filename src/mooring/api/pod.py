@@ -172,6 +172,13 @@ class Pod(TypedObject, frozen=True, kw_only=True):
         return self.status.phase in (POD_SUCCEEDED, POD_FAILED)
 
 
+class FinishedPod(Pod, frozen=True, kw_only=True):
+    """A pod that has succeeded or failed: the kind for `Handle.lister` and `Handle.watch`.
+
+    A scheduler does not watch such pods as Pod, so a plugin that must know of them asks for them.
+    """
+
+
 class PodTemplateSpec(Wire, frozen=True, kw_only=True):
     """The template of the pods that a workload creates; `metadata` and `spec` as in a Pod."""
 

@@ -7,10 +7,14 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import msgspec
+from msgspec.structs import replace
 
-from mooring.api import CustomResource, KubeObject
+from mooring.api import CustomResource, FinishedPod, KubeObject, Pod
 from mooring.api.kinds import BY_STRUCT, KINDS
 from mooring.errors import ObjectError
+
+#: A pod has one of five phases; field selectors can only rule phases out.
+_FINISHED = "status.phase!=Pending,status.phase!=Running,status.phase!=Unknown"
 
 
 class Resource(msgspec.Struct, frozen=True):
@@ -25,6 +29,8 @@ class Resource(msgspec.Struct, frozen=True):
     custom: bool = False
     #: Whether a server of a supported release may not serve it; then it has no objects.
     optional: bool = False
+    #: The objects that lists and watches of this resource are limited to; "" for all.
+    field_selector: str = ""
 
     @property
     def name(self) -> str:
@@ -76,6 +82,8 @@ def _find(kind: Any) -> Resource:
             if (row.plural, row.version, row.group) == (plural, version, group):
                 return Resource(group, version, plural, row.struct, row.custom, row.optional)
         return Resource(group, version, plural, CustomResource)
+    if kind is FinishedPod:
+        return replace(_find(Pod), struct=FinishedPod, field_selector=_FINISHED)
     known = BY_STRUCT.get(kind)
     if known is None:
         raise ObjectError(f"{kind.__name__} is not in the table of kinds")

@@ -9,7 +9,7 @@ from typing import Any
 
 from mooring.api import Pod, PodGroup
 from mooring.api.pod_group import pod_group_name
-from mooring.api.timestamps import parse_time
+from mooring.api.timestamps import format_time, parse_time
 from mooring.client.resources import raw_resource
 from mooring.controllers.component_events import WARNING
 from mooring.controllers.controller import Controller, ControllerContext, itself
@@ -49,6 +49,8 @@ class PodGroupController(Controller):
             return None
         pods: list[Pod] = list(self._pods.by_index("pod-group", key))
         status = next_status(group, pods)
+        if status.get("phase") == SCHEDULING and group.status.schedule_start_time is None:
+            status |= _start_time(group, self.context.clock.now())
         if status:
             patch = {"status": status}
             await self.writer.patch_if_there(POD_GROUPS, *key, patch, "status")
@@ -97,6 +99,16 @@ def _is_too_old(group: PodGroup) -> bool:
         return False
     begun = status.schedule_start_time
     return begun is not None and parse_time(begun) - parse_time(created) > LONGEST_SECONDS
+
+
+def _start_time(group: PodGroup, now: float) -> dict[str, str]:
+    """Return the start of scheduling as a field of the status, if it does not come too late.
+
+    The original leaves the field to others, so it does not stop at groups that begin late.
+    """
+    created = group.metadata.creation_timestamp
+    late = bool(created) and now - parse_time(created) > LONGEST_SECONDS
+    return {} if late else {"scheduleStartTime": format_time(now)}
 
 
 def _group_of(pod: Pod) -> Iterable[Key]:

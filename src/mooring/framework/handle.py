@@ -225,7 +225,10 @@ class Handle(Protocol):
         ...
 
     def lister(self, kind: type[T] | str) -> Lister[T]:
-        """Return read access to a kind; a custom resource is named "plural.version.group"."""
+        """Return read access to a kind; a custom resource is named "plural.version.group".
+
+        Pod stands for the pods that have not finished, FinishedPod for the others.
+        """
         ...
 
     @property

@@ -95,7 +95,7 @@ class InformerFactory:
                 kind,
                 self._source,
                 store,
-                selection=self._selections.get(resource),
+                selection=self._selections.get(resource) or _selection_of(resource),
                 clock=self._clock,
                 random=self._random,
                 collector=self._source.collector,
@@ -151,3 +151,8 @@ class InformerFactory:
         self._started = False
         for informer in list(self._informers.values()):
             await informer.close()
+
+
+def _selection_of(resource: Resource) -> Selection | None:
+    selector = resource.field_selector
+    return Selection(field_selector=selector) if selector else None

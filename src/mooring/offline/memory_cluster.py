@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from mooring.api import CustomResource, KubeObject, Node, Pod, find_kind
+from mooring.api import CustomResource, FinishedPod, KubeObject, Node, Pod, find_kind
 from mooring.api.kinds import KINDS
 from mooring.cache.cache import Cache
 from mooring.errors import ObjectError
@@ -18,7 +18,8 @@ from mooring.queue.nominator import PodNominator
 class MemoryCluster:
     """The stores of all objects, and a cache and nominator that follow them.
 
-    Pods that have succeeded or failed are left out, because a scheduler does not list them.
+    Pods that have succeeded or failed are in a store of their own (FinishedPod), because a
+    scheduler does not list them as Pod.
     """
 
     def __init__(self, pod_infos: PodInfos, objects: Iterable[KubeObject] = ()) -> None:
@@ -26,6 +27,8 @@ class MemoryCluster:
         for kind in KINDS:
             self._stores[kind.resource] = self._stores[kind.struct]
         self.pods: Store[Pod] = self._stores[Pod]
+        self._finished: Store[Pod] = Store()
+        self._stores[FinishedPod] = self._finished
         self.nodes: Store[Node] = self._stores[Node]
         self.cache = Cache(pod_infos)
         self.nominator = PodNominator(pod_infos, self.pods)
@@ -74,12 +77,17 @@ class MemoryCluster:
         """Add an object, or replace the object of the same name."""
         if isinstance(obj, Pod) and obj.is_finished:
             self.pods.delete(obj.metadata.name, obj.metadata.namespace)
-        else:
-            self.store_of(obj).add(obj)
+            self._finished.add(obj)
+            return
+        if isinstance(obj, Pod):
+            self._finished.delete(obj.metadata.name, obj.metadata.namespace)
+        self.store_of(obj).add(obj)
 
     def delete(self, obj: KubeObject) -> None:
         """Remove an object if it exists."""
-        self.store_of(obj).delete(obj.metadata.name, obj.metadata.namespace)
+        finished = isinstance(obj, Pod) and obj.is_finished
+        store = self._finished if finished else self.store_of(obj)
+        store.delete(obj.metadata.name, obj.metadata.namespace)
 
     # What the informers of a live scheduler do.
 

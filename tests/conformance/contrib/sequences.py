@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mooring.api import Pod, decode, decode_as
+from mooring.api import FinishedPod, Pod, decode, decode_as
 from mooring.binding.binding_pods import PermitWait
 from mooring.framework.decision import Outcome
 from mooring.offline.driving import drive
@@ -210,6 +210,8 @@ class Sequence:
     def _deletePod(self, step: dict[str, Any]) -> dict[str, Any] | None:
         if step["pod"] in self.finished:
             self.finished.remove(step["pod"])
+            namespace, _, name = step["pod"].partition("/")
+            self.scheduler.cluster.store(FinishedPod).delete(name, namespace)
             return {}
         pod = self._find(step)
         if pod is None:

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from mooring import CycleState
-from mooring.api import Pod
+from mooring.api import FinishedPod, Pod
 from mooring.contrib.node_resource_topology import NodeResourceTopologyMatch
 from mooring.contrib.node_resource_topology.args import TopologyCacheArgs, TopologyMatchArgs
 from mooring.contrib.node_resource_topology.fingerprint import ATTRIBUTE, fingerprint
@@ -108,6 +108,14 @@ class World:
             self.cells[cell] += cpus
             self.finished.append(name)
 
+    def succeed(self) -> None:
+        """Report that a pod, whose cell is free already, has succeeded."""
+        running = [name for name in self.finished if self._phase(name) == "Running"]
+        if running:
+            pod = self._pod(self.rng.choice(running))
+            assert pod is not None
+            self.scheduler.cluster.add(replace(pod, status=replace(pod.status, phase="Succeeded")))
+
     def forget(self) -> None:
         if self.finished:
             pod = self._pod(self.finished.pop(0))
@@ -126,8 +134,9 @@ class World:
         drive(self.scheduler.run_periodic())
 
     def _pod(self, name: str) -> Pod | None:
-        found: Pod | None = self.scheduler.cluster.pods.get(name, "default")
-        return found
+        cluster = self.scheduler.cluster
+        found: Pod | None = cluster.pods.get(name, "default")
+        return found or cluster.store(FinishedPod).get(name, "default")
 
     def _phase(self, name: str) -> str:
         pod = self._pod(name)
@@ -136,7 +145,7 @@ class World:
 
 HAPPENINGS = (
     *("arrive", "arrive", "bind", "bind", "admit", "admit", "run", "run", "give_up", "finish"),
-    *("forget", "report", "deliver", "resync"),
+    *("succeed", "forget", "report", "deliver", "resync"),
 )
 
 
@@ -166,6 +175,51 @@ def test_what_pods_took_is_free_again_once_a_report_shows_that_they_are_gone() -
         getattr(world, step)()
     assert world.plugin.filter(CycleState(), guaranteed("b", "1"), node) is None
     assert world.plugin.filter(CycleState(), guaranteed("b", "3"), node) is not None
+
+
+@pytest.mark.parametrize(
+    ("mode", "covered", "shown"),
+    [
+        ("Dedicated", ["a", "b"], True),
+        ("Dedicated", ["b"], False),
+        ("Shared", ["a", "b"], False),
+        ("Shared", ["b"], True),
+    ],
+    ids=[
+        "a finished pod counts as long as it exists",
+        "a report without it does not show all pods",
+        "those that do not run do not count",
+        "a report of those that run shows all pods",
+    ],
+)
+def test_finished_pods_that_still_exist(mode: str, covered: list[str], shown: bool) -> None:
+    world = World(0, informer_mode=mode)
+    cluster = world.scheduler.cluster
+    node = cluster.cache.nodes.info(0)
+    for name, phase in (("a", "Succeeded"), ("b", "Running")):
+        pod = guaranteed(name, "1", node=NODE)
+        world.plugin.reserve(CycleState(), pod, NODE)
+        cluster.add(replace(pod, status=replace(pod.status, phase=phase)))
+    assert world.plugin.filter(CycleState(), guaranteed("c", "64"), node) is not None
+    names = [("default", name) for name in covered]
+    report = topology(
+        NODE,
+        [{"cpu": "64", "memory": "1Gi"}],
+        scope="pod",
+        attributes={ATTRIBUTE: fingerprint(names)},
+    )
+    cluster.add(report)
+    world.resync()
+    taken = world.plugin.filter(CycleState(), guaranteed("c", "64"), node) is None
+    assert taken is shown
+
+
+def test_a_finished_pod_of_another_scheduler_makes_its_node_outdated() -> None:
+    world = World(0)
+    pod = make_pod("x", cpu="100m", node=NODE, spec={"schedulerName": "other"})
+    world.scheduler.cluster.add(replace(pod, status=replace(pod.status, phase="Succeeded")))
+    node = world.scheduler.cluster.cache.nodes.info(0)
+    assert world.plugin.filter(CycleState(), guaranteed("c", "1"), node) is not None
 
 
 def _with_cells(cells: list[int]) -> World:

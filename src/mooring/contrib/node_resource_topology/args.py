@@ -47,7 +47,8 @@ class TopologyCacheArgs(msgspec.Struct, frozen=True, rename="camel"):
     foreign_pods_detect: Literal["All", "None", "OnlyExclusiveResources"] = "All"
     #: Which pods the fingerprint of a node covers; Autodetect reads it from the node's object.
     resync_method: Literal["Autodetect", "All", "OnlyExclusiveResources"] = "Autodetect"
-    #: Which pods of a node count: all that are not pending, or those that run.
+    #: Which pods of a node count: all that are not pending, as long as they exist (finished pods
+    #: are watched for this); or those that run.
     informer_mode: Literal["Dedicated", "Shared"] = "Dedicated"
     #: Whether a changed configuration of a node's kubelet is taken over too.
     resync_scope: Literal["All", "OnlyResources"] = "All"

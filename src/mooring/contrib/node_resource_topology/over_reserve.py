@@ -52,13 +52,18 @@ class OverReserve:
         changed: Changed,
         topologies: Lister[NodeResourceTopology],
         pods: Lister[Pod],
+        finished: Lister[Pod] | None,
         own_profiles: set[str],
     ) -> None:
         self._args = args
         self._changed = changed
         self._topologies = topologies
         self._pods = pods
-        pods.add_index(_POD_INDEX, lambda pod: filter(None, [pod.spec.node_name]))
+        #: Pods that have finished, which a fingerprint may cover; None if they do not count.
+        self._finished = finished
+        for lister in (pods, finished):
+            if lister is not None:
+                lister.add_index(_POD_INDEX, lambda pod: filter(None, [pod.spec.node_name]))
         #: The profiles that place pods through such a cache.
         self._own_profiles = own_profiles
         #: The report of each node that counts, and its cells.
@@ -148,13 +153,26 @@ class OverReserve:
     def _shown(self, node_name: str) -> NodeResourceTopology | None:
         """Return the newest report of a node if its fingerprint covers the node's pods."""
         topology = self._topologies.get(node_name)
-        pods = [pod for pod in self._pods.by_index(_POD_INDEX, node_name) if self._counts(pod)]
+        pods = self._pods_of(node_name)
         if topology is None or not pods:
             return None
         wanted, only_exclusive = self._fingerprint(topology)
         shown = (pod for pod in pods if not only_exclusive or is_exclusive(pod))
         found = fingerprint((pod.metadata.namespace, pod.metadata.name) for pod in shown)
         return topology if wanted == found else None
+
+    def _pods_of(self, node_name: str) -> list[Pod]:
+        """Return the pods of a node that a fingerprint covers."""
+        pods = [pod for pod in self._pods.by_index(_POD_INDEX, node_name) if self._counts(pod)]
+        if self._finished is not None:
+            # Two watches: one that has just finished may still be among the others.
+            known = {pod.key for pod in pods}
+            pods += (
+                pod
+                for pod in self._finished.by_index(_POD_INDEX, node_name)
+                if pod.key not in known
+            )
+        return pods
 
     def _counts(self, pod: Pod) -> bool:
         if self._args.informer_mode == "Shared":

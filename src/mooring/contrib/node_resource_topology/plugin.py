@@ -24,7 +24,7 @@ from mooring import (
     QueueingHint,
     Status,
 )
-from mooring.api import NodeResourceTopology, Pod, is_scalar_resource
+from mooring.api import FinishedPod, NodeResourceTopology, Pod, is_scalar_resource
 from mooring.contrib.node_resource_topology.aligning import (
     CONTAINER_REFUSED,
     FITS,
@@ -99,8 +99,15 @@ class NodeResourceTopologyMatch(Plugin):
             self._changed,
             self.handle.lister(NodeResourceTopology),
             self.handle.lister(Pod),
+            self.handle.lister(FinishedPod) if self._counts_finished else None,
             self._profiles(),
         )
+
+    @property
+    def _counts_finished(self) -> bool:
+        """Return whether pods count as long as they exist."""
+        # scheduler-plugins: pkg/noderesourcetopology/podprovider/podprovider.go
+        return bool(self.args.cache.informer_mode == "Dedicated")
 
     def _profiles(self) -> set[str]:
         """Return the profiles that place pods through an over-reserve cache."""
@@ -110,12 +117,13 @@ class NodeResourceTopologyMatch(Plugin):
     def _start_over_reserve(self, cache: OverReserve) -> None:
         if self.args.cache.foreign_pods_detect != "None":
             self._profiles().add(self.handle.profile_name)
-            self.handle.watch(
-                Pod,
-                added=cache.pod_changed,
-                updated=lambda _, new: cache.pod_changed(new),
-                deleted=cache.pod_changed,
-            )
+            for kind in (Pod, FinishedPod) if self._counts_finished else (Pod,):
+                self.handle.watch(
+                    kind,
+                    added=cache.pod_changed,
+                    updated=lambda _, new: cache.pod_changed(new),
+                    deleted=cache.pod_changed,
+                )
         self.handle.every(float(self.args.cache_resync_period_seconds), self._resync)
 
     async def _resync(self) -> None:
