@@ -95,9 +95,8 @@ def ask_filters(profile: Profile, nominator: Nominator, pod: Pod, nodes: Nodes) 
         alone = copy.copy(profile)
         alone.filter = (step,)
         verdicts = filter_nodes_with_nominated(alone, nominator, state, info, asked)
-        for status, positions in verdicts.refusals:
-            for position in positions.tolist():
-                answers.nodes[rows[position]].refusals.append(status)
+        for position, status in verdicts.each(asked):
+            answers.nodes[rows[position]].refusals.append(status)
         fault = verdicts.error
         if fault is not None and all(status is not fault for status, _ in verdicts.refusals):
             answers.faults.append(fault)
