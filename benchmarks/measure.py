@@ -10,6 +10,8 @@ import gc
 import itertools
 import statistics
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 
@@ -19,8 +21,8 @@ from mooring.framework.decision import Outcome
 from mooring.offline.driving import drive
 from mooring.offline.memory_scheduler import MemoryScheduler
 
-#: Pods per sample; the loop over the nodes is timed between samples.
-_SAMPLE = 50
+#: Schedules one pod; returns 1 if it has got a node, else 0.
+Step = Callable[[MemoryScheduler, Pod], int]
 
 
 class Result(msgspec.Struct):
@@ -56,52 +58,90 @@ def time_loop(nodes: int, repeat: int = 3) -> float:
     return best
 
 
-def run(
-    workload: Workload, scheduler: MemoryScheduler | None = None, *, reuse: bool = False
-) -> Result:
-    """Schedule a workload's pods one after another: cycle, assume, Reserve."""
-    if scheduler is None:
-        scheduler = MemoryScheduler(workload.objects, reuse=reuse)
-    nodes = len(scheduler.cluster.cache.nodes)
-    step = _preempt_one if workload.preempts else _schedule_one
-    for pod in itertools.islice(workload.pods, _SAMPLE):
-        step(scheduler, pod)
-    cpu: list[float] = []
-    wall: list[float] = []
-    loops: list[float] = []
-    scheduled = pods = 0
-    gc.collect()
-    gc.freeze()
-    while pods < workload.measured:
-        batch = list(itertools.islice(workload.pods, min(_SAMPLE, workload.measured - pods)))
+class Run:
+    """The pods of a workload, scheduled one after another: cycle, assume, Reserve."""
+
+    def __init__(self, workload: Workload, scheduler: MemoryScheduler, step: Step) -> None:
+        self._workload = workload
+        self._scheduler = scheduler
+        self._step = step
+        self._nodes = len(scheduler.cluster.cache.nodes)
+        self._cpu: list[float] = []
+        self._wall: list[float] = []
+        self._loops: list[float] = []
+        self._pods = self._scheduled = 0
+        for pod in itertools.islice(workload.pods, workload.sample):
+            step(scheduler, pod)
+
+    def sample(self) -> bool:
+        """Measure one sample; False if there are no more pods."""
+        workload, scheduler, step = self._workload, self._scheduler, self._step
+        count = min(workload.sample, workload.measured - self._pods)
+        batch = list(itertools.islice(workload.pods, count))
         if not batch:
-            break
+            return False
+        scheduled = 0
         wall_begin, begin = time.perf_counter(), time.process_time()
         for pod in batch:
             scheduled += step(scheduler, pod)
-        cpu.append((time.process_time() - begin) / len(batch))
-        wall.append((time.perf_counter() - wall_begin) / len(batch))
-        loops.append(time_loop(nodes))
-        pods += len(batch)
+        self._cpu.append((time.process_time() - begin) / len(batch))
+        self._wall.append((time.perf_counter() - wall_begin) / len(batch))
+        self._loops.append(time_loop(self._nodes))
+        self._pods += len(batch)
+        self._scheduled += scheduled
+        return True
+
+    def result(self) -> Result:
+        """Return the figures so far."""
+        return Result(
+            self._nodes,
+            self._pods,
+            self._scheduled,
+            statistics.median(self._cpu),
+            statistics.median(self._wall),
+            statistics.median(self._loops),
+        )
+
+
+def run(
+    workload: Workload, scheduler: MemoryScheduler | None = None, *, reuse: bool = False
+) -> Result:
+    """Schedule a workload's pods and return the figures."""
+    if scheduler is None:
+        scheduler = MemoryScheduler(workload.objects, reuse=reuse)
+    whole = Run(workload, scheduler, preempt_one if workload.preempts else schedule_one)
+    with _frozen():
+        while whole.sample():
+            pass
+    return whole.result()
+
+
+def compare(first: Run, second: Run) -> tuple[Result, Result]:
+    """Measure two runs in turn, sample by sample, so that other programs disturb both alike."""
+    with _frozen():
+        while first.sample() and second.sample():
+            pass
+    return first.result(), second.result()
+
+
+@contextmanager
+def _frozen() -> Iterator[None]:
+    """Keep the garbage collector from visiting what exists now."""
+    gc.collect()
+    gc.freeze()
+    yield
     gc.unfreeze()
-    return Result(
-        nodes,
-        pods,
-        scheduled,
-        statistics.median(cpu),
-        statistics.median(wall),
-        statistics.median(loops),
-    )
 
 
-def _schedule_one(scheduler: MemoryScheduler, pod: Pod) -> int:
+def schedule_one(scheduler: MemoryScheduler, pod: Pod) -> int:
+    """Schedule one pod up to Reserve; return 1 if it has a node."""
     attempt = drive(scheduler.decide(pod))
     if attempt.decision.outcome is not Outcome.SCHEDULED:
         return 0
     return drive(scheduler.reserve(attempt))
 
 
-def _preempt_one(scheduler: MemoryScheduler, pod: Pod) -> int:
+def preempt_one(scheduler: MemoryScheduler, pod: Pod) -> int:
     """Run one preemption: the attempt that finds victims, and their removal."""
     attempt = drive(scheduler.decide(pod))
     scheduler.discard(attempt)

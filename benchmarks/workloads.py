@@ -40,6 +40,8 @@ class Workload(msgspec.Struct):
     measured: int
     #: Whether preemptions are measured.
     preempts: bool = False
+    #: Pods per sample; the loop over the nodes is timed between samples.
+    sample: int = 50
 
 
 Make = Callable[[int, int], Workload]

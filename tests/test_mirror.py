@@ -56,6 +56,7 @@ ROOM_TESTS = {
     "contrib/test_real_server.py",
     "controllers/test_kubectl.py",
     "cycle/test_external_exceptions.py",
+    "explain/test_diagnoses.py",
     "informers/test_real_server.py",
     "local/test_load.py",
     "local/test_long_lists.py",

@@ -117,10 +117,26 @@ def test_pods_without_dependencies_go_anywhere(pod: Pod, found: list[KubeObject]
     assert len(result.raw) == len(NODES)
 
 
-def test_a_dependency_on_a_node_that_does_not_exist_is_an_error() -> None:
-    scheduler = MemoryScheduler([*NODES, *objects(), member("db", "db", on="gone")])
+def started(*cluster: KubeObject) -> tuple[NetworkOverhead, MemoryScheduler]:
+    """Return the plugin in a cluster."""
+    scheduler = MemoryScheduler(cluster)
     plugin = NetworkOverhead(None, next(iter(scheduler.profiles.values())).handle)
     plugin.start()
+    return plugin, scheduler
+
+
+def test_nodes_that_are_refused_alike_are_refused_at_once() -> None:
+    many = [node(f"away-{number}", "r2", f"z{number}") for number in range(50)]
+    plugin, scheduler = started(*NODES, *many, *objects(), DB)
+    state, web, nodes = CycleState(), member("web", "web"), scheduler.cluster.cache.nodes
+    assert plugin.pre_filter(state, web, nodes) is None
+    ((status, mask),) = plugin.filter_nodes(state, web, nodes)
+    assert int(mask.sum()) == len(many) + 1
+    assert status.for_node("away-7") == plugin.filter(state, web, nodes.info(nodes.row("away-7")))
+
+
+def test_a_dependency_on_a_node_that_does_not_exist_is_an_error() -> None:
+    plugin, scheduler = started(*NODES, *objects(), member("db", "db", on="gone"))
     nodes = scheduler.cluster.cache.nodes
     status = plugin.pre_filter(CycleState(), member("web", "web"), nodes)
     assert status == Status.error('pod hostname not found: nodeinfo not found for node name "gone"')

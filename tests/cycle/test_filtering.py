@@ -62,6 +62,16 @@ def test_reasons_of_overlapping_masks_append_and_unresolvable_wins() -> None:
     assert decision.message == "0/3 nodes are available: 2 low, 2 never."
 
 
+def test_a_refusal_may_name_each_node() -> None:
+    far = Status.unschedulable("{node} is far").per_node()
+    decision = decide([masks((LOW, {"n1"}), (far, {"n1", "n2", "n3"}))], NODES)
+    assert verdicts(decision) == {
+        "n1": Status.unschedulable("low", "n1 is far").by("Masks"),
+        "n2": Status.unschedulable("n2 is far").by("Masks"),
+        "n3": Status.unschedulable("n3 is far").by("Masks"),
+    }
+
+
 def test_an_error_counts_only_on_a_node_still_in_the_running() -> None:
     error = Status.error("lost")
     assert decide([refuse("n1"), masks((error, {"n1"}))], NODES).outcome is Outcome.SCHEDULED
@@ -266,6 +276,11 @@ def test_an_error_beats_a_refusal_of_the_same_plugin(order: int) -> None:
             [(LOW, np.ones(1, dtype=np.bool_)), (NEVER, np.ones(1, dtype=np.bool_))],
             "low, never",
             id="refused twice",
+        ),
+        pytest.param(
+            [(Status.unschedulable("{node} is far").per_node(), np.ones(1, dtype=np.bool_))],
+            "n1 is far",
+            id="refused by name",
         ),
         pytest.param(
             [(LOW, np.ones(2, dtype=np.bool_))],

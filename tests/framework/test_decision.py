@@ -40,3 +40,17 @@ def test_a_copy_goes_its_own_way() -> None:
     assert copy.describe() == "0/3 nodes are available: 2 closed."
     assert statuses.describe() == "0/3 nodes are available: 1 closed, 1 full."
     assert statuses.passing.tolist() == [0]
+
+
+def test_a_refusal_that_names_its_nodes_is_told_for_each_of_them() -> None:
+    statuses = three()
+    statuses.refuse(np.array([0, 2]), Status.unschedulable("{node} is far").per_node())
+    assert [statuses.at(row) for row in range(3)] == [
+        Status.unschedulable("a is far"),
+        FULL,
+        Status.unschedulable("c is far"),
+    ]
+    assert dict(statuses.items()) == {name: statuses.get(name) for name in "abc"}
+    groups = [(status, rows.tolist()) for status, rows in statuses.groups()]
+    assert groups == [(FULL, [1]), (statuses.at(0), [0]), (statuses.at(2), [2])]
+    assert statuses.describe() == "0/3 nodes are available: 1 a is far, 1 c is far, 1 full."

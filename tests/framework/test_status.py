@@ -55,3 +55,19 @@ def test_labels_are_kube_schedulers():
         "Skip",
         "Pending",
     ]
+
+
+def test_a_refusal_can_name_each_node():
+    status = Status.unschedulable("{node} is full", "so is {node}").per_node()
+    assert status.for_node("n1") == Status.unschedulable("n1 is full", "so is n1")
+    assert status.for_node("n1").for_node("n2") == status.for_node("n1")
+
+
+def test_braces_of_other_refusals_are_kept():
+    status = Status.unschedulable("no {node}")
+    assert status.for_node("n1") is status
+
+
+def test_only_a_refusal_names_nodes():
+    with pytest.raises(ValueError, match="only a refusal can name its nodes, not Error"):
+        Status.error("{node} broke").per_node()

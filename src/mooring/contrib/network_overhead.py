@@ -42,12 +42,14 @@ SAME_ZONE = 1
 UNKNOWN = 100
 
 REFUSED = (
-    "Node {} does not meet several network requirements from Workload dependencies: "
-    "Satisfied: {} Violated: {}"
+    "Node {node} does not meet several network requirements from Workload dependencies: "
+    "Satisfied: {satisfied} Violated: {violated}"
 )
 NO_SUCH_NODE = 'pod hostname not found: nodeinfo not found for node name "{}"'
 
-_INDEX = "NetworkOverhead/app-group"
+#: The index of the pods of each workload, by AppGroup and workload.
+_INDEX = "NetworkOverhead/workload"
+_ACCEPTED = -1
 
 #: A node's region and zone; "" if it has no such label.
 Place = tuple[str, str]
@@ -108,11 +110,11 @@ class NetworkOverhead(Plugin):
         self._kept: tuple[Any, ...] | None = None
 
     def start(self) -> None:
-        """Watch AppGroups and NetworkTopologies, and find pods by their AppGroup."""
+        """Watch AppGroups and NetworkTopologies, and find pods by their workload."""
         self._groups: Lister[AppGroup] = self.handle.lister(AppGroup)
         self._topologies: Lister[NetworkTopology] = self.handle.lister(NetworkTopology)
         self._pods: Lister[Pod] = self.handle.lister(Pod)
-        self._pods.add_index(_INDEX, lambda pod: filter(None, [app_group_name(pod)]))
+        self._pods.add_index(_INDEX, _workload_keys)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         """Work out costs, satisfied and violated dependencies for every node."""
@@ -151,15 +153,14 @@ class NetworkOverhead(Plugin):
 
     def _needs(self, pod: Pod, dependencies: Sequence[AppGroupDependency]) -> Needs:
         """Return the nodes that run dependencies, with the highest allowed cost of each."""
+        allowed: dict[str, list[int]] = {}
+        for one in dependencies:
+            allowed.setdefault(one.workload.selector, []).append(one.max_network_cost)
         found: Needs = {}
-        if not dependencies:
-            return found
-        for other in self._pods.by_index(_INDEX, app_group_name(pod)):
-            if not other.spec.node_name:
-                continue
-            limits = _limits(other, dependencies)
-            if limits:
-                found.setdefault(other.spec.node_name, []).extend(limits)
+        for workload, limits in allowed.items():
+            for other in self._pods.by_index(_INDEX, f"{app_group_name(pod)}/{workload}"):
+                if host := other.spec.node_name:
+                    found.setdefault(host, []).extend(limits)
         return found
 
     def add_pod(self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo) -> Status | None:
@@ -261,7 +262,7 @@ class NetworkOverhead(Plugin):
             return None
         satisfied, violated = overhead.satisfied[node.row], overhead.violated[node.row]
         if violated > satisfied:
-            return Status.unschedulable(REFUSED.format(node.name, satisfied, violated))
+            return _refusal(int(satisfied), int(violated)).for_node(node.name)
         return None
 
     def filter_nodes(
@@ -272,12 +273,13 @@ class NetworkOverhead(Plugin):
         if overhead is None or not len(overhead.refused):
             return
         satisfied, violated = nodes.gather(overhead.satisfied), nodes.gather(overhead.violated)
-        names = nodes.names
-        for position in np.flatnonzero(violated > satisfied).tolist():
-            mask = np.zeros(len(nodes), dtype=np.bool_)
-            mask[position] = True
-            text = REFUSED.format(names[position], satisfied[position], violated[position])
-            yield Status.unschedulable(text), mask
+        refused = violated > satisfied
+        # One number for both counts: comparing pairs would be slow.
+        most = int(violated.max(initial=0)) + 1
+        codes = np.where(refused, satisfied * most + violated, _ACCEPTED)
+        for code in np.unique(codes).tolist():
+            if code != _ACCEPTED:
+                yield _refusal(*divmod(code, most)), codes == code
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores | int:
         """Return the cost of each node: the lower, the better."""
@@ -330,6 +332,16 @@ class NetworkOverhead(Plugin):
     def sign_pod(self, pod: Pod) -> Hashable:
         """Return the same for all pods outside AppGroups; others depend on pods elsewhere."""
         return None if app_group_name(pod) else ()
+
+
+def _workload_keys(pod: Pod) -> list[str]:
+    name = app_group_name(pod)
+    return [f"{name}/{workload_of(pod)}"] if name else []
+
+
+def _refusal(satisfied: int, violated: int) -> Status:
+    text = REFUSED.format(node="{node}", satisfied=satisfied, violated=violated)
+    return Status.unschedulable(text).per_node()
 
 
 def _limits(other: Pod, dependencies: Sequence[AppGroupDependency]) -> list[int]:

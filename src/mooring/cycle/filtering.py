@@ -55,6 +55,15 @@ class Verdicts(msgspec.Struct):
             return self.fault
         return next((status for status, rows in self.refusals if status.is_error), None)
 
+    def each(self, nodes: Nodes) -> Iterator[tuple[int, Status]]:
+        """Yield the position and the status of every refused node of the nodes filtered."""
+        for status, positions in self.refusals:
+            for position in positions.tolist():
+                yield (
+                    position,
+                    status.for_node(nodes.names[position]) if status.names_node else status,
+                )
+
     def until(self, end: int) -> Verdicts:
         """Return the verdicts on the nodes before a position."""
         refusals = [
@@ -249,7 +258,8 @@ def _merge(chains: Sequence[tuple[Status, int]], code: int) -> Status:
     unresolvable = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
     worst = unresolvable if any(status.code is unresolvable for status in found) else first.code
     reasons = tuple(reason for status in found for reason in status.reasons)
-    return Status(worst, reasons, plugin=first.plugin)
+    names_node = any(status.names_node for status in found)
+    return Status(worst, reasons, plugin=first.plugin, names_node=names_node)
 
 
 def filter_one(
@@ -277,7 +287,7 @@ def filter_one(
                 if np.count_nonzero(mask)
             ]
             if hits:
-                return _distinct(hits)[1][0][0]
+                return _distinct(hits)[1][0][0].for_node(node.names[0])
         except _Fault as found:
             return found.status
         except BaseException as error:
@@ -365,7 +375,7 @@ def refused_with(
     verdicts = filter_nodes(profile, state, pod, view)
     if verdicts.error is not None:
         return [(0, verdicts.error)]
-    return [(position, status) for status, rows in verdicts.refusals for position in rows.tolist()]
+    return list(verdicts.each(view))
 
 
 def precomputes(profile: Profile, state: CycleState) -> bool:

@@ -218,9 +218,8 @@ class ProfileHandle:
         verdicts = filter_nodes(profile, state, pod, nodes, alive)
         if verdicts.error is not None:
             return [answer or verdicts.error for answer in answers]
-        for status, positions in verdicts.refusals:
-            for position in positions.tolist():
-                answers[position] = status
+        for position, status in verdicts.each(nodes):
+            answers[position] = status
         return answers
 
     def _refused_by_nominations(

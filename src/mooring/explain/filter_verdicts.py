@@ -69,7 +69,8 @@ class FilterVerdicts:
     def of_node(self, row: int) -> list[Status]:
         """Return every refusal of one node, in the order of the plugins."""
         codes = (int(codes[row]) for codes in self.codes.values())
-        return [self.statuses[code] for code in codes if code != PASSES]
+        name = self.names[row]
+        return [self.statuses[code].for_node(name) for code in codes if code != PASSES]
 
     def groups(self, codes: Codes) -> Iterator[tuple[Status, Rows]]:
         """Yield the distinct refusals among `codes` with their nodes, the largest group first."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mooring.explain.amounts import diagnosis_text, missing_text
-from mooring.explain.causes import NearMiss
+from mooring.explain.causes import Cause, NearMiss
 from mooring.explain.examination import Examination
 from mooring.explain.node_table import filter_rows, score_table
 from mooring.explain.outcome_texts import how_ended, message_of, why_chosen
@@ -100,13 +100,17 @@ def _causes(found: Examination) -> Iterator[str]:
                 "",
                 str(cause.nodes),
                 cause.status.plugin,
-                f"{cause.example}: {diagnosis_text(cause.diagnosis) or cause.status.message}",
+                f"{cause.example}: {_about(cause)}",
             ]
             for cause in found.causes
         ]
         width = max(len("NODES"), *(len(row[1]) for row in rows))
         rows = [[row[0], row[1].rjust(width), *row[2:]] for row in rows]
         yield from table(["WHY NOT", "NODES".rjust(width), "PLUGIN", "FOR EXAMPLE"], rows)
+
+
+def _about(cause: Cause) -> str:
+    return diagnosis_text(cause.diagnosis) or cause.status.for_node(cause.example).message
 
 
 def _nearest(found: Examination, width: int | None) -> Iterator[str]:

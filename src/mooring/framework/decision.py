@@ -78,7 +78,10 @@ class NodeStatuses:
 
     def at(self, row: int) -> Status | None:
         """Return the status of a row of the snapshot; None if it passes."""
-        return self._at(int(self._codes[row]))
+        status = self._at(int(self._codes[row]))
+        if status is None or not status.names_node:
+            return status
+        return status.for_node(self._nodes.names[row])
 
     @property
     def passing(self) -> Rows:
@@ -94,7 +97,10 @@ class NodeStatuses:
         """Yield each distinct status of evaluated nodes with the rows that have it."""
         for code, status in enumerate(self._statuses):
             rows = np.flatnonzero(self._codes == code)
-            if len(rows):
+            if status.names_node:
+                for row in rows.tolist():
+                    yield status.for_node(self._nodes.names[row]), np.array([row])
+            elif len(rows):
                 yield status, rows
 
     def rows_with(self, code: Code) -> Rows:
@@ -114,6 +120,10 @@ class NodeStatuses:
         counts: Counter[str] = Counter()
         sizes = np.bincount(self._codes + 2, minlength=len(self._statuses) + 2)
         for code, status in enumerate(self._statuses):
+            if status.names_node:
+                for row in np.flatnonzero(self._codes == code).tolist():
+                    counts.update(status.for_node(self._nodes.names[row]).reasons)
+                continue
             for reason in status.reasons:
                 counts[reason] += int(sizes[code + 2])
         for reason in self.absent.reasons:
@@ -129,7 +139,8 @@ class NodeStatuses:
     def items(self) -> Iterator[tuple[str, Status | None]]:
         """Yield every node's name and status."""
         for name, code in zip(self._nodes.names, self._codes.tolist(), strict=True):
-            yield name, self._at(code)
+            status = self._at(code)
+            yield name, None if status is None else status.for_node(name)
 
 
 class Outcome(Enum):

@@ -36,6 +36,8 @@ _LABELS = (
     "Pending",
 )
 
+#: Stands for a node's name in the reasons of a status that names its nodes.
+_NODE = "{node}"
 _REJECTIONS = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 
 
@@ -57,6 +59,8 @@ class Status(msgspec.Struct, frozen=True, gc=False):
     timeout: float = 0.0
     #: Traceback text, with code ERROR, if an exception was the cause.
     traceback: str = ""
+    #: Whether `{node}` in the reasons stands for the name of each node that is refused.
+    names_node: bool = False
 
     @classmethod
     def success(cls, *reasons: str) -> Status:
@@ -132,6 +136,27 @@ class Status(msgspec.Struct, frozen=True, gc=False):
         if self.plugin == plugin:
             return self
         return msgspec.structs.replace(self, plugin=plugin)
+
+    def per_node(self) -> Status:
+        """Return the same refusal, in which `{node}` stands for the name of each refused node.
+
+        With it, `filter_nodes` can refuse thousands of nodes with a text that names the node, and
+        the texts are made only for nodes whose status is read.
+        """
+        if not self.is_rejected:
+            raise ValueError(f"only a refusal can name its nodes, not {self.code.label}")
+        return msgspec.structs.replace(self, names_node=True)
+
+    def for_node(self, name: str) -> Status:
+        """Return the status of one of the refused nodes.
+
+        >>> Status.unschedulable("{node} is too far").per_node().for_node("n1").message
+        'n1 is too far'
+        """
+        if not self.names_node:
+            return self
+        reasons = tuple(reason.replace(_NODE, name) for reason in self.reasons)
+        return msgspec.structs.replace(self, reasons=reasons, names_node=False)
 
 
 _SUCCESS = Status(Code.SUCCESS)

@@ -115,7 +115,9 @@ class MemoryScheduler:
         self.activated: list[Pod] = []
         #: Work that plugins have spawned in the current attempt.
         self._spawned: list[Coroutine[Any, Any, None]] = []
-        self._waiting: list[Attempt] = []
+        #: The attempts that wait at Permit, by uid, and those whose wait has ended.
+        self._waiting: dict[str, Attempt] = {}
+        self._ended: list[Attempt] = []
         self._periodic = MemoryPeriodicWork(self.clock)
         shared = SharedState(
             features=features,
@@ -277,9 +279,14 @@ class MemoryScheduler:
         if status is not None:
             await self._failed(attempt, self._attempts.binding_failed(attempt, status))
         elif attempt.waits_at_permit:
-            self._waiting.append(attempt)
+            self._wait(attempt)
         else:
             await self._finish_binding(attempt)
+
+    def _wait(self, attempt: Attempt) -> None:
+        assert attempt.assumed is not None and attempt.assumed.wait is not None
+        self._waiting[attempt.info.pod.metadata.uid] = attempt
+        attempt.assumed.wait.when_done(lambda: self._ended.append(attempt))
 
     async def _finish_binding(self, attempt: Attempt) -> None:
         self._spawned = attempt.spawned
@@ -294,10 +301,10 @@ class MemoryScheduler:
 
     async def finish_waits(self) -> None:
         """Continue with the pods whose wait at Permit has ended."""
-        while ended := [one for one in self._waiting if not one.waits_at_permit]:
-            for attempt in ended:
-                self._waiting.remove(attempt)
-                await self._finish_binding(attempt)
+        while self._ended:
+            attempt = self._ended.pop(0)
+            del self._waiting[attempt.info.pod.metadata.uid]
+            await self._finish_binding(attempt)
 
     async def expire_waits(self) -> bool:
         """Advance the clock to the next timeout at Permit; False if no pod waits."""
@@ -333,7 +340,7 @@ class MemoryScheduler:
 
     async def close(self) -> None:
         """Close every plugin; pods that wait at Permit stay where they are."""
-        for attempt in self._waiting:
+        for attempt in self._waiting.values():
             self.discard(attempt)
         for profile in self.profiles.values():
             for plugin in profile.plugins.values():

@@ -170,9 +170,8 @@ class Bench:
         answers: Answers = [None] * len(nodes)
         verdicts = filter_nodes(self.profile, state, pod, nodes)
         raise_breach(verdicts.error, self.plugin.name)
-        for status, positions in verdicts.refusals:
-            for position in positions.tolist():
-                answers[position] = status
+        for position, status in verdicts.each(nodes):
+            answers[position] = status
         return answers
 
     def ask_each(self, state: CycleState, pod: Pod, nodes: Nodes) -> Answers:

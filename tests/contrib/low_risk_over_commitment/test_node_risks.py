@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
+from msgspec.structs import replace
+
 from mooring.contrib.low_risk_over_commitment.node_risks import NodeRisks
 from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node, make_pod
@@ -47,3 +51,29 @@ def test_the_likelier_the_load_exceeds_the_requests_the_higher_the_risk() -> Non
     assert found == sorted(found, reverse=True)
     assert found[0] > 0.99
     assert found[-1] < 0.01
+
+
+def test_a_pod_that_is_gone_is_forgotten() -> None:
+    scheduler = MemoryScheduler([make_node("a", cpu=4)])
+    risks, nodes = NodeRisks(1.0), scheduler.cluster.cache.nodes
+    pod = make_pod("p", cpu="1", node="a")
+    scheduler.cluster.add(pod)
+    risks.of(FOUND, nodes)
+    scheduler.cluster.delete(pod)
+    scheduler.cluster.add(make_pod("q", cpu="2", node="a"))
+    assert risks.of(FOUND, nodes).requests[0].tolist() == [2000]
+    spec = pod.spec
+    held = sys.getrefcount(spec)
+    del risks
+    left = sys.getrefcount(spec)
+    assert held == left
+
+
+def test_a_pod_that_was_resized_counts_with_its_new_size() -> None:
+    scheduler = MemoryScheduler([make_node("a", cpu=4)])
+    risks, nodes = NodeRisks(1.0), scheduler.cluster.cache.nodes
+    pod = make_pod("p", cpu="1", node="a")
+    scheduler.cluster.add(pod)
+    risks.of(FOUND, nodes)
+    scheduler.cluster.add(replace(pod, spec=make_pod("p", cpu="2", node="a").spec))
+    assert risks.of(FOUND, nodes).requests[0].tolist() == [2000]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+import msgspec
 import numpy as np
 
 from mooring import NodeInfo, Nodes
@@ -26,8 +27,23 @@ from mooring.contrib.low_risk_over_commitment.beta_arrays import risks_by_load
 from mooring.contrib.score_ranges import wrapped
 from mooring.typing import Floats, Ints, Mask
 
+#: What a pod requests, and what it may use.
+Amounts = tuple[PodAmounts, PodAmounts]
+
 _NOTHING = NodeMetrics()
 _MEGA = 1.0 / 1024.0 / 1024.0
+
+
+class _Load(msgspec.Struct, frozen=True, gc=False):
+    """The measured load of one resource of a node, as parts of its capacity."""
+
+    capacity: int
+    mean: float
+    deviation: float
+    #: Alpha and beta of its distribution; None if it has none.
+    shape: tuple[float, float] | None
+    #: Whether the resource was measured at all.
+    known: bool
 
 
 class NodeRisks:
@@ -41,8 +57,10 @@ class NodeRisks:
         self._smoothing = smoothing
         self._measurements: Measurements | None = None
         self._generation = -1
-        #: What pods request and may use, by uid.
-        self._amounts: dict[str, tuple[PodSpec, PodAmounts, PodAmounts]] = {}
+        #: The amounts of the pods of each node, by uid, with the spec that they are from.
+        self._amounts: list[dict[str, tuple[PodSpec, Amounts]]] = []
+        #: The spec that was last read, and its amounts.
+        self._last: tuple[PodSpec, Amounts] = (PodSpec(), (PodAmounts(), PodAmounts()))
         #: Grows whenever all rows are computed again.
         self.version = 0
         #: Rows that have changed since, in order.
@@ -56,6 +74,9 @@ class NodeRisks:
         self.limits: Ints = np.zeros((2, size), dtype=np.int64)
         self.by_load: Floats = np.zeros((2, size))
         self.measured: Mask = np.zeros(size, dtype=np.bool_)
+        self._amounts = [{} for _ in range(size)]
+        #: The measured load of each node, computed when it is needed.
+        self._loads: tuple[list[_Load | None], ...] = ([None] * size, [None] * size)
 
     def of(self, measurements: Measurements, nodes: Nodes) -> NodeRisks:
         """Return the columns, up to date with measurements and nodes."""
@@ -73,6 +94,7 @@ class NodeRisks:
             self._measurements = measurements
             self.version += 1
             self.log.clear()
+            self._loads = ([None] * len(every), [None] * len(every))
             self._weigh_all(every.names)
         else:
             for row in set(rows):
@@ -81,27 +103,42 @@ class NodeRisks:
         self._generation = nodes.generation
         return self
 
-    def _amounts_of(self, pod: Pod) -> tuple[PodSpec, PodAmounts, PodAmounts]:
-        found = self._amounts.get(pod.metadata.uid)
-        if found is None or found[0] is not pod.spec:
+    def amounts_of(self, pod: Pod) -> Amounts:
+        """Return what a pod requests and may use."""
+        spec, (last, found) = pod.spec, self._last
+        # A pod that was just placed has a new spec, with the containers that were scored.
+        if (
+            spec.containers is not last.containers
+            or spec.init_containers is not last.init_containers
+            or spec.overhead is not last.overhead
+        ):
             requests = pod_requests_of(pod)
-            limits = pod_limits_of(pod).at_least(requests)
-            found = self._amounts[pod.metadata.uid] = (pod.spec, requests, limits)
+            found = requests, pod_limits_of(pod).at_least(requests)
+            self._last = spec, found
         return found
 
     def _sum(self, row: int, node: NodeInfo) -> None:
         """Add up what a node's pods request and may use."""
         offered = node.node.status.allocatable
-        self.capacity[:, row] = milli_value(offered.get("cpu", 0)), value(offered.get("memory", 0))
-        requests, limits = [0, 0], [0, 0]
-        for info in node.pods.values():
-            _, requested, limited = self._amounts_of(info.pod)
-            requests[0] += requested.cpu
-            requests[1] += requested.memory
-            limits[0] += limited.cpu
-            limits[1] += limited.memory
-        self.requests[:, row] = [wrapped(one) for one in requests]
-        self.limits[:, row] = [wrapped(one) for one in limits]
+        capacity, requests, limits = self.capacity, self.requests, self.limits
+        capacity[0, row] = milli_value(offered.get("cpu", 0))
+        capacity[1, row] = value(offered.get("memory", 0))
+        before, found = self._amounts[row], {}
+        cpu = memory = most_cpu = most_memory = 0
+        for uid, info in node.pods.items():
+            pod = info.pod
+            entry = before.get(uid)
+            if entry is None or entry[0] is not pod.spec:
+                entry = pod.spec, self.amounts_of(pod)
+            found[uid] = entry
+            requested, limited = entry[1]
+            cpu += requested.cpu
+            memory += requested.memory
+            most_cpu += limited.cpu
+            most_memory += limited.memory
+        self._amounts[row] = found
+        requests[0, row], requests[1, row] = wrapped(cpu), wrapped(memory)
+        limits[0, row], limits[1, row] = wrapped(most_cpu), wrapped(most_memory)
 
     def _weigh(self, row: int, name: str) -> None:
         """Compute the risk by load of one node."""
@@ -109,12 +146,12 @@ class NodeRisks:
         measured = self._measurements.by_node.get(name, _NOTHING)
         self.measured[row] = bool(measured.metrics)
         for index, kind in enumerate((CPU, MEMORY)):
-            self.by_load[index, row] = self._by_load(
-                measured,
-                kind,
-                int(self.capacity[index, row]),
-                int(self.requests[index, row]),
-                int(self.limits[index, row]),
+            capacity = int(self.capacity[index, row])
+            load = self._loads[index][row]
+            if load is None or load.capacity != capacity:
+                load = self._loads[index][row] = self._load(measured, kind, capacity)
+            self.by_load[index, row] = _by_load(
+                load, int(self.requests[index, row]), int(self.limits[index, row])
             )
 
     def _weigh_all(self, names: Sequence[str]) -> None:
@@ -134,43 +171,45 @@ class NodeRisks:
                 (self.capacity[index], self.requests[index], self.limits[index]),
             )
 
-    def _by_load(
-        self, measured: NodeMetrics, kind: str, capacity: int, request: int, limit: int
-    ) -> float:
-        """Return how likely the load exceeds what the pods of a node request."""
+    def _load(self, measured: NodeMetrics, kind: str, capacity: int) -> _Load:
+        """Return the load of one resource of a node."""
         load = resource_load(measured, kind)
         if not load.known or capacity <= 0:
-            return 0.0
+            return _Load(capacity, 0.0, 0.0, None, False)
         whole = float(capacity) * (1.0 if kind == CPU else _MEGA)
-        mu = _within(load.average * whole / 100 / whole)
-        sigma = _within(load.deviation * whole / 100 / whole) * self._smoothing
-        most = mu * (1 - mu) if 0 < mu < 1 else 0.0
-        sigma = min(sigma, math.sqrt(most * MAX_VARIANCE))
-        request = min(request, capacity)
-        threshold = _within(request / capacity)
-        probability, shape = _probability(mu, sigma, threshold)
-        if request <= limit < capacity:
-            bound = limit / capacity
-            if bound == 0:
-                probability = 1.0
-            elif shape is not None and (below := probability_below(shape, bound)) > 0:
+        mean = _within(load.average * whole / 100 / whole)
+        deviation = _within(load.deviation * whole / 100 / whole) * self._smoothing
+        most = mean * (1 - mean) if 0 < mean < 1 else 0.0
+        deviation = min(deviation, math.sqrt(most * MAX_VARIANCE))
+        shape = shape_of(mean, deviation) if mean and deviation else None
+        return _Load(capacity, mean, deviation, shape, True)
+
+
+def _by_load(load: _Load, request: int, limit: int) -> float:
+    """Return how likely a load exceeds what the pods of its node request."""
+    if not load.known:
+        return 0.0
+    capacity, shape = load.capacity, load.shape
+    request = min(request, capacity)
+    threshold = _within(request / capacity)
+    probability = _probability(load, threshold)
+    if request <= limit < capacity:
+        bound = limit / capacity
+        if bound == 0:
+            probability = 1.0
+        elif shape is not None:
+            below = probability if bound == threshold else probability_below(shape, bound)
+            if below > 0:
                 probability = _within(probability / below)
-        return 1 - probability
+    return 1 - probability
+
+
+def _probability(load: _Load, threshold: float) -> float:
+    """Return how likely a load stays below a threshold."""
+    if load.mean == 0 or (load.deviation == 0 and load.mean <= threshold):
+        return 1.0
+    return 0.0 if load.shape is None else probability_below(load.shape, threshold)
 
 
 def _within(x: float) -> float:
     return min(max(x, 0.0), 1.0)
-
-
-def _probability(
-    mu: float, sigma: float, threshold: float
-) -> tuple[float, tuple[float, float] | None]:
-    """Return how likely a load stays below a threshold, and its distribution if it has one."""
-    if mu == 0 or (sigma == 0 and mu <= threshold):
-        return 1.0, None
-    if sigma == 0:
-        return 0.0, None
-    shape = shape_of(mu, sigma)
-    if shape is None:
-        return 0.0, None
-    return probability_below(shape, threshold), shape

@@ -17,8 +17,8 @@ from mooring.api.go_numbers import round_half_away as round_one
 from mooring.contrib.load import LoadArgs
 from mooring.contrib.load.load_plugin import LoadPlugin
 from mooring.contrib.load.measurements import CPU, MEMORY
-from mooring.contrib.load.pod_amounts import PodAmounts, pod_limits_of, pod_requests_of
-from mooring.contrib.low_risk_over_commitment.node_risks import NodeRisks
+from mooring.contrib.load.pod_amounts import PodAmounts
+from mooring.contrib.low_risk_over_commitment.node_risks import Amounts, NodeRisks
 from mooring.contrib.score_ranges import round_half_away, to_int64
 from mooring.framework.nodes import Rows
 from mooring.typing import Floats, Scores
@@ -28,8 +28,6 @@ DEFAULT_WEIGHT = 0.5
 
 #: The resources that count: their names, and their types in measurements.
 RESOURCES = (("cpu", CPU), ("memory", MEMORY))
-
-Amounts = tuple[PodAmounts, PodAmounts]
 
 #: Scores that are kept, for different pods.
 _KEPT = 64
@@ -80,12 +78,12 @@ class LowRiskOverCommitment(LoadPlugin):
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         """Compute what the pod requests and may use."""
-        state.write(self.name, _amounts(pod))
+        state.write(self.name, self._risks.amounts_of(pod))
         return None
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores | int:
         """Score by the larger risk of cpu and memory."""
-        requests, limits = state.get(self.name) or _amounts(pod)
+        requests, limits = state.get(self.name) or self._risks.amounts_of(pod)
         if not (requests.cpu or requests.memory or limits.cpu or limits.memory):
             return 0
         newest = self.load.newest
@@ -158,8 +156,3 @@ class LowRiskOverCommitment(LoadPlugin):
         weight = self._weights[index]
         risk: Floats = weight * by_limit + (1 - weight) * risks.by_load[index][rows]
         return np.clip(risk, 0.0, 1.0)
-
-
-def _amounts(pod: Pod) -> Amounts:
-    requests = pod_requests_of(pod)
-    return requests, pod_limits_of(pod).at_least(requests)
