@@ -29,6 +29,7 @@ from mooring.framework.plugin_modules import (
     replacing,
 )
 from mooring.framework.points import METHODS, Method, Point, points_of, takes_all
+from mooring.framework.releases import Release
 from mooring.observe.files import locate
 
 if TYPE_CHECKING:
@@ -94,15 +95,20 @@ class Registry:
 
 
 class PointsByName(Mapping[str, frozenset[Point]]):
-    """The extension points of each plugin of a registry; a plugin is loaded when it is read."""
+    """The extension points of each plugin of a registry; a plugin is loaded when it is read.
 
-    def __init__(self, registry: Registry) -> None:
+    A release of kube-scheduler may leave out points of the built-in plugins.
+    """
+
+    def __init__(self, registry: Registry, release: Release) -> None:
         self._registry = registry
+        self._without_pre_filter = release.without_pre_filter
 
     def __getitem__(self, name: str) -> frozenset[Point]:
         if name not in self._registry:
             raise KeyError(name)
-        return self._registry.points(name)
+        points = self._registry.points(name)
+        return points - {Point.PRE_FILTER} if name in self._without_pre_filter else points
 
     def __contains__(self, name: object) -> bool:
         return name in self._registry

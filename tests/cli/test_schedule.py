@@ -43,7 +43,7 @@ items:
   spec: {containers: [{name: c, resources: {requests: {cpu: "9"}}}]}
 """
 HUGE = (
-    "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: "
+    "0/2 nodes are available: 2 Insufficient cpu. preemption: "
     "0/2 nodes are available: 2 Preemption is not helpful for scheduling."
 )
 PLUGIN = """\

@@ -60,7 +60,7 @@ def test_every_plugin_is_asked_beyond_the_first_refusal() -> None:
         "n3": [],
     }
     assert [node.feasible for node in found.nodes] == [False, False, True]
-    assert found.filters == ["NodeUnschedulable", "NodeName", "TaintToleration", "NodeResourcesFit"]
+    assert found.filters == ["NodeName", "NodeUnschedulable", "TaintToleration", "NodeResourcesFit"]
 
 
 def test_nodes_that_pre_filter_leaves_out_are_not_asked() -> None:

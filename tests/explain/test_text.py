@@ -93,7 +93,8 @@ def test_earlier_attempts_and_victims_are_told() -> None:
     )
     assert lines[:3] == [
         "default/pod, profile default-scheduler, attempt 2: scheduled to n1",
-        "  attempt 1: unschedulable: 0/1 nodes are available: 1 Insufficient cpu.",
+        "  attempt 1: unschedulable: 0/1 nodes are available: 1 Insufficient cpu. preemption: "
+        "found a potential placement for pod on node n1, preempting 1 victims",
         "  nominated to n1, preempting default/low",
     ]
 

@@ -35,9 +35,21 @@ LABEL, TAINT = ActionType.UPDATE_NODE_LABEL, ActionType.UPDATE_NODE_TAINT
         ),
         pytest.param(
             (POD, ActionType.ADD),
-            (EventResource.UNSCHEDULABLE_POD, ActionType.ADD),
+            (EventResource.UNSCHEDULED_POD, ActionType.ADD),
             True,
-            id="so is an unschedulable one",
+            id="so is an unscheduled one",
+        ),
+        pytest.param(
+            (POD, ActionType.UPDATE),
+            (EventResource.TARGET_POD, ActionType.UPDATE),
+            True,
+            id="so is the pod itself",
+        ),
+        pytest.param(
+            (EventResource.TARGET_POD, ActionType.UPDATE),
+            (EventResource.ASSIGNED_POD, ActionType.UPDATE),
+            False,
+            id="an assigned pod is not the pod itself",
         ),
         pytest.param(
             (EventResource.WILDCARD, ActionType.ADD),

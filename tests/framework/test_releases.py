@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from mooring.errors import ConfigError
+from mooring.framework.features import FeatureGates
+from mooring.framework.points import Point
 from mooring.framework.releases import NEWEST, RELEASES, V1_36, V1_37, parse_versions
+from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.testing.builders import make_node, make_pod
 
 
 def test_the_newest_release_is_the_default() -> None:
@@ -61,3 +68,64 @@ def test_releases_are_in_order_and_differ_in_every_field() -> None:
     assert numbers == sorted(numbers)
     for field in type(V1_36).__struct_fields__:
         assert getattr(V1_36, field) != getattr(V1_37, field), field
+
+
+def scheduler(release: str, *objects: Any) -> MemoryScheduler:
+    return MemoryScheduler(objects, features=FeatureGates(None, parse_versions([release])))
+
+
+@pytest.mark.parametrize(
+    ("release", "priority", "message"),
+    [
+        (
+            "1.36",
+            0,
+            "no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption "
+            "victims found for incoming pod.",
+        ),
+        (
+            "1.37",
+            0,
+            "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.",
+        ),
+        ("1.36", 1, ""),
+        (
+            "1.37",
+            1,
+            "preemption: found a potential placement for pod on node n1, preempting 1 victims",
+        ),
+    ],
+)
+def test_messages_of_unschedulable_pods(release: str, priority: int, message: str) -> None:
+    pod = make_pod("pod", cpu="2", priority=priority)
+    found = scheduler(release, make_node("n1", cpu="2"), make_pod("other", cpu="1", node="n1"), pod)
+    decision = asyncio.run(found.schedule_one(pod))
+    text = "0/1 nodes are available: 1 Insufficient cpu."
+    assert decision.message == f"{text} {message}".strip()
+
+
+@pytest.mark.parametrize(
+    ("release", "names"),
+    [
+        ("1.36", ["NodeAffinity", "NodePorts", "NodeResourcesFit"]),
+        ("1.37", ["NodeName", "NodeUnschedulable", "TaintToleration"]),
+    ],
+)
+def test_plugins_at_pre_filter(release: str, names: list[str]) -> None:
+    (profile,) = scheduler(release).profiles.values()
+    assert list(profile.resolved.names(Point.PRE_FILTER))[:3] == names
+    assert set(profile.resolved.names(Point.FILTER)) >= {"NodeName", "NodeUnschedulable"}
+
+
+@pytest.mark.parametrize(
+    ("release", "reason"),
+    [
+        ("1.36", "node(s) didn't match the requested node name"),
+        ("1.37", "node(s) didn't satisfy plugin(s) [NodeName]"),
+    ],
+)
+def test_a_pod_that_names_its_node(release: str, reason: str) -> None:
+    pod = make_pod("pod", cpu="2", spec={"nodeName": "n1"})
+    found = scheduler(release, make_node("n1", cpu="1"), make_node("n2", cpu="4"))
+    message = asyncio.run(found.decide(pod)).decision.message
+    assert message.startswith(f"0/2 nodes are available: 1 Insufficient cpu, 1 {reason}.")

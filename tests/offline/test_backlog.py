@@ -119,7 +119,8 @@ def test_preemption_is_carried_out_and_the_pod_placed() -> None:
     assert scheduler.cluster.pods.get("small", "default") is None
     notes = [event.note for event in scheduler.events.recorded]
     assert notes == [
-        "0/1 nodes are available: 1 Insufficient cpu.",
+        "0/1 nodes are available: 1 Insufficient cpu. preemption: found a potential placement for "
+        "pod on node n1, preempting 1 victims",
         "Preempted by pod urgent on node n1",
         "Successfully assigned default/urgent to n1",
     ]

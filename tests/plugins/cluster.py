@@ -13,6 +13,7 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import Plugin
 from mooring.framework.pod_info import PodInfo, PodInfos
+from mooring.framework.releases import parse_versions
 from mooring.framework.state import CycleState
 from mooring.framework.status import Code, Status
 from mooring.framework.what_if import WhatIf
@@ -64,8 +65,8 @@ def make_pod(name: str = "pod", node: str = "", **parts: Any) -> Pod:
 class StubHandle:
     """A handle with what the node plugins use."""
 
-    def __init__(self, gates: Mapping[str, bool], stores: Mapping[type, Store[Any]]) -> None:
-        self.features = FeatureGates(gates)
+    def __init__(self, features: FeatureGates, stores: Mapping[type, Store[Any]]) -> None:
+        self.features = features
         self.pod_infos = PodInfos(self.features)
         self.cache = Cache(self.pod_infos)
         self._stores = stores
@@ -90,11 +91,12 @@ class Cluster:
         pods: Iterable[Pod] = (),
         gates: Mapping[str, bool] | None = None,
         objects: Iterable[Any] = (),
+        release: str = "1.37",
     ) -> None:
         stores: dict[type, Store[Any]] = {}
         for obj in objects:
             stores.setdefault(type(obj), Store()).add(obj)
-        self.handle: Any = StubHandle(gates or {}, stores)
+        self.handle: Any = StubHandle(FeatureGates(gates, parse_versions([release])), stores)
         for node in nodes:
             self.handle.cache.add_node(node)
         for pod in pods:

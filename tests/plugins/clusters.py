@@ -13,6 +13,7 @@ from mooring.cache.cache import Cache
 from mooring.framework.features import FeatureGates
 from mooring.framework.nodes import Nodes
 from mooring.framework.pod_info import PodInfo, PodInfos
+from mooring.framework.releases import parse_versions
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.informers.store import Store
@@ -58,8 +59,9 @@ class Cluster:
         pods: Iterable[Pod] = (),
         objects: Iterable[Any] = (),
         gates: Mapping[str, bool] | None = None,
+        release: str = "1.37",
     ) -> None:
-        self.features = FeatureGates(gates)
+        self.features = FeatureGates(gates, parse_versions([release]))
         self.metrics = Metrics()
         self.clock = VirtualClock()
         self.random = random.Random(0)

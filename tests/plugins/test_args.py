@@ -100,9 +100,9 @@ def test_a_strategy_without_resources_weighs_cpu_and_memory() -> None:
 
 
 def test_gates_bring_defaults_of_their_own() -> None:
-    scoring = FeatureGates({"StorageCapacityScoring": True})
-    assert VolumeBindingArgs().with_defaults(DEFAULT).shape == ()
-    assert VolumeBindingArgs().with_defaults(scoring).shape == (
+    no_scoring = FeatureGates({"StorageCapacityScoring": False})
+    assert VolumeBindingArgs().with_defaults(no_scoring).shape == ()
+    assert VolumeBindingArgs().with_defaults(DEFAULT).shape == (
         UtilizationShapePoint(utilization=0, score=10),
         UtilizationShapePoint(utilization=100, score=0),
     )

@@ -19,28 +19,29 @@ from tests.plugins.cluster import Cluster
 A = ActionType
 DEVICE_CLASS = "resource.k8s.io/DeviceClass"
 
-# (resource, actions, whether there is a hint)
+# (resource, actions, whether there is a hint); without one, every such event queues the pod
 EVENTS = {
-    SchedulingGates: [("Pod", A.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, True)],
+    SchedulingGates: [("TargetPod", A.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, False)],
     NodeUnschedulable: [
         ("Node", A.ADD | A.UPDATE_NODE_TAINT, True),
-        ("Pod", A.UPDATE_POD_TOLERATION, True),
+        ("TargetPod", A.UPDATE_POD_TOLERATION, True),
     ],
     NodeName: [("Node", A.ADD, False)],
     TaintToleration: [
         ("Node", A.ADD | A.UPDATE_NODE_TAINT, True),
-        ("Pod", A.UPDATE_POD_TOLERATION, True),
+        ("TargetPod", A.UPDATE_POD_TOLERATION, False),
     ],
     NodeAffinity: [("Node", A.ADD | A.UPDATE_NODE_LABEL, True)],
-    NodePorts: [("Pod", A.DELETE, True), ("Node", A.ADD, False)],
+    NodePorts: [("AssignedPod", A.DELETE, True), ("Node", A.ADD, False)],
     Fit: [
-        ("Pod", A.DELETE | A.UPDATE_POD_SCALE_DOWN, True),
+        ("AssignedPod", A.DELETE | A.UPDATE_POD_SCALE_DOWN, True),
+        ("TargetPod", A.UPDATE_POD_SCALE_DOWN, False),
         ("Node", A.ADD | A.UPDATE_NODE_ALLOCATABLE, True),
         (DEVICE_CLASS, A.ADD | A.UPDATE, True),
     ],
     NodeDeclaredFeatures: [
         ("Node", A.ADD | A.UPDATE_NODE_DECLARED_FEATURE, True),
-        ("Pod", A.UPDATE, True),
+        ("TargetPod", A.UPDATE, True),
     ],
 }
 

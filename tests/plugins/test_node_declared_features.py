@@ -63,7 +63,7 @@ def test_features(pod, expected) -> None:
 
 
 def test_with_the_gate_off_nothing_is_asked() -> None:
-    cluster = Cluster([make_node("none")], gates=OFF)
+    cluster = Cluster([make_node("none")], gates=OFF, release="1.36")
     plugin = cluster.make(NodeDeclaredFeatures)
     assert cluster.filter(plugin, restarting()) == Status.skip()
     assert cluster.filter_only(plugin, restarting(), CycleState()) == {"none": None}
@@ -97,12 +97,13 @@ def test_node_events(old, new, expected: QueueingHint) -> None:
     [
         pytest.param(PLAIN, QueueingHint.QUEUE, id="the pod needs less"),
         pytest.param(restarting(), QueueingHint.SKIP, id="the pod needs the same"),
-        pytest.param(make_pod(uid="other"), QueueingHint.SKIP, id="another pod"),
     ],
 )
 def test_pod_events(new, expected: QueueingHint) -> None:
     (hint,) = (
-        hint for (resource, _), hint in hints(NodeDeclaredFeatures()).items() if resource == "Pod"
+        hint
+        for (resource, _), hint in hints(NodeDeclaredFeatures()).items()
+        if resource == "TargetPod"
     )
     assert hint(restarting(), restarting(), new) is expected
 

@@ -55,9 +55,8 @@ def test_node_events(old, new, expected: QueueingHint) -> None:
     [
         pytest.param(tolerating(TOLERATION), QueueingHint.QUEUE, id="the pod now tolerates"),
         pytest.param(tolerating({"key": "foo"}), QueueingHint.SKIP, id="it tolerates another"),
-        pytest.param(tolerating(TOLERATION, uid="x"), QueueingHint.SKIP, id="another pod does"),
     ],
 )
 def test_pod_events(new, expected: QueueingHint) -> None:
-    hint = hints(NodeUnschedulable())["Pod", "UpdatePodToleration"]
+    hint = hints(NodeUnschedulable())["TargetPod", "UpdatePodToleration"]
     assert hint(make_pod(), tolerating(uid=new.metadata.uid), new) is expected

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.framework.cluster_events import QueueingHint
 from mooring.framework.status import Status
 from mooring.plugins.scheduling_gates import SchedulingGates
 from tests.plugins.cluster import hints, make_pod
@@ -27,15 +26,5 @@ def test_gates_hold_a_pod_back(names: tuple[str, ...], message: str | None) -> N
     assert status == (None if message is None else Status.unresolvable(message))
 
 
-@pytest.mark.parametrize(
-    ("uid", "expected"),
-    [
-        pytest.param("pod", QueueingHint.QUEUE, id="the pod's own gates went"),
-        pytest.param("other", QueueingHint.SKIP, id="another pod's gates went"),
-    ],
-)
-def test_only_its_own_update_wakes_a_pod(uid: str, expected: QueueingHint) -> None:
-    events = hints(SchedulingGates())
-    assert list(events) == [("Pod", "UpdatePodSchedulingGatesEliminated")]
-    hint = events["Pod", "UpdatePodSchedulingGatesEliminated"]
-    assert hint(gated("foo"), gated("foo", uid=uid), gated(uid=uid)) is expected
+def test_only_its_own_update_wakes_a_pod() -> None:
+    assert hints(SchedulingGates()) == {("TargetPod", "UpdatePodSchedulingGatesEliminated"): None}

@@ -154,17 +154,8 @@ def test_node_events(old, new, expected: QueueingHint) -> None:
     assert hint(tolerating(toleration("a", "Exists")), old, new) is expected
 
 
-@pytest.mark.parametrize(
-    ("uid", "expected"),
-    [
-        pytest.param("pod", QueueingHint.QUEUE, id="the pod itself"),
-        pytest.param("other", QueueingHint.SKIP, id="another pod"),
-    ],
-)
-def test_pod_events(uid: str, expected: QueueingHint) -> None:
-    hint = hints(TaintToleration())["Pod", "UpdatePodToleration"]
-    new = tolerating(toleration("a", "Exists"), uid=uid)
-    assert hint(tolerating(), tolerating(uid=uid), new) is expected
+def test_every_new_toleration_of_the_pod_itself_is_worth_an_attempt() -> None:
+    assert hints(TaintToleration())["TargetPod", "UpdatePodToleration"] is None
 
 
 def test_order_of_tolerations_does_not_change_the_signature() -> None:

@@ -11,6 +11,7 @@ from mooring.api import Node, Pod
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
+from mooring.framework.releases import parse_versions
 from mooring.framework.status import Status
 from mooring.observe.clock import VirtualClock
 from mooring.plugins.priority_sort import PrioritySort
@@ -83,7 +84,11 @@ class Queue(SchedulingQueue):
     """A queue on a virtual clock, with shortcuts for tests."""
 
     def __init__(
-        self, *plugins: Plugin, gates: dict[str, bool] | None = None, **settings: Any
+        self,
+        *plugins: Plugin,
+        gates: dict[str, bool] | None = None,
+        release: str = "1.37",
+        **settings: Any,
     ) -> None:
         self.clock = VirtualClock(start=1000.0)
         order = queue_order(settings.pop("sort", PrioritySort()))
@@ -91,7 +96,7 @@ class Queue(SchedulingQueue):
             {PROFILE: Profile(*plugins)},
             order,
             self.clock,
-            features=FeatureGates(gates or {}),
+            features=FeatureGates(gates or {}, parse_versions([release])),
             **settings,
         )
 

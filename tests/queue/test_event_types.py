@@ -8,11 +8,13 @@ import msgspec
 import pytest
 
 from mooring.framework.features import FeatureGates
+from mooring.framework.releases import parse_versions
 from mooring.queue import event_types
 from mooring.queue.event_types import Changes
 from mooring.testing.builders import make_node, make_pod
 
 ALL_ON = Changes(FeatureGates())
+IN_1_36 = Changes(FeatureGates(None, parse_versions(["1.36"])))
 
 
 def labels(found: list[Any]) -> list[str]:
@@ -26,10 +28,11 @@ def labels(found: list[Any]) -> list[str]:
         pytest.param(
             event_types.ASSIGNED_POD_DELETE, "AssignedPodDelete", id="assigned pod deleted"
         ),
-        pytest.param(
-            event_types.UNSCHEDULED_POD_ADD, "UnschedulablePodAdd", id="pending pod added"
-        ),
-        pytest.param(event_types.UNSCHEDULED_POD_UPDATE, "UnschedulablePodUpdate", id="updated"),
+        pytest.param(ALL_ON.pod_add, "UnscheduledPodAdd", id="pending pod added"),
+        pytest.param(ALL_ON.pod_update, "UnscheduledPodUpdate", id="updated"),
+        pytest.param(ALL_ON.pod_delete, "UnscheduledPodDelete", id="deleted"),
+        pytest.param(IN_1_36.pod_add, "UnschedulablePodAdd", id="pending pod added in 1.36"),
+        pytest.param(IN_1_36.pod_update, "UnschedulablePodUpdate", id="updated in 1.36"),
         pytest.param(event_types.UNSCHEDULABLE_TIMED_OUT, "UnschedulableTimeout", id="timed out"),
         pytest.param(event_types.FORCE_ACTIVATED, "ForceActivate", id="activated by a plugin"),
         pytest.param(event_types.NODE_ADD, "NodeAdd", id="node added"),
@@ -59,7 +62,14 @@ CLAIM = {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "gpu-1"}
         pytest.param(
             *pods(before={"cpu": "2"}), ["UpdatePodScaleDown"], id="a request that is dropped"
         ),
-        pytest.param(*pods(before={"cpu": "1"}, cpu="2"), ["Update"], id="a larger request"),
+        pytest.param(
+            *pods(before={"cpu": "1"}, cpu="2"), ["UpdatePodScaleUp"], id="a larger request"
+        ),
+        pytest.param(
+            *pods(before={"cpu": "1"}, memory="1Gi"),
+            ["UpdatePodScaleDown", "UpdatePodScaleUp"],
+            id="another request",
+        ),
         pytest.param(*pods(before={"cpu": "1"}, cpu="1000m"), ["Update"], id="spelt otherwise"),
         pytest.param(
             make_pod("p", spec={"overhead": {"cpu": "1"}}),
@@ -83,7 +93,13 @@ CLAIM = {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "gpu-1"}
     ],
 )
 def test_of_pod(old: Any, new: Any, expected: list[str]) -> None:
-    assert labels(ALL_ON.of_pod(old, new)) == [f"UnschedulablePod{label}" for label in expected]
+    assert labels(ALL_ON.of_pod(old, new)) == [f"UnscheduledPod{label}" for label in expected]
+    own = labels(ALL_ON.of_pod(old, new, is_target=True))
+    assert own == [f"TargetPod{label}" for label in expected]
+    in_1_36 = [label for label in expected if label != "UpdatePodScaleUp"] or ["Update"]
+    for is_target in (False, True):
+        found = labels(IN_1_36.of_pod(old, new, is_target=is_target))
+        assert found == [f"UnschedulablePod{label}" for label in in_1_36]
 
 
 def test_a_resize_counts_when_the_kubelet_has_done_it() -> None:
@@ -94,7 +110,15 @@ def test_a_resize_counts_when_the_kubelet_has_done_it() -> None:
         return make_pod("p", cpu="1", node="a", status={"containerStatuses": [status]})
 
     assert labels(ALL_ON.of_pod(holding("2"), holding("1"))) == ["AssignedPodUpdatePodScaleDown"]
-    assert labels(ALL_ON.of_pod(holding("1"), holding("2"))) == ["AssignedPodUpdate"]
+    assert labels(ALL_ON.of_pod(holding("1"), holding("2"))) == ["AssignedPodUpdatePodScaleUp"]
+    assert labels(IN_1_36.of_pod(holding("1"), holding("2"))) == ["AssignedPodUpdate"]
+
+
+def test_a_preemption_policy_of_a_node_is_an_action_since_1_37() -> None:
+    policy = {"podPreemptionPolicy": {"disableResizePreemption": ["example.com/me"]}}
+    old, new = make_node("n"), make_node("n", spec=policy)
+    assert labels(ALL_ON.of_node(old, new)) == ["NodeUpdateNodePreemptionPolicy"]
+    assert IN_1_36.of_node(old, new) == []
 
 
 def nodes(old: dict[str, Any], new: dict[str, Any]) -> tuple[Any, Any]:
@@ -141,7 +165,8 @@ def test_of_node(old: Any, new: Any, expected: list[str]) -> None:
 
 def test_declared_features_count_only_where_their_gate_is_on() -> None:
     old, new = nodes({}, {"status": {"declaredFeatures": ["F"]}})
-    assert Changes(FeatureGates({"AllBeta": False})).of_node(old, new) == []
+    gates = FeatureGates({"AllBeta": False}, parse_versions(["1.36"]))
+    assert Changes(gates).of_node(old, new) == []
 
 
 def test_an_object_that_is_the_same_costs_no_sum(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,8 +69,7 @@ class Silent(Plugin):
         pytest.param(
             [answers(POD_ADD, says(QueueingHint.SKIP)), POD_ADD], POD_ADD, True, id="one of two"
         ),
-        pytest.param([NODE_ADD], NODE_TAINT, True, id="who waits for nodes waits for taints"),
-        pytest.param([NODE_ADD_AND_TAINT], NODE_TAINT, False, id="unless it does so itself"),
+        pytest.param([NODE_ADD], NODE_TAINT, False, id="who waits for nodes, and a taint"),
         pytest.param([], NODE_ADD, False, id="who waits for nothing"),
     ],
 )
@@ -78,6 +77,24 @@ def test_worth_requeuing(registered: Any, happened: ClusterEvent, expected: bool
     hints = Hints({"P": refuser("P", *registered)})
     for _ in range(2):
         assert hints.worth_requeuing(pod(), {"P"}, happened, None, pod("new")) is expected
+
+
+def test_who_waits_for_nodes_waits_for_taints_in_1_36() -> None:
+    def worth(*registered: ClusterEvent) -> bool:
+        hints = Hints({"P": refuser("P", *registered)}, node_add_includes_taints=True)
+        return hints.worth_requeuing(pod(), {"P"}, NODE_TAINT, node(), node())
+
+    assert worth(NODE_ADD)
+    assert not worth(NODE_ADD_AND_TAINT), "unless it does so itself"
+
+
+@pytest.mark.parametrize(("changed", "queued"), [("a", True), ("b", False)])
+def test_only_its_own_changes_are_events_of_the_target_pod(changed: str, queued: bool) -> None:
+    for resource in (EventResource.TARGET_POD, EventResource.POD):
+        hints = Hints({"P": refuser("P", ClusterEvent(resource, ActionType.UPDATE))})
+        happened = ClusterEvent(EventResource.TARGET_POD, ActionType.UPDATE)
+        found = hints.worth_requeuing(pod("a"), {"P"}, happened, pod(changed), pod(changed))
+        assert found is queued
 
 
 @pytest.mark.parametrize(

@@ -415,6 +415,16 @@ def test_nominations_follow_the_pods() -> None:
     assert nominator.node_of("a") == ""
 
 
+@pytest.mark.parametrize(("release", "node"), [("1.36", ""), ("1.37", "n1")])
+def test_a_gated_pod_is_nominated_since_1_37(release: str, node: str) -> None:
+    nominator = PodNominator(PodInfos(FeatureGates()))
+    hold = gate("Hold", lambda pod: Status.unresolvable())
+    queue = Queue(hold, release=release, nominator=nominator)
+    queue.add(nominated("a", "n1"))
+    assert queue.names(Place.UNSCHEDULABLE) == ["a"]
+    assert nominator.node_of("a") == node
+
+
 def test_a_nomination_that_only_memory_knows_survives_an_update() -> None:
     nominator = PodNominator(PodInfos(FeatureGates()))
     queue = a_queue(nominator=nominator)
@@ -436,7 +446,9 @@ def test_metrics_show_where_pods_are_and_why_they_came_there() -> None:
 
     def sizes() -> tuple[float | None, ...]:
         names = ("active", "backoff", "unschedulable", "gated")
-        return tuple(value("pending_pods", queue=name) for name in names)
+        pods = tuple(value("pending_pods", queue=name) for name in names)
+        assert pods == tuple(value("queued_entities", queue=name, type="pod") for name in names)
+        return pods
 
     assert sizes() == (0, 0, 0, 0)
     queue.refuse(pod("refused"), ["Fit"])
@@ -451,17 +463,21 @@ def test_metrics_show_where_pods_are_and_why_they_came_there() -> None:
     assert value("unschedulable_pods", plugin="Fit", profile=PROFILE) == 0
     queue.clock.advance(5)
     queue.flush()
-    arrivals = {
-        (labels["queue"], labels["event"]): amount
-        for family in metrics.registry.collect()
-        for name, labels, amount, *_ in family.samples
-        if name == "scheduler_queue_incoming_pods_total"
-    }
+    arrivals, entities = (
+        {
+            (labels["queue"], labels["event"]): amount
+            for family in metrics.registry.collect()
+            for name, labels, amount, *_ in family.samples
+            if name == f"scheduler_queue_incoming_{what}_total"
+        }
+        for what in ("pods", "entities")
+    )
+    assert entities == arrivals
     assert arrivals == {
-        ("active", "UnschedulablePodAdd"): 3,
+        ("active", "UnscheduledPodAdd"): 3,
         ("unschedulable", "ScheduleAttemptFailure"): 1,
         ("backoff", "ScheduleAttemptFailure"): 1,
-        ("unschedulable", "UnschedulablePodAdd"): 1,
+        ("unschedulable", "UnscheduledPodAdd"): 1,
         ("backoff", "NodeAdd"): 1,
         ("active", "PopFromBackoffQ"): 1,
         ("active", "BackoffComplete"): 1,

@@ -38,14 +38,14 @@ def wants(pod: Pod, old: Any, new: Any) -> QueueingHint:
 def wakes(plugin: str, pod: Pod, event: ClusterEvent, old: Any, new: Any) -> bool:
     """Return whether an event may help: what the plugins below register, written differently."""
     label = event.label
+    if label.startswith("TargetPod") and new.metadata.uid != pod.metadata.uid:
+        return False
     if plugin == "Picky":
-        return (label == "NodeAdd" and pod.labels.get("wants") == new.name) or (
-            label == "NodeUpdateNodeTaint"
-        )
+        return label == "NodeAdd" and pod.labels.get("wants") == new.name
     if plugin == "Pods":
         return label in ("AssignedPodAdd", "AssignedPodDelete")
     if plugin in ("HoldA", "HoldB"):
-        return label == "UnschedulablePodUpdatePodLabel"
+        return label == "TargetPodUpdatePodLabel"
     return plugin in ("Anything", "Extender")
 
 
@@ -110,7 +110,7 @@ class QueueMachine(RuleBasedStateMachine):
         old = known[-1] if known else pod(name, uid=f"{name}0")
         new = pod(name, priority=priority, uid=old.metadata.uid, **labels)
         self.queue.update(old, new)
-        self.naive.update(new, self.changes.of_pod(old, new), old, self.clock.now())
+        self.naive.update(new, self.changes.of_pod(old, new, is_target=True), old, self.clock.now())
 
     @rule()
     def pop(self) -> None:

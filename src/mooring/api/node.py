@@ -23,6 +23,13 @@ class Taint(Wire, frozen=True, kw_only=True):
         return f"{text}:{self.effect}" if self.value or self.effect else text
 
 
+class NodePodPreemptionPolicy(Wire, frozen=True, kw_only=True):
+    """What a node allows of preemption for the pods that run on it."""
+
+    #: Who has disabled preemption for the resizing of pods; nobody has if it is empty.
+    disable_resize_preemption: tuple[str, ...] = ()
+
+
 class NodeSpec(Wire, frozen=True, kw_only=True):
     """The specification of a node."""
 
@@ -32,6 +39,7 @@ class NodeSpec(Wire, frozen=True, kw_only=True):
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
     external_id: str = ""
+    pod_preemption_policy: NodePodPreemptionPolicy | None = None
 
 
 class ContainerImage(Wire, frozen=True, kw_only=True):

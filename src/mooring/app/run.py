@@ -34,12 +34,12 @@ from mooring.client.transport import BeforeSend
 from mooring.client.transports import make_transport
 from mooring.config import to_v1
 from mooring.extenders import longest_wait
+from mooring.framework.release_metrics import make_metrics
 from mooring.informers.factory import InformerFactory
 from mooring.observe.allow_lists import constrain
 from mooring.observe.clock import Clock, SystemClock
 from mooring.observe.exposition import expose
 from mooring.observe.logs import kv, log_error
-from mooring.observe.metrics import Metrics
 from mooring.observe.process_metrics import ProcessMetrics
 from mooring.scheduler.debugger import Debugger
 from mooring.scheduler.running_scheduler import RunningScheduler
@@ -86,7 +86,7 @@ class SchedulerProcess:
         self._config = command.config
         self._settings = self._config.config
         self._clock: Clock = SystemClock()
-        self._metrics = Metrics(command.options.feature_gates.enabled)
+        self._metrics = make_metrics(command.options.feature_gates)
         self._allow_lists = allow_lists(command.options.metrics)
         gates = command.options.feature_gates
         self._process_metrics = ProcessMetrics(

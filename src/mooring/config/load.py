@@ -118,7 +118,9 @@ def default_config(
     profile = ProfileConfig(plugins=Plugins(multi_point=more))
     written = KubeSchedulerConfiguration(profiles=(profile,))
     config = complete(written, gates)
-    profiles = resolve_profiles(written, config, registry, problems) if registry is not None else ()
+    profiles: tuple[ResolvedProfile, ...] = ()
+    if registry is not None:
+        profiles = resolve_profiles(written, config, registry, gates.release, problems)
     problems.raise_if_any()
     return LoadResult(config, profiles, problems.warnings)
 
@@ -147,7 +149,7 @@ def _load(
     problems.add(validate(config, gates))
     profiles: tuple[ResolvedProfile, ...] = ()
     if registry is not None:
-        profiles = resolve_profiles(written, config, registry, problems)
+        profiles = resolve_profiles(written, config, registry, gates.release, problems)
     problems.raise_if_any()
     return LoadResult(config, profiles, problems.warnings)
 

@@ -24,6 +24,7 @@ from mooring.config.resolved_profile import ResolvedProfile
 from mooring.config.types import KubeSchedulerConfiguration, Plugins, ProfileConfig
 from mooring.config.validate import REMOVED_PLUGINS
 from mooring.framework.points import Point
+from mooring.framework.releases import Release
 from mooring.registry import PointsByName, Registry
 
 NOT_SUPPORTED_YET = "not supported yet"
@@ -38,10 +39,11 @@ def resolve_profiles(
     written: KubeSchedulerConfiguration,
     config: KubeSchedulerConfiguration,
     registry: Registry,
+    release: Release,
     problems: Problems,
 ) -> tuple[ResolvedProfile, ...]:
     """Return what each profile runs. `written` is the file's own form, used to locate errors."""
-    points_of = PointsByName(registry)
+    points_of = PointsByName(registry, release)
     profiles = []
     for index, profile in enumerate(config.profiles):
         path = f"profiles[{index}]"

@@ -27,13 +27,15 @@ class ActionType(IntFlag):
     UPDATE_NODE_CONDITION = 32
     UPDATE_NODE_ANNOTATION = 64
     UPDATE_NODE_DECLARED_FEATURE = 128
-    UPDATE_POD_LABEL = 256
-    UPDATE_POD_SCALE_DOWN = 512
-    UPDATE_POD_TOLERATION = 1024
-    UPDATE_POD_SCHEDULING_GATES_ELIMINATED = 2048
-    UPDATE_POD_GENERATED_RESOURCE_CLAIM = 4096
-    UPDATE = 8192 - 4
-    ALL = 8192 - 1
+    UPDATE_NODE_PREEMPTION_POLICY = 256
+    UPDATE_POD_LABEL = 512
+    UPDATE_POD_SCALE_DOWN = 1024
+    UPDATE_POD_SCALE_UP = 2048
+    UPDATE_POD_TOLERATION = 4096
+    UPDATE_POD_SCHEDULING_GATES_ELIMINATED = 8192
+    UPDATE_POD_GENERATED_RESOURCE_CLAIM = 16384
+    UPDATE = 32768 - 4
+    ALL = 32768 - 1
 
     @property
     def label(self) -> str:
@@ -50,10 +52,14 @@ _ACTION_LABELS = {
 class EventResource(StrEnum):
     """The kind of object an event is about; custom resources use "plural.version.group"."""
 
+    #: Any pod: includes the three kinds below, of which plugins register what they need.
     POD = "Pod"
-    #: The two kinds of pods that events are about; plugins register POD, which includes both.
+    #: A pod that has a node.
     ASSIGNED_POD = "AssignedPod"
-    UNSCHEDULABLE_POD = "UnschedulablePod"
+    #: Another pod that waits to be scheduled.
+    UNSCHEDULED_POD = "UnscheduledPod"
+    #: The waiting pod itself: only its own changes are such events.
+    TARGET_POD = "TargetPod"
     NODE = "Node"
     PERSISTENT_VOLUME = "PersistentVolume"
     PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
@@ -128,7 +134,9 @@ def _label(resource: EventResource | str, actions: ActionType) -> str:
     return f"{name}{actions.label}"
 
 
-_SORTS_OF_POD = frozenset((EventResource.ASSIGNED_POD, EventResource.UNSCHEDULABLE_POD))
+_SORTS_OF_POD = frozenset(
+    (EventResource.ASSIGNED_POD, EventResource.UNSCHEDULED_POD, EventResource.TARGET_POD)
+)
 
 
 #: Every event: the registration of a plugin without `events_to_register`.

@@ -30,8 +30,30 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
     number: tuple[int, int]
     #: Whether NodeName comes before NodeUnschedulable in the default order of plugins.
     node_name_first: bool
+    #: Built-in plugins that do not take part in PreFilter, although they have the method.
+    without_pre_filter: frozenset[str]
     #: Whether pod groups exist, with their extension points (`plugins.podGroupPostFilter`).
     pod_groups: bool
+    #: Whether DynamicResources says that it found no claim to deallocate for an unschedulable pod.
+    says_no_claims: bool
+    #: Whether DefaultPreemption says which node it chose, and how many victims it has.
+    says_placement: bool
+    #: The name of a waiting pod in the labels of its events.
+    unscheduled_pod_label: str
+    #: The name of a waiting pod in the labels of its own updates.
+    target_pod_label: str
+    #: Whether a pod's scaling up and a node's preemption policy are actions of their own.
+    newer_actions: bool
+    #: Whether a plugin that waits for new nodes also waits for changed taints.
+    node_add_includes_taints: bool
+    #: Whether a pod is nominated while a PreEnqueue plugin keeps it out of the active queue.
+    nominates_gated_pods: bool
+    #: Whether one anti-affinity term of several is enough for the hints of InterPodAffinity.
+    hints_match_any_anti_affinity: bool
+    #: Whether the deletion of an allocated claim wakes pods that wait for devices.
+    claim_deletion_wakes: bool
+    #: Whether metrics have the names, help and stability of `observe/metrics_1_36.py`.
+    older_metrics: bool
     #: The gate that adds the GangScheduling plugin to the default profile.
     gang_scheduling_gate: str
 
@@ -45,14 +67,36 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
 V1_36 = Release(
     number=(1, 36),
     node_name_first=False,
+    without_pre_filter=frozenset({"NodeName", "NodeUnschedulable", "TaintToleration"}),
     pod_groups=False,
+    says_no_claims=True,
+    says_placement=False,
+    unscheduled_pod_label="UnschedulablePod",
+    target_pod_label="UnschedulablePod",
+    newer_actions=False,
+    node_add_includes_taints=True,
+    nominates_gated_pods=False,
+    hints_match_any_anti_affinity=False,
+    claim_deletion_wakes=False,
+    older_metrics=True,
     gang_scheduling_gate="GangScheduling",
 )
 #: kube-scheduler 1.37.1, the reference.
 V1_37 = Release(
     number=(1, 37),
     node_name_first=True,
+    without_pre_filter=frozenset(),
     pod_groups=True,
+    says_no_claims=False,
+    says_placement=True,
+    unscheduled_pod_label="UnscheduledPod",
+    target_pod_label="TargetPod",
+    newer_actions=True,
+    node_add_includes_taints=False,
+    nominates_gated_pods=True,
+    hints_match_any_anti_affinity=True,
+    claim_deletion_wakes=True,
+    older_metrics=False,
     gang_scheduling_gate="GenericWorkload",
 )
 RELEASES = (V1_36, V1_37)

@@ -23,9 +23,9 @@ from mooring.extenders.extenders import with_extenders
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import Point
+from mooring.framework.release_metrics import make_metrics
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error
-from mooring.observe.metrics import Metrics
 from mooring.registry import Registry, default_registry
 from mooring.scheduler.running_scheduler import RunningScheduler
 from mooring.serve.side_loop import SideLoop
@@ -115,7 +115,7 @@ class LocalScheduler:
             registry=plan.registry,
             features=plan.features,
             clock=self._clock,
-            metrics=Metrics(plan.features.enabled),
+            metrics=make_metrics(plan.features),
         )
 
     async def start(self) -> None:

@@ -25,10 +25,10 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.handle import HttpClient
 from mooring.framework.plugin_errors import raise_if_external
 from mooring.framework.pod_info import PodInfos
+from mooring.framework.release_metrics import make_metrics
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.observe.clock import VirtualClock
-from mooring.observe.metrics import Metrics
 from mooring.offline.claim_controller import ClaimController
 from mooring.offline.memory_client import MemoryClient
 from mooring.offline.memory_cluster import MemoryCluster
@@ -109,7 +109,7 @@ class MemoryScheduler:
         VolumeController(self.cluster)
         ClaimController(self.cluster)
         self.events = MemoryEvents(self.clock)
-        self.metrics = Metrics(features.enabled)
+        self.metrics = make_metrics(features)
         self.on_the_way = BindingPods()
         #: Pods that plugins have activated.
         self.activated: list[Pod] = []

@@ -102,7 +102,7 @@ class NodeDeclaredFeatures(Plugin):
                 ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE,
                 _after_node_change,
             ),
-            ClusterEvent(EventResource.POD, ActionType.UPDATE, _after_pod_update),
+            ClusterEvent(EventResource.TARGET_POD, ActionType.UPDATE, _after_pod_update),
         ]
 
     def sign_pod(self, pod: Pod) -> Hashable:
@@ -117,7 +117,5 @@ def _after_node_change(pod: Pod, old: Node | None, new: Node) -> QueueingHint:
 
 
 def _after_pod_update(pod: Pod, old: Pod, new: Pod) -> QueueingHint:
-    if pod.metadata.uid != new.metadata.uid:
-        return QueueingHint.SKIP
     changed = required_features(old) != required_features(new)
     return QueueingHint.QUEUE if changed else QueueingHint.SKIP

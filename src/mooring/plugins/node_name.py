@@ -26,6 +26,10 @@ class NodeName(Plugin):
     name = "NodeName"
     reads_pods = False
 
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> set[str] | None:
+        """Narrow the search to the node that the pod names: no other is one to preempt on."""
+        return {pod.spec.node_name} if pod.spec.node_name else None
+
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         """Refuse a node with another name."""
         wanted = pod.spec.node_name

@@ -60,7 +60,7 @@ class NodePorts(Plugin):
     def events_to_register(self) -> list[ClusterEvent]:
         """Return events of new nodes, and of deleted pods that free a port."""
         return [
-            ClusterEvent(EventResource.POD, ActionType.DELETE, _after_pod_deleted),
+            ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, _after_pod_deleted),
             ClusterEvent(EventResource.NODE, ActionType.ADD),
         ]
 

@@ -39,6 +39,9 @@ class NodeUnschedulable(Plugin):
     def _tolerates(self, pod: Pod) -> bool:
         return tolerated(pod.spec.tolerations, UNSCHEDULABLE_TAINT, self._comparison)
 
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+        """Object to nothing: kube-scheduler's plugin takes part in PreFilter."""
+
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         """Refuse a cordoned node."""
         return UNSCHEDULABLE if node.unschedulable and not self._tolerates(pod) else None
@@ -59,15 +62,15 @@ class NodeUnschedulable(Plugin):
                 _after_node_change,
             ),
             ClusterEvent(
-                EventResource.POD, ActionType.UPDATE_POD_TOLERATION, self._after_toleration_change
+                EventResource.TARGET_POD,
+                ActionType.UPDATE_POD_TOLERATION,
+                self._after_toleration_change,
             ),
         ]
 
     def _after_toleration_change(self, pod: Pod, old: Pod | None, new: Pod) -> QueueingHint:
         # Tolerations can be added but not removed, so the pod did not have it when it was refused.
-        if pod.metadata.uid == new.metadata.uid and self._tolerates(new):
-            return QueueingHint.QUEUE
-        return QueueingHint.SKIP
+        return QueueingHint.QUEUE if self._tolerates(new) else QueueingHint.SKIP
 
     def sign_pod(self, pod: Pod) -> Hashable:
         """Sign by tolerations."""

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from mooring.api import Pod
-from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
 
@@ -28,12 +28,7 @@ class SchedulingGates(Plugin):
         """Return the event that a pod's gates were removed."""
         return [
             ClusterEvent(
-                EventResource.POD,
+                EventResource.TARGET_POD,
                 ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED,
-                _after_gates_eliminated,
             )
         ]
-
-
-def _after_gates_eliminated(pod: Pod, old: Pod | None, new: Pod) -> QueueingHint:
-    return QueueingHint.QUEUE if new.metadata.uid == pod.metadata.uid else QueueingHint.SKIP

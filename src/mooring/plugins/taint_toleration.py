@@ -47,6 +47,9 @@ class TaintToleration(Plugin):
     def _of(self, tolerations: Iterable[Toleration]) -> Tolerations:
         return Tolerations(tolerations, self._comparison)
 
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+        """Object to nothing: kube-scheduler's plugin takes part in PreFilter."""
+
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         """Refuse a node with a taint that the pod does not tolerate."""
         refused = self._of(pod.spec.tolerations).find_untolerated(node.taints) is not None
@@ -116,9 +119,7 @@ class TaintToleration(Plugin):
                 ActionType.ADD | ActionType.UPDATE_NODE_TAINT,
                 self._after_node_change,
             ),
-            ClusterEvent(
-                EventResource.POD, ActionType.UPDATE_POD_TOLERATION, _after_toleration_change
-            ),
+            ClusterEvent(EventResource.TARGET_POD, ActionType.UPDATE_POD_TOLERATION),
         ]
 
     def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> QueueingHint:
@@ -137,7 +138,3 @@ def _count(taints: Sequence[Taint], tolerations: Tolerations) -> int:
     return sum(
         taint.effect == PREFER_NO_SCHEDULE and not tolerations.tolerate(taint) for taint in taints
     )
-
-
-def _after_toleration_change(pod: Pod, old: Pod | None, new: Pod) -> QueueingHint:
-    return QueueingHint.QUEUE if pod.metadata.uid == new.metadata.uid else QueueingHint.SKIP

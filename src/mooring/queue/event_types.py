@@ -23,9 +23,6 @@ UNSCHEDULABLE_TIMEOUT = "UnschedulableTimeout"
 ASSIGNED_POD_ADD = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD)
 ASSIGNED_POD_UPDATE = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE)
 ASSIGNED_POD_DELETE = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
-UNSCHEDULED_POD_ADD = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.ADD)
-UNSCHEDULED_POD_UPDATE = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.UPDATE)
-UNSCHEDULED_POD_DELETE = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.DELETE)
 NODE_ADD = ClusterEvent(EventResource.NODE, ActionType.ADD)
 NODE_DELETE = ClusterEvent(EventResource.NODE, ActionType.DELETE)
 #: A pod has been unschedulable for so long that it is tried again although nothing changed.
@@ -37,10 +34,21 @@ FORCE_ACTIVATED = ClusterEvent(EventResource.WILDCARD, ActionType.ALL, custom_la
 
 
 class Changes:
-    """The rules for which events an update causes, under one set of feature gates."""
+    """The events of waiting pods, and the rules for which events an update causes.
+
+    They depend on the feature gates and on the release that is emulated.
+    """
 
     def __init__(self, features: FeatureGates) -> None:
-        enabled = features.enabled
+        enabled, release = features.enabled, features.release
+        self._labels: dict[EventResource, str] = {
+            EventResource.UNSCHEDULED_POD: release.unscheduled_pod_label,
+            EventResource.TARGET_POD: release.target_pod_label,
+        }
+        self.pod_add = self._pod_event(EventResource.UNSCHEDULED_POD, ActionType.ADD)
+        self.pod_update = self._pod_event(EventResource.UNSCHEDULED_POD, ActionType.UPDATE)
+        self.pod_delete = self._pod_event(EventResource.UNSCHEDULED_POD, ActionType.DELETE)
+        self._newer_actions = release.newer_actions
         # kube-scheduler counts pod-level requests here even if their feature gate is off.
         self._requests = RequestOptions(
             use_status_resources=enabled("InPlacePodVerticalScaling"),
@@ -49,18 +57,24 @@ class Changes:
         self._claims = enabled("DynamicResourceAllocation")
         self._declared_features = enabled("NodeDeclaredFeatures")
 
-    def of_pod(self, old: Pod, new: Pod) -> list[ClusterEvent]:
-        """Return the events of a pod's update; a general one if no specific change is found."""
-        assigned = bool(new.spec.node_name)
-        events = [
-            ClusterEvent(
-                EventResource.ASSIGNED_POD if assigned else EventResource.UNSCHEDULABLE_POD, action
-            )
-            for action in self._pod_actions(old, new)
-        ]
-        if not events:
-            events.append(ASSIGNED_POD_UPDATE if assigned else UNSCHEDULED_POD_UPDATE)
-        return events
+    def of_pod(self, old: Pod, new: Pod, *, is_target: bool = False) -> list[ClusterEvent]:
+        """Return the events of a pod's update; a general one if no specific change is found.
+
+        `is_target` is for the queue, which asks about the effect on the pod itself.
+        """
+        if new.spec.node_name:
+            resource = EventResource.ASSIGNED_POD
+        elif is_target:
+            resource = EventResource.TARGET_POD
+        else:
+            resource = EventResource.UNSCHEDULED_POD
+        actions = list(self._pod_actions(old, new)) or [ActionType.UPDATE]
+        return [self._pod_event(resource, action) for action in actions]
+
+    def _pod_event(self, resource: EventResource, action: ActionType) -> ClusterEvent:
+        name = self._labels.get(resource, resource.value)
+        label = "" if name == resource.value else f"{name}{action.label}"
+        return ClusterEvent(resource, action, custom_label=label)
 
     def of_node(self, old: Node, new: Node) -> list[ClusterEvent]:
         """Return the events of a node's update; none if nothing a scheduler reads changed."""
@@ -69,8 +83,9 @@ class Changes:
     def _pod_actions(self, old: Pod, new: Pod) -> Iterator[ActionType]:
         if new.metadata.labels != old.metadata.labels:
             yield ActionType.UPDATE_POD_LABEL
-        if self._is_scaled_down(old, new):
-            yield ActionType.UPDATE_POD_SCALE_DOWN
+        if _what_requests_depend_on(old) != _what_requests_depend_on(new):
+            # Most updates change only other status fields: skip computing the sums.
+            yield from self._scaling(old, new)
         if old.spec.scheduling_gates and not new.spec.scheduling_gates:
             yield ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
         # Tolerations can only be added, so comparing their number is enough.
@@ -83,13 +98,15 @@ class Changes:
         ):
             yield ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM
 
-    def _is_scaled_down(self, old: Pod, new: Pod) -> bool:
-        if _what_requests_depend_on(old) == _what_requests_depend_on(new):
-            # Most updates change only other status fields: skip computing the sums.
-            return False
+    def _scaling(self, old: Pod, new: Pod) -> Iterator[ActionType]:
         now = pod_requests(new, self._requests)
         before = pod_requests(old, self._requests)
-        return any(name not in now or amount > now[name] for name, amount in before.items())
+        if any(name not in now or amount > now[name] for name, amount in before.items()):
+            yield ActionType.UPDATE_POD_SCALE_DOWN
+        if self._newer_actions and any(
+            name not in before or amount > before[name] for name, amount in now.items()
+        ):
+            yield ActionType.UPDATE_POD_SCALE_UP
 
     def _node_actions(self, old: Node, new: Node) -> Iterator[ActionType]:
         if old.spec.unschedulable and not new.spec.unschedulable:
@@ -104,6 +121,8 @@ class Changes:
             yield ActionType.UPDATE_NODE_CONDITION
         if new.metadata.annotations != old.metadata.annotations:
             yield ActionType.UPDATE_NODE_ANNOTATION
+        if self._newer_actions and new.spec.pod_preemption_policy != old.spec.pod_preemption_policy:
+            yield ActionType.UPDATE_NODE_PREEMPTION_POLICY
         if self._declared_features and new.status.declared_features != old.status.declared_features:
             yield ActionType.UPDATE_NODE_DECLARED_FEATURE
 

@@ -56,8 +56,11 @@ class Hints:
         *,
         metrics: Metrics | None = None,
         now: Callable[[], float] | None = None,
+        node_add_includes_taints: bool = False,
     ) -> None:
-        self._events = {name: _events_of(plugin) for name, plugin in plugins.items()}
+        self._events = {
+            name: _events_of(plugin, node_add_includes_taints) for name, plugin in plugins.items()
+        }
         self._refusers = [
             name
             for name, plugin in plugins.items()
@@ -108,6 +111,8 @@ class Hints:
             ):
                 return QueueingStrategy.SKIP
             return QueueingStrategy.AFTER_BACKOFF
+        if happened.resource == EventResource.TARGET_POD and new.metadata.uid != pod.metadata.uid:
+            return QueueingStrategy.SKIP
         waiting = self.waiting_for(happened)
         for name in pending:
             if self._says_queue(name, waiting, pod, happened, old, new):
@@ -172,7 +177,7 @@ def _answer(
         return _HINT_ERROR
 
 
-def _events_of(plugin: Plugin) -> tuple[ClusterEvent, ...]:
+def _events_of(plugin: Plugin, node_add_includes_taints: bool) -> tuple[ClusterEvent, ...]:
     register = getattr(plugin, "events_to_register", None)
     if register is None:
         return (ALL_EVENTS,)
@@ -182,12 +187,14 @@ def _events_of(plugin: Plugin) -> tuple[ClusterEvent, ...]:
         raise_if_external(error)
         text = f"events_to_register: {error_text(error)}"
         raise PluginError(text, plugin=plugin.name) from error
+    if not node_add_includes_taints:
+        return events
     on_nodes = ActionType.NONE
     for event in events:
         if event.resource == EventResource.NODE:
             on_nodes |= event.actions
     if on_nodes & ActionType.ADD and not on_nodes & ActionType.UPDATE_NODE_TAINT:
-        # kube-scheduler adds this event for every plugin that waits for new nodes, and so retries a
-        # pod whenever a taint changes (issue 109437).
+        # kube-scheduler 1.36 adds this event for every plugin that waits for new nodes, and so
+        # retries a pod whenever a taint changes (issue 109437).
         return (*events, _NODE_TAINT)
     return events

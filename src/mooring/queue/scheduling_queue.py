@@ -54,9 +54,6 @@ _MOVED = "Pod moved to an internal scheduling queue"
 _NOT_INTERESTING = "receive an event that isn't interested by any enabled plugins"
 _MOVED_BY_UPDATE = "Pod moved to an internal scheduling queue because the Pod is updated"
 
-_POD_ADD = event_types.UNSCHEDULED_POD_ADD.label
-_POD_UPDATE = event_types.UNSCHEDULED_POD_UPDATE.label
-
 
 class SchedulingQueue:
     """Every pending pod that a profile schedules. Owned by the scheduling loop."""
@@ -81,8 +78,20 @@ class SchedulingQueue:
         self._max_in_unschedulable = max_in_unschedulable
         self._pop_from_backoff = features.enabled("SchedulerPopFromBackoffQ")
         self._changes = event_types.Changes(features)
+        release = features.release
+        self._nominates_gated_pods = release.nominates_gated_pods
+        self._pod_add = self._changes.pod_add.label
+        #: An update of a pod that the queue does not know; an addition since 1.37.
+        self._unknown_update = (
+            self._pod_add if release.nominates_gated_pods else self._changes.pod_update.label
+        )
         self._hints = {
-            name: Hints(profile.plugins, metrics=metrics, now=now)
+            name: Hints(
+                profile.plugins,
+                metrics=metrics,
+                now=now,
+                node_add_includes_taints=release.node_add_includes_taints,
+            )
             for name, profile in profiles.items()
         }
         self._no_hints = Hints({})
@@ -106,7 +115,7 @@ class SchedulingQueue:
         """Add a new pod."""
         self._forget(pod.key)
         info = QueuedPodInfo(pod, self._now(), next(self._sequence))
-        self._move_to_active(info, _POD_ADD)
+        self._enter(info, self._pod_add)
 
     def update(self, old: Pod, new: Pod) -> None:
         """Replace a pod by its new version.
@@ -114,7 +123,7 @@ class SchedulingQueue:
         If the pod is in flight, the change is considered when it returns to the queue. If it is
         unschedulable, it is tried again if a plugin that refused it says that the change may help.
         """
-        changes = self._changes.of_pod(old, new)
+        changes = self._changes.of_pod(old, new, is_target=True)
         if new.metadata.uid in self._in_flight:
             for event in changes:
                 self._in_flight.note(event, old, new)
@@ -122,7 +131,7 @@ class SchedulingQueue:
         info = self._places.get(old.key)
         if info is None:
             info = QueuedPodInfo(new, self._now(), next(self._sequence))
-            self._move_to_active(info, _POD_UPDATE)
+            self._enter(info, self._unknown_update)
             return
         if info.place is Place.UNSCHEDULABLE:
             self._replace(info, old, new)
@@ -412,6 +421,12 @@ class SchedulingQueue:
     def _is_backing_off(self, info: QueuedPodInfo) -> bool:
         return self._places.backoff.is_waiting(info, self._now())
 
+    def _enter(self, info: QueuedPodInfo, label: str) -> None:
+        """Queue a pod that was not in the queue."""
+        self._move_to_active(info, label)
+        if self._nominator is not None and (self._nominates_gated_pods or not info.is_gated):
+            self._nominator.add(info.pod)
+
     def _move_to_active(
         self, info: QueuedPodInfo, label: str, *, from_backoff: bool = False
     ) -> None:
@@ -425,8 +440,6 @@ class SchedulingQueue:
         if info.initial_attempt_timestamp is None:
             info.initial_attempt_timestamp = self._now()
         self._places.put(info, Place.ACTIVE, label)
-        if self._nominator is not None and label in (_POD_ADD, _POD_UPDATE):
-            self._nominator.add(info.pod)
 
     def _move_to_backoff(self, info: QueuedPodInfo, label: str) -> None:
         if self._pop_from_backoff:

@@ -76,7 +76,7 @@ class SubQueues:
             return
         self.settle(info, place)
         if self._metrics is not None:
-            self._metrics.queue_incoming_pods[_QUEUE[place], event].inc()
+            self._count_arrival(self._metrics, _QUEUE[place], event)
         if verbose(log, 5) and (place is not Place.UNSCHEDULABLE or info.is_gated):
             message = _GATED if info.is_gated else _MOVED
             vlog(log, 5, message, pod=info.pod, event=event, queue=place.value)
@@ -113,7 +113,7 @@ class SubQueues:
         """Remove and return the refused pod whose backoff ends first, or return None."""
         info = self._popped(self.backoff.pop_early())
         if info is not None and self._metrics is not None:
-            self._metrics.queue_incoming_pods[labels.ACTIVE, event].inc()
+            self._count_arrival(self._metrics, labels.ACTIVE, event)
         return info
 
     def pop_completed(self, now: float) -> list[QueuedPodInfo]:
@@ -151,8 +151,20 @@ class SubQueues:
             del self._pods[info.key]
         return info
 
+    @staticmethod
+    def _count_arrival(metrics: Metrics, queue: str, event: str) -> None:
+        metrics.queue_incoming_pods[queue, event].inc()
+        metrics.queue_incoming_entities[queue, event, labels.POD].inc()
+
     def _show_sizes(self, metrics: Metrics) -> None:
-        pending, unschedulable = metrics.pending_pods, self.unschedulable
+        entities, unschedulable = metrics.queued_entities, self.unschedulable
+        entities[labels.ACTIVE, labels.POD].set_function(lambda: len(self.active))
+        entities[labels.BACKOFF, labels.POD].set_function(lambda: len(self.backoff))
+        entities[labels.GATED, labels.POD].set_function(lambda: unschedulable.gated)
+        entities[labels.UNSCHEDULABLE, labels.POD].set_function(
+            lambda: len(unschedulable) - unschedulable.gated
+        )
+        pending = metrics.pending_pods
         pending[labels.ACTIVE].set_function(lambda: len(self.active))
         pending[labels.BACKOFF].set_function(lambda: len(self.backoff))
         pending[labels.GATED].set_function(lambda: unschedulable.gated)

@@ -55,7 +55,8 @@ _OTHERS = frozenset(
     {
         EventResource.POD,
         EventResource.ASSIGNED_POD,
-        EventResource.UNSCHEDULABLE_POD,
+        EventResource.UNSCHEDULED_POD,
+        EventResource.TARGET_POD,
         EventResource.NODE,
         EventResource.POD_GROUP,
         EventResource.WILDCARD,
@@ -206,7 +207,7 @@ class ClusterEvents:
             start = self._clock.now()
             vlog(log, 3, "Add event for unscheduled pod", pod=pod)
             self._queue.add(pod)
-            self._observe(event_types.UNSCHEDULED_POD_ADD, start)
+            self._observe(self._changes.pod_add, start)
 
     def _pod_updated(self, old: Pod, new: Pod) -> None:
         if old.metadata.uid != new.metadata.uid:
@@ -243,7 +244,7 @@ class ClusterEvents:
         start = self._clock.now()
         vlog(log, 3, "Delete event for unscheduled pod", pod=pod)
         self._queue.delete(pod)
-        self._observe(event_types.UNSCHEDULED_POD_DELETE, start)
+        self._observe(self._changes.pod_delete, start)
 
     def _assigned_pod_added(self, pod: Pod) -> None:
         start = self._clock.now()
@@ -264,7 +265,7 @@ class ClusterEvents:
             return
         start = self._clock.now()
         self._change_pending_pod(old, new)
-        for event in {event_types.UNSCHEDULED_POD_UPDATE, *self._changes.of_pod(old, new)}:
+        for event in {self._changes.pod_update, *self._changes.of_pod(old, new)}:
             self._observe(event, start)
 
     def _change_pending_pod(self, old: Pod, new: Pod) -> None:

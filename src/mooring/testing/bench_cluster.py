@@ -14,8 +14,8 @@ from mooring.cycle.profile_handle import ProfileHandle, SharedState
 from mooring.framework.features import FeatureGates
 from mooring.framework.handle import EventWriter
 from mooring.framework.pod_info import PodInfos
+from mooring.framework.release_metrics import make_metrics
 from mooring.observe.clock import VirtualClock
-from mooring.observe.metrics import Metrics
 from mooring.offline.claim_controller import ClaimController
 from mooring.offline.memory_client import MemoryClient
 from mooring.offline.memory_cluster import MemoryCluster
@@ -75,7 +75,7 @@ class BenchCluster:
             activate=activated.extend,
             spawn=_drop,
             every=self.periodic.every,
-            metrics=Metrics(features.enabled),
+            metrics=make_metrics(features),
         )
         name = "default-scheduler"
         self.handle = BenchHandle(name, shared, MemoryEvents(clock), make_profile)

@@ -14,6 +14,7 @@ from mooring.plugins.dynamic_resources import DynamicResources
 from mooring.plugins.dynamic_resources.claim_filter import CANNOT_ALLOCATE, NOT_AVAILABLE
 from mooring.plugins.dynamic_resources.dynamic_resources import (
     NO_NEW_CLAIMS,
+    NOTHING_FREED,
     STILL_NOT_SCHEDULABLE,
 )
 from tests.plugins.clusters import Cluster, make_pod, raw_scores, refusals
@@ -33,9 +34,9 @@ CLASS = device_class(extendedResourceName=GPU)
 IMPLICIT = "deviceclass.resource.kubernetes.io/gpu"
 
 
-def _plugin(*objects: Any, gates: Any = None) -> tuple[DynamicResources, Cluster]:
+def _plugin(*objects: Any, **settings: Any) -> tuple[DynamicResources, Cluster]:
     nodes = [node("a"), node("b"), node("offers", {GPU: "2"})]
-    cluster = Cluster(nodes, objects=objects, gates=gates)
+    cluster = Cluster(nodes, objects=objects, **settings)
     handle: Any = cluster
     plugin = DynamicResources(handle=handle)
     plugin.start()
@@ -49,7 +50,7 @@ def test_pods_without_claims_are_none_of_its_business() -> None:
     assert plugin.pre_filter(state, plain, cluster.snapshot) == Status.skip()
     assert refusals(plugin, state, plain, cluster.snapshot) == {}
     assert set(raw_scores(plugin, state, plain, cluster.snapshot).values()) == {0}
-    assert plugin.post_filter(state, plain, NodeStatuses(Cluster().snapshot)) == NO_NEW_CLAIMS
+    assert plugin.post_filter(state, plain, NodeStatuses(Cluster().snapshot)) == NOTHING_FREED
     assert plugin.reserve(state, plain, "a") is None
     assert plugin.pre_bind_pre_flight(state, plain, "a") == Status.skip()
     assert plugin.sign_pod(plain) == ()
@@ -86,7 +87,7 @@ def test_a_pod_goes_where_its_claim_can_be_had(
     assert plugin.pre_enqueue(POD) is None
     assert plugin.pre_filter(state, POD, cluster.snapshot) is None
     assert refusals(plugin, state, POD, cluster.snapshot) == refused
-    assert plugin.post_filter(state, POD, NodeStatuses(Cluster().snapshot)) == STILL_NOT_SCHEDULABLE
+    assert plugin.post_filter(state, POD, NodeStatuses(Cluster().snapshot)) == NOTHING_FREED
     assert plugin.sign_pod(POD) is None
 
 
@@ -105,7 +106,18 @@ def test_a_missing_class_is_refused_in_kube_schedulers_words() -> None:
     state = CycleState()
     answer = plugin.pre_filter(state, POD, cluster.snapshot)
     assert answer == Status.unresolvable("request r: device class no does not exist")
-    assert plugin.post_filter(state, POD, NodeStatuses(Cluster().snapshot)) == NO_NEW_CLAIMS
+    assert plugin.post_filter(state, POD, NodeStatuses(Cluster().snapshot)) == NOTHING_FREED
+
+
+def test_1_36_says_that_nothing_was_deallocated() -> None:
+    plugin, cluster = _plugin(claim(), CLASS, release="1.36")
+    nothing, plain = NodeStatuses(Cluster().snapshot), make_pod("pod")
+    state = CycleState()
+    plugin.pre_filter(state, plain, cluster.snapshot)
+    assert plugin.post_filter(state, plain, nothing) == NO_NEW_CLAIMS
+    state = CycleState()
+    plugin.pre_filter(state, POD, cluster.snapshot)
+    assert plugin.post_filter(state, POD, nothing) == STILL_NOT_SCHEDULABLE
 
 
 def test_post_filter_fails_where_pre_filter_did_not_run() -> None:
@@ -158,14 +170,18 @@ def test_extended_resources_of_a_class_come_from_the_node_or_from_devices(
 
 
 @pytest.mark.parametrize(
-    ("resource", "gates"),
+    ("resource", "settings"),
     [
         pytest.param("example.com/other", {}, id="that no class stands for"),
-        pytest.param(GPU, {"DRAExtendedResource": False}, id="with the gate off"),
+        pytest.param(
+            GPU,
+            {"gates": {"DRAExtendedResource": False}, "release": "1.36"},
+            id="with the gate off",
+        ),
     ],
 )
-def test_other_extended_resources(resource: str, gates: dict[str, bool]) -> None:
-    plugin, cluster = _plugin(CLASS, gates=gates)
+def test_other_extended_resources(resource: str, settings: dict[str, Any]) -> None:
+    plugin, cluster = _plugin(CLASS, **settings)
     answer = plugin.pre_filter(CycleState(), asks_for(resource), cluster.snapshot)
     assert answer == Status.skip()
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from mooring.api import ResourceClaim
-from mooring.framework.cluster_events import QueueingHint
+from mooring.framework.cluster_events import ActionType, EventResource, QueueingHint
+from mooring.framework.releases import V1_36, V1_37, Release
 from mooring.informers.store import Store
 from mooring.plugins.dynamic_resources.hints import ClaimHints
 from tests.plugins.clusters import make_pod
@@ -24,24 +25,36 @@ POD = pod("pod", "c")
             claim(), claim(status=allocated_on("a")), True, id="the pod's claim changes state"
         ),
         pytest.param(claim(), claim(labels={"a": "b"}), False, id="its labels change"),
+        pytest.param(
+            claim("d", status=allocated_on("a")), None, True, id="a claim goes with its devices"
+        ),
+        pytest.param(claim("d"), None, False, id="a claim without devices goes"),
     ],
 )
-def test_claim_hints(old: ResourceClaim | None, new: ResourceClaim, queue: bool) -> None:
-    hints = ClaimHints(Store([claim()]))
+def test_claim_hints(old: ResourceClaim | None, new: ResourceClaim | None, queue: bool) -> None:
+    hints = ClaimHints(Store([claim()]), V1_37)
     expected = QueueingHint.QUEUE if queue else QueueingHint.SKIP
     assert hints.after_claim_changed(POD, old, new) is expected
 
 
+@pytest.mark.parametrize(("release", "wakes"), [(V1_36, False), (V1_37, True)])
+def test_the_deletion_of_a_claim_wakes_pods_since_1_37(release: Release, wakes: bool) -> None:
+    (event,) = (
+        event
+        for event in ClaimHints(Store(), release).events()
+        if event.resource == EventResource.RESOURCE_CLAIM
+    )
+    assert bool(event.actions & ActionType.DELETE) is wakes
+
+
 def test_no_claim_helps_while_one_is_missing() -> None:
-    hints = ClaimHints(Store())
+    hints = ClaimHints(Store(), V1_37)
     hint = hints.after_claim_changed(POD, claim("d", status=allocated_on("a")), claim("d"))
     assert hint is QueueingHint.SKIP
 
 
 def test_pod_hints() -> None:
-    hints = ClaimHints(Store([claim()]))
-    other = pod("other", "c")
+    hints = ClaimHints(Store([claim()]), V1_37)
     waiting = make_pod("pod", resourceClaims=[{"name": "g", "resourceClaimTemplateName": "t"}])
     assert hints.after_pod_changed(POD, None, POD) is QueueingHint.QUEUE
-    assert hints.after_pod_changed(POD, None, other) is QueueingHint.SKIP
     assert hints.after_pod_changed(POD, None, waiting) is QueueingHint.SKIP

@@ -13,13 +13,15 @@ from tests.plugins.clusters import Cluster, make_node, make_pod
 
 
 def _required(**terms: tuple[str, str]) -> dict[str, Any]:
+    """Return one term for each app of a text, separated by commas."""
     return {
         side: {
             "requiredDuringSchedulingIgnoredDuringExecution": [
                 {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}
+                for app in apps.split(",")
             ]
         }
-        for side, (app, key) in terms.items()
+        for side, (apps, key) in terms.items()
     }
 
 
@@ -55,15 +57,38 @@ def _other(app: str, **fields: Any) -> Pod:
             True,
             id="a pod that hated the pod is deleted",
         ),
+    ],
+)
+@pytest.mark.parametrize("release", ["1.36", "1.37"])
+def test_pod_change(pod: Pod, old: Pod | None, new: Pod | None, queued: bool, release: str) -> None:
+    hint = InterPodAffinity(None, Cluster(release=release)).events_to_register()[0].hint
+    assert hint is not None
+    assert hint(pod, old, new) is (QueueingHint.QUEUE if queued else QueueingHint.SKIP)
+
+
+_HATING_TWO = make_pod(
+    "waiting", {"app": "me"}, affinity=_required(podAntiAffinity=("web,db", "z"))
+)
+
+
+@pytest.mark.parametrize(
+    ("pod", "old", "new"),
+    [
+        pytest.param(_HATING_TWO, _other("web"), None, id="one of two hated pods is deleted"),
+        pytest.param(_HATING_TWO, _other("web"), _other("x"), id="it is hated no longer"),
         pytest.param(
-            _PLAIN, make_pod("waiting", {"app": "you"}), _PLAIN, True, id="the pod itself changes"
+            _PLAIN,
+            _other("web", affinity=_required(podAntiAffinity=("me,you", "zone"))),
+            None,
+            id="a pod that hated the pod and others is deleted",
         ),
     ],
 )
-def test_pod_change(pod: Pod, old: Pod | None, new: Pod | None, queued: bool) -> None:
-    hint = InterPodAffinity(None, Cluster()).events_to_register()[0].hint
-    assert hint is not None
-    assert hint(pod, old, new) is (QueueingHint.QUEUE if queued else QueueingHint.SKIP)
+def test_one_of_several_terms_is_enough_since_1_37(pod: Pod, old: Pod, new: Pod | None) -> None:
+    for release, expected in (("1.36", QueueingHint.SKIP), ("1.37", QueueingHint.QUEUE)):
+        hint = InterPodAffinity(None, Cluster(release=release)).events_to_register()[0].hint
+        assert hint is not None
+        assert hint(pod, old, new) is expected
 
 
 def _node(**labels: str) -> Node:
@@ -89,6 +114,6 @@ def _node(**labels: str) -> Node:
     ],
 )
 def test_node_change(pod: Pod, old: Node | None, new: Node, queued: bool) -> None:
-    hint = InterPodAffinity(None, Cluster()).events_to_register()[1].hint
+    hint = InterPodAffinity(None, Cluster()).events_to_register()[2].hint
     assert hint is not None
     assert hint(pod, old, new) is (QueueingHint.QUEUE if queued else QueueingHint.SKIP)

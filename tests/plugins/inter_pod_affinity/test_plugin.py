@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mooring.framework.cluster_events import ActionType, EventResource
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.state import CycleState
 from mooring.plugins.inter_pod_affinity import InterPodAffinity
 from mooring.plugins.inter_pod_affinity.plugin import NOT_PRE_FILTERED, NOT_PRE_SCORED
@@ -39,11 +39,12 @@ def test_pods_are_signed_unless_a_term_speaks_of_them_or_they_carry_terms() -> N
 
 
 def test_it_asks_for_events_of_pods_and_nodes() -> None:
-    pods, nodes = InterPodAffinity(None, Cluster()).events_to_register()
+    pods, itself, nodes = InterPodAffinity(None, Cluster()).events_to_register()
     assert (pods.resource, pods.actions) == (
-        EventResource.POD,
+        EventResource.ASSIGNED_POD,
         ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_POD_LABEL,
     )
+    assert itself == ClusterEvent(EventResource.TARGET_POD, ActionType.UPDATE_POD_LABEL)
     assert (nodes.resource, nodes.actions) == (
         EventResource.NODE,
         ActionType.ADD | ActionType.UPDATE_NODE_LABEL,

@@ -132,25 +132,26 @@ IMPLICIT = "deviceclass.resource.kubernetes.io/nics"
 
 
 @pytest.mark.parametrize(
-    ("requests", "gates", "verdict"),
+    ("requests", "verdict"),
     [
-        pytest.param({NIC: "1"}, {}, None, id="what a device class backs is left to it"),
-        pytest.param({IMPLICIT: "1"}, {}, None, id="the class's implicit resource too"),
+        pytest.param({NIC: "1"}, None, id="what a device class backs is left to it"),
+        pytest.param({IMPLICIT: "1"}, None, id="the class's implicit resource too"),
         pytest.param(
-            {GPU: "2"}, {}, refused(f"Insufficient {GPU}"), id="not where the node offers it itself"
-        ),
-        pytest.param(
-            {NIC: "1"},
-            {"DRAExtendedResource": False},
-            unresolvable(f"Insufficient {NIC}"),
-            id="not while the gate is off",
+            {GPU: "2"}, refused(f"Insufficient {GPU}"), id="not where the node offers it itself"
         ),
     ],
 )
-def test_device_classes(requests: dict[str, str], gates: dict, verdict) -> None:
+def test_device_classes(requests: dict[str, str], verdict) -> None:
     classes = [device_class("nics", NIC), device_class("gpus", GPU)]
-    one = cluster(objects=classes, gates=gates)
+    one = cluster(objects=classes)
     assert one.filter(one.make(Fit), wanting(requests)) == {"node": verdict}
+
+
+def test_device_classes_back_nothing_while_the_gate_is_off() -> None:
+    classes = [device_class("nics", NIC)]
+    one = cluster(objects=classes, gates={"DRAExtendedResource": False}, release="1.36")
+    found = one.filter(one.make(Fit), wanting({NIC: "1"}))
+    assert found == {"node": unresolvable(f"Insufficient {NIC}")}
 
 
 def test_backed_pods_are_not_signed() -> None:
@@ -250,15 +251,6 @@ PLACED = {"node": "n", "uid": "other"}
             id="a nominated pod went",
         ),
         pytest.param(
-            wanting({"cpu": "2"}), wanting({"cpu": "1"}), QueueingHint.QUEUE, id="the pod itself"
-        ),
-        pytest.param(
-            wanting({"cpu": "2"}, uid="o"),
-            wanting({"cpu": "1"}, uid="o"),
-            QueueingHint.SKIP,
-            id="a pending pod asks for less",
-        ),
-        pytest.param(
             wanting({"cpu": "2"}, **PLACED),
             wanting({"cpu": "1"}, **PLACED),
             QueueingHint.QUEUE,
@@ -279,7 +271,7 @@ PLACED = {"node": "n", "uid": "other"}
     ],
 )
 def test_pod_events(old, new, expected: QueueingHint) -> None:
-    hint = hints(Cluster().make(Fit))["Pod", "Delete|UpdatePodScaleDown"]
+    hint = hints(Cluster().make(Fit))["AssignedPod", "Delete|UpdatePodScaleDown"]
     assert hint(wanting({"cpu": "1", NIC: "1"}), old, new) is expected
 
 
@@ -311,5 +303,6 @@ def test_device_class_events(old, new, expected: QueueingHint) -> None:
 
 
 def test_with_the_gate_off_device_classes_are_not_watched() -> None:
-    plugin = Cluster(gates={"DRAExtendedResource": False}).make(Fit)
-    assert {event.resource.value for event in plugin.events_to_register()} == {"Pod", "Node"}
+    plugin = Cluster(gates={"DRAExtendedResource": False}, release="1.36").make(Fit)
+    resources = {event.resource.value for event in plugin.events_to_register()}
+    assert resources == {"AssignedPod", "TargetPod", "Node"}

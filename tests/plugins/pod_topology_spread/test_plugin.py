@@ -109,13 +109,14 @@ def test_only_pods_that_are_not_spread_are_signed() -> None:
 
 
 def test_it_asks_for_events_of_pods_and_nodes() -> None:
-    pods, nodes = PodTopologySpread(None, Cluster()).events_to_register()
+    pods, itself, nodes = PodTopologySpread(None, Cluster()).events_to_register()
     assert (pods.resource, pods.actions) == (
-        EventResource.POD,
-        ActionType.ADD
-        | ActionType.DELETE
-        | ActionType.UPDATE_POD_LABEL
-        | ActionType.UPDATE_POD_TOLERATION,
+        EventResource.ASSIGNED_POD,
+        ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_POD_LABEL,
+    )
+    assert (itself.resource, itself.actions) == (
+        EventResource.TARGET_POD,
+        ActionType.UPDATE_POD_LABEL | ActionType.UPDATE_POD_TOLERATION,
     )
     assert (nodes.resource, nodes.actions) == (
         EventResource.NODE,

@@ -239,10 +239,11 @@ def test_drivers_that_must_run_on_the_node() -> None:
     objects = [*_csi("a"), csi_driver(DRIVER, preventPodSchedulingIfMissing=True), csi_node("n")]
     objects += [csi_node("m", {DRIVER: None})]
     nodes = [make_node(name) for name in ("n", "m", "o")]
-    scaling = Cluster(nodes, objects=objects, gates={"VolumeLimitScaling": True})
     refusal = Status.unschedulable(text)
-    assert _ask(scaling, pod_with("a")) == {"n": refusal, "o": refusal}
-    assert _ask(Cluster(nodes, objects=objects), pod_with("a")) == {}
+    assert _ask(Cluster(nodes, objects=objects), pod_with("a")) == {"n": refusal, "o": refusal}
+    without = Cluster(nodes, objects=objects, gates={"VolumeLimitScaling": False})
+    assert _ask(without, pod_with("a")) == {}
+    assert _ask(Cluster(nodes, objects=objects, release="1.36"), pod_with("a")) == {}
 
 
 def test_steps_aside_where_nothing_is_to_be_attached() -> None:

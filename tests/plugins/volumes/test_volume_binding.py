@@ -185,11 +185,15 @@ def test_ephemeral_claims(objects: list[Any], answer: Status | None) -> None:
     assert _plugin(cluster).pre_filter(CycleState(), pod, cluster.snapshot) == answer
 
 
-def test_steps_aside_without_claims() -> None:
-    cluster = Cluster(NODES)
+@pytest.mark.parametrize("release", ["1.36", "1.37"])
+def test_steps_aside_without_claims(release: str) -> None:
+    cluster = Cluster(NODES, release=release)
     plugin, state, pod = _plugin(cluster), CycleState(), pod_with()
     assert plugin.pre_filter(state, pod, cluster.snapshot) == Status.skip()
-    assert plugin.pre_score(state, pod, cluster.snapshot) == Status.skip()
+    # Where storage capacity is scored, kube-scheduler scores all pods.
+    skips = Status.skip() if release == "1.36" else None
+    assert plugin.pre_score(state, pod, cluster.snapshot) == skips
+    assert set(raw_scores(plugin, state, pod, cluster.snapshot).values()) == {0}
     assert plugin.reserve(state, pod, "a") is None
     assert plugin.pre_bind_pre_flight(state, pod, "a") == Status.skip()
 
@@ -429,9 +433,9 @@ def test_storage_capacity_is_scored_behind_its_gate() -> None:
     )
     pod = pod_with("c")
     for gates, args, scores in (
-        ({"StorageCapacityScoring": True}, {}, {"a": 50, "b": 75, "c": 0}),
-        ({"StorageCapacityScoring": True}, {"shape": shape}, {"a": 50, "b": 25, "c": 0}),
-        ({}, {}, None),
+        ({}, {}, {"a": 50, "b": 75, "c": 0}),
+        ({}, {"shape": shape}, {"a": 50, "b": 25, "c": 0}),
+        ({"StorageCapacityScoring": False}, {}, None),
     ):
         cluster = Cluster(NODES, objects=objects, gates=gates)
         plugin, state = _plugin(cluster, **args), CycleState()
@@ -445,7 +449,7 @@ def test_storage_capacity_is_scored_behind_its_gate() -> None:
 
 
 def test_what_is_written_to_the_state_is_missed_where_pre_filter_did_not_run() -> None:
-    cluster = Cluster(NODES, gates={"StorageCapacityScoring": True})
+    cluster = Cluster(NODES)
     plugin, pod = _plugin(cluster), pod_with("c")
     missing = Status.error("not found")
     assert plugin.pre_score(CycleState(), pod, cluster.snapshot) == missing

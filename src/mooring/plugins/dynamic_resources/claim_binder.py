@@ -89,7 +89,9 @@ class ClaimBinder:
         return created
 
     def _count_creation(self, status: str) -> None:
-        self._handle.metrics.resource_claim_creates[status].inc()
+        metrics = self._handle.metrics
+        metrics.resource_claim_creates[status].inc()
+        metrics.owned_resource_claim_creates[status, "false", "", "Pod"].inc()
 
     async def _write(
         self, claim: ResourceClaim, allocation: AllocationResult | None, pod: Pod

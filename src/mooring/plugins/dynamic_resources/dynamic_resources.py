@@ -57,6 +57,7 @@ from mooring.typing import Ints, Mask
 
 NO_NEW_CLAIMS = Status.unschedulable("no new claims to deallocate")
 STILL_NOT_SCHEDULABLE = Status.unschedulable("still not schedulable")
+NOTHING_FREED = Status.unschedulable()
 DEALLOCATED = Status.unschedulable("deallocation of ResourceClaim completed")
 DELETED = Status.unschedulable("deletion of ResourceClaim completed")
 
@@ -236,7 +237,7 @@ class DynamicResources(Plugin):
         except StateNotFoundError as error:
             return Status.error(str(error))
         if not kept:
-            return NO_NEW_CLAIMS
+            return self._nothing_freed(NO_NEW_CLAIMS)
         special = kept.extended
         is_stale = special is not None and not is_in_memory(special)
         for index in sorted(self._unavailable(kept, statuses)):
@@ -251,7 +252,10 @@ class DynamicResources(Plugin):
             assert special is not None
             self.handle.spawn(self._binder.delete(special), pod)
             return DELETED
-        return STILL_NOT_SCHEDULABLE
+        return self._nothing_freed(STILL_NOT_SCHEDULABLE)
+
+    def _nothing_freed(self, reason: Status) -> Status:
+        return reason if self.handle.features.release.says_no_claims else NOTHING_FREED
 
     def _unavailable(self, kept: PodResourceClaims, statuses: NodeStatuses) -> set[int]:
         """Return the indexes of claims for which this plugin refused a node."""
@@ -368,4 +372,4 @@ class DynamicResources(Plugin):
 
     def events_to_register(self) -> list[ClusterEvent]:
         """Return events of claims, classes, slices, nodes, and the pod's generated claims."""
-        return ClaimHints(self._claims).events()
+        return ClaimHints(self._claims, self.handle.features.release).events()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from mooring.api import Pod, ResourceClaim
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.framework.releases import Release
 from mooring.plugins.dynamic_resources.resource_claims import Claims, find_claims
 
 _CHANGED = ActionType.ADD | ActionType.UPDATE
@@ -15,16 +16,21 @@ _NODE = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_A
 class ClaimHints:
     """The queueing hints of DynamicResources."""
 
-    def __init__(self, claims: Claims) -> None:
+    def __init__(self, claims: Claims, release: Release) -> None:
         self._claims = claims
+        self._claim_actions = _CHANGED
+        if release.claim_deletion_wakes:
+            self._claim_actions |= ActionType.DELETE
 
     def events(self) -> list[ClusterEvent]:
         """Return the events to register: claims, classes, slices, nodes, and generated claims."""
         return [
             ClusterEvent(EventResource.NODE, _NODE),
-            ClusterEvent(EventResource.RESOURCE_CLAIM, _CHANGED, self.after_claim_changed),
             ClusterEvent(
-                EventResource.POD,
+                EventResource.RESOURCE_CLAIM, self._claim_actions, self.after_claim_changed
+            ),
+            ClusterEvent(
+                EventResource.TARGET_POD,
                 ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM,
                 self.after_pod_changed,
             ),
@@ -33,9 +39,12 @@ class ClaimHints:
         ]
 
     def after_claim_changed(
-        self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim
+        self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim | None
     ) -> QueueingHint:
         """Queue if a claim was deallocated, or if the status of one of the pod's claims changed."""
+        if new is None:
+            freed = old is not None and old.status.allocation is not None
+            return QueueingHint.QUEUE if freed else QueueingHint.SKIP
         found = find_claims(pod, self._claims)
         if isinstance(found, str):
             return QueueingHint.SKIP
@@ -49,6 +58,5 @@ class ClaimHints:
 
     def after_pod_changed(self, pod: Pod, old: Pod | None, new: Pod) -> QueueingHint:
         """Queue if all claims of the pod have been created."""
-        if pod.metadata.uid != new.metadata.uid or isinstance(find_claims(new, self._claims), str):
-            return QueueingHint.SKIP
-        return QueueingHint.QUEUE
+        found = find_claims(new, self._claims)
+        return QueueingHint.SKIP if isinstance(found, str) else QueueingHint.QUEUE

@@ -7,30 +7,40 @@ Terms are matched as written: the namespaces that a namespaceSelector reaches ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from mooring.api import Node, Pod
 from mooring.framework.cluster_events import QueueingHint
 from mooring.framework.pod_info import AffinityTerm, PodInfo
 
+#: `any` or `all`: how many of several terms must match.
+Quantifier = Callable[[Iterable[bool]], bool]
 
-def after_pod_change(pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> QueueingHint:
-    """Return whether to queue the pod after another was added, deleted or relabelled."""
-    if old is not None and new is not None and new.uid == pod.uid:
-        return QueueingHint.QUEUE
+
+def after_pod_change(
+    pod: PodInfo, old: PodInfo | None, new: PodInfo | None, of_unwanted: Quantifier
+) -> QueueingHint:
+    """Return whether to queue the pod after another was added, deleted or relabelled.
+
+    `of_unwanted` says how many of several anti-affinity terms must match.
+    """
     if not all(_is_placed(changed.pod) for changed in (old, new) if changed is not None):
         return QueueingHint.SKIP
     wanted, unwanted = pod.required_affinity, pod.required_anti_affinity
     if old is not None and new is not None:
         return _queue_if(
-            (not _all_match(wanted, old.pod) and _all_match(wanted, new.pod))
-            or (_all_match(unwanted, old.pod) and not _all_match(unwanted, new.pod))
+            (not _match(all, wanted, old.pod) and _match(all, wanted, new.pod))
+            or (
+                _match(of_unwanted, unwanted, old.pod)
+                and not _match(of_unwanted, unwanted, new.pod)
+            )
         )
     if new is not None:
-        return _queue_if(_all_match(wanted, new.pod))
+        return _queue_if(_match(all, wanted, new.pod))
     assert old is not None, "an event has an old object, a new one, or both"
     return _queue_if(
-        _all_match(unwanted, old.pod) or _all_match(old.required_anti_affinity, pod.pod)
+        _match(of_unwanted, unwanted, old.pod)
+        or _match(of_unwanted, old.required_anti_affinity, pod.pod)
     )
 
 
@@ -59,8 +69,8 @@ def _is_placed(pod: Pod) -> bool:
     return bool(pod.spec.node_name or pod.status.nominated_node_name)
 
 
-def _all_match(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
-    return bool(terms) and all(term.matches(pod, {}) for term in terms)
+def _match(quantifier: Quantifier, terms: Sequence[AffinityTerm], pod: Pod) -> bool:
+    return bool(terms) and quantifier(term.matches(pod, {}) for term in terms)
 
 
 def _queue_if(helps: bool) -> QueueingHint:

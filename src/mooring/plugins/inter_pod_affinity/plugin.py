@@ -20,6 +20,7 @@ from mooring.framework.pod_info import PodInfo
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.plugins.args import InterPodAffinityArgs
+from mooring.plugins.gates import gates_of
 from mooring.plugins.inter_pod_affinity import hints
 from mooring.plugins.inter_pod_affinity.filtering import FilterState
 from mooring.plugins.inter_pod_affinity.scoring import ScoreState, Weighed, normalize
@@ -45,6 +46,8 @@ class InterPodAffinity(Plugin):
         super().__init__(args, handle)
         if handle is not None:
             self._namespaces = Namespaces(handle.lister(Namespace))
+        release = gates_of(handle).release
+        self._of_unwanted = any if release.hints_match_any_anti_affinity else all
 
     # PreFilter and Filter.
 
@@ -171,10 +174,12 @@ class InterPodAffinity(Plugin):
         """Return the events that may make a refused pod schedulable."""
         return [
             ClusterEvent(
-                EventResource.POD,
+                EventResource.ASSIGNED_POD,
                 ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE,
                 self._after_pod_change,
             ),
+            # Another pod may have anti-affinity to the old labels.
+            ClusterEvent(EventResource.TARGET_POD, ActionType.UPDATE_POD_LABEL),
             ClusterEvent(
                 EventResource.NODE,
                 ActionType.ADD | ActionType.UPDATE_NODE_LABEL,
@@ -185,7 +190,10 @@ class InterPodAffinity(Plugin):
     def _after_pod_change(self, pod: Pod, old: Pod | None, new: Pod | None) -> QueueingHint:
         info = self.handle.pod_info
         return hints.after_pod_change(
-            info(pod), None if old is None else info(old), None if new is None else info(new)
+            info(pod),
+            None if old is None else info(old),
+            None if new is None else info(new),
+            self._of_unwanted,
         )
 
     def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> QueueingHint:

@@ -176,10 +176,11 @@ class Fit(Plugin):
         """Return events of pods that free resources, of nodes, and of device classes."""
         events = [
             ClusterEvent(
-                EventResource.POD,
+                EventResource.ASSIGNED_POD,
                 ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN,
                 self._after_pod_event,
             ),
+            ClusterEvent(EventResource.TARGET_POD, ActionType.UPDATE_POD_SCALE_DOWN),
             ClusterEvent(
                 EventResource.NODE,
                 ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE,
@@ -200,10 +201,6 @@ class Fit(Plugin):
         if new is None:
             placed = old.spec.node_name or old.status.nominated_node_name
             return QueueingHint.QUEUE if placed else QueueingHint.SKIP
-        if new.metadata.uid == pod.metadata.uid:
-            return QueueingHint.QUEUE
-        if not new.spec.node_name:
-            return QueueingHint.SKIP
         before, after = pod_requests(old, self._resized), pod_requests(new, self._resized)
         for demand in demands_of(pod_requests(pod, self._resized)):
             if before.get(demand.resource, 0) > after.get(demand.resource, 0):

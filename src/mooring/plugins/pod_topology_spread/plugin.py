@@ -187,11 +187,13 @@ class PodTopologySpread(Plugin):
         """Return the events that may make a refused pod schedulable."""
         return [
             ClusterEvent(
-                EventResource.POD,
-                ActionType.ADD
-                | ActionType.UPDATE_POD_LABEL
-                | ActionType.UPDATE_POD_TOLERATION
-                | ActionType.DELETE,
+                EventResource.ASSIGNED_POD,
+                ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE,
+                self._after_pod_change,
+            ),
+            ClusterEvent(
+                EventResource.TARGET_POD,
+                ActionType.UPDATE_POD_LABEL | ActionType.UPDATE_POD_TOLERATION,
                 self._after_pod_change,
             ),
             ClusterEvent(

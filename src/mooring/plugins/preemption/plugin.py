@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from mooring.api import Pod, PodDisruptionBudget
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.decision import NodeStatuses
@@ -20,6 +22,7 @@ from mooring.framework.status import Status
 from mooring.plugins.args import DefaultPreemptionArgs
 from mooring.plugins.preemption.evaluator import Evaluator
 
+FOUND = "preemption: found a potential placement for pod on node {}, preempting {} victims"
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
 STILL_PREEMPTING = Status.unresolvable("waiting for the preemption for this pod to be finished")
 
@@ -64,6 +67,7 @@ class DefaultPreemption(Plugin):
         super().__init__(args, handle)
         policy = PriorityPolicy(self.handle, self.args)
         self._evaluator = Evaluator(self.name, self.handle, policy)
+        self._says_placement = self.handle.features.release.says_placement
 
     def start(self) -> None:
         """Request the informer of disruption budgets before the first preemption needs it."""
@@ -82,13 +86,17 @@ class DefaultPreemption(Plugin):
 
         Suspends only to call extenders, or if the gate SchedulerAsyncPreemption is off.
         """
-        return await self._evaluator.preempt(state, pod, statuses)
+        result = await self._evaluator.preempt(state, pod, statuses)
+        if isinstance(result, Nominate) and result.node_name and self._says_placement:
+            status = Status.success(FOUND.format(result.node_name, len(result.victims)))
+            return msgspec.structs.replace(result, status=status)
+        return result
 
     def events_to_register(self) -> list[ClusterEvent]:
         """Return only an event that never requeues; the plugins that refused the pod do that."""
         if not self.handle.features.enabled("SchedulerAsyncPreemption"):
             return []
-        return [ClusterEvent(EventResource.POD, ActionType.DELETE, _after_pod_deletion)]
+        return [ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, _after_pod_deletion)]
 
 
 def _after_pod_deletion(pod: Pod, old: Any, new: Any) -> QueueingHint:

@@ -307,7 +307,7 @@ class NodeVolumeLimits(Plugin):
         return [
             ClusterEvent(EventResource.CSI_NODE, ActionType.ADD),
             ClusterEvent(EventResource.CSI_NODE, ActionType.UPDATE, after_csi_node_updated),
-            ClusterEvent(EventResource.POD, ActionType.DELETE, after_pod_deleted),
+            ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, after_pod_deleted),
             ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, after_claim_added),
             ClusterEvent(
                 EventResource.VOLUME_ATTACHMENT, ActionType.DELETE, after_attachment_deleted

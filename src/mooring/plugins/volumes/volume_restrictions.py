@@ -202,7 +202,7 @@ class VolumeRestrictions(Plugin):
     def events_to_register(self) -> list[ClusterEvent]:
         """Return events of deleted pods, new nodes and new claims."""
         return [
-            ClusterEvent(EventResource.POD, ActionType.DELETE, after_pod_deleted),
+            ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, after_pod_deleted),
             ClusterEvent(EventResource.NODE, ActionType.ADD),
             ClusterEvent(
                 EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, after_claim_changed
