@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from mooring.errors import ApiError, NoAnswerError
+from mooring.framework.features import FeatureGates
+from mooring.framework.releases import parse_versions
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.observe.clock import VirtualClock
@@ -28,16 +31,21 @@ class RecordingClient:
         return make_pod(name, "another")
 
 
+def handle(client: RecordingClient, release: str = "1.37") -> Any:
+    features = FeatureGates(None, parse_versions([release]))
+    return SimpleNamespace(client=client, clock=VirtualClock(), features=features)
+
+
 async def test_a_pod_is_bound_through_the_client() -> None:
     client = RecordingClient()
-    plugin = DefaultBinder(None, SimpleNamespace(client=client))
+    plugin = DefaultBinder(None, handle(client))
     assert await plugin.bind(CycleState(), make_pod("p"), "node") is None
     assert client.bound == [("p", "node")]
 
 
 async def test_a_refusal_of_the_server_is_an_error() -> None:
     client = RecordingClient(CONFLICT)
-    plugin = DefaultBinder(None, SimpleNamespace(client=client, clock=VirtualClock()))
+    plugin = DefaultBinder(None, handle(client))
     status = await plugin.bind(CycleState(), make_pod("p"), "node")
     assert status == Status.error("pod p is already assigned")
 
@@ -46,7 +54,10 @@ async def test_it_is_said_once_that_another_scheduler_binds_the_pods(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     plugin = DefaultBinder(
-        None, SimpleNamespace(client=RecordingClient(CONFLICT), clock=VirtualClock())
+        None,
+        SimpleNamespace(
+            client=RecordingClient(CONFLICT), clock=VirtualClock(), features=FeatureGates()
+        ),
     )
     for name in ("p", "q"):
         await plugin.bind(CycleState(), make_pod(name), "node")
@@ -66,6 +77,8 @@ class VanishingClient(RecordingClient):
         self._reads = reads
 
     async def bind(self, pod, node_name: str) -> None:
+        if self.bound:
+            raise CONFLICT
         await super().bind(pod, node_name)
         raise self._failure
 
@@ -124,7 +137,49 @@ REFUSED = NoAnswerError("connection refused", sent=False)
 )
 async def test_an_unsettled_bind_is_settled_by_reading(failure, reads, expected) -> None:
     client = VanishingClient(failure, reads)
-    plugin = DefaultBinder(None, SimpleNamespace(client=client, clock=VirtualClock()))
+    plugin = DefaultBinder(None, handle(client))
     assert await plugin.bind(CycleState(), make_pod("p"), "node") == expected
     assert not reads
     assert len(client.bound) == 1
+
+
+class FailingClient(RecordingClient):
+    """A client whose first binds fail."""
+
+    def __init__(self, *failures: ApiError) -> None:
+        super().__init__()
+        self._failures = list(failures)
+        self.asked = 0
+
+    async def bind(self, pod, node_name: str) -> None:
+        self.asked += 1
+        if self._failures:
+            raise self._failures.pop(0)
+        await super().bind(pod, node_name)
+
+
+UNAVAILABLE = ApiError(503, "the server is starting")
+FORBIDDEN = ApiError(403, "not allowed")
+
+
+@pytest.mark.parametrize(
+    ("failures", "release", "asked", "expected"),
+    [
+        pytest.param([UNAVAILABLE] * 3, "1.37", 4, None, id="the fourth attempt succeeds"),
+        pytest.param([REFUSED, ApiError(500, "")], "1.37", 3, None, id="other passing failures"),
+        pytest.param(
+            [UNAVAILABLE] * 4, "1.37", 4, Status.error("the server is starting"), id="four failures"
+        ),
+        pytest.param([FORBIDDEN], "1.37", 1, Status.error("not allowed"), id="a refusal"),
+        pytest.param(
+            [UNAVAILABLE], "1.36", 1, Status.error("the server is starting"), id="not in 1.36"
+        ),
+    ],
+)
+async def test_a_bind_is_sent_again(
+    failures: list[ApiError], release: str, asked: int, expected: Status | None
+) -> None:
+    client = FailingClient(*failures)
+    plugin = DefaultBinder(None, handle(client, release))
+    status = await plugin.bind(CycleState(), make_pod("p"), "node")
+    assert (status, client.asked) == (expected, asked)

@@ -50,8 +50,8 @@ CLUSTER = Cluster(
         ),
         pytest.param(
             running("gcr.io/300", volumes=("gcr.io/2000:v1",)),
-            [12, 0, 64, 0],
-            id="image volumes add size, not containers",
+            [6, 0, 31, 0],
+            id="image volumes count",
         ),
         pytest.param(
             running("gcr.io/2000:v1", "gcr.io/2000:v1"),
@@ -68,6 +68,17 @@ CLUSTER = Cluster(
 def test_score(pod, expected: list[int]) -> None:
     found = CLUSTER.score(CLUSTER.make(ImageLocality), pod)
     assert list(found.values()) == expected
+
+
+def test_image_volumes_added_size_but_no_container_in_1_36() -> None:
+    pod = running("gcr.io/300", volumes=("gcr.io/2000:v1",))
+    node = make_node("n", images={"gcr.io/300:latest": 300 * MIB})
+    found: list[int] = []
+    for release in ("1.36", "1.37"):
+        cluster = Cluster([node], release=release)
+        found += cluster.score(cluster.make(ImageLocality), pod).values()
+    # (300 - 23) / (1000 - 23) and (300 - 23) / (2000 - 23)
+    assert found == [28, 14]
 
 
 IMAGES = st.sampled_from(["a:1", "b:1", "c:1", "d:1"])

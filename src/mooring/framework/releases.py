@@ -52,6 +52,13 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
     hints_match_any_anti_affinity: bool
     #: Whether the deletion of an allocated claim wakes pods that wait for devices.
     claim_deletion_wakes: bool
+    #: Whether image volumes count in the number of images by which ImageLocality scales.
+    counts_image_volumes: bool
+    #: Whether InterPodAffinity resolves a pod's own namespaceSelector that matches no labels
+    #: (NotIn, DoesNotExist) to the namespaces it selects, and not to all.
+    resolves_namespace_selectors: bool
+    #: Whether DefaultBinder sends a bind again after 500, 503 and refused connections.
+    retries_binds: bool
     #: Whether metrics have the names, help and stability of `observe/metrics_1_36.py`.
     older_metrics: bool
     #: The gate that adds the GangScheduling plugin to the default profile.
@@ -78,6 +85,9 @@ V1_36 = Release(
     nominates_gated_pods=False,
     hints_match_any_anti_affinity=False,
     claim_deletion_wakes=False,
+    counts_image_volumes=False,
+    resolves_namespace_selectors=False,
+    retries_binds=False,
     older_metrics=True,
     gang_scheduling_gate="GangScheduling",
 )
@@ -96,6 +106,9 @@ V1_37 = Release(
     nominates_gated_pods=True,
     hints_match_any_anti_affinity=True,
     claim_deletion_wakes=True,
+    counts_image_volumes=True,
+    resolves_namespace_selectors=True,
+    retries_binds=True,
     older_metrics=False,
     gang_scheduling_gate="GenericWorkload",
 )

@@ -189,8 +189,8 @@ class Metrics:
         self.queued_entities = make.gauges(
             "scheduler_queued_entities",
             "Number of queued scheduling entities ('pod' or 'podgroup'; 'pod' stands for "
-            "individual pods that are not members of any podgroup) by the queue type. 'active' means number "
-            "of entities in activeQ; 'backoff' means number of entities in backoffQ; "
+            "individual pods that are not members of any podgroup) by the queue type. 'active' "
+            "means number of entities in activeQ; 'backoff' means number of entities in backoffQ; "
             "'unschedulable' means number of entities in unschedulableEntities that the scheduler "
             "attempted to schedule and failed; 'gated' is the number of unschedulable entities "
             "that the scheduler never attempted to schedule because they are gated.",

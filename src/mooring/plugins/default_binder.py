@@ -7,11 +7,12 @@ from __future__ import annotations
 import logging
 
 from mooring.api import Pod
-from mooring.errors import ApiError
+from mooring.errors import ApiError, NoAnswerError
 from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.observe.logs import kv, log_error, vlog
+from mooring.plugins.gates import gates_of
 
 log = logging.getLogger(__name__)
 
@@ -21,6 +22,9 @@ LONGEST_WAIT = 15.0
 #: Seconds for which refused reads are retried: a server that has just started may not know the
 #: scheduler's rights yet.
 REFUSAL_SECONDS = 60.0
+
+#: Seconds before each further attempt. # client-go: util/retry/util.go (DefaultBackoff)
+RETRY_WAITS = (0.01, 0.05, 0.25)
 
 _TWO_SCHEDULERS = (
     "Two schedulers serve one schedulerName: another process bound a pod that this one was about "
@@ -37,21 +41,36 @@ class DefaultBinder(Plugin):
     async def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Bind a pod; a refusal by the server is an error, and the pod is retried."""
         vlog(log, 3, "Attempting to bind pod to node", pod=pod, node=node_name)
-        try:
-            await self.handle.client.bind(pod, node_name)
-        except ApiError as error:
-            # If the bind may have been applied, read the pod to find out; do not write again.
-            found = ""
-            if error.maybe_applied:
-                found = await self._read_node(pod, REFUSAL_SECONDS)
-            elif error.is_conflict:
-                found = await self._read_node(pod, 0.0)
-            if found == node_name:
-                return None
-            if found:
-                self._warn_of_other(pod, found)
-            return Status.error(error.message or str(error))
+        waits = RETRY_WAITS if gates_of(self.handle).release.retries_binds else ()
+        unsettled = False
+        for wait in (*waits, None):
+            try:
+                await self.handle.client.bind(pod, node_name)
+            except ApiError as error:
+                unsettled = unsettled or error.maybe_applied
+                if wait is None or not _is_retriable(error):
+                    return await self._settle(pod, node_name, error, unsettled)
+                # If this bind was applied nevertheless, the next one is a conflict.
+                vlog(log, 2, "Cannot bind a pod, trying again", pod=pod, err=error)
+                await self.handle.clock.sleep(wait)
+            else:
+                break
         return None
+
+    async def _settle(
+        self, pod: Pod, node_name: str, error: ApiError, unsettled: bool
+    ) -> Status | None:
+        """Return the outcome of a bind that failed; read the pod if the bind may be applied."""
+        found = ""
+        if unsettled:
+            found = await self._read_node(pod, REFUSAL_SECONDS)
+        elif error.is_conflict:
+            found = await self._read_node(pod, 0.0)
+        if found == node_name:
+            return None
+        if found:
+            self._warn_of_other(pod, found)
+        return Status.error(error.message or str(error))
 
     def _warn_of_other(self, pod: Pod, node_name: str) -> None:
         """Log once that another scheduler binds the pods of this profile."""
@@ -93,3 +112,9 @@ class DefaultBinder(Plugin):
                 wait = min(wait * 2, LONGEST_WAIT)
                 continue
             return found.spec.node_name if found.metadata.uid == meta.uid else ""
+
+
+def _is_retriable(error: ApiError) -> bool:
+    # kube-scheduler: util/utils.go (Retriable)
+    was_refused = isinstance(error, NoAnswerError) and not error.sent
+    return was_refused or error.status in (500, 503)

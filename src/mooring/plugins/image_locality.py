@@ -5,15 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 
 from mooring.api import Pod
+from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo, image_name
 from mooring.framework.nodes import ImageState, Nodes
 from mooring.framework.plugin import MAX_NODE_SCORE, Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
+from mooring.plugins.gates import gates_of
 from mooring.typing import Ints
 
 _MIB = 1024 * 1024
@@ -31,6 +34,18 @@ class ImageLocality(Plugin):
     name = "ImageLocality"
     reads_pods = False
 
+    def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
+        super().__init__(args, handle)
+        self._counts_volumes = gates_of(handle).release.counts_image_volumes
+
+    def _count(self, pod: Pod) -> int:
+        """Return the number of images by which the largest sum is scaled."""
+        spec = pod.spec
+        count = len(spec.init_containers) + len(spec.containers)
+        if self._counts_volumes:
+            count += sum(volume.image is not None for volume in spec.volumes)
+        return count
+
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int | Status:
         """Score one node."""
         snapshot = self.handle.snapshot
@@ -40,7 +55,7 @@ class ImageLocality(Plugin):
             image = snapshot.image(name)
             if image is not None and name in present:
                 total += _scaled_size(image, len(snapshot))
-        return _score(total, _container_count(pod))
+        return _score(total, self._count(pod))
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | int | Status:
         """Score all nodes, evaluating each distinct image once."""
@@ -49,7 +64,7 @@ class ImageLocality(Plugin):
             image = nodes.image(name)
             if image is not None:
                 sizes[name] = sizes.get(name, 0) + _scaled_size(image, len(nodes.all))
-        count = _container_count(pod)
+        count = self._count(pod)
         if not sizes:
             return _score(0, count)
         if len(sizes) == 1:
@@ -66,8 +81,8 @@ class ImageLocality(Plugin):
         return scaled.astype(np.int64)
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Return the image names and the number of containers, which determine the score."""
-        return tuple(sorted(_images(pod))), _container_count(pod)
+        """Return the image names and their number, which determine the score."""
+        return tuple(sorted(_images(pod))), self._count(pod)
 
 
 def _images(pod: Pod) -> list[str]:
@@ -81,18 +96,14 @@ def _images(pod: Pod) -> list[str]:
     return names
 
 
-def _container_count(pod: Pod) -> int:
-    return len(pod.spec.init_containers) + len(pod.spec.containers)
-
-
 def _scaled_size(image: ImageState, total_nodes: int) -> int:
     # An image that few nodes have counts less, so that pods do not all go to the node that first
     # pulled it.
     return int(float(image.size) * (float(image.num_nodes) / float(total_nodes)))
 
 
-def _score(size: int, containers: int) -> int:
-    most = MAX_CONTAINER_THRESHOLD * containers
+def _score(size: int, images: int) -> int:
+    most = MAX_CONTAINER_THRESHOLD * images
     if size < MIN_THRESHOLD:
         size = MIN_THRESHOLD
     elif size > most:

@@ -30,7 +30,7 @@ class Namespaces:
         }
         return (
             other.metadata.namespace in term.namespaces | merged
-            or term.namespace_selector.matches({})
+            or (not term.namespace_selector.nothing and not term.namespace_selector.requirements)
         ) and term.selector.matches(other.metadata.labels)
 
     def existing(self, term: AffinityTerm, pod: Pod) -> bool:

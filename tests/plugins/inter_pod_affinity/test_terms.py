@@ -40,8 +40,8 @@ def _namespaces() -> tuple[Store[Any], Namespaces]:
                     "matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["one"]}]
                 }
             },
-            None,
-            id="a selector that accepts no labels reaches all, as in kube-scheduler",
+            {"blue"},
+            id="a selector that accepts no labels",
         ),
         pytest.param(
             {"namespaceSelector": {"matchLabels": {"team": "none"}}}, set(), id="none match"
@@ -53,6 +53,17 @@ def test_namespaces_reached(fields: dict[str, Any], expected: set[str] | None) -
     pod = make_pod("x", namespace="home", affinity={"podAffinity": required})
     (term,) = _namespaces()[1].own_terms(Cluster().pod_info(pod).required_affinity)
     assert term.namespaces == (None if expected is None else frozenset(expected))
+
+
+def test_a_selector_that_accepts_no_labels_reached_all_in_1_36() -> None:
+    selector = {"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}
+    terms = [{"topologyKey": "k", "namespaceSelector": selector}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+    info = Cluster().pod_info(make_pod("x", affinity={"podAffinity": required}))
+    for resolve_all, reached in ((True, frozenset()), (False, None)):
+        namespaces = Namespaces(_namespaces()[0], resolve_all=resolve_all)
+        (term,) = namespaces.own_terms(info.required_affinity)
+        assert term.namespaces == reached
 
 
 def test_a_namespace_that_comes_is_reached() -> None:

@@ -44,9 +44,11 @@ class InterPodAffinity(Plugin):
         self, args: InterPodAffinityArgs | None = None, handle: Handle | None = None
     ) -> None:
         super().__init__(args, handle)
-        if handle is not None:
-            self._namespaces = Namespaces(handle.lister(Namespace))
         release = gates_of(handle).release
+        if handle is not None:
+            self._namespaces = Namespaces(
+                handle.lister(Namespace), resolve_all=release.resolves_namespace_selectors
+            )
         self._of_unwanted = any if release.hints_match_any_anti_affinity else all
 
     # PreFilter and Filter.

@@ -36,8 +36,10 @@ class OwnTerm(msgspec.Struct, frozen=True):
 class Namespaces:
     """The namespaces and their labels."""
 
-    def __init__(self, lister: Lister[Namespace]) -> None:
+    def __init__(self, lister: Lister[Namespace], *, resolve_all: bool = True) -> None:
         self._lister = lister
+        #: Whether a selector that matches the empty set of labels selects by labels, too.
+        self._resolve_all = resolve_all
         self._version = -1
         self._reach: dict[tuple[frozenset[str], Selector], frozenset[str]] = {}
 
@@ -57,8 +59,10 @@ class Namespaces:
         selector = term.namespace_selector
         if selector.nothing:
             return term.namespaces
-        if selector.matches(_NO_LABELS):
-            # kube-scheduler also evaluates the selector without labels for every pod, so a
+        if not selector.requirements:
+            return None
+        if not self._resolve_all and selector.matches(_NO_LABELS):
+            # kube-scheduler 1.36 also evaluates the selector without labels for every pod, so a
             # selector that matches the empty set of labels selects all namespaces.
             return None
         if self._version != self._lister.version or len(self._reach) >= _MEMO_LIMIT:
