@@ -112,7 +112,11 @@ behave: venv ## run the behaviour suite with Mooring, or with SCHEDULER=referenc
 # Runs kubectl step by step against a real API server and the local one; what users see must be equal.
 kubectl-judge: venv ## compare the local API server with a real one, through kubectl
 	@set -e; parts=$$($(TESTENV) --env); eval "$$parts"; \
-	export CANDIDATE_CMD="$(abspath $(BIN))/mooring up --nodes=0 --port={port} --kubeconfig={kubeconfig}"; \
+	gates=; if [ "$(POD_GROUPS)" ]; then gates=--feature-gates=GenericWorkload=true; \
+	  export JUDGE_TABLES="$(CURDIR)/tests/kubectl_tables/pod_groups" \
+	  REAL_KUBE_APISERVER="$$KUBE_APISERVER" \
+	  KUBE_APISERVER="$(CURDIR)/tests/support/pod-group-kube-apiserver"; fi; \
+	export CANDIDATE_CMD="$(abspath $(BIN))/mooring up --nodes=0 $$gates --port={port} --kubeconfig={kubeconfig}"; \
 	cd tests/kubectl && $(abspath $(BIN))/python -m pytest $(ARGS)
 
 recorder: venv ## record the scenarios of RELEASE=X.Y.Z again, and compare the decisions (needs Go)

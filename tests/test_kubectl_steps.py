@@ -15,6 +15,8 @@ import pytest
 from tests.support.real_parts import locate
 
 TESTS = Path(__file__).parent
+#: kube-apiserver does not serve pod groups by default.
+POD_GROUPS = TESTS / "kubectl_tables" / "pod_groups"
 PARTS = ("KUBECTL", "KUBE_APISERVER", "ETCD")
 
 
@@ -23,12 +25,18 @@ PARTS = ("KUBECTL", "KUBE_APISERVER", "ETCD")
     [
         pytest.param(TESTS / "kubectl" / "tables", id="the suite's own steps"),
         pytest.param(TESTS / "kubectl_tables", id="more steps"),
+        pytest.param(POD_GROUPS, id="steps about pod groups"),
     ],
 )
 def test_the_local_server_answers_as_the_real_one(tables: Path) -> None:
     parts = {name: str(locate(name, "1.37.1")) for name in PARTS}
+    gates = ""
+    if tables == POD_GROUPS:
+        gates = "--feature-gates=GenericWorkload=true"
+        parts["REAL_KUBE_APISERVER"] = parts["KUBE_APISERVER"]
+        parts["KUBE_APISERVER"] = str(TESTS / "support" / "pod-group-kube-apiserver")
     mooring = Path(sys.executable).with_name("mooring")
-    candidate = f"{mooring} up --nodes=0 --port={{port}} --kubeconfig={{kubeconfig}}"
+    candidate = f"{mooring} up --nodes=0 {gates} --port={{port}} --kubeconfig={{kubeconfig}}"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
         cwd=TESTS / "kubectl",

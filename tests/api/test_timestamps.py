@@ -106,6 +106,10 @@ LAYOUT = "2006-01-02T15:04:05Z07:00"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (
+            'é"',
+            rf'parsing time "\xc3\xa9\"" as "{LAYOUT}": cannot parse "\xc3\xa9\"" as "2006"',
+        ),
         ("soon", f'parsing time "soon" as "{LAYOUT}": cannot parse "soon" as "2006"'),
         (
             "2024-01-01",

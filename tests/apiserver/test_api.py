@@ -128,3 +128,14 @@ async def test_other_requests_are_answered_while_long_selectors_are_compiled(
     assert [claim.result()["metadata"]["name"] for claim in claims] == ["one", "two"]
     assert happened.count("compiled") == 64
     assert ("compiled", "compiled") not in itertools.pairwise(happened)
+
+
+async def test_an_unknown_resource_of_a_known_group() -> None:
+    server = ApiServer()
+    answer = await server.ask("GET", "/apis/apps/v1/namespaces/default/nothings")
+    assert (answer["kind"], answer["message"]) == (
+        "Status",
+        "the server could not find the requested resource",
+    )
+    response = await server.send("GET", "/apis/nowhere/v1/things")
+    assert (response.code, response.body) == (404, b"404 page not found\n")

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from mooring.apiserver import bootstrap
-from tests.apiserver.api_server import ApiServer
+from tests.apiserver.api_server import GROUP_GATES, ApiServer
 
 
 def test_what_every_cluster_starts_with() -> None:
@@ -18,6 +18,39 @@ def test_what_every_cluster_starts_with() -> None:
     assert role["metadata"]["labels"]["kubernetes.io/bootstrapping"] == "rbac-defaults"
     assert role["rules"][0]["verbs"] == ["*"]
     assert role["metadata"]["uid"] and role["metadata"]["creationTimestamp"]
+
+
+def test_feature_gates_add_rules_to_roles() -> None:
+    def rules(server: ApiServer, role: str) -> list[tuple[str, str]]:
+        found = server.cluster.lookup("rbac.authorization.k8s.io/clusterroles", "", role)
+        assert found is not None
+        return [
+            (resource, ",".join(rule["verbs"]))
+            for rule in found["rules"]
+            if "scheduling.k8s.io" in rule["apiGroups"]
+            for resource in rule["resources"]
+        ]
+
+    server = ApiServer(features=GROUP_GATES)
+    read, write = "get,list,watch", "create,delete,deletecollection,patch,update"
+    assert rules(server, "system:kube-scheduler") == [
+        ("podgroups", read),
+        ("podgroups/status", "patch,update"),
+        ("compositepodgroups", read),
+        ("compositepodgroups/status", "patch,update"),
+    ]
+    assert rules(server, "system:aggregate-to-edit") == [
+        ("podgroups", write),
+        ("workloads", write),
+        ("compositepodgroups", write),
+    ]
+    assert ("podgroups/status", read) in rules(server, "system:aggregate-to-view")
+    fewer = ApiServer(features=frozenset({"GenericWorkload"}))
+    assert [name for name, _ in rules(fewer, "system:kube-scheduler")] == [
+        "podgroups",
+        "podgroups/status",
+    ]
+    assert rules(ApiServer(), "system:kube-scheduler") == []
 
 
 def test_the_authority_is_published() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.apiserver.api_server import ApiServer
+from mooring.apiserver.resource_table import Served
+from tests.apiserver.api_server import GROUP_GATES, ApiServer
+from tests.apiserver.schema.test_custom_schema import KIND
 
 V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 
@@ -31,6 +33,21 @@ async def test_both_forms_tell_of_the_same_resources() -> None:
     assert aggregated == piecewise
     assert ("", "v1", "pods") in aggregated
     assert ("resource.k8s.io", "v1", "resourceclaims") in aggregated
+
+
+@pytest.mark.parametrize("features", [GROUP_GATES, frozenset[str]()])
+async def test_custom_pod_groups_come_before_the_built_in_ones(features: frozenset[str]) -> None:
+    server = ApiServer(features=features)
+    for served in (
+        Served("a.example.com", "v1", "podgroups", "PodGroup", "", True, (), (), (), "", None),
+        Served("b.example.com", "v1", "others", "Other", "", True, (), (), (), "", None),
+    ):
+        served.custom = KIND
+        server.cluster.catalogue.add(served)
+    found = [one["name"] for one in (await server.ask("GET", "/apis"))["groups"]]
+    before = found.index("a.example.com") < found.index("scheduling.k8s.io")
+    assert before is bool(features)
+    assert found.index("b.example.com") > found.index("resource.k8s.io")
 
 
 async def test_versions_that_are_off_by_default_are_not_there() -> None:

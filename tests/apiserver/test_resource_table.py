@@ -27,6 +27,21 @@ def test_versions_that_are_off_unless_they_are_wanted() -> None:
     assert Catalogue(types(), [version]).has("resource.k8s.io", "v1beta1")
 
 
+def test_resources_that_need_a_feature_gate() -> None:
+    enabled = ["scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"]
+    names: dict[str, list[str]] = {}
+    for gates in ((), ("GenericWorkload",), ("GenericWorkload", "CompositePodGroup")):
+        catalogue = Catalogue(types(), enabled, gates)
+        names = {
+            version: sorted(one.name for one in catalogue.of("scheduling.k8s.io", version))
+            for version in ("v1beta1", "v1alpha3")
+        }
+        groups = ["podgroups", "workloads"] if gates else []
+        composites = ["compositepodgroups"] if "CompositePodGroup" in gates else []
+        assert names == {"v1beta1": groups, "v1alpha3": composites + groups}
+    assert not Catalogue(types(), (), ("GenericWorkload",)).has("scheduling.k8s.io", "v1beta1")
+
+
 def test_events_of_both_groups_are_stored_together() -> None:
     catalogue = Catalogue(types())
     both = [catalogue.get(group, "v1", "events") for group in ("", "events.k8s.io")]

@@ -7,7 +7,7 @@ import pytest
 
 from mooring.apiserver.resource_store import Stored
 from mooring.apiserver.version_conversion import data_of, to_served, to_stored
-from tests.apiserver.api_server import ApiServer
+from tests.apiserver.api_server import GROUP_GATES, ApiServer
 
 EVENTS = "events.k8s.io/v1/events"
 SCALERS = "autoscaling/v1/horizontalpodautoscalers"
@@ -161,6 +161,18 @@ def test_an_autoscaler_in_the_older_version() -> None:
             "currentCPUUtilizationPercentage": 30,
         },
     }
+
+
+def test_pod_groups_are_stored_in_their_beta_version() -> None:
+    server = ApiServer(features=GROUP_GATES)
+    alpha = server.served("scheduling.k8s.io/v1alpha3/podgroups")
+    group = {"kind": "PodGroup", "apiVersion": "scheduling.k8s.io/v1alpha3", "spec": {}}
+    stored = to_stored(alpha, group)
+    assert stored == group | {"apiVersion": "scheduling.k8s.io/v1beta1"}
+    assert to_served(alpha, stored) == group
+    composites = server.served("scheduling.k8s.io/v1alpha3/compositepodgroups")
+    composite = group | {"kind": "CompositePodGroup"}
+    assert to_stored(composites, composite) == composite
 
 
 def test_data_of_another_version_is_made_once() -> None:

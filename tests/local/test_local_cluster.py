@@ -19,6 +19,7 @@ from mooring.apiserver.api_server import ServerSettings
 from mooring.errors import ApiError, ConfigError
 from mooring.framework.features import FeatureGates
 from mooring.local.local_cluster import LocalCluster, LocalClusterSettings
+from mooring.local.local_gates import served_versions, server_gates
 from mooring.local.local_scheduler import make_plan
 from tests.apiserver.api_server import pod
 from tests.local.clusters import Broken, manifests, nodes_of, plan, running
@@ -248,6 +249,33 @@ async def test_custom_resources_are_served_if_they_are_asked_for(tmp_path: Path)
         await reader.until(
             GROUPS, lambda found: found["items"][0].get("status", {}).get("phase") == "Pending"
         )
+
+
+POD_GROUPS = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
+
+
+async def test_a_pod_group_is_deleted_when_its_pods_have_ended(tmp_path: Path) -> None:
+    gates = server_gates("")
+    server = ServerSettings(
+        kubeconfig=tmp_path / "kubeconfig", enabled=served_versions(gates), features=gates
+    )
+    async with running(tmp_path, server=server, nodes=1, plan=None) as reader:
+        group = {
+            "apiVersion": "scheduling.k8s.io/v1beta1",
+            "kind": "PodGroup",
+            "metadata": {"name": "g"},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}},
+        }
+        await reader.post(POD_GROUPS, group)
+        member = pod("p")
+        member["spec"] |= {"schedulingGroup": {"podGroupName": "g"}, "nodeName": "node-0"}
+        await reader.post(PODS, member)
+        await reader.until(f"{PODS}/p", lambda one: one["status"]["phase"] == "Running")
+        await reader.client.request("DELETE", f"{POD_GROUPS}/g")
+        deleted = await reader.get(f"{POD_GROUPS}/g")
+        assert deleted["metadata"]["deletionTimestamp"]
+        await reader.client.request("DELETE", f"{PODS}/p")
+        await reader.until(POD_GROUPS, lambda found: found["items"] == [])
 
 
 async def test_a_plugin_turns_its_custom_resources_on(tmp_path: Path) -> None:

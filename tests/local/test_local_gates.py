@@ -27,6 +27,16 @@ def test_pod_groups_are_on_unless_they_are_turned_off(text: str, on: set[str]) -
     assert server_gates(text) == on
 
 
+def test_a_cluster_without_nodes_has_none_unless_they_are_asked_for() -> None:
+    assert server_gates("", has_nodes=False) == set()
+    assert server_gates(f"{POLICY}=false", has_nodes=False) == set()
+    assert server_gates("GenericWorkload=true", has_nodes=False) == set(ON)
+    assert server_gates(f"GenericWorkload=true,{TOPOLOGY}=false", has_nodes=False) == {
+        GROUPS,
+        POLICY,
+    }
+
+
 def test_the_versions_follow_the_gate() -> None:
     assert served_versions(server_gates("")) == (
         "scheduling.k8s.io/v1beta1",

@@ -165,6 +165,20 @@ def _syntax_error(text: str, layout: str, parts: tuple[tuple[str, str], ...]) ->
     for part, pattern in parts:
         match = re.match(pattern, rest, re.ASCII)
         if match is None:
-            return f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{part}"'
+            found = f'{_quote(text)} as "{layout}": cannot parse {_quote(rest)} as "{part}"'
+            return f"parsing time {found}"
         rest = rest[match.end() :]
-    return f'parsing time "{text}": extra text: "{rest}"'
+    return f"parsing time {_quote(text)}: extra text: {_quote(rest)}"
+
+
+def _quote(text: str) -> str:
+    """Quote a text as Go's errors about times do: characters outside of ASCII as bytes."""
+    shown = "".join(
+        f"\\{one}" if one in '"\\' else one if " " <= one < "\x80" else _bytes_in_hex(one)
+        for one in text
+    )
+    return f'"{shown}"'
+
+
+def _bytes_in_hex(character: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogatepass"))

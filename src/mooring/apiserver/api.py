@@ -126,6 +126,8 @@ class Api:
     def _warned(self, request: ApiRequest, info: RequestInfo) -> ApiResponse:
         """Handle a request for a resource; add a warning if its kind is deprecated."""
         served = self.cluster.catalogue.get(info.group, info.version, info.resource)
+        if served is None and info.group in self.cluster.catalogue.groups:
+            raise refusals.no_such_resource()
         if served is None:
             return _not_found()
         notice = served.warning or kind_warning(served.group_version, served.kind)

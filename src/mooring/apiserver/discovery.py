@@ -14,6 +14,7 @@ Object = dict[str, Any]
 
 AGGREGATED = "apidiscovery.k8s.io"
 _VERSIONS = ("v2", "v2beta1")
+_SCHEDULING = "scheduling.k8s.io"
 #: The groups by priority. kube-apiserver: pkg/controlplane/apiserver/aggregator.go
 _ORDER = (
     "apiregistration.k8s.io",
@@ -40,9 +41,21 @@ _ORDER = (
 
 
 def groups(catalogue: Catalogue) -> list[str]:
-    """Return the names of the groups in the order of their priority, without the core group."""
-    known = [group for group in _ORDER if group in catalogue.groups]
-    return known + sorted(set(catalogue.groups) - set(_ORDER) - {""})
+    """Return the names of the groups in the order of their priority, without the core group.
+
+    kubectl takes a short name to be of the first group that has it. A custom group that defines
+    pod groups comes before the built-in ones, because its users do not ask for those.
+    """
+    custom = sorted(set(catalogue.groups) - set(_ORDER) - {""})
+    same = {
+        served.group
+        for served in catalogue
+        if served.custom is not None and catalogue.preferred(_SCHEDULING, served.name) is not None
+    }
+    names = [*_ORDER, *(group for group in custom if group not in same)]
+    at = names.index(_SCHEDULING)
+    names[at:at] = [group for group in custom if group in same]
+    return [group for group in names if group in catalogue.groups]
 
 
 def serve(catalogue: Catalogue, request: ApiRequest, parts: list[str]) -> ApiResponse | None:

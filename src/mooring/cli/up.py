@@ -238,7 +238,7 @@ def _settings(args: argparse.Namespace) -> LocalClusterSettings:
     # First, because `read_texts` compares the manifests with the configuration file, which must
     # exist for that.
     plan = None if args.no_scheduler else _plan(args)
-    features = server_gates(args.feature_gates)
+    features = server_gates(args.feature_gates, has_nodes=args.nodes != 0)
     server = ServerSettings(
         host=args.bind_address,
         port=args.port,
@@ -320,7 +320,11 @@ def _plan(args: argparse.Namespace) -> Plan:
         plan = make_plan(
             args.config,
             plugins,
-            scheduler_gates(args.feature_gates, parse_versions(args.emulated_version)),
+            scheduler_gates(
+                args.feature_gates,
+                parse_versions(args.emulated_version),
+                has_nodes=args.nodes != 0,
+            ),
             default_scheduler=not args.no_default_scheduler,
         )
     except PluginError as error:

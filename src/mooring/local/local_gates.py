@@ -1,7 +1,8 @@
 """The feature gates of a local cluster: pod groups are on unless the user turns them off.
 
 kube-apiserver and kube-scheduler have them off by default; the user of a local cluster wants to
-try them.
+try them. A cluster that is asked to have no nodes has no controllers either, and without these a
+pod group is never deleted: there they are off by default too.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from collections.abc import Mapping
 from mooring.framework.features import FeatureGates
 from mooring.framework.releases import DEFAULT_VERSION, EffectiveVersion
 
+GENERIC_WORKLOAD = "GenericWorkload"
 #: The gates that are on by default, and the gates that each of them needs.
 ON: Mapping[str, tuple[str, ...]] = {
-    "GenericWorkload": (),
-    "TopologyAwareWorkloadScheduling": ("GenericWorkload",),
-    "PodGroupPreemptionPolicy": ("GenericWorkload",),
-    "CompositePodGroup": ("GenericWorkload", "TopologyAwareWorkloadScheduling"),
+    GENERIC_WORKLOAD: (),
+    "TopologyAwareWorkloadScheduling": (GENERIC_WORKLOAD,),
+    "PodGroupPreemptionPolicy": (GENERIC_WORKLOAD,),
+    "CompositePodGroup": (GENERIC_WORKLOAD, "TopologyAwareWorkloadScheduling"),
 }
 #: The gates of `ON` that the scheduler of a local cluster has on too.
 IN_SCHEDULER: frozenset[str] = frozenset()
@@ -26,28 +28,32 @@ GROUP_VERSIONS = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3")
 _TRUE = ("1", "t", "T", "true", "TRUE", "True")
 
 
-def server_gates(text: str) -> frozenset[str]:
+def server_gates(text: str, *, has_nodes: bool = True) -> frozenset[str]:
     """Return the gates that are on in the API server, given the value of `--feature-gates`.
 
     >>> sorted(server_gates("TopologyAwareWorkloadScheduling=false"))
     ['GenericWorkload', 'PodGroupPreemptionPolicy']
     """
-    return frozenset(_on(_completed(text, frozenset(ON))))
+    return frozenset(_on(_completed(text, frozenset(ON), has_nodes=has_nodes)))
 
 
-def scheduler_gates(text: str, version: EffectiveVersion = DEFAULT_VERSION) -> FeatureGates:
+def scheduler_gates(
+    text: str, version: EffectiveVersion = DEFAULT_VERSION, *, has_nodes: bool = True
+) -> FeatureGates:
     """Return the gates of the scheduler, given `--feature-gates` and the release it emulates."""
     wanted = IN_SCHEDULER if version.release.pod_groups else frozenset()
-    return FeatureGates.from_text(_completed(text, wanted), version)
+    return FeatureGates.from_text(_completed(text, wanted, has_nodes=has_nodes), version)
 
 
 def served_versions(gates: frozenset[str]) -> tuple[str, ...]:
     """Return the group versions of pod groups, if the API server's gates turn them on."""
-    return GROUP_VERSIONS if "GenericWorkload" in gates else ()
+    return GROUP_VERSIONS if GENERIC_WORKLOAD in gates else ()
 
 
-def _completed(text: str, wanted: frozenset[str]) -> str:
+def _completed(text: str, wanted: frozenset[str], *, has_nodes: bool) -> str:
     """Return the text with the wanted gates that it does not name, if what they need is on."""
+    if not has_nodes and GENERIC_WORKLOAD not in _on(text):
+        return text
     prefix = "kube:" if "kube:" in text else ""
     named, on = _settings(text).keys(), _on(text)
     added = []

@@ -107,6 +107,11 @@ def test_duplicate_fields_are_named_in_order() -> None:
             "[]v1.Container",
         ),
         (
+            pod(containers=[{"name": "c"}, 7]),
+            "json: cannot unmarshal number into Go struct field PodSpec.spec.containers of type "
+            "v1.Container",
+        ),
+        (
             pod(containers=[{"livenessProbe": {"httpGet": {"port": True}}}]),
             "json: cannot unmarshal bool into Go struct field HTTPGetAction.spec.containers."
             "livenessProbe.ProbeHandler.httpGet.port of type int32",

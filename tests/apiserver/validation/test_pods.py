@@ -39,6 +39,18 @@ REFUSED: dict[str, tuple[Object, list[str]]] = {
         {"nodeName": "n", "schedulingGates": [{"name": "g"}]},
         ["spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared"],
     ),
+    "a group": ({"schedulingGroup": {"podGroupName": "a.b"}}, []),
+    "a group without a name": (
+        {"schedulingGroup": {}},
+        [
+            "spec.schedulingGroup.podGroupName: Invalid value: null: must specify one of: "
+            "`podGroupName`"
+        ],
+    ),
+    "the bad name of a group": (
+        {"schedulingGroup": {"podGroupName": "A"}},
+        ['spec.schedulingGroup.podGroupName: Invalid value: "A": <subdomain>'],
+    ),
     "ephemeral containers at creation": (
         {"ephemeralContainers": [container(name="e")]},
         ["spec.ephemeralContainers: Forbidden: cannot be set on create"],
