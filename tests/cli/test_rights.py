@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mooring.cli.rights import cluster_rules, lease_rules
+from mooring.cli.rights import binding_rules, cluster_rules, lease_rules, reading_rules
 
 
 def rights(rules: list[dict[str, list[str]]]) -> list[tuple[str, str, str]]:
@@ -45,3 +45,24 @@ def test_a_lease_is_renewed_by_its_name_alone() -> None:
     assert "resourceNames" not in create
     assert (use["resourceNames"], use["verbs"]) == (["mine"], ["get", "update"])
     assert rights([events]) == [("", "events", "create")]
+
+
+def test_resources_are_read_by_group_and_without_more_rights() -> None:
+    found = rights(
+        reading_rules(["pods.v1.", "podgroups.v1alpha1.scheduling.x-k8s.io", "pods.v1."])
+    )
+    assert found == [
+        ("", "pods", "list"),
+        ("", "pods", "watch"),
+        ("scheduling.x-k8s.io", "podgroups", "list"),
+        ("scheduling.x-k8s.io", "podgroups", "watch"),
+    ]
+
+
+def test_a_binder_changes_nothing_but_the_binding() -> None:
+    assert rights(binding_rules()) == [
+        ("", "pods", "get"),
+        ("", "pods/binding", "create"),
+        ("events.k8s.io", "events", "create"),
+        ("events.k8s.io", "events", "patch"),
+    ]

@@ -10,6 +10,7 @@ leasecandidates, bindings (the old form of pods/binding), pods/finalizers, podgr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 Rule = dict[str, Any]
@@ -65,6 +66,24 @@ def lease_rules(name: str) -> list[Rule]:
         _rule("coordination.k8s.io", (LEASES,), ("create",)),
         {**_rule("coordination.k8s.io", (LEASES,), ("get", "update")), "resourceNames": [name]},
         _rule("", ("events",), ("create",)),
+    ]
+
+
+def reading_rules(resources: Iterable[str]) -> list[Rule]:
+    """Return the rules to list and watch resources ("plural.version.group"), one per API group."""
+    by_group: dict[str, list[str]] = {}
+    for name in sorted(set(resources)):
+        plural, _, group = name.split(".", 2)
+        by_group.setdefault(group, []).append(plural)
+    return [_rule(group, tuple(plurals), _READ) for group, plurals in sorted(by_group.items())]
+
+
+def binding_rules() -> list[Rule]:
+    """Return the rules to bind pods: to read a pod, to bind it, and to record Events about it."""
+    return [
+        _rule("", ("pods",), ("get",)),
+        _rule("", ("pods/binding",), ("create",)),
+        _rule("events.k8s.io", ("events",), ("create", "patch")),
     ]
 
 

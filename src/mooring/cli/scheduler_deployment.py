@@ -1,4 +1,4 @@
-"""Deployment: the Kubernetes objects that run a scheduler in a cluster."""
+"""Deployment: the Kubernetes objects that run a scheduler, or another program of the image."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.cli.rights import cluster_rules, lease_rules
+from mooring.cli.rights import Rule, cluster_rules, lease_rules
 from mooring.errors import ConfigError
 
 Object = dict[str, Any]
@@ -16,6 +16,7 @@ Object = dict[str, Any]
 #: The directories where the ConfigMaps are mounted.
 CONFIG_FOLDER = "/etc/mooring"
 PLUGIN_FOLDER = "/etc/mooring-plugins"
+TLS_FOLDER = "/etc/mooring-tls"
 CONFIG_FILE = "config.yaml"
 #: The namespace of the Role that lets a server read which client certificates to trust.
 AUTHENTICATION_NAMESPACE = "kube-system"
@@ -32,6 +33,20 @@ _PORT = 10259
 _USER = 65532
 
 
+class ContainerProgram(msgspec.Struct, frozen=True, kw_only=True):
+    """What the container runs; by default a scheduler."""
+
+    container: str = "scheduler"
+    command: tuple[str, ...] = ("mooring-kube-scheduler",)
+    #: The arguments after those of the configuration and the plugins.
+    arguments: tuple[str, ...] = ("--v=2",)
+    port: int = _PORT
+    #: The rights in all namespaces; None for those of a scheduler.
+    rules: tuple[Rule, ...] | None = None
+    #: The Secret with the serving certificate; empty if the program makes its own.
+    tls_secret: str = ""
+
+
 class DeploymentSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What to run, and where."""
 
@@ -39,7 +54,7 @@ class DeploymentSettings(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     image: str
     replicas: int
-    #: The text of the configuration file.
+    #: The text of the configuration file; empty if there is none.
     config: str
     #: The Lease that the configuration names; None without leader election.
     lease: tuple[str, str] | None
@@ -49,6 +64,12 @@ class DeploymentSettings(msgspec.Struct, frozen=True, kw_only=True):
     plugins: tuple[str, ...] = ()
     #: Whether a replica that is not the leader has empty caches, and so is not ready.
     delays_cache: bool = False
+    program: ContainerProgram = ContainerProgram()
+
+    @property
+    def is_scheduler(self) -> bool:
+        """Return whether it schedules, and so has the rights of a scheduler."""
+        return self.program.rules is None
 
 
 def objects(settings: DeploymentSettings) -> list[Object]:
@@ -57,28 +78,32 @@ def objects(settings: DeploymentSettings) -> list[Object]:
     if size > CONFIG_MAP_LIMIT:
         raise ConfigError(_TOO_LARGE.format(size, CONFIG_MAP_LIMIT))
     found = [
-        _object("v1", "ServiceAccount", settings),
+        labelled_object("v1", "ServiceAccount", settings),
         *_cluster_role(settings),
         *_lease_role(settings),
-        _authentication_binding(settings),
-        {**_object("v1", "ConfigMap", settings), "data": {CONFIG_FILE: settings.config}},
     ]
+    if settings.is_scheduler:
+        found.append(_authentication_binding(settings))
+    if settings.config:
+        config = labelled_object("v1", "ConfigMap", settings)
+        found.append({**config, "data": {CONFIG_FILE: settings.config}})
     if settings.plugin_files:
-        plugins = _object("v1", "ConfigMap", settings, suffix="-plugins")
+        plugins = labelled_object("v1", "ConfigMap", settings, suffix="-plugins")
         found.append({**plugins, "data": dict(settings.plugin_files)})
     found.append(_deployment(settings))
     if settings.replicas > 1:
-        budget = _object("policy/v1", "PodDisruptionBudget", settings)
-        selector = {"matchLabels": _labels(settings)}
+        budget = labelled_object("policy/v1", "PodDisruptionBudget", settings)
+        selector = {"matchLabels": labels_of(settings)}
         found.append({**budget, "spec": {"maxUnavailable": 1, "selector": selector}})
     return found
 
 
-def _labels(settings: DeploymentSettings) -> dict[str, str]:
+def labels_of(settings: DeploymentSettings) -> dict[str, str]:
+    """Return the labels of every object, which also select the pods."""
     return {"app.kubernetes.io/name": "mooring", "app.kubernetes.io/instance": settings.name}
 
 
-def _object(
+def labelled_object(
     version: str,
     kind: str,
     settings: DeploymentSettings,
@@ -94,7 +119,7 @@ def _object(
     return {
         "apiVersion": version,
         "kind": kind,
-        "metadata": {**metadata, "labels": _labels(settings)},
+        "metadata": {**metadata, "labels": labels_of(settings)},
     }
 
 
@@ -105,10 +130,11 @@ def _bound(binding: Object, kind: str, role: str, settings: DeploymentSettings) 
 
 
 def _cluster_role(settings: DeploymentSettings) -> list[Object]:
-    role = _object(f"{_RBAC}/v1", "ClusterRole", settings, namespace="")
-    binding = _object(f"{_RBAC}/v1", "ClusterRoleBinding", settings, namespace="")
+    role = labelled_object(f"{_RBAC}/v1", "ClusterRole", settings, namespace="")
+    binding = labelled_object(f"{_RBAC}/v1", "ClusterRoleBinding", settings, namespace="")
+    rules = settings.program.rules
     return [
-        {**role, "rules": cluster_rules()},
+        {**role, "rules": cluster_rules() if rules is None else list(rules)},
         _bound(binding, "ClusterRole", settings.name, settings),
     ]
 
@@ -119,8 +145,8 @@ def _lease_role(settings: DeploymentSettings) -> list[Object]:
     namespace, name = settings.lease
     suffix = "-leader-election"
     head = {"suffix": suffix, "namespace": namespace}
-    role = _object(f"{_RBAC}/v1", "Role", settings, **head)
-    binding = _object(f"{_RBAC}/v1", "RoleBinding", settings, **head)
+    role = labelled_object(f"{_RBAC}/v1", "Role", settings, **head)
+    binding = labelled_object(f"{_RBAC}/v1", "RoleBinding", settings, **head)
     return [
         {**role, "rules": lease_rules(name)},
         _bound(binding, "Role", f"{settings.name}{suffix}", settings),
@@ -128,7 +154,7 @@ def _lease_role(settings: DeploymentSettings) -> list[Object]:
 
 
 def _authentication_binding(settings: DeploymentSettings) -> Object:
-    binding = _object(
+    binding = labelled_object(
         f"{_RBAC}/v1",
         "RoleBinding",
         settings,
@@ -139,7 +165,7 @@ def _authentication_binding(settings: DeploymentSettings) -> Object:
 
 
 def _deployment(settings: DeploymentSettings) -> Object:
-    labels = _labels(settings)
+    labels = labels_of(settings)
     # A changed ConfigMap does not restart pods, so its checksum goes into the pod template.
     digest = hashlib.sha256(msgspec.json.encode([settings.config, settings.plugin_files]))
     spec: Object = {
@@ -153,10 +179,10 @@ def _deployment(settings: DeploymentSettings) -> Object:
             "spec": _pod(settings),
         },
     }
-    if settings.lease is None:
+    if settings.lease is None and settings.is_scheduler:
         # Without leader election, nothing else keeps the new pod from running beside the old one.
         spec["strategy"] = {"type": "Recreate"}
-    return {**_object("apps/v1", "Deployment", settings), "spec": spec}
+    return {**labelled_object("apps/v1", "Deployment", settings), "spec": spec}
 
 
 def _pod(settings: DeploymentSettings) -> Object:
@@ -173,16 +199,19 @@ def _pod(settings: DeploymentSettings) -> Object:
                 "maxSkew": 1,
                 "topologyKey": "kubernetes.io/hostname",
                 "whenUnsatisfiable": "ScheduleAnyway",
-                "labelSelector": {"matchLabels": _labels(settings)},
+                "labelSelector": {"matchLabels": labels_of(settings)},
             }
         ],
         "containers": [_container(settings)],
         "volumes": [
-            {"name": "config", "configMap": {"name": settings.name}},
             # Python's ssl module reads keys only from files.
             {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
         ],
     }
+    if settings.config:
+        spec["volumes"].insert(0, {"name": "config", "configMap": {"name": settings.name}})
+    if secret := settings.program.tls_secret:
+        spec["volumes"].append({"name": "tls", "secret": {"secretName": secret}})
     if settings.plugin_files:
         volume = {"name": "plugins", "configMap": {"name": f"{settings.name}-plugins"}}
         spec["volumes"].append(volume)
@@ -193,23 +222,25 @@ def _pod(settings: DeploymentSettings) -> Object:
 
 
 def _container(settings: DeploymentSettings) -> Object:
-    mounts: list[Object] = [
-        {"name": "config", "mountPath": CONFIG_FOLDER, "readOnly": True},
-        {"name": "tmp", "mountPath": "/tmp"},
-    ]
+    program = settings.program
+    mounts: list[Object] = [{"name": "tmp", "mountPath": "/tmp"}]
+    if settings.config:
+        mounts.insert(0, {"name": "config", "mountPath": CONFIG_FOLDER, "readOnly": True})
+    if program.tls_secret:
+        mounts.append({"name": "tls", "mountPath": TLS_FOLDER, "readOnly": True})
     if settings.plugin_files:
         mounts.append({"name": "plugins", "mountPath": PLUGIN_FOLDER, "readOnly": True})
     ready = "/readyz?exclude=sched-handler-sync" if settings.delays_cache else "/readyz"
     return {
-        "name": "scheduler",
+        "name": program.container,
         "image": settings.image,
-        "command": ["mooring-kube-scheduler"],
+        "command": list(program.command),
         "args": [
-            f"--config={CONFIG_FOLDER}/{CONFIG_FILE}",
+            *([f"--config={CONFIG_FOLDER}/{CONFIG_FILE}"] if settings.config else ()),
             *(f"--plugin={plugin}" for plugin in settings.plugins),
-            "--v=2",
+            *program.arguments,
         ],
-        "ports": [{"name": "https", "containerPort": _PORT}],
+        "ports": [{"name": "https", "containerPort": program.port}],
         "startupProbe": _probe("/livez", period=5, failures=24),
         "livenessProbe": _probe("/livez", period=10, failures=6),
         "readinessProbe": _probe(ready, period=5, failures=3),
