@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.live.cluster import LiveCluster
+from benchmarks.live.extender import run_extender
 from benchmarks.live.hostile import run_hostile
 from benchmarks.live.hostile_pods import HOSTILE_PODS
 from benchmarks.live.schedulers import (
@@ -29,6 +30,7 @@ from tests.support.real_parts import locate
 
 _LARGE = 5000
 _HOSTILE = "hostile-pods"
+_EXTENDER = "extender"
 #: Most memory that Mooring may use, as a multiple of kube-scheduler's.
 _MEMORY = 1.5
 #: Timeout of one run, in seconds.
@@ -66,11 +68,11 @@ def main(argv: list[str] | None = None) -> int:
         help=f"the lists of {_HOSTILE} (default: all)",
     )
     args = parser.parse_args(argv)
-    known = (*WORKLOADS, _HOSTILE)
+    known = (*WORKLOADS, _EXTENDER, _HOSTILE)
     unknown = sorted(set(args.workloads) - set(known))
     if unknown:
         parser.error(f"no workload {', '.join(unknown)}; there are {', '.join(known)}")
-    chosen = args.workloads or list(WORKLOADS)
+    chosen = args.workloads or [*WORKLOADS, _EXTENDER]
     hostile = (args.kind or list(HOSTILE_PODS), args.entries or [10, 300, 3000])
     missed: list[str] = []
     for nodes in args.nodes or [500, _LARGE]:
@@ -111,6 +113,9 @@ async def _cluster(
             if name == _HOSTILE:
                 names = [node.metadata.name for node in made]
                 missed += await run_hostile(plane, cluster, folder, names, *hostile, pairs)
+                continue
+            if name == _EXTENDER:
+                missed += await asyncio.to_thread(run_extender, plane, folder, made)
                 continue
             missed += await _workload(cluster, plane, folder, name, made, pairs)
     finally:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from mooring.api.kinds import KINDS
 from mooring.cli.rights import (
+    binding_rules,
     cluster_rules,
     controller_rules,
     lease_rules,
     plugin_rules,
+    reading_rules,
     rules_of_plugins,
 )
 from mooring.contrib import PLUGINS
@@ -90,3 +92,24 @@ def test_controllers_change_nothing_but_statuses_and_events() -> None:
         "tokenreviews",
         "subjectaccessreviews",
     }
+
+
+def test_resources_are_read_by_group_and_without_more_rights() -> None:
+    found = rights(
+        reading_rules(["pods.v1.", "podgroups.v1alpha1.scheduling.x-k8s.io", "pods.v1."])
+    )
+    assert found == [
+        ("", "pods", "list"),
+        ("", "pods", "watch"),
+        ("scheduling.x-k8s.io", "podgroups", "list"),
+        ("scheduling.x-k8s.io", "podgroups", "watch"),
+    ]
+
+
+def test_a_binder_changes_nothing_but_the_binding() -> None:
+    assert rights(binding_rules()) == [
+        ("", "pods", "get"),
+        ("", "pods/binding", "create"),
+        ("events.k8s.io", "events", "create"),
+        ("events.k8s.io", "events", "patch"),
+    ]

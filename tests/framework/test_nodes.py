@@ -76,3 +76,13 @@ def test_the_rows_that_changed_are_told_as_far_back_as_they_are_recorded() -> No
     cache.remove_node("b")
     assert cache.nodes.changed_since(before) is None
     assert cache.nodes.changed_since(cache.nodes.generation) == []
+
+
+def test_names_become_rows_in_their_order() -> None:
+    cache = Cache(PodInfos(FeatureGates()))
+    for name in ("a", "b", "c"):
+        cache.add_node(make_node(name))
+    assert cache.nodes.rows_of(["c", "new", "a"]).tolist() == [2, -1, 0]
+    some = cache.nodes.select(np.array([1], dtype=np.intp))
+    assert some.rows_of(iter(["b"])).tolist() == [1], "rows are those of the full snapshot"
+    assert cache.nodes.rows_of([]).tolist() == []

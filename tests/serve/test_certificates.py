@@ -12,6 +12,7 @@ from cryptography import x509
 from mooring.errors import ConfigError
 from mooring.serve.certificates import (
     Authorities,
+    authority_in,
     common_name,
     find_or_make_pair,
     self_signed_pair,
@@ -68,3 +69,13 @@ def test_authorities_vouch_for_what_they_signed(tmp_path: Path) -> None:
     assert Authorities(both).issued(shown)
     assert not Authorities(two.certificate.read_bytes()).issued(shown)
     assert not Authorities()
+
+
+def test_the_authority_of_a_chain_is_its_last_certificate_if_that_signs_others() -> None:
+    chain = self_signed_pair("localhost").certificate
+    authority = authority_in(chain)
+    assert chain.endswith(authority)
+    assert authority != chain
+    served = chain.removesuffix(authority)
+    assert authority_in(served) == b""
+    assert authority_in(b"no certificate") == b""

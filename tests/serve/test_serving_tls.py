@@ -86,6 +86,15 @@ def test_a_folder_keeps_the_certificate_made(tmp_path: Path) -> None:
     }
 
 
+def test_a_certificate_is_made_for_further_hosts(tmp_path: Path) -> None:
+    hosts = ("extender.example", "10.0.0.7")
+    serving_tls(cert_dir=str(tmp_path), pair_name="mine", hosts=hosts)
+    made = x509.load_pem_x509_certificate((tmp_path / "mine.crt").read_bytes())
+    names = made.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert "extender.example" in names.get_values_for_type(x509.DNSName)
+    assert "10.0.0.7" in map(str, names.get_values_for_type(x509.IPAddress))
+
+
 def test_the_name_a_client_asks_for_chooses_the_certificate(tmp_path: Path) -> None:
     default = pair_for(tmp_path, "default")
     exact, wild = pair_for(tmp_path, "a.foo.com"), pair_for(tmp_path, "wild")

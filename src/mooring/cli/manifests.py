@@ -13,11 +13,13 @@ from typing import Any
 
 import msgspec
 
+from mooring.cli.extender import add_section_options
 from mooring.cli.messages import warn
 from mooring.cli.rights import cluster_rules, rules_of_plugins
 from mooring.cli.scheduler_deployment import (
     PLUGIN_FOLDER,
     DeploymentSettings,
+    Object,
     controllers_beside,
     objects,
 )
@@ -31,9 +33,11 @@ from mooring.framework.plugin import Plugin
 from mooring.registry import default_registry, load_plugins, loaded_files
 
 _DESCRIPTION = """Print the Kubernetes objects that run a scheduler: its account and rights, its
-configuration, the code of small plugins, and the Deployment. Pipe them into kubectl apply -f -"""
+configuration, the code of small plugins, and the Deployment. With --extender they run an extender
+for a stock kube-scheduler. Pipe them into kubectl apply -f -"""
 
 _DEFAULT_NAME = "mooring"
+_EXTENDER_NAME = "mooring-extender"
 # A DNS label, as pod names and label values require, with room for suffixes.
 _LABEL = re.compile(r"[a-z]([-a-z0-9]{0,50}[a-z0-9])?")
 # A label value has at most 63 characters, of which the controllers' suffix takes 12.
@@ -44,6 +48,10 @@ _ANNOTATIONS_LIMIT = 256 * 1024
 
 _TWICE = "--replicas={}: without leader election each replica would schedule every pod; set 1"
 _TOO_LONG = "--name={}: with --controllers, it may have at most {} characters"
+_ONLY_EXTENDER = (
+    "--tls-secret, --managed-resource, --ignorable and --no-node-cache-capable need --extender"
+)
+_NO_CONTROLLERS = "--controllers: they run beside a scheduler; leave out --extender"
 _NO_KUBECONFIG = "clientConnection.kubeconfig is left out: the pod has its service account"
 _SERVER_SIDE = (
     "the plugins' files are too large for the annotation that kubectl apply keeps; use "
@@ -60,8 +68,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument(
         "--name",
-        default=_DEFAULT_NAME,
-        help=f"of the scheduler, its Lease and every object (default: {_DEFAULT_NAME})",
+        default="",
+        help=f"of the scheduler, its Lease and every object (default: {_DEFAULT_NAME}, with "
+        f"--extender {_EXTENDER_NAME})",
     )
     image = f"mooring:{version('mooring')}"
     parser.add_argument("--image", default=image, help=f"to run (default: {image})")
@@ -85,10 +94,24 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="also run `mooring controllers`, which write the status of PodGroups and "
         "ElasticQuotas",
     )
+    parser.add_argument(
+        "--extender",
+        action="store_true",
+        help="run `mooring extender`, with a Service and a certificate; the last lines, which are "
+        "comments, say what to add to kube-scheduler's configuration",
+    )
+    parser.add_argument(
+        "--tls-secret",
+        default="",
+        metavar="NAME",
+        help="with --extender: a Secret with a certificate, instead of a self-signed one",
+    )
+    add_section_options(parser.add_argument_group("with --extender"))
     parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> int:
+    args.name = args.name or (_EXTENDER_NAME if args.extender else _DEFAULT_NAME)
     for flag in ("name", "namespace"):
         value = getattr(args, flag)
         if not _LABEL.fullmatch(value):
@@ -98,14 +121,21 @@ def _run(args: argparse.Namespace) -> int:
             )
     if args.controllers and len(args.name) > _LONGEST_WITH_CONTROLLERS:
         raise ConfigError(_TOO_LONG.format(args.name, _LONGEST_WITH_CONTROLLERS))
-    settings, warnings = make_settings(args, args.plugins)
-    found = objects(settings)
-    if args.controllers:
-        found += objects(controllers_beside(settings))
+    if args.extender:
+        if args.controllers:
+            raise ConfigError(_NO_CONTROLLERS)
+        found, comment, warnings = _extender(args)
+    elif args.tls_secret or args.managed_resource or args.ignorable or not args.node_cache_capable:
+        raise ConfigError(_ONLY_EXTENDER)
+    else:
+        settings, warnings = make_settings(args, args.plugins)
+        found, comment = objects(settings), ""
+        if args.controllers:
+            found += objects(controllers_beside(settings))
     if any(len(msgspec.json.encode(one)) > _ANNOTATIONS_LIMIT for one in found):
         warnings.append(_SERVER_SIDE)
     warn(warnings)
-    sys.stdout.write("---\n".join(to_yaml(one, sort_keys=False) for one in found))
+    sys.stdout.write("---\n".join(to_yaml(one, sort_keys=False) for one in found) + comment)
     return 0
 
 
@@ -114,11 +144,7 @@ def make_settings(
 ) -> tuple[DeploymentSettings, list[str]]:
     """Return the settings that a command line asks for, and warnings."""
     files: dict[str, str] = {}
-    classes = load_plugins(args.plugin)
-    references = [
-        _place(reference, plugin, files)
-        for reference, plugin in zip(args.plugin, classes, strict=True)
-    ]
+    classes, references = _place_all(args.plugin, files)
     more = (*plugins, *classes)
     result, config, warnings = _configure(args, more)
     election = result.config.leader_election
@@ -144,6 +170,33 @@ def make_settings(
         delays_cache=bool(result.config.delay_cache_until_active) and election.leader_elect,
     )
     return settings, warnings
+
+
+def _place_all(
+    plugins: Sequence[str], files: dict[str, str]
+) -> tuple[list[type[Plugin]], list[str]]:
+    """Add the files of plugins to `files`; return the classes, and their references."""
+    classes = load_plugins(plugins)
+    return classes, [
+        _place(reference, plugin, files) for reference, plugin in zip(plugins, classes, strict=True)
+    ]
+
+
+def _extender(args: argparse.Namespace) -> tuple[list[Object], str, list[str]]:
+    """Return the objects of an extender, the comment below them, and warnings."""
+    # Imported here, because a scheduler's objects need neither certificates nor informers.
+    from mooring.cli.extender_deployment import extender_objects
+
+    files: dict[str, str] = {}
+    _, references = _place_all(args.plugin, files)
+    config, warnings = "", []
+    if args.config is not None:
+        data = _v1(_read(args.config), args.config)
+        if (data.get("clientConnection") or {}).pop("kubeconfig", None):
+            warnings.append(f"{args.config}: {_NO_KUBECONFIG}")
+        config = to_yaml(data)
+    found, comment = extender_objects(args, tuple(references), files, config)
+    return found, comment, warnings
 
 
 def _place(reference: str, plugin: type[Plugin], files: dict[str, str]) -> str:

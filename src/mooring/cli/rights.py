@@ -123,5 +123,23 @@ def _review_rules() -> list[Rule]:
     ]
 
 
+def reading_rules(resources: Iterable[str]) -> list[Rule]:
+    """Return the rules to list and watch resources ("plural.version.group"), one per API group."""
+    by_group: dict[str, list[str]] = {}
+    for name in sorted(set(resources)):
+        plural, _, group = name.split(".", 2)
+        by_group.setdefault(group, []).append(plural)
+    return [_rule(group, tuple(plurals), _READ) for group, plurals in sorted(by_group.items())]
+
+
+def binding_rules() -> list[Rule]:
+    """Return the rules to bind pods: to read a pod, to bind it, and to record Events about it."""
+    return [
+        _rule("", ("pods",), ("get",)),
+        _rule("", ("pods/binding",), ("create",)),
+        _rule("events.k8s.io", ("events",), ("create", "patch")),
+    ]
+
+
 def _rule(group: str, resources: tuple[str, ...], verbs: tuple[str, ...]) -> Rule:
     return {"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)}

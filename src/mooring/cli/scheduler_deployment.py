@@ -1,4 +1,4 @@
-"""Deployment: the Kubernetes objects that run a scheduler, or the controllers, in a cluster."""
+"""Deployment: the Kubernetes objects that run a scheduler, or another program of the image."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ Object = dict[str, Any]
 #: The directories where the ConfigMaps are mounted.
 CONFIG_FOLDER = "/etc/mooring"
 PLUGIN_FOLDER = "/etc/mooring-plugins"
+TLS_FOLDER = "/etc/mooring-tls"
 CONFIG_FILE = "config.yaml"
 #: The namespace of the Role that lets a server read which client certificates to trust.
 AUTHENTICATION_NAMESPACE = "kube-system"
@@ -33,6 +34,20 @@ _CONTROLLERS_PORT = 10260
 _USER = 65532
 
 
+class ContainerProgram(msgspec.Struct, frozen=True, kw_only=True):
+    """What the container runs; by default a scheduler."""
+
+    container: str = "scheduler"
+    command: tuple[str, ...] = ("mooring-kube-scheduler",)
+    #: The arguments after those of the configuration and the plugins.
+    arguments: tuple[str, ...] = ("--v=2",)
+    port: int = _PORT
+    #: Whether it answers a kube-scheduler: it authenticates nobody, and replicas need no lease.
+    is_extender: bool = False
+    #: The Secret with the serving certificate; empty if the program makes its own.
+    tls_secret: str = ""
+
+
 class DeploymentSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What to run, and where."""
 
@@ -40,8 +55,8 @@ class DeploymentSettings(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     image: str
     replicas: int
-    #: The text of the configuration file; None for a program that has none.
-    config: str | None
+    #: The text of the configuration file; empty for a program that has none.
+    config: str
     #: The Lease that the configuration names; None without leader election.
     lease: tuple[str, str] | None
     #: The texts of plugin files, by file name.
@@ -50,13 +65,9 @@ class DeploymentSettings(msgspec.Struct, frozen=True, kw_only=True):
     plugins: tuple[str, ...] = ()
     #: The rules of the ClusterRole.
     rules: list[Rule] = msgspec.field(default_factory=cluster_rules)
-    #: The container's name, its command, its arguments besides those above, and its port.
-    container: str = "scheduler"
-    command: tuple[str, ...] = ("mooring-kube-scheduler",)
-    flags: tuple[str, ...] = ()
-    port: int = _PORT
     #: Whether a replica that is not the leader has empty caches, and so is not ready.
     delays_cache: bool = False
+    program: ContainerProgram = ContainerProgram()
 
 
 def controllers_beside(scheduler: DeploymentSettings, replicas: int = 2) -> DeploymentSettings:
@@ -70,16 +81,19 @@ def controllers_beside(scheduler: DeploymentSettings, replicas: int = 2) -> Depl
         namespace=scheduler.namespace,
         image=scheduler.image,
         replicas=replicas,
-        config=None,
+        config="",
         lease=(scheduler.namespace, name),
         rules=controller_rules(),
-        container="controllers",
-        command=("mooring", "controllers"),
-        flags=(
-            f"--leader-elect-resource-name={name}",
-            f"--leader-elect-resource-namespace={scheduler.namespace}",
+        program=ContainerProgram(
+            container="controllers",
+            command=("mooring", "controllers"),
+            arguments=(
+                f"--leader-elect-resource-name={name}",
+                f"--leader-elect-resource-namespace={scheduler.namespace}",
+                "--v=2",
+            ),
+            port=_CONTROLLERS_PORT,
         ),
-        port=_CONTROLLERS_PORT,
     )
 
 
@@ -89,30 +103,32 @@ def objects(settings: DeploymentSettings) -> list[Object]:
     if size > CONFIG_MAP_LIMIT:
         raise ConfigError(_TOO_LARGE.format(size, CONFIG_MAP_LIMIT))
     found = [
-        _object("v1", "ServiceAccount", settings),
+        labelled_object("v1", "ServiceAccount", settings),
         *_cluster_role(settings),
         *_lease_role(settings),
-        _authentication_binding(settings),
     ]
-    if settings.config is not None:
-        config = _object("v1", "ConfigMap", settings)
+    if not settings.program.is_extender:
+        found.append(_authentication_binding(settings))
+    if settings.config:
+        config = labelled_object("v1", "ConfigMap", settings)
         found.append({**config, "data": {CONFIG_FILE: settings.config}})
     if settings.plugin_files:
-        plugins = _object("v1", "ConfigMap", settings, suffix="-plugins")
+        plugins = labelled_object("v1", "ConfigMap", settings, suffix="-plugins")
         found.append({**plugins, "data": dict(settings.plugin_files)})
     found.append(_deployment(settings))
     if settings.replicas > 1:
-        budget = _object("policy/v1", "PodDisruptionBudget", settings)
-        selector = {"matchLabels": _labels(settings)}
+        budget = labelled_object("policy/v1", "PodDisruptionBudget", settings)
+        selector = {"matchLabels": labels_of(settings)}
         found.append({**budget, "spec": {"maxUnavailable": 1, "selector": selector}})
     return found
 
 
-def _labels(settings: DeploymentSettings) -> dict[str, str]:
+def labels_of(settings: DeploymentSettings) -> dict[str, str]:
+    """Return the labels of every object, which also select the pods."""
     return {"app.kubernetes.io/name": "mooring", "app.kubernetes.io/instance": settings.name}
 
 
-def _object(
+def labelled_object(
     version: str,
     kind: str,
     settings: DeploymentSettings,
@@ -128,7 +144,7 @@ def _object(
     return {
         "apiVersion": version,
         "kind": kind,
-        "metadata": {**metadata, "labels": _labels(settings)},
+        "metadata": {**metadata, "labels": labels_of(settings)},
     }
 
 
@@ -139,8 +155,8 @@ def _bound(binding: Object, kind: str, role: str, settings: DeploymentSettings) 
 
 
 def _cluster_role(settings: DeploymentSettings) -> list[Object]:
-    role = _object(f"{_RBAC}/v1", "ClusterRole", settings, namespace="")
-    binding = _object(f"{_RBAC}/v1", "ClusterRoleBinding", settings, namespace="")
+    role = labelled_object(f"{_RBAC}/v1", "ClusterRole", settings, namespace="")
+    binding = labelled_object(f"{_RBAC}/v1", "ClusterRoleBinding", settings, namespace="")
     return [
         {**role, "rules": settings.rules},
         _bound(binding, "ClusterRole", settings.name, settings),
@@ -153,8 +169,8 @@ def _lease_role(settings: DeploymentSettings) -> list[Object]:
     namespace, name = settings.lease
     suffix = "-leader-election"
     head = {"suffix": suffix, "namespace": namespace}
-    role = _object(f"{_RBAC}/v1", "Role", settings, **head)
-    binding = _object(f"{_RBAC}/v1", "RoleBinding", settings, **head)
+    role = labelled_object(f"{_RBAC}/v1", "Role", settings, **head)
+    binding = labelled_object(f"{_RBAC}/v1", "RoleBinding", settings, **head)
     return [
         {**role, "rules": lease_rules(name)},
         _bound(binding, "Role", f"{settings.name}{suffix}", settings),
@@ -162,7 +178,7 @@ def _lease_role(settings: DeploymentSettings) -> list[Object]:
 
 
 def _authentication_binding(settings: DeploymentSettings) -> Object:
-    binding = _object(
+    binding = labelled_object(
         f"{_RBAC}/v1",
         "RoleBinding",
         settings,
@@ -173,9 +189,9 @@ def _authentication_binding(settings: DeploymentSettings) -> Object:
 
 
 def _deployment(settings: DeploymentSettings) -> Object:
-    labels = _labels(settings)
+    labels = labels_of(settings)
     metadata: Object = {"labels": labels}
-    if settings.config is not None:
+    if settings.config:
         # A changed ConfigMap does not restart pods, so its checksum goes into the pod template.
         digest = hashlib.sha256(msgspec.json.encode([settings.config, settings.plugin_files]))
         metadata["annotations"] = {"checksum/config": digest.hexdigest()}
@@ -184,10 +200,10 @@ def _deployment(settings: DeploymentSettings) -> Object:
         "selector": {"matchLabels": labels},
         "template": {"metadata": metadata, "spec": _pod(settings)},
     }
-    if settings.lease is None:
+    if settings.lease is None and not settings.program.is_extender:
         # Without leader election, nothing else keeps the new pod from running beside the old one.
         spec["strategy"] = {"type": "Recreate"}
-    return {**_object("apps/v1", "Deployment", settings), "spec": spec}
+    return {**labelled_object("apps/v1", "Deployment", settings), "spec": spec}
 
 
 def _pod(settings: DeploymentSettings) -> Object:
@@ -204,15 +220,19 @@ def _pod(settings: DeploymentSettings) -> Object:
                 "maxSkew": 1,
                 "topologyKey": "kubernetes.io/hostname",
                 "whenUnsatisfiable": "ScheduleAnyway",
-                "labelSelector": {"matchLabels": _labels(settings)},
+                "labelSelector": {"matchLabels": labels_of(settings)},
             }
         ],
         "containers": [_container(settings)],
-        # Python's ssl module reads keys only from files.
-        "volumes": [{"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}}],
+        "volumes": [
+            # Python's ssl module reads keys only from files.
+            {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
+        ],
     }
-    if settings.config is not None:
+    if settings.config:
         spec["volumes"].insert(0, {"name": "config", "configMap": {"name": settings.name}})
+    if secret := settings.program.tls_secret:
+        spec["volumes"].append({"name": "tls", "secret": {"secretName": secret}})
     if settings.plugin_files:
         volume = {"name": "plugins", "configMap": {"name": f"{settings.name}-plugins"}}
         spec["volumes"].append(volume)
@@ -223,20 +243,25 @@ def _pod(settings: DeploymentSettings) -> Object:
 
 
 def _container(settings: DeploymentSettings) -> Object:
+    program = settings.program
     mounts: list[Object] = [{"name": "tmp", "mountPath": "/tmp"}]
-    arguments = [f"--plugin={plugin}" for plugin in settings.plugins]
-    if settings.config is not None:
+    if settings.config:
         mounts.insert(0, {"name": "config", "mountPath": CONFIG_FOLDER, "readOnly": True})
-        arguments.insert(0, f"--config={CONFIG_FOLDER}/{CONFIG_FILE}")
+    if program.tls_secret:
+        mounts.append({"name": "tls", "mountPath": TLS_FOLDER, "readOnly": True})
     if settings.plugin_files:
         mounts.append({"name": "plugins", "mountPath": PLUGIN_FOLDER, "readOnly": True})
     ready = "/readyz?exclude=sched-handler-sync" if settings.delays_cache else "/readyz"
     return {
-        "name": settings.container,
+        "name": program.container,
         "image": settings.image,
-        "command": list(settings.command),
-        "args": [*arguments, *settings.flags, "--v=2"],
-        "ports": [{"name": "https", "containerPort": settings.port}],
+        "command": list(program.command),
+        "args": [
+            *([f"--config={CONFIG_FOLDER}/{CONFIG_FILE}"] if settings.config else ()),
+            *(f"--plugin={plugin}" for plugin in settings.plugins),
+            *program.arguments,
+        ],
+        "ports": [{"name": "https", "containerPort": program.port}],
         "startupProbe": _probe("/livez", period=5, failures=24),
         "livenessProbe": _probe("/livez", period=10, failures=6),
         "readinessProbe": _probe(ready, period=5, failures=3),

@@ -9,9 +9,18 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from mooring.api import Container, Pod
+from mooring.api import Pod
 from mooring.config.types import Extender as ExtenderConfig
 from mooring.errors import ExtenderError
+from mooring.extenders.extender_arguments import (
+    ExtenderArgs,
+    ExtenderBindingArgs,
+    ExtenderPreemptionArgs,
+    MetaPod,
+    MetaVictimsDocument,
+    VictimsDocument,
+    requests_any,
+)
 from mooring.extenders.extender_documents import node_list_json, pod_json
 from mooring.extenders.extender_results import (
     MetaVictims,
@@ -35,34 +44,6 @@ NO_NODE_INFO = 'nodeinfo not found for node name "{}"'
 _Raw = msgspec.Raw
 
 
-class _Arguments(msgspec.Struct, rename="pascal"):
-    pod: _Raw
-    nodes: _Raw | None = None
-    node_names: list[str] | None = None
-
-
-class _MetaPod(msgspec.Struct):
-    UID: str
-
-
-class _Victims(msgspec.Struct):
-    Pods: list[_MetaPod] | list[_Raw]
-    NumPDBViolations: int
-
-
-class _PreemptionArguments(msgspec.Struct, rename="pascal"):
-    pod: _Raw
-    node_name_to_victims: dict[str, _Victims] | None = None
-    node_name_to_meta_victims: dict[str, _Victims] | None = None
-
-
-class _BindingArguments(msgspec.Struct):
-    PodName: str
-    PodNamespace: str
-    PodUID: str
-    Node: str
-
-
 class HttpExtender:
     """A client of one webhook (`framework.extender.Extender`). Failures raise ExtenderError."""
 
@@ -80,18 +61,7 @@ class HttpExtender:
 
     def is_interested(self, pod: Pod) -> bool:
         """Return whether the extender manages all resources, or one that the pod requests."""
-        if not self._managed:
-            return True
-        spec = pod.spec
-        return any(map(self._has_managed, spec.containers)) or any(
-            map(self._has_managed, spec.init_containers)
-        )
-
-    def _has_managed(self, container: Container) -> bool:
-        resources, managed = container.resources, self._managed
-        return not managed.isdisjoint(resources.requests) or not managed.isdisjoint(
-            resources.limits
-        )
+        return not self._managed or requests_any(pod, self._managed)
 
     async def filter(self, pod: Pod, nodes: Sequence[NodeInfo]) -> ExtenderFilterResult:
         """Return the verdict on which nodes fit.
@@ -121,25 +91,27 @@ class HttpExtender:
         document = _Raw(pod_json(pod))
         if self._config.node_cache_capable:
             names = [node.name for node in nodes]
-            return msgspec.json.encode(_Arguments(document, node_names=names))
+            return msgspec.json.encode(ExtenderArgs(document, node_names=names))
         node_list = _Raw(node_list_json(nodes))
-        return msgspec.json.encode(_Arguments(document, nodes=node_list))
+        return msgspec.json.encode(ExtenderArgs(document, nodes=node_list))
 
     async def process_preemption(
         self, pod: Pod, victims: Mapping[str, Victims], nodes: Nodes
     ) -> Mapping[str, Victims]:
         """Return the acceptable preemption candidates, with the victims on each."""
-        arguments = _PreemptionArguments(_Raw(pod_json(pod)))
+        arguments = ExtenderPreemptionArgs(_Raw(pod_json(pod)))
         if self._config.node_cache_capable:
             arguments.node_name_to_meta_victims = {
-                name: _Victims(
-                    [_MetaPod(pod.metadata.uid) for pod in those.pods], those.pdb_violations
+                name: MetaVictimsDocument(
+                    [MetaPod(pod.metadata.uid) for pod in those.pods], those.pdb_violations
                 )
                 for name, those in victims.items()
             }
         else:
             arguments.node_name_to_victims = {
-                name: _Victims([_Raw(pod_json(pod)) for pod in those.pods], those.pdb_violations)
+                name: VictimsDocument(
+                    [_Raw(pod_json(pod)) for pod in those.pods], those.pdb_violations
+                )
                 for name, those in victims.items()
             }
         body = await self._webhook.post(self._config.preempt_verb, msgspec.json.encode(arguments))
@@ -163,7 +135,7 @@ class HttpExtender:
     async def bind(self, pod: Pod, node_name: str) -> None:
         """Let the extender bind the pod; raise ExtenderError on failure."""
         meta = pod.metadata
-        arguments = _BindingArguments(meta.name, meta.namespace, meta.uid, node_name)
+        arguments = ExtenderBindingArgs(meta.name, meta.namespace, meta.uid, node_name)
         body = await self._webhook.post(
             self._config.bind_verb, msgspec.json.encode(arguments), repeatable=False
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import Enum
+from itertools import repeat
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
@@ -226,6 +227,10 @@ class Nodes:
     def row(self, name: str) -> int:
         """Return the row of a node in the full snapshot, or -1."""
         return self._columns.rows.get(name, -1)
+
+    def rows_of(self, names: Iterable[str]) -> Rows:
+        """Return the rows of several nodes in the full snapshot; -1 for each unknown name."""
+        return np.fromiter(map(self._columns.rows.get, names, repeat(-1)), np.intp)
 
     def select(self, rows: Rows) -> Nodes:
         """Return the nodes at `rows` of the full snapshot."""

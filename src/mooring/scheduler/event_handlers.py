@@ -33,7 +33,6 @@ from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, vlog
 from mooring.observe.metrics import Metrics
 from mooring.queue import event_types
-from mooring.queue.scheduling_queue import SchedulingQueue
 from mooring.scheduler.inbox import Inbox
 
 log = logging.getLogger(__name__)
@@ -72,22 +71,54 @@ class Informers(Protocol):
         ...
 
 
+class PendingPods(Protocol):
+    """The pods without a node, which wait for changes; `queue.SchedulingQueue` is one."""
+
+    def add(self, pod: Pod) -> None:
+        """Add a pod."""
+        ...
+
+    def update(self, old: Pod, new: Pod) -> None:
+        """Replace a pod object."""
+        ...
+
+    def delete(self, pod: Pod) -> None:
+        """Remove a pod."""
+        ...
+
+    def move_all(
+        self,
+        event: ClusterEvent,
+        old: Any,
+        new: Any,
+        check: Callable[[Pod], bool] | None = None,
+    ) -> None:
+        """Move the pods that a change may have made schedulable."""
+        ...
+
+
 class ClusterEvents:
-    """The handlers that keep cache and queue up to date. Owned by the scheduling loop."""
+    """The handlers that keep cache and queue up to date. Owned by the scheduling loop.
+
+    With `every_pod`, pending pods are handled whatever their scheduler; otherwise only those that
+    name one of the profiles.
+    """
 
     def __init__(
         self,
         *,
         cache: Cache,
-        queue: SchedulingQueue,
+        queue: PendingPods,
         profiles: Mapping[str, Profile],
         on_the_way: BindingPods,
         inbox: Inbox,
         features: FeatureGates,
         clock: Clock,
         metrics: Metrics,
+        every_pod: bool = False,
     ) -> None:
         self._cache = cache
+        self._every_pod = every_pod
         self._queue = queue
         self._profiles = profiles
         self._on_the_way = on_the_way
@@ -198,7 +229,7 @@ class ClusterEvents:
     # Pods.
 
     def _is_ours(self, pod: Pod) -> bool:
-        return pod.spec.scheduler_name in self._profiles
+        return self._every_pod or pod.spec.scheduler_name in self._profiles
 
     def _pod_added(self, pod: Pod) -> None:
         if pod.spec.node_name:

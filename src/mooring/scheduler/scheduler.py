@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random as random_module
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,8 +32,7 @@ from mooring.framework.extender import Extender
 from mooring.framework.features import FeatureGates
 from mooring.framework.handle import ApiClient, EventWriter, HttpClient
 from mooring.framework.listers import Lister
-from mooring.framework.plugin import Plugin
-from mooring.framework.plugin_errors import error_text, raise_if_external, traceback_text
+from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.status import Status
 from mooring.informers.store import EventHandler
@@ -49,6 +48,7 @@ from mooring.scheduler.event_handlers import ClusterEvents, Informers, posting_h
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.inbox import Inbox
 from mooring.scheduler.periodic_work import PeriodicWork
+from mooring.scheduler.plugin_tasks import PluginTasks, close_plugins
 from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
 
 log = logging.getLogger(__name__)
@@ -106,7 +106,7 @@ class Scheduler:
         self.turning: asyncio.Task[None] | None = None
         self._informers = informers
         self._events_of = events_of
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = PluginTasks()
         self._periodic = PeriodicWork(clock)
         self._stopping = False
         self._read_only = read_only
@@ -116,7 +116,7 @@ class Scheduler:
         self._interrupted: QueuedPodInfo | None = None
         self._pods: Lister[Pod] = informers.informer(Pod).store
         self.nominator = PodNominator(self.pod_infos, self._pods)
-        self.status_writer = StatusWriter(client, clock, self._start)
+        self.status_writer = StatusWriter(client, clock, self._tasks.start)
         self.profiles = self._make_profiles(
             config, registry, client, http, features, random, extenders
         )
@@ -210,7 +210,7 @@ class Scheduler:
             synced=lambda: self._synced,
             waiting_pods=self.on_the_way,
             activate=self._activate,
-            spawn=self._spawn,
+            spawn=_discard if self._read_only else self._tasks.spawn,
             every=self._periodic.add,
             metrics=self.metrics,
         )
@@ -220,31 +220,6 @@ class Scheduler:
         self._informers.informer(kind).add_handler(posting_handler(self.inbox, handler))
 
     # Work beside the loop.
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            log_error(log, task.exception(), "Work beside the scheduling loop failed")
-
-    def _spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
-        if self._read_only:
-            work.close()
-        else:
-            self._start(self._contain(work, pod))
-
-    async def _contain(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
-        """Run a plugin's work and log what it raises."""
-        try:
-            await work
-        except BaseException as error:
-            raise_if_external(error)
-            text = "Work beside the scheduling loop failed"
-            log_error(log, error_text(error), text, pod=pod, traceback=traceback_text(error))
 
     def _activate(self, pods: Iterable[Pod]) -> None:
         self.inbox.post(self.queue.activate, tuple(pods))
@@ -315,7 +290,7 @@ class Scheduler:
             timed = self.cycles % _SAMPLE_EVERY == 0
             attempt = await self.attempts.schedule(info, timed=timed)
             if attempt is not None:
-                self._start(self._bind(attempt))
+                self._tasks.start(self._bind(attempt))
         except BaseException as error:
             self._interrupted = info
             raise_if_external(error)
@@ -343,32 +318,9 @@ class Scheduler:
         self.inbox.wake()
         for waiting in self.on_the_way.waiting():
             waiting.reject("", "the scheduler is shutting down")
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=grace)
-        left = tuple(self._tasks)
-        for task in left:
-            task.cancel()
-        if left:
-            # A plugin may ignore the cancellation of its task.
-            await asyncio.wait(left, timeout=GRACE)
+        await self._tasks.stop(grace)
         self.inbox.drain()
-        for profile in self.profiles.values():
-            for plugin in profile.plugins.values():
-                await self._close(plugin)
-
-    async def _close(self, plugin: Plugin) -> None:
-        try:
-            async with asyncio.timeout(GRACE):
-                await plugin.close()
-        except BaseException as error:
-            raise_if_external(error)
-            log_error(
-                log,
-                error_text(error),
-                "Closing a plugin failed",
-                plugin=plugin.name,
-                traceback=traceback_text(error),
-            )
+        await close_plugins(self.profiles.values())
 
     # Binding.
 
@@ -397,3 +349,8 @@ class Scheduler:
             self.attempts.give_back(attempt, status)
         else:
             self.attempts.binding_failed(attempt, status)
+
+
+def _discard(work: Coroutine[Any, Any, None], pod: Pod) -> None:
+    """Drop a plugin's work without running it."""
+    work.close()

@@ -100,6 +100,16 @@ def find_or_make_pair(
     return str(certificate), str(key)
 
 
+def authority_in(pem: bytes) -> bytes:
+    """Return the authority at the end of a certificate chain in PEM; empty if there is none."""
+    try:
+        last = x509.load_pem_x509_certificates(pem)[-1]
+        signs = last.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except (ValueError, x509.ExtensionNotFound):
+        return b""
+    return last.public_bytes(serialization.Encoding.PEM) if signs else b""
+
+
 class Authorities:
     """The certificates of authorities, and the check of what they issued."""
 

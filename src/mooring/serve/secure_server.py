@@ -11,7 +11,7 @@ import logging
 import os
 import socket
 import time
-from typing import Any
+from typing import Any, Protocol
 
 from aiohttp import web
 from cryptography import x509
@@ -24,13 +24,13 @@ from mooring.observe.logs import log_error, verbose, vlog
 from mooring.serve.acceptor import BACKLOG
 from mooring.serve.authorities import ClientAuthorities
 from mooring.serve.delegated_authentication import DelegatingAuthenticator
-from mooring.serve.delegated_authorization import DelegatingAuthorizer
 from mooring.serve.endpoints import Endpoints, status_answer, text
 from mooring.serve.http_server import HttpServer, authenticated, readable
 from mooring.serve.reload_problems import ReloadProblems
+from mooring.serve.review_client import Access
 from mooring.serve.serving_options import InsecureServing, SecureServing
 from mooring.serve.serving_tls import ServingTls
-from mooring.serve.users import ANONYMOUS
+from mooring.serve.users import ANONYMOUS, ReviewedUser
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +46,14 @@ _PEOPLE = ("curl", "Wget", "Mozilla/5.0")
 _ANSWERED = web.StreamResponse
 
 
+class PathAuthorizer(Protocol):
+    """Decides which users may use which paths."""
+
+    async def access(self, user: ReviewedUser, verb: str, path: str) -> Access:
+        """Return whether the user is allowed; raise ApiError if that cannot be decided."""
+        ...
+
+
 class Gate:
     """The authentication and authorization in front of the endpoints."""
 
@@ -53,7 +61,7 @@ class Gate:
         self,
         endpoints: Endpoints,
         authenticator: DelegatingAuthenticator,
-        authorizer: DelegatingAuthorizer,
+        authorizer: PathAuthorizer,
     ) -> None:
         self._endpoints = endpoints
         self._authenticator = authenticator

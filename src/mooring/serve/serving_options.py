@@ -23,6 +23,10 @@ class SecureServing(msgspec.Struct, frozen=True, kw_only=True):
     bind_address: str = "0.0.0.0"
     port: int = 10259
     cert_dir: str = ""
+    #: The name of the files in `cert_dir`, without .crt and .key.
+    pair_name: str = "kube-scheduler"
+    #: Further names and addresses of a self-signed certificate.
+    hosts: tuple[str, ...] = ()
     certificate_file: str = ""
     key_file: str = ""
     sni: tuple[CertKey, ...] = ()

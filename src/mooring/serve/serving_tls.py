@@ -31,7 +31,6 @@ from mooring.serve.serving_options import CertKey, SecureServing
 
 log = logging.getLogger(__name__)
 
-PAIR_NAME = "kube-scheduler"
 LOCALHOST = "127.0.0.1"
 MISSING_FILE = "missing filename for serving cert"
 
@@ -143,8 +142,10 @@ class ServingTls:
             names.append("localhost")
         else:
             addresses.append(settings.bind_address)
+        for host in settings.hosts:
+            (addresses if _is_address(host) else names).append(host)
         if settings.cert_dir:
-            found = find_or_make_pair(settings.cert_dir, PAIR_NAME, names, addresses)
+            found = find_or_make_pair(settings.cert_dir, settings.pair_name, names, addresses)
             return _Pair(CertKey(*found))
         made = self_signed_pair("localhost", names, addresses)
         log.info("Generated self-signed cert in-memory")
@@ -221,6 +222,14 @@ class _Pair:
         self.names = files.names or _names(pem, files)
         self.pem = pem
         return True
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _fit(pattern: str, name: str) -> int:
