@@ -110,7 +110,13 @@ class ExtenderProcess:
         self._clock: Clock = SystemClock()
         self._metrics = Metrics(options.features.enabled)
         self._requests = ExtenderMetrics(self._metrics.registry)
-        self._process_metrics = ProcessMetrics(self._metrics.registry, KUBERNETES_VERSION)
+        gates = options.features
+        self._process_metrics = ProcessMetrics(
+            self._metrics.registry,
+            KUBERNETES_VERSION,
+            emulation=gates.release.version,
+            min_compatibility=gates.version.min_compatibility_text,
+        )
         self._health = Health()
         self._ready = False
         self._stopping = asyncio.Event()
@@ -175,6 +181,7 @@ class ExtenderProcess:
             config=to_v1(self._options.config.config, as_given=True),
             flags={},
             version=KUBERNETES_VERSION,
+            emulation=self._options.features.release.version,
             set_verbosity=verbosity.set,
             profiling=False,
             flagz=False,

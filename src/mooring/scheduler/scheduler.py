@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random as random_module
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import Any
 
