@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mooring import Plugin, Status
 from mooring.app.extender_verbs import NAMES_ONLY, NO_NODES, UNKNOWN_NODE, ExtenderVerbs
@@ -22,6 +25,23 @@ from tests.app.extender_scenes import (
     make_verbs,
     verbs_of,
 )
+
+#: Names of fields, so that generated requests come close to valid ones.
+FIELDS = [
+    *("Pod", "Nodes", "NodeNames", "NodeNameToVictims", "NodeNameToMetaVictims", "Pods", "UID"),
+    *(
+        "items",
+        "metadata",
+        "name",
+        "labels",
+        "stars",
+        "spec",
+        "containers",
+        "resources",
+        "requests",
+    ),
+    *("requests", "a", "b", "cpu", "status", "allocatable", "priority", "NumPDBViolations"),
+]
 
 POD = make_pod("web")
 NODES = [
@@ -300,6 +320,10 @@ def test_candidates_stay_if_there_is_nothing_to_say_about_them() -> None:
 
 # Bad requests.
 
+ODD_NODE = b"""{"Pod":{},"Nodes":{"items":[
+    {"metadata":{"name":"a"},"status":{"allocatable":{"cpu":"much"}}}]}}"""
+ODD_POD = b'{"Pod":{"status":{"startTime":"yesterday"}},"NodeNames":["a"]}'
+
 
 @pytest.mark.parametrize(
     ("verb", "request_body", "said"),
@@ -315,6 +339,9 @@ def test_candidates_stay_if_there_is_nothing_to_say_about_them() -> None:
         ("filter", b'{"Pod":{},"Nodes":{"items":3}}', r"Expected `array \| null`, got `int`"),
         ("filter", b'{"Pod":{},"Nodes":{"items":[{"spec":3}]}}', "spec"),
         ("filter", b'{"Pod":{},"Nodes":{"items":[{}]}}', "every node must have a name"),
+        ("filter", ODD_NODE, "Nodes: quantity 'much' is malformed"),
+        ("filter", ODD_POD, "Pod: time must look like"),
+        ("prioritize", ODD_POD, "Pod: time must look like"),
         ("prioritize", b'{"Pod":{}}', NO_NODES),
         ("preempt", b'{"Pod":{}}', "neither NodeNameToVictims nor NodeNameToMetaVictims"),
     ],
@@ -335,3 +362,24 @@ def test_names_mean_nothing_without_a_cluster() -> None:
 def test_older_schedulers_write_fields_in_lower_case() -> None:
     found = ask(make_verbs([OpenNodes], NODES), "filter", pod=POD, nodes=None, nodenames=NAMES)
     assert found["NodeNames"] == ["c", "b"]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=5), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(
+    verb=st.sampled_from(["filter", "prioritize", "preempt"]),
+    document=st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=5),
+    tail=st.binary(max_size=3),
+)
+def test_any_request_is_answered_or_refused(verb: str, document: Any, tail: bytes) -> None:
+    verbs = make_verbs([OpenNodes, Stars], NODES)
+    with contextlib.suppress(ExtenderError):
+        json.loads(getattr(verbs, verb)(json.dumps(document).encode() + tail))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ class ExtenderProgram:
         self.port = free_port()
         self.url = f"https://{LOOPBACK}:{self.port}"
         self._folder = folder
+        self._certificate = str(folder / "mooring-extender.crt")
         self._arguments = [
             "extender",
             f"--port={self.port}",
@@ -65,8 +66,18 @@ class ExtenderProgram:
 
     def get(self, path: str) -> requests.Response:
         """Return the response to a request, with the certificate verified."""
-        certificate = str(self._folder / "mooring-extender.crt")
-        return requests.get(f"{self.url}{path}", verify=certificate, timeout=10)
+        return requests.get(f"{self.url}{path}", verify=self._certificate, timeout=10)
+
+    def post(self, path: str, body: bytes) -> Any:
+        """Return the result of a verb."""
+        response = requests.post(f"{self.url}{path}", body, verify=self._certificate, timeout=10)
+        assert response.ok, response.text
+        return response.json()
+
+    def wait_until(self, holds: Callable[[], bool], seconds: float = 20) -> None:
+        """Wait until a condition holds; fail with the log if it does not."""
+        assert self._process is not None
+        self._process.wait_until(holds, seconds)
 
     def answered(self, verb: str) -> int:
         """Return how many requests of a verb were answered with 200."""

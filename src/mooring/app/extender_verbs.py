@@ -108,7 +108,7 @@ class ExtenderVerbs:
     def filter(self, body: bytes) -> bytes:
         """Return which nodes pass, and why the others do not."""
         arguments = read_arguments(body, ExtenderArgs)
-        pod = _read_pod(arguments.pod)
+        pod = self._pod(arguments.pod)
         asked = self._asked(arguments)
         profile = self._profile(pod)
         if profile is None:
@@ -153,7 +153,7 @@ class ExtenderVerbs:
     def prioritize(self, body: bytes) -> bytes:
         """Return the score of each node, from 0 to 10."""
         arguments = read_arguments(body, ExtenderArgs)
-        pod = _read_pod(arguments.pod)
+        pod = self._pod(arguments.pod)
         asked = self._asked(arguments)
         profile = self._profile(pod)
         scores = np.zeros(len(asked.names), dtype=np.int64)
@@ -174,7 +174,7 @@ class ExtenderVerbs:
     def preempt(self, body: bytes) -> bytes:
         """Return the candidates of a preemption that are left, with their victims."""
         arguments = read_arguments(body, ExtenderPreemptionArgs)
-        pod = _read_pod(arguments.pod)
+        pod = self._pod(arguments.pod)
         proposed = _victims(arguments)
         profile = self._profile(pod)
         if profile is None or not self._cluster.is_live:
@@ -246,6 +246,15 @@ class ExtenderVerbs:
             return next(iter(profiles.values()))
         return profiles.get(pod.spec.scheduler_name)
 
+    def _pod(self, document: msgspec.Raw) -> Pod:
+        pod = _read_pod(document)
+        try:
+            # Reads quantities, times and selectors, any of which may be malformed.
+            self._cluster.pod_infos.of(pod)
+        except ObjectError as error:
+            raise ExtenderError(f"Pod: {error}") from None
+        return pod
+
     def _state(self) -> CycleState:
         state = CycleState()
         self._requests += 1
@@ -282,7 +291,10 @@ class ExtenderVerbs:
         names = [node.metadata.name for node in nodes]
         if not all(names) or len(set(names)) < len(names):
             raise ExtenderError("Nodes: every node must have a name of its own")
-        view = self._cluster.view_of(nodes)
+        try:
+            view = self._cluster.view_of(nodes)
+        except ObjectError as error:
+            raise ExtenderError(f"Nodes: {error}") from None
         return _Asked(names, view, np.arange(len(names), dtype=np.intp), documents)
 
     def _carrying(self, asked: _Asked) -> AbstractContextManager[None]:
