@@ -81,3 +81,22 @@ def test_what_has_no_metrics(name: str) -> None:
     server = _server(_pod("done", "Succeeded"))
     with pytest.raises(Refusal, match=f'pods.metrics.k8s.io "{name}" not found'):
         _read(server, "pods", "get", name)
+
+
+def test_pods_are_read_once_for_all_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = _server(_pod("p", "Running", "n3", {"cpu": "1"}))
+    for number in range(5):
+        server.store.put("/nodes", f"n{number}", {"metadata": {"name": f"n{number}"}})
+    read: list[str] = []
+    items = type(server.store).items
+
+    def counted(store: Any, place: str, *more: Any) -> Any:
+        read.append(place)
+        return items(store, place, *more)
+
+    monkeypatch.setattr(type(server.store), "items", counted)
+    found = {
+        one["metadata"]["name"]: one["usage"]["cpu"] for one in _read(server, "nodes")["items"]
+    }
+    assert found == {"n": "0", "n0": "0", "n1": "0", "n2": "0", "n3": "1", "n4": "0"}
+    assert sorted(read) == ["/nodes", "/pods"]

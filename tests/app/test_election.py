@@ -7,8 +7,13 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from mooring.app.election import Election
+from mooring.api.durations import Duration
+from mooring.app.election import Election, make_election
+from mooring.app.leader import make_fence
 from mooring.app.lifecycle import Lifecycle
+from mooring.config.types import LeaderElection
+from mooring.errors import ConfigError
+from mooring.observe.clock import SystemClock
 from mooring.serve.side_loop import SideLoop
 
 
@@ -65,6 +70,34 @@ async def test_the_lifecycle_is_told_how_an_election_goes(
     assert elector.stopped and client.closed
     messages = [record.message for record in caplog.records]
     assert messages == (["Leader election failed"] if outcome == "breaks" else [])
+
+
+def test_settings_that_do_not_fit_together_are_refused() -> None:
+    def make(**settings: object) -> Election:
+        election = LeaderElection(**settings)
+        return make_election(
+            election,
+            LeaseClient(),
+            SideLoop(),
+            fence=make_fence(election),
+            metrics=Gauges(),
+            clock=SystemClock(),
+            source="s",
+            name="controllers",
+        )
+
+    assert not make().elector.is_leader
+    with pytest.raises(ConfigError, match="configmaps lock is removed"):
+        make(resource_lock="configmaps")
+    with pytest.raises(ConfigError, match="leaseDuration must be greater than renewDeadline"):
+        make(lease_duration=Duration.from_seconds(1))
+
+
+class Gauges:
+    """Metrics of one component's election."""
+
+    def leading(self, name: str, leads: bool) -> None:
+        assert (name, leads) == ("controllers", False)
 
 
 async def test_an_election_that_has_not_begun_has_nothing_to_release(side: SideLoop) -> None:

@@ -83,3 +83,16 @@ def test_it_keeps_the_contract() -> None:
     plugin = measured(Peaks, measurements(LOADS | loads))
     args = ARGS | {"NodePowerModel": models}
     assert check_plugin(plugin, args=args, nodes=NODES, rounds=5).scored
+
+
+def test_a_node_whose_power_would_be_infinite_has_no_jump() -> None:
+    found = measurements({"over": (10_000, 0, 0, 0), "a": (10, 0, 0, 0)})
+    model = {"k0": 0.0, "k1": 1e-3, "k2": 0.1}
+    args = {"WatcherAddress": "http://w", "NodePowerModel": {"over": model, "a": model}}
+    scores = run_score(
+        measured(Peaks, found),
+        pod=make_pod("p", cpu="1"),
+        nodes=[make_node("over"), make_node("a")],
+        args=args,
+    )
+    assert scores.raw["over"] == 0 < scores.raw["a"]

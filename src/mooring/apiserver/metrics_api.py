@@ -20,6 +20,9 @@ Object = dict[str, Any]
 GROUP, VERSION = "metrics.k8s.io", "v1beta1"
 _COUNTED = ("cpu", "memory")
 _WINDOW = "30s"
+#: Billionths of each resource, by node.
+_Totals = dict[str, dict[str, int]]
+_NOTHING = dict.fromkeys(_COUNTED, 0)
 
 
 def serve(catalogue: Catalogue) -> None:
@@ -51,15 +54,18 @@ def read(
     if info.verb == "get":
         key = f"{info.namespace}/{info.name}" if served.namespaced else info.name
         stored = cluster.store.get(place, key)
-        found = _usage(cluster, served, stored) if stored is not None else None
+        totals = _node_totals(cluster) if served.name == "nodes" else {}
+        found = _usage(cluster, served, stored, totals) if stored is not None else None
         if found is None:
             raise refusals.not_found(served.name, GROUP, info.name)
         return answer(found)
     selection = selecting.read(request, served)
+    totals = _node_totals(cluster) if served.name == "nodes" else {}
     items = [
         found
         for stored in cluster.store.items(place, info.namespace)
-        if selection.matches(stored) and (found := _usage(cluster, served, stored)) is not None
+        if selection.matches(stored)
+        and (found := _usage(cluster, served, stored, totals)) is not None
     ]
     return answer(
         {
@@ -71,7 +77,7 @@ def read(
     )
 
 
-def _usage(cluster: ServerState, served: Served, stored: Stored) -> Object | None:
+def _usage(cluster: ServerState, served: Served, stored: Stored, totals: _Totals) -> Object | None:
     metadata = stored.object["metadata"]
     shown = {key: metadata[key] for key in ("name", "namespace", "labels") if key in metadata}
     head: Object = {
@@ -82,7 +88,7 @@ def _usage(cluster: ServerState, served: Served, stored: Stored) -> Object | Non
         "window": _WINDOW,
     }
     if served.name == "nodes":
-        return head | {"usage": _printed(_node_total(cluster, metadata["name"]))}
+        return head | {"usage": _printed(totals.get(metadata["name"], _NOTHING))}
     if (stored.object.get("status") or {}).get("phase") != "Running":
         return None
     containers = [
@@ -97,16 +103,18 @@ def _requests(container: Object) -> dict[str, int]:
     return {name: parse_nanos(requests.get(name, 0)) for name in _COUNTED}
 
 
-def _node_total(cluster: ServerState, node: str) -> dict[str, int]:
-    total = dict.fromkeys(_COUNTED, 0)
+def _node_totals(cluster: ServerState) -> _Totals:
+    """Return what the running pods of each node request; nodes without one are left out."""
+    totals: _Totals = {}
     for stored in cluster.store.items("/pods"):
         pod = stored.object
-        running = (pod.get("status") or {}).get("phase") == "Running"
-        if running and pod["spec"].get("nodeName") == node:
+        node = pod["spec"].get("nodeName")
+        if node and (pod.get("status") or {}).get("phase") == "Running":
+            total = totals.setdefault(node, dict(_NOTHING))
             for container in pod["spec"].get("containers") or ():
                 for name, nanos in _requests(container).items():
                     total[name] += nanos
-    return total
+    return totals
 
 
 def _printed(nanos: dict[str, int]) -> dict[str, str]:

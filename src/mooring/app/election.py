@@ -7,9 +7,13 @@ import contextlib
 import logging
 from concurrent.futures import Future
 
-from mooring.app.leader import LeaderElector
+from mooring.app.leader import NAME, LeaderElector, LeaderMetrics
+from mooring.app.lease_fence import LeaseFence
+from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
 from mooring.app.lifecycle import Lifecycle
 from mooring.client.client import Client
+from mooring.config.types import LeaderElection
+from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error
 from mooring.serve.side_loop import SideLoop
 
@@ -58,3 +62,34 @@ class Election:
         with contextlib.suppress(Exception):
             await asyncio.wait_for(asyncio.wrap_future(self._running), RELEASE_SECONDS)
         await asyncio.wrap_future(self._side.submit(self._client.close()))
+
+
+def make_election(
+    settings: LeaderElection,
+    client: Client,
+    side: SideLoop,
+    *,
+    fence: LeaseFence,
+    metrics: LeaderMetrics,
+    clock: Clock,
+    source: str,
+    name: str = NAME,
+    warns: bool = False,
+) -> Election:
+    """Return the election that settings ask for; raise ConfigError if they do not fit together.
+
+    `client` serves the lease alone: neither the rate limit of other requests nor the fence may stop
+    what renews it. `source` is that of Events about the lease.
+    """
+    check_lock_kind(settings.resource_lock)
+    lock = LeaseLock(
+        client,
+        settings.resource_namespace,
+        settings.resource_name,
+        identity=make_identity(),
+        component=source,
+        timeout=max(1.0, settings.renew_deadline.seconds / 2),
+        clock=clock,
+    )
+    elector = LeaderElector(settings, lock, fence=fence, metrics=metrics, warns=warns, name=name)
+    return Election(elector, client, side)

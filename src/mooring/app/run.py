@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 
 from mooring.api import Pod
 from mooring.app.command import Command
-from mooring.app.election import Election
-from mooring.app.leader import LeaderElector, make_fence
-from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
+from mooring.app.election import Election, make_election
+from mooring.app.leader import make_fence
 from mooring.app.lifecycle import Lifecycle
 from mooring.app.metric_labels import allow_lists
 from mooring.app.options import KUBERNETES_VERSION
@@ -140,31 +139,19 @@ class SchedulerProcess:
         )
 
     def _make_election(self) -> Election | None:
-        settings = self._settings.leader_election
         if self._fence is None:
             return None
-        check_lock_kind(settings.resource_lock)
-        # A client of its own: neither the loop nor the rate limit of the scheduler may delay it,
-        # and the fence does not stop what renews it.
-        client = self._make_client(0.0, 0)
-        lock = LeaseLock(
-            client,
-            settings.resource_namespace,
-            settings.resource_name,
-            identity=make_identity(),
-            # Events name the first profile's scheduler. # app/options/options.go (Config)
-            component=self._settings.profiles[0].scheduler_name or _COMPONENT,
-            timeout=max(1.0, settings.renew_deadline.seconds / 2),
-            clock=self._clock,
-        )
-        elector = LeaderElector(
-            settings,
-            lock,
+        return make_election(
+            self._settings.leader_election,
+            self._make_client(0.0, 0),
+            self._side,
             fence=self._fence,
             metrics=self._process_metrics,
+            clock=self._clock,
+            # Events name the first profile's scheduler. # app/options/options.go (Config)
+            source=self._settings.profiles[0].scheduler_name or _COMPONENT,
             warns=not self._command.drop_in,
         )
-        return Election(elector, client, self._side)
 
     async def run(self) -> int:
         """Run until a signal or the loss of the lease; return the exit status."""

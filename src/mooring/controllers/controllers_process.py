@@ -10,9 +10,8 @@ import asyncio
 import contextlib
 import logging
 
-from mooring.app.election import Election
-from mooring.app.leader import LeaderElector, make_fence
-from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
+from mooring.app.election import Election, make_election
+from mooring.app.leader import make_fence
 from mooring.app.lifecycle import Lifecycle
 from mooring.app.options import KUBERNETES_VERSION
 from mooring.app.run import log_connection
@@ -134,26 +133,18 @@ class ControllersProcess:
         )
 
     def _make_election(self) -> Election | None:
-        settings = self._settings.election
         if self._fence is None:
             return None
-        check_lock_kind(settings.resource_lock)
-        # A client of its own: the rate limit must not delay it, and the fence does not stop what
-        # renews it.
-        client = self._make_client(0.0, 0)
-        lock = LeaseLock(
-            client,
-            settings.resource_namespace,
-            settings.resource_name,
-            identity=make_identity(),
-            component=COMPONENT,
-            timeout=max(1.0, settings.renew_deadline.seconds / 2),
+        return make_election(
+            self._settings.election,
+            self._make_client(0.0, 0),
+            self._side,
+            fence=self._fence,
+            metrics=self._metrics,
             clock=self._clock,
+            source=COMPONENT,
+            name=COMPONENT,
         )
-        elector = LeaderElector(
-            settings, lock, fence=self._fence, metrics=self._metrics, name=COMPONENT
-        )
-        return Election(elector, client, self._side)
 
     def _make_serving(self) -> Serving:
         settings, election = self._settings, self._election
