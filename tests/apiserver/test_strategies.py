@@ -67,6 +67,11 @@ NEW: dict[str, tuple[str, Object, Object]] = {
         {"secrets": [{"name": "s", "namespace": "n", "kind": "Secret"}]},
         {"secrets": [{"name": "s"}]},
     ),
+    "the taint of a rule begins now": (
+        "resource.k8s.io/v1/devicetaintrules",
+        {"spec": {"taint": {"key": "k"}}},
+        {"spec": {"taint": {"key": "k", "timeAdded": "2026-01-01T00:00:00Z"}}, "status": {}},
+    ),
     "a device's taint begins now": (
         "resource.k8s.io/v1/resourceslices",
         {"spec": {"devices": [{"taints": [{"key": "k"}, {"key": "l", "timeAdded": "t"}]}]}},
@@ -225,6 +230,21 @@ def test_what_a_write_does_not_change(
     assert found == expected
 
 
+TAINTS: dict[str, tuple[Object, Object, str]] = {
+    "another effect begins now": ({"effect": "a"}, {"effect": "b"}, "2026-01-01T00:00:00Z"),
+    "the same effect goes on": ({"effect": "a"}, {"effect": "a"}, "then"),
+    "a time that is given counts": ({"effect": "a"}, {"effect": "b", "timeAdded": "x"}, "x"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), TAINTS.values(), ids=TAINTS)
+def test_the_time_of_a_taint(old: Object, new: Object, expected: str) -> None:
+    before = {"spec": {"taint": {"timeAdded": "then", **old}}}
+    after = {"spec": {"taint": {"timeAdded": "then", **new}}}
+    found = updated("resource.k8s.io/v1/devicetaintrules", before, after, "")
+    assert found["spec"]["taint"]["timeAdded"] == expected
+
+
 GENERATIONS: dict[str, tuple[str, str, Object, Object, int]] = {
     "a change of the spec counts": ("/v1/pods", "", {"spec": {}}, {"spec": {"a": 1}}, 4),
     "no change does not": ("/v1/pods", "", {"spec": {}}, {"spec": {}}, 3),
@@ -255,6 +275,13 @@ GENERATIONS: dict[str, tuple[str, str, Object, Object, int]] = {
         {"value": 1},
         {"value": 2},
         3,
+    ),
+    "an autoscaler counts": (
+        "autoscaling/v2/horizontalpodautoscalers",
+        "",
+        {"spec": {}},
+        {"spec": {"a": 1}},
+        4,
     ),
     "a driver counts": ("storage.k8s.io/v1/csidrivers", "", {"spec": {}}, {"spec": {"a": 1}}, 4),
 }

@@ -194,6 +194,21 @@ def _slice(cluster: ServerState, obj: Object) -> None:
             taint.setdefault("timeAdded", cluster.timestamp())
 
 
+def _taint_rule(cluster: ServerState, obj: Object) -> None:
+    """Set the time at which the rule's taint was added."""
+    obj["spec"]["taint"].setdefault("timeAdded", cluster.timestamp())
+
+
+def _change_taint_rule(cluster: ServerState, obj: Object, old: Object) -> None:
+    """Set the time at which the rule's taint got its present effect."""
+    # kube-apiserver: pkg/registry/resource/devicetaintrule/strategy.go
+    taint, before = obj["spec"]["taint"], old["spec"]["taint"]
+    same_time = taint.get("timeAdded") == before.get("timeAdded")
+    if same_time and taint.get("effect") != before.get("effect"):
+        taint["timeAdded"] = cluster.timestamp()
+    taint.setdefault("timeAdded", cluster.timestamp())
+
+
 def _admin_problems(cluster: ServerState, served: Served, obj: Object) -> list[FieldError]:
     """Return a problem for each admin access request in a namespace not labelled for it."""
     # kube-apiserver: pkg/registry/resource/utils.go, AuthorizedForAdmin
@@ -230,6 +245,7 @@ _CREATES: dict[str, Callable[[ServerState, Object], None]] = {
     "/persistentvolumes": _volume,
     "/serviceaccounts": _account,
     "resource.k8s.io/resourceslices": _slice,
+    "resource.k8s.io/devicetaintrules": _taint_rule,
     "/persistentvolumeclaims": _claim,
     "batch/jobs": _job,
     custom_resource_definitions.RESOURCE: custom_resource_definitions.prepare,
@@ -302,6 +318,8 @@ def prepare_update(
         _keep(obj, old, "spec")
     elif served.store == "apps/daemonsets":
         _count_template(obj, old)
+    elif served.store == "resource.k8s.io/devicetaintrules":
+        _change_taint_rule(cluster, obj, old)
     counted = served.store in _GENERATION and served.store != _PRIORITY_CLASSES
     counted = counted or served.store == "storage.k8s.io/csidrivers"
     if counted or served.custom is not None:

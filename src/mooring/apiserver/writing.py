@@ -192,10 +192,16 @@ _CONDITIONAL = frozenset(
         "storage.k8s.io/csistoragecapacities",
         "storage.k8s.io/volumeattachments",
         "coordination.k8s.io/leases",
+        "certificates.k8s.io/clustertrustbundles",
+        "certificates.k8s.io/podcertificaterequests",
+        "resource.k8s.io/devicetaintrules",
+        "storagemigration.k8s.io/storageversionmigrations",
         "admissionregistration.k8s.io/validatingadmissionpolicies",
         "admissionregistration.k8s.io/validatingadmissionpolicybindings",
         "admissionregistration.k8s.io/validatingwebhookconfigurations",
         "admissionregistration.k8s.io/mutatingwebhookconfigurations",
+        "admissionregistration.k8s.io/mutatingadmissionpolicies",
+        "admissionregistration.k8s.io/mutatingadmissionpolicybindings",
     }
 )
 _NO_VERSION = invalid("metadata.resourceVersion", 0, "must be specified for an update")

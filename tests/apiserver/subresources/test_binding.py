@@ -58,6 +58,9 @@ async def test_a_binding_places_a_pod_and_tells_so() -> None:
         ),
         pytest.param({}, binding("q", "n"), 400, "name in URL does not match", id="another name"),
         pytest.param({}, binding("p", ""), 400, "target.name: Required value", id="no node"),
+        pytest.param(
+            {}, binding("p", "N_1"), 400, 'target.name: Invalid value: "N_1"', id="no node's name"
+        ),
         pytest.param({}, binding("p", "n", uid="x"), 409, "UID in precondition", id="another pod"),
     ],
 )

@@ -21,6 +21,36 @@ def _device(**more: Any) -> Object:
     return _spec(devices=[{"name": "d", **more}])
 
 
+RULES: dict[str, tuple[Object, list[str]]] = {
+    "every device": ({"taint": {"key": "k", "effect": "NoSchedule"}}, []),
+    "one device": (
+        {
+            "deviceSelector": {"driver": "d.io", "pool": "p/q", "device": "d"},
+            "taint": {"key": "k", "value": "v", "effect": "None"},
+        },
+        [],
+    ),
+    "nothing good": (
+        {
+            "deviceSelector": {"driver": "", "pool": "", "device": "D"},
+            "taint": {"key": "k", "effect": "Odd"},
+        },
+        [
+            "spec.deviceSelector.driver: Required value",
+            "spec.deviceSelector.pool: Required value",
+            'spec.deviceSelector.device: Invalid value: "D": <label>',
+            'spec.taint.effect: Unsupported value: "Odd": supported values: "NoExecute", '
+            '"NoSchedule", "None"',
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "expected"), RULES.values(), ids=RULES)
+def test_rules_that_taint_devices(spec: Object, expected: list[str]) -> None:
+    assert refused(V1, "DeviceTaintRule", spec=spec) == expected
+
+
 _NODES = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}
 
 SLICES: dict[str, tuple[Object, list[str]]] = {

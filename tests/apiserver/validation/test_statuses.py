@@ -2,7 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.apiserver.validation.statuses import check_conditions
+from mooring.apiserver.validation.statuses import (
+    check_autoscaler_status,
+    check_conditions,
+    check_migration_status,
+)
 from tests.apiserver.validation.objects import (
     Object,
     made,
@@ -267,3 +271,50 @@ CONDITIONS: dict[str, tuple[list[Object], list[str]]] = {
 @pytest.mark.parametrize(("conditions", "expected"), CONDITIONS.values(), ids=CONDITIONS)
 def test_conditions(conditions: list[Object], expected: list[str]) -> None:
     assert texts(check_conditions({"conditions": conditions}, "f")) == expected
+
+
+def _ended(*types: str) -> Object:
+    return {"conditions": [_GOOD | {"type": one} for one in types]}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param({}, _ended("Succeeded"), [], id="it succeeds"),
+        pytest.param(
+            {},
+            _ended("Succeeded", "Failed"),
+            ["Both success and failed conditions cannot be true at the same time"],
+            id="it succeeds and fails",
+        ),
+        pytest.param(
+            _ended("Succeeded"),
+            _ended("Running"),
+            ["Success condition cannot be set to false once it is true"],
+            id="it did not succeed after all",
+        ),
+        pytest.param(
+            _ended("Failed"),
+            {"resourceVersion": "5"},
+            ["Failed condition cannot be set to false once it is true"],
+            id="it did not fail after all",
+        ),
+        pytest.param(
+            {"resourceVersion": "5"},
+            {"resourceVersion": "6"},
+            ["field is immutable"],
+            id="another version",
+        ),
+    ],
+)
+def test_the_end_of_a_migration(before: Object, after: Object, expected: list[str]) -> None:
+    problems = check_migration_status({"status": after}, {"status": before})
+    assert [one.message.rpartition(": ")[2] for one in problems] == expected
+
+
+def test_the_generation_of_an_autoscaler_is_not_negative() -> None:
+    status = {"conditions": [{"type": "C", "observedGeneration": -1}]}
+    assert texts(check_autoscaler_status({"status": status}, {})) == [
+        "status.conditions[0].observedGeneration: Invalid value: -1: must be greater than or "
+        "equal to 0"
+    ]

@@ -299,3 +299,34 @@ CHANGES: dict[str, tuple[str, Object, Object, list[str]]] = {
 @pytest.mark.parametrize(("kind", "fields", "change", "expected"), CHANGES.values(), ids=CHANGES)
 def test_changes(kind: str, fields: dict[str, Any], change: Object, expected: list[str]) -> None:
     assert update_refusals(made(V1, kind, **fields), change) == expected
+
+
+MIGRATIONS: dict[str, tuple[Object, list[str]]] = {
+    "a kind of a group": ({"group": "apps", "resource": "deployments"}, []),
+    "a kind of the core group": ({"group": "", "resource": "secrets"}, []),
+    "no kind": (
+        {"group": "apps", "resource": ""},
+        ["spec.resource.resource: Required value: resource is required to be set"],
+    ),
+    "bad names": (
+        {"group": "A", "resource": "B"},
+        [
+            'spec.resource.resource: Invalid value: "B": <DNS-1035 label>',
+            'spec.resource.group: Invalid value: "A": <subdomain>',
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("resource", "expected"), MIGRATIONS.values(), ids=MIGRATIONS)
+def test_migrations(resource: Object, expected: list[str]) -> None:
+    version, kind = "storagemigration.k8s.io/v1", "StorageVersionMigration"
+    assert refused(version, kind, spec={"resource": resource}) == expected
+
+
+def test_what_is_migrated_stays() -> None:
+    version, kind = "storagemigration.k8s.io/v1", "StorageVersionMigration"
+    old = made(version, kind, spec={"resource": {"group": "", "resource": "secrets"}})
+    assert update_refusals(old, {"spec": {"resource": {"resource": "pods"}}}) == [
+        'spec: Invalid value: {"resource":{"group":"","resource":"pods"}}: field is immutable'
+    ]

@@ -80,6 +80,23 @@ def test_some_kinds_are_deprecated() -> None:
     assert "EndpointSlice" in str(kind_warning("v1", "Endpoints"))
 
 
+def test_sets_of_objects_in_definitions() -> None:
+    def definition(item: str) -> dict[str, Any]:
+        listed = {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": item}}
+        schema = {"openAPIV3Schema": {"type": "object", "properties": {"a": listed}}}
+        return {"metadata": {"name": "x"}, "spec": {"versions": [{"name": "v1", "schema": schema}]}}
+
+    kind = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+    warning = (
+        'x-kubernetes-list-type: set for items of type "object" is not supported by server-side '
+        "apply or CEL validation rules"
+    )
+    assert warnings(*kind, definition("object")) == [warning]
+    assert warnings(*kind, definition("string")) == []
+    assert warnings(*kind, definition("object"), definition("object")) == []
+    assert warnings(*kind, definition("object"), definition("string")) == [warning]
+
+
 def test_finalizers_of_custom_resources_should_have_a_domain() -> None:
     obj = {"metadata": {"finalizers": ["x", "a.b", "a.b/c", "orphan"]}}
     assert custom_warnings(obj) == [

@@ -276,6 +276,26 @@ def test_the_selector_of_a_workload_stays(kind: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("unavailable", "problem"),
+    [
+        (1, None),
+        ("100%", None),
+        (0, "Invalid value: 0: cannot be 0"),
+        ("0%", 'Invalid value: "0%": cannot be 0'),
+        ("101%", 'Invalid value: "101%": must not be greater than 100%'),
+        (-1, "Invalid value: -1: must be greater than or equal to 0"),
+    ],
+)
+def test_pods_of_a_stateful_set_that_may_be_unavailable(
+    unavailable: int | str, problem: str | None
+) -> None:
+    rolling = {"rollingUpdate": {"maxUnavailable": unavailable}}
+    found = refusals(workload("StatefulSet", serviceName="s", updateStrategy=rolling))
+    where = "spec.updateStrategy.rollingUpdate.maxUnavailable"
+    assert found == ([] if problem is None else [f"{where}: {problem}"])
+
+
 def test_some_fields_of_a_stateful_set_may_not_change() -> None:
     old = workload("StatefulSet", serviceName="s")
     assert update_refusals(old, {"spec": {"replicas": 5, "minReadySeconds": 5}}) == []

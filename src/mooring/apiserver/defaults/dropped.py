@@ -27,6 +27,8 @@ def _no_stop_signal(container: Object) -> None:
 CONVERSIONS: dict[str, Callable[[Object], None]] = {
     "core.v1.Container": _no_stop_signal,
     "core.v1.PodSpec": _without("evictionResponders"),
+    "core.v1.PodStatus": _without("volumeHealth"),
+    "core.v1.PersistentVolumeClaimStatus": _without("healthStatus"),
     "core.v1.NodeSpec": _without("podPreemptionPolicy"),
     "core.v1.HTTPGetAction": _without("protocol"),
     "core.v1.GRPCAction": _without("mode"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mooring.api.field_errors import aggregate, not_supported, required
+from mooring.api.field_errors import aggregate
 from mooring.apiserver import bodies, refusals
 from mooring.apiserver.deleting import copy_of
 from mooring.apiserver.http import ApiRequest, ApiResponse, answer
@@ -14,6 +14,7 @@ from mooring.apiserver.object_status import set_condition, success
 from mooring.apiserver.request_paths import RequestInfo
 from mooring.apiserver.resource_table import Served
 from mooring.apiserver.server_state import ServerState
+from mooring.apiserver.validation.pods import check_binding
 
 Object = dict[str, Any]
 
@@ -37,7 +38,9 @@ def bind(
         raise refusals.bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
         )
-    target = _target(binding)
+    if problems := check_binding(binding):
+        raise refusals.failure(aggregate(problems))
+    target = str(binding["target"]["name"])
     pods = cluster.catalogue.get("", "v1", "pods")
     assert pods is not None
     live = cluster.find(pods, info.namespace, name)
@@ -51,18 +54,6 @@ def bind(
     if not how.dry_run:
         cluster.store.put(pods.store, live.key, pod)
     return answer(success(201), 201)
-
-
-def _target(binding: Object) -> str:
-    target = binding.get("target") or {}
-    problems = []
-    if target.get("kind") not in (None, "", "Node"):
-        problems.append(not_supported("target.kind", target["kind"], ("Node", "<empty>")))
-    if not target.get("name"):
-        problems.append(required("target.name"))
-    if problems:
-        raise refusals.failure(aggregate(problems))
-    return str(target["name"])
 
 
 def _check(pod: Object, binding: Object) -> None:

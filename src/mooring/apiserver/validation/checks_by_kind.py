@@ -25,6 +25,7 @@ from mooring.apiserver.validation import (
     signing_requests,
     statuses,
     storage,
+    trust_bundles,
     workloads,
 )
 from mooring.apiserver.validation import volume_claims as claims
@@ -39,6 +40,8 @@ NAMES: dict[str, NameCheck] = {
     "Service": label_problems,
     "IPAddress": ip_problems,
     "CertificateSigningRequest": lambda name: [],
+    # Its name depends on its signer.
+    "ClusterTrustBundle": lambda name: [],
 }
 
 Check = Callable[[Object], list[FieldError]]
@@ -102,8 +105,11 @@ CREATES: dict[tuple[str, str], Check] = {
     ("resource.k8s.io/v1", "ResourceClaimTemplate"): device_claims.check_template,
     ("resource.k8s.io/v1", "DeviceClass"): device_claims.check_device_class,
     ("resource.k8s.io/v1", "ResourceSlice"): devices.check_slice,
+    ("resource.k8s.io/v1", "DeviceTaintRule"): devices.check_taint_rule,
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): definitions.check_definition,
     ("certificates.k8s.io/v1", "CertificateSigningRequest"): signing_requests.check_signing_request,
+    ("certificates.k8s.io/v1", "ClusterTrustBundle"): trust_bundles.check_bundle,
+    ("storagemigration.k8s.io/v1", "StorageVersionMigration"): storage.check_migration,
 }
 
 _CHANGES: dict[tuple[str, str], Change] = {
@@ -143,6 +149,8 @@ _CHANGES: dict[tuple[str, str], Change] = {
     ("resource.k8s.io/v1", "ResourceClaimTemplate"): device_claims.check_template_update,
     ("resource.k8s.io/v1", "ResourceSlice"): devices.check_slice_update,
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): definitions.check_definition_update,
+    ("certificates.k8s.io/v1", "ClusterTrustBundle"): trust_bundles.check_bundle_update,
+    ("storagemigration.k8s.io/v1", "StorageVersionMigration"): storage.check_migration_update,
 }
 
 
@@ -180,4 +188,7 @@ UPDATES: dict[tuple[str, str, str], Change] = {
     ("apps/v1", "DaemonSet", "status"): statuses.check_daemon_set_status,
     ("autoscaling/v1", "HorizontalPodAutoscaler", "status"): statuses.check_autoscaler_status,
     ("autoscaling/v2", "HorizontalPodAutoscaler", "status"): statuses.check_autoscaler_status,
+    ("storagemigration.k8s.io/v1", "StorageVersionMigration", "status"): (
+        statuses.check_migration_status
+    ),
 }

@@ -79,19 +79,22 @@ def check_slice(resource_slice: Object) -> list[FieldError]:
 
 def _pool(pool: Object, path: str) -> list[FieldError]:
     problems: list[FieldError] = []
-    name, count, generation = pool["name"], pool["resourceSliceCount"], pool["generation"]
-    if not name:
-        problems.append(required(f"{path}.name"))
-    else:
-        if len(name) > _POOL_LENGTH:
-            problems.append(too_long(f"{path}.name", _POOL_LENGTH))
-        for part in name.split("/"):
-            problems += each(f"{path}.name", part, subdomain_problems(part))
+    count, generation = pool["resourceSliceCount"], pool["generation"]
+    problems += _pool_name(pool["name"], f"{path}.name")
     if count <= 0:
         problems.append(invalid(f"{path}.resourceSliceCount", count, POSITIVE))
     if generation < 0:
         why = "must be greater than or equal to zero"
         problems.append(invalid(f"{path}.generation", generation, why))
+    return problems
+
+
+def _pool_name(name: str, path: str) -> list[FieldError]:
+    if not name:
+        return [required(path)]
+    problems = [too_long(path, _POOL_LENGTH)] if len(name) > _POOL_LENGTH else []
+    for part in name.split("/"):
+        problems += each(path, part, subdomain_problems(part))
     return problems
 
 
@@ -122,6 +125,20 @@ def _device(device: Object, path: str) -> list[FieldError]:
     for i, taint in enumerate(device.get("taints") or ()):
         problems += check_taint(taint, f"{path}.taints[{i}]")
     return problems
+
+
+def check_taint_rule(rule: Object) -> list[FieldError]:
+    """Check a rule that taints devices."""
+    spec = rule["spec"]
+    selector, where = spec.get("deviceSelector") or {}, "spec.deviceSelector"
+    problems: list[FieldError] = []
+    if (driver := selector.get("driver")) is not None:
+        problems += driver_name(driver, f"{where}.driver")
+    if (pool := selector.get("pool")) is not None:
+        problems += _pool_name(pool, f"{where}.pool")
+    if (device := selector.get("device")) is not None:
+        problems += each(f"{where}.device", device, label_problems(device))
+    return problems + check_taint(spec["taint"], "spec.taint")
 
 
 def _attribute(attribute: Object, path: str) -> list[FieldError]:

@@ -416,6 +416,9 @@ def check_binding(binding: Object) -> list[FieldError]:
     target = binding["target"]
     if target.get("kind") not in (None, "", "Node"):
         problems.append(not_supported("target.kind", target["kind"], ("Node", "<empty>")))
-    if not target.get("name"):
+    name = target.get("name") or ""
+    if not name:
         problems.append(required("target.name"))
+    elif target.get("kind") in (None, "", "Node"):
+        problems += each("target.name", name, subdomain_problems(name))
     return problems

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 
 from mooring.api.field_errors import FieldError, duplicate, invalid, not_supported, required
 from mooring.apiserver.validation.field_problems import Object, repeated
+from mooring.apiserver.validation.trust_bundles import check_signer_name
 
 _BLOCK = re.compile(
     rb"-----BEGIN CERTIFICATE REQUEST-----.*-----END CERTIFICATE REQUEST-----", re.DOTALL
@@ -59,11 +60,7 @@ def check_signing_request(request: Object) -> list[FieldError]:
             problems.append(not_supported(f"spec.usages[{i}]", usage, _USAGES))
         if i in again:
             problems.append(duplicate(f"spec.usages[{i}]", usage))
-    if not (signer := spec.get("signerName")):
-        problems.append(required("spec.signerName"))
-    elif "/" not in signer:
-        why = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
-        problems.append(invalid("spec.signerName", signer, why))
+    problems += check_signer_name(spec.get("signerName") or "", "spec.signerName")
     seconds = spec.get("expirationSeconds")
     if seconds is not None and seconds < 600:
         why = "may not specify a duration less than 600 seconds (10 minutes)"

@@ -16,7 +16,7 @@ from mooring.api.field_errors import (
     required,
     too_long,
 )
-from mooring.apiserver.validation.field_problems import Object, non_negative
+from mooring.apiserver.validation.field_problems import IMMUTABLE, Object, non_negative
 from mooring.apiserver.validation.formats import ip_problems, label_key_problems, subdomain_problems
 
 NOT_A_REASON = (
@@ -29,6 +29,8 @@ _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", re.ASCII)
 _REASON_LENGTH, _MESSAGE_LENGTH = 1024, 32 * 1024
 _STATUSES = ("False", "True", "Unknown")
 _MODES = ("Proxy", "VIP")
+#: The conditions with which a migration ends, and their names in messages.
+_ENDS = {"Succeeded": "Success", "Failed": "Failed"}
 _BEYOND = "cannot be greater than status.replicas"
 
 
@@ -105,7 +107,36 @@ def check_daemon_set_status(daemon_set: Object, old: Object) -> list[FieldError]
 def check_autoscaler_status(autoscaler: Object, old: Object) -> list[FieldError]:
     """Check the counts of a horizontal pod autoscaler."""
     status = autoscaler.get("status") or {}
-    return _counts(status, ("currentReplicas", "desiredReplicas"))
+    problems = _counts(status, ("currentReplicas", "desiredReplicas"))
+    for i, condition in enumerate(status.get("conditions") or ()):
+        where = f"status.conditions[{i}].observedGeneration"
+        problems += non_negative(where, condition.get("observedGeneration"))
+    return problems
+
+
+def check_migration_status(migration: Object, old: Object) -> list[FieldError]:
+    """Check the status of a storage version migration: it cannot fail after it succeeded."""
+    # kubernetes: pkg/apis/storagemigration/validation/validation.go
+    status, before = migration.get("status") or {}, old.get("status") or {}
+    problems = check_conditions(status, "status.conditions")
+    version = status.get("resourceVersion") or ""
+    if before.get("resourceVersion") and version != before["resourceVersion"]:
+        problems.append(invalid("status.resourceVersion", version, IMMUTABLE))
+    new, was = ({one for one in _ENDS if _holds(state, one)} for state in (status, before))
+    conditions = status.get("conditions")
+    if len(new) == len(_ENDS):
+        why = "Both success and failed conditions cannot be true at the same time"
+        problems.append(invalid("status.conditions", conditions, why))
+    for end, name in _ENDS.items():
+        if end in was - new:
+            why = f"{name} condition cannot be set to false once it is true"
+            problems.append(invalid("status.conditions", conditions, why))
+    return problems
+
+
+def _holds(status: Object, type: str) -> bool:
+    conditions = status.get("conditions") or ()
+    return any(one.get("type") == type and one.get("status") == "True" for one in conditions)
 
 
 def check_job_status(job: Object, old: Object) -> list[FieldError]:

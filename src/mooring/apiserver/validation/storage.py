@@ -17,7 +17,11 @@ from mooring.api.field_errors import (
 )
 from mooring.api.quantity import parse_nanos
 from mooring.apiserver.validation.field_problems import Object, immutable, non_negative, repeated
-from mooring.apiserver.validation.formats import label_key_problems, subdomain_problems
+from mooring.apiserver.validation.formats import (
+    label_1035_problems,
+    label_key_problems,
+    subdomain_problems,
+)
 from mooring.apiserver.validation.metadata import check_selector
 from mooring.apiserver.validation.resource_amounts import NEGATIVE
 from mooring.apiserver.validation.volumes import csi_driver_name
@@ -243,3 +247,23 @@ def check_capacity_update(capacity: Object, old: Object) -> list[FieldError]:
     for field in ("nodeTopology", "storageClassName"):
         problems += immutable(field, capacity.get(field), old.get(field))
     return problems
+
+
+def check_migration(migration: Object) -> list[FieldError]:
+    """Check a storage version migration."""
+    # kubernetes: pkg/apis/storagemigration/validation/validation.go
+    resource = migration["spec"].get("resource") or {}
+    problems: list[FieldError] = []
+    for field, check in (("resource", label_1035_problems), ("group", subdomain_problems)):
+        where, given = f"spec.resource.{field}", resource.get(field) or ""
+        if given and (found := check(given)):
+            problems.append(invalid(where, given, ",".join(found)))
+        elif not given and field == "resource":
+            problems.append(required(where, "resource is required to be set"))
+    return problems
+
+
+def check_migration_update(migration: Object, old: Object) -> list[FieldError]:
+    """Check an update of a storage version migration: its spec may not change."""
+    problems = check_migration(migration)
+    return problems + immutable("spec", migration["spec"], old["spec"])

@@ -21,6 +21,11 @@ from mooring.apiserver.validation import disks
 from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.file_paths import check_mode, local_path, no_backsteps
 from mooring.apiserver.validation.formats import label_problems, subdomain_problems
+from mooring.apiserver.validation.trust_bundles import (
+    check_bundle_projection,
+    check_certificate_projection,
+    projected_paths,
+)
 from mooring.apiserver.validation.variables import VOLUME_FIELDS, field_selector, resource_selector
 from mooring.apiserver.validation.volume_claims import check_claim_template
 
@@ -230,6 +235,10 @@ def _projected(source: Object, path: str) -> list[FieldError]:
             problems += _PROJECTIONS[name](item[name], f"{where}.{name}")
             if name == "serviceAccountToken":
                 problems += _token_path(item[name], path)
+            for file in projected_paths(item[name]) if name in _CERTIFICATES else ():
+                if file in paths:
+                    problems.append(invalid(path, file, "conflicting duplicate paths"))
+                paths.add(file)
             for file in item[name].get("items") or ():
                 if file["path"] and file["path"] in paths:
                     shown = file["path"] if name == "downwardAPI" else item[name].get("name")
@@ -290,7 +299,10 @@ _PROJECTIONS: dict[str, Callable[[Object, str], list[FieldError]]] = {
     "configMap": lambda source, path: _needs("name")(source, path) + _items(source, path),
     "downwardAPI": _downward,
     "serviceAccountToken": _token,
+    "clusterTrustBundle": check_bundle_projection,
+    "podCertificate": check_certificate_projection,
 }
+_CERTIFICATES = ("clusterTrustBundle", "podCertificate")
 _CHECKS: dict[str, Callable[[Object, str], list[FieldError]]] = {
     "emptyDir": _empty_dir,
     "hostPath": host_path,

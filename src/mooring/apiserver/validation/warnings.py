@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from mooring.api.field_errors import show
 from mooring.api.go_format import go_struct, go_text
@@ -82,6 +83,10 @@ _TOKENS = (
     "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to "
     "prevent possible logging of tokens in volume attributes"
 )
+_SET_OF_OBJECTS = (
+    'x-kubernetes-list-type: set for items of type "{}" is not supported by server-side apply or '
+    "CEL validation rules"
+)
 _DOMAIN = (
     "prefer a domain-qualified finalizer name{} to avoid accidental conflicts with other finalizer "
     "writers"
@@ -125,7 +130,28 @@ def warnings(group_version: str, kind: str, obj: Object, old: Object | None = No
         asked = [(one or {"spec": {}})["spec"].get("tokenRequests") for one in (old, obj)]
         fresh = old is None or asked[0] != asked[1]
         return found + ([_TOKENS] if fresh and _shows_tokens(obj["spec"]) else [])
+    if (group_version, kind) == ("apiextensions.k8s.io/v1", "CustomResourceDefinition"):
+        before = _sets_of_objects(old) if old is not None else set()
+        return found + sorted(_sets_of_objects(obj) - before)
     return found + _template(kind, obj, old)
+
+
+def _sets_of_objects(definition: Object) -> set[str]:
+    """Return the warnings about list types that neither apply nor rules support."""
+    # apiextensions-apiserver: pkg/registry/customresourcedefinition/strategy.go
+    found: set[str] = set()
+    pending: list[Any] = [one.get("schema") for one in definition["spec"].get("versions") or ()]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            item = value.get("items")
+            kind = item.get("type") if isinstance(item, dict) else None
+            if value.get("x-kubernetes-list-type") == "set" and kind in ("object", "array"):
+                found.add(_SET_OF_OBJECTS.format(kind))
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += value
+    return found
 
 
 def _shows_tokens(driver: Object) -> bool:

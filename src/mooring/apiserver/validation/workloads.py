@@ -221,7 +221,14 @@ def _stateful_set_strategy(strategy: Object, path: str) -> list[FieldError]:
         return [invalid(path, strategy, "must be 'RollingUpdate' or 'OnDelete'")]
     if rolling is None:
         return []
-    return non_negative(f"{path}.rollingUpdate.partition", rolling.get("partition"))
+    problems = non_negative(f"{path}.rollingUpdate.partition", rolling.get("partition"))
+    unavailable, where = rolling.get("maxUnavailable"), f"{path}.rollingUpdate.maxUnavailable"
+    if unavailable is None:
+        return problems
+    problems += check_amount(unavailable, where)
+    if unavailable in (0, "0%"):
+        problems.append(invalid(where, unavailable, "cannot be 0"))
+    return problems + not_over_all(unavailable, where)
 
 
 def check_stateful_set_update(stateful_set: Object, old: Object) -> list[FieldError]:
