@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mooring.local.copying import drop_lost_owners, is_dumped, keep
-from tests.apiserver.api_server import ApiServer
+from tests.apiserver.api_server import GROUP_GATES, ApiServer
 
 Object = dict[str, Any]
 
@@ -57,6 +57,11 @@ def test_finalizers_that_nobody_removes_here_go() -> None:
     found = kept("/v1/persistentvolumeclaims", claim)
     assert found is not None
     assert found["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
+    protection = ["scheduling.k8s.io/podgroup-protection"]
+    group = _object(metadata={"finalizers": protection}, spec={})
+    grouped = ApiServer(features=GROUP_GATES)
+    found = kept("scheduling.k8s.io/v1beta1/podgroups", group, grouped)
+    assert found is not None and found["metadata"]["finalizers"] == protection
     other = kept("/v1/configmaps", _object(metadata={"finalizers": ["external.io/x"]}))
     assert other is not None and "finalizers" not in other["metadata"]
 

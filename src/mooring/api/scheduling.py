@@ -110,6 +110,10 @@ class PodSchedulingGate(Wire, frozen=True, kw_only=True):
     name: str = ""
 
 
+#: A PodGroup of scheduling.k8s.io that has it stays until no unfinished pod refers to it.
+GROUP_FINALIZER = "scheduling.k8s.io/podgroup-protection"
+
+
 class PodSchedulingGroup(Wire, frozen=True, kw_only=True):
     """The PodGroup that a pod belongs to."""
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mooring.api.scheduling import GROUP_FINALIZER
 from mooring.apiserver import limits, priorities, quota, refusals
 from mooring.apiserver.auth import escalation
 from mooring.apiserver.gated_fields import COMPOSITE_POD_GROUPS, POD_GROUPS
@@ -21,9 +22,6 @@ TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 TOKEN_VOLUME = "kube-api-access-"
 #: kube-apiserver: pkg/serviceaccount/legacy.go, WarnOnlyBoundTokenExpirationSeconds
 TOKEN_SECONDS = 3607
-
-#: A pod group with it stays until no unfinished pod refers to it.
-GROUP_FINALIZER = "scheduling.k8s.io/podgroup-protection"
 
 _MIRROR = "kubernetes.io/config.mirror"
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mooring.api.scheduling import GROUP_FINALIZER
 from mooring.apiserver import strategies, version_conversion
 from mooring.apiserver.resource_store import key_of
 from mooring.apiserver.resource_table import Served
@@ -18,7 +19,9 @@ from mooring.kubelet.fake_nodes import as_fake_node
 Object = dict[str, Any]
 
 #: The finalizers that a controller of the local cluster removes.
-_FINALIZERS = frozenset({"kubernetes.io/pv-protection", "kubernetes.io/pvc-protection"})
+_FINALIZERS = frozenset(
+    {"kubernetes.io/pv-protection", "kubernetes.io/pvc-protection", GROUP_FINALIZER}
+)
 
 
 def is_dumped(obj: Object) -> bool:

@@ -24,7 +24,7 @@ PAGE = 500
 #: copied.
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("", ("namespaces", "nodes", "serviceaccounts", "limitranges", "resourcequotas")),
-    ("scheduling.k8s.io", ("priorityclasses", "workloads", "podgroups")),
+    ("scheduling.k8s.io", ("priorityclasses", "workloads", "compositepodgroups", "podgroups")),
     ("node.k8s.io", ("runtimeclasses",)),
     (
         "storage.k8s.io",
