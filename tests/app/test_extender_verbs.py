@@ -97,6 +97,16 @@ def test_the_refused_nodes_have_their_reasons_and_the_others_keep_their_order() 
     }
 
 
+def test_a_refusal_may_name_each_node() -> None:
+    class Far(Plugin):
+        def filter_nodes(self, state: Any, pod: Any, nodes: Any) -> Any:
+            refusal = Status.unschedulable("{node} is too far").per_node()
+            yield refusal, np.array([name != "c" for name in nodes.names])
+
+    found = ask(make_verbs([Far], NODES), "filter", Pod=POD, NodeNames=NAMES)
+    assert found["FailedNodes"] == {"a": "a is too far", "b": "b is too far"}
+
+
 def test_only_the_nodes_of_the_request_are_judged() -> None:
     found = ask(make_verbs([OpenNodes], NODES), "filter", Pod=POD, NodeNames=["b"])
     assert (found["NodeNames"], found["FailedNodes"]) == (["b"], {})

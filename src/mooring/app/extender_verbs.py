@@ -80,8 +80,11 @@ class _Refusals:
         names = self._names
         is_final = status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE or not self._resolvable
         refused = self.unresolvable if is_final else self.failed
-        text = cut_text(status.message)
-        refused.update(dict.fromkeys([names[place] for place in places.tolist()], text))
+        asked = [names[place] for place in places.tolist()]
+        if status.names_node:
+            refused.update((name, cut_text(status.for_node(name).message)) for name in asked)
+        else:
+            refused.update(dict.fromkeys(asked, cut_text(status.message)))
 
 
 class ExtenderVerbs:
