@@ -41,6 +41,7 @@ ORDER = (
     {"kubelet"},
     {"local"},
     {"offline"},
+    {"insight"},
     {"testing"},
     {"cli"},
     {"__main__"},

@@ -17,7 +17,7 @@ _INTRODUCTION = (
 def page() -> str:
     """Return the page as Markdown."""
     metrics = Metrics(enabled=lambda gate: True)
-    process = ProcessMetrics(metrics.registry, "v0.0.0")
+    process = ProcessMetrics(metrics.registry, "v0.0.0", emulation="0.0", min_compatibility="0.0")
     families = [*metrics.maker.families, *process.maker.families]
     rows = ["| Metric | Type | Labels | Stability | Meaning |", "|---|---|---|---|---|"]
     for family in sorted(families, key=lambda one: one.name):

@@ -97,6 +97,14 @@ class PendingPods(Protocol):
         ...
 
 
+class AssignmentTap(Protocol):
+    """An observer of pods that get a node, for comparisons with another scheduler."""
+
+    def assigning(self, pod: Pod, node_name: str) -> None:
+        """Take note that a pending pod has got a node, before the cache counts it there."""
+        ...
+
+
 class ClusterEvents:
     """The handlers that keep cache and queue up to date. Owned by the scheduling loop.
 
@@ -116,9 +124,11 @@ class ClusterEvents:
         clock: Clock,
         metrics: Metrics,
         every_pod: bool = False,
+        tap: AssignmentTap | None = None,
     ) -> None:
         self._cache = cache
         self._every_pod = every_pod
+        self._tap = tap
         self._queue = queue
         self._profiles = profiles
         self._on_the_way = on_the_way
@@ -248,6 +258,8 @@ class ClusterEvents:
         elif old.spec.node_name:
             self._assigned_pod_updated(old, new)
         elif new.spec.node_name:
+            if self._tap is not None:
+                self._tap.assigning(old, new.spec.node_name)
             self._assigned_pod_added(new)
             if self._is_ours(old):
                 self._drop(old)

@@ -20,6 +20,7 @@ from mooring.observe.host import hostname
 from mooring.observe.metrics import Metrics
 from mooring.queue.scheduling_queue import DEFAULT_MAX_IN_UNSCHEDULABLE
 from mooring.registry import Registry
+from mooring.scheduler.event_handlers import AssignmentTap
 from mooring.scheduler.scheduler import GRACE, Scheduler
 
 
@@ -50,6 +51,7 @@ class RunningScheduler:
         extender_max_response: int = MAX_RESPONSE,
         before_write: Callable[[], None] | None = None,
         read_only: bool = False,
+        tap: AssignmentTap | None = None,
     ) -> None:
         random = random_module.Random() if random is None else random
         host = hostname() if host is None else host
@@ -81,6 +83,7 @@ class RunningScheduler:
             extenders=self._extenders,
             max_in_unschedulable=max_in_unschedulable,
             read_only=read_only,
+            tap=tap,
         )
 
     def start(self) -> None:

@@ -44,7 +44,12 @@ from mooring.queue.order import queue_order
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.queue.scheduling_queue import DEFAULT_MAX_IN_UNSCHEDULABLE, SchedulingQueue
 from mooring.registry import Registry
-from mooring.scheduler.event_handlers import ClusterEvents, Informers, posting_handler
+from mooring.scheduler.event_handlers import (
+    AssignmentTap,
+    ClusterEvents,
+    Informers,
+    posting_handler,
+)
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.inbox import Inbox
 from mooring.scheduler.periodic_work import PeriodicWork
@@ -85,6 +90,7 @@ class Scheduler:
         extenders: Sequence[Extender] = (),
         max_in_unschedulable: float = DEFAULT_MAX_IN_UNSCHEDULABLE,
         read_only: bool = False,
+        tap: AssignmentTap | None = None,
     ) -> None:
         """Make the plugins and start them.
 
@@ -174,6 +180,7 @@ class Scheduler:
             features=features,
             clock=clock,
             metrics=metrics,
+            tap=tap,
         ).attach(informers)
 
     def _show_sizes(self) -> None:

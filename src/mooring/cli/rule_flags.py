@@ -1,0 +1,56 @@
+"""The flags of commands that apply a scheduler's rules to a cluster which another one serves."""
+
+from __future__ import annotations
+
+import argparse
+
+import msgspec
+
+from mooring.cli.gate_flags import add_gate_flags, read_gates
+from mooring.cli.messages import warn
+from mooring.config import LoadResult, default_config, load_config
+from mooring.framework.features import FeatureGates
+from mooring.registry import Registry, default_registry, load_plugins
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """The rules that a command line asks for."""
+
+    config: LoadResult
+    registry: Registry
+    gates: FeatureGates
+    #: What they are, in words.
+    text: str
+
+
+def add_rule_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that name the cluster and the rules."""
+    parser.add_argument("--kubeconfig", default="", metavar="PATH", help="a kubeconfig")
+    parser.add_argument("--context", default="", metavar="NAME", help="a context of the kubeconfig")
+    parser.add_argument("--config", metavar="FILE", help="a KubeSchedulerConfiguration")
+    parser.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        metavar="FILE.py:Class",
+        help="register a plugin, and without --config enable it; may be repeated",
+    )
+    add_gate_flags(parser)
+
+
+def read_rules(args: argparse.Namespace) -> Rules:
+    """Load the configuration and the plugins; raise ConfigError if they cannot be used."""
+    gates = read_gates(args)
+    more = [*args.plugins, *load_plugins(args.plugin)]
+    registry = default_registry(more)
+    if args.config is None:
+        enabled = dict.fromkeys(plugin.name for plugin in more)
+        config = default_config(registry=registry, feature_gates=gates, enabled=enabled)
+    else:
+        config = load_config(args.config, registry=registry, feature_gates=gates)
+        warn(config.warnings)
+    parts = [args.config or "the default configuration"]
+    parts += [f"plugin {reference}" for reference in args.plugin]
+    if config.config.extenders:
+        parts.append("without its extenders, which are not asked")
+    return Rules(config, registry, gates, ", ".join(parts))

@@ -1,0 +1,195 @@
+"""`mooring shadow`: compare Mooring's decisions with those of the scheduler of a cluster."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import logging
+import signal
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from mooring.api import Pod
+from mooring.api.durations import Duration
+from mooring.cli.rule_flags import add_rule_flags, read_rules
+
+if TYPE_CHECKING:
+    from mooring.insight.comparison import PodComparison
+    from mooring.insight.shadow import Shadow, ShadowReport
+    from mooring.scheduler.running_scheduler import RunningScheduler
+
+USER_AGENT = "mooring-shadow"
+#: Version of the format of `-o json`.
+VERSION = 1
+
+_EPILOG = """\
+For each pod that the cluster's scheduler places, a decision is taken on the state before its bind
+was seen. Rights to list and watch what a scheduler reads are enough, and nothing is written.
+Without --for, it ends with Ctrl-C; either way it prints the whole comparison at the end.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `shadow`."""
+    parser = subparsers.add_parser(
+        "shadow",
+        help="compare Mooring's decisions with those of a cluster's scheduler",
+        description="Follow a cluster that another scheduler serves, and compare its decisions.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_rule_flags(parser)
+    parser.add_argument(
+        "--for",
+        dest="duration",
+        type=_duration,
+        metavar="TIME",
+        help="how long to follow it, such as 30s or 1h",
+    )
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text")
+    parser.set_defaults(run=_run)
+
+
+def _duration(text: str) -> float:
+    try:
+        seconds = Duration.parse(text).seconds
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError(f'"{text}" is not above 0')
+    return seconds
+
+
+def _run(args: argparse.Namespace) -> int:
+    # What informers and plugins log is not part of the report.
+    logging.getLogger("mooring").addHandler(logging.NullHandler())
+    asyncio.run(_follow(args))
+    return 0
+
+
+async def _follow(args: argparse.Namespace) -> None:
+    from mooring.client.kubeconfig import load_kubeconfig
+    from mooring.insight.following import following, reading_client, unread_kinds
+    from mooring.insight.shadow import Shadow
+
+    rules = read_rules(args)
+    connection = load_kubeconfig(args.kubeconfig, context=args.context)
+    shadow = Shadow(_tell if args.output == "text" else None)
+    async with (
+        reading_client(connection, USER_AGENT) as client,
+        following(rules.config, client, rules.registry, rules.gates, tap=shadow) as running,
+    ):
+        shadow.begin(running.scheduler)
+        if args.output == "text":
+            print(f"Following {connection.server} by {rules.text}", flush=True)
+            if unread := ", ".join(unread_kinds(running)):
+                print(f"  could not be read, and count as if there were none: {unread}", flush=True)
+        await _wait(args.duration, shadow.look)
+        _ask_pending(shadow, running)
+    if args.output == "json":
+        print(json.dumps(_data(shadow.report, rules.text), indent=2, ensure_ascii=False))
+    else:
+        print("\n".join(report_lines(shadow.report)))
+
+
+async def _wait(seconds: float | None, look: Callable[[], None]) -> None:
+    """Wait for SIGINT or SIGTERM, or until the time is over; call `look` meanwhile."""
+    from mooring.insight.shadow import LOOK_EVERY
+
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    # Signals can be handled in the main thread only.
+    with contextlib.suppress(RuntimeError, ValueError):
+        for number in numbers:
+            loop.add_signal_handler(number, ended.set)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while not ended.is_set():
+                look()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(ended.wait(), LOOK_EVERY)
+
+
+def _ask_pending(shadow: Shadow, running: RunningScheduler) -> None:
+    """Compare the pods that the other scheduler has declared unschedulable."""
+    for pod in running.informers.lister(Pod).list():
+        if not pod.spec.node_name and any(
+            condition.type == "PodScheduled" and condition.reason == "Unschedulable"
+            for condition in pod.status.conditions
+        ):
+            shadow.ask_pending(pod)
+
+
+def _tell(found: PodComparison) -> None:
+    from mooring.insight.comparison import Verdict
+
+    if found.verdict is not Verdict.AGREED:
+        print(f"{found.pod}: {_difference(found)}", flush=True)
+
+
+def _difference(found: PodComparison) -> str:
+    parts = [found.verdict.value]
+    if found.theirs:
+        parts.append(f"they chose {found.theirs}")
+    if found.ours:
+        parts.append(f"we would choose {found.ours}")
+    if found.lost:
+        parts.append(f"{found.lost} points lost")
+    if found.plugin:
+        parts.append(found.plugin)
+    if found.reason:
+        parts.append(found.reason)
+    return ", ".join(parts)
+
+
+def report_lines(report: ShadowReport) -> Iterator[str]:
+    """Yield the lines of the whole comparison."""
+    from mooring.insight.comparison import Verdict
+
+    yield (
+        f"{report.counts[Verdict.AGREED]} of {report.decided} decided alike "
+        f"({report.agreement:.1%}), {report.lost} points lost"
+    )
+    for verdict in Verdict:
+        count = report.counts[verdict]
+        if not count or verdict is Verdict.AGREED:
+            continue
+        yield f"{verdict.value}: {count}"
+        for (kind, plugin), number in sorted(report.plugins.items(), key=lambda one: -one[1]):
+            if kind is verdict:
+                yield f"  {number}  {plugin or '-'}"
+                for example in report.examples[kind, plugin]:
+                    yield f"     {example.pod}: {_difference(example)}"
+
+
+def _data(report: ShadowReport, rules: str) -> dict[str, Any]:
+    from mooring.insight.comparison import Verdict
+
+    return {
+        "version": VERSION,
+        "rules": rules,
+        "decided": report.decided,
+        "agreement": report.agreement,
+        "pointsLost": report.lost,
+        "counts": {verdict.value: report.counts[verdict] for verdict in Verdict},
+        "differences": [
+            {
+                "verdict": verdict.value,
+                "plugin": plugin,
+                "pods": count,
+                "examples": [
+                    {
+                        "pod": one.pod,
+                        "theirs": one.theirs,
+                        "ours": one.ours,
+                        "pointsLost": one.lost,
+                        "reason": one.reason,
+                    }
+                    for one in report.examples[verdict, plugin]
+                ],
+            }
+            for (verdict, plugin), count in report.plugins.most_common()
+        ],
+    }

@@ -1,0 +1,1 @@
+"""Comparisons of decisions: with those of another scheduler, or of another configuration."""

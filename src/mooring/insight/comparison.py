@@ -1,0 +1,87 @@
+"""PodComparison: a decision of ours beside the node that another scheduler has chosen."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+import numpy as np
+
+from mooring.framework.decision import Decision, Outcome
+
+
+class Verdict(Enum):
+    """How a decision compares with that of the other scheduler."""
+
+    #: Their node is one of our best.
+    AGREED = "agreed"
+    #: Their node passes, and another one has a higher total.
+    OTHER_NODE = "other node"
+    #: A plugin refuses their node, and another node passes.
+    REFUSED = "refused by us"
+    #: No node passes.
+    PENDING_HERE = "pending here"
+    #: They leave a pod pending that we would place.
+    PENDING_THERE = "pending there"
+    #: The nodes in question changed too shortly before.
+    UNDECIDABLE = "undecidable"
+    #: A plugin failed.
+    ERROR = "error"
+
+
+class PodComparison(msgspec.Struct, frozen=True):
+    """One pod, the node it got, and what we would have done."""
+
+    pod: str
+    verdict: Verdict
+    #: The node that the other scheduler chose; "" if it chose none.
+    theirs: str = ""
+    #: One of our best nodes; "" if there is none.
+    ours: str = ""
+    #: By how much the total of their node is lower than the highest.
+    lost: int = 0
+    #: The plugin that refuses their node, or that adds most to the difference.
+    plugin: str = ""
+    #: The refusal of their node, or why the pod would be pending.
+    reason: str = ""
+
+
+def compare(decision: Decision, node_name: str) -> PodComparison:
+    """Compare a decision, for which all nodes were examined, with the node that a pod got."""
+    pod = decision.pod.key
+    if decision.outcome is Outcome.ERROR:
+        return PodComparison(pod, Verdict.ERROR, node_name, reason=decision.message)
+    refusal = None if decision.statuses is None else decision.statuses.get(node_name)
+    if decision.outcome is not Outcome.SCHEDULED:
+        plugin, reason = "", decision.message
+        if refusal is not None and refusal.plugin:
+            plugin, reason = refusal.plugin, refusal.message
+        elif decision.pre_filter is not None:
+            plugin = decision.pre_filter.plugin
+        return PodComparison(pod, Verdict.PENDING_HERE, node_name, plugin=plugin, reason=reason)
+    best = decision.best
+    if node_name in best:
+        return PodComparison(pod, Verdict.AGREED, node_name, node_name)
+    feasible = [] if decision.feasible is None else list(decision.feasible.names)
+    if node_name not in feasible or decision.totals is None:
+        plugin = "" if refusal is None else refusal.plugin
+        reason = "" if refusal is None else refusal.message
+        return PodComparison(pod, Verdict.REFUSED, node_name, best[0], plugin=plugin, reason=reason)
+    return _other_node(decision, feasible, node_name)
+
+
+def _other_node(decision: Decision, names: list[str], node_name: str) -> PodComparison:
+    assert decision.totals is not None
+    theirs, ours = names.index(node_name), int(np.argmax(decision.totals))
+    gains = {
+        name: int(scores.normalized[ours] - scores.normalized[theirs]) * scores.weight
+        for name, scores in decision.scores.items()
+    }
+    return PodComparison(
+        decision.pod.key,
+        Verdict.OTHER_NODE,
+        node_name,
+        names[ours],
+        lost=int(decision.totals[ours] - decision.totals[theirs]),
+        plugin=max(gains, key=gains.__getitem__, default=""),
+    )

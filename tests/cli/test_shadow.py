@@ -1,0 +1,57 @@
+"""`mooring shadow` beside the scheduler of a local cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from mooring.cli.main import main
+from mooring.cli.shadow import report_lines
+from mooring.insight.comparison import PodComparison, Verdict
+from mooring.insight.shadow import ShadowReport
+from tests.apiserver.api_server import PODS, pod
+from tests.local.clusters import running
+
+
+def test_the_report_has_examples_by_plugin() -> None:
+    report = ShadowReport()
+    report.add(PodComparison("default/a", Verdict.AGREED, "n1", "n1"))
+    report.add(PodComparison("default/b", Verdict.OTHER_NODE, "n1", "n2", 7, "NodeResourcesFit"))
+    report.add(PodComparison("default/c", Verdict.UNDECIDABLE, "n1", "n2", 1, "NodeResourcesFit"))
+    assert list(report_lines(report)) == [
+        "1 of 2 decided alike (50.0%), 8 points lost",
+        "other node: 1",
+        "  1  NodeResourcesFit",
+        "     default/b: other node, they chose n1, we would choose n2, 7 points lost, "
+        "NodeResourcesFit",
+        "undecidable: 1",
+        "  1  NodeResourcesFit",
+        "     default/c: undecidable, they chose n1, we would choose n2, 1 points lost, "
+        "NodeResourcesFit",
+    ]
+
+
+@pytest.mark.parametrize("text", ["soon", "0s", "-3s"])
+def test_a_time_that_makes_no_sense(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["shadow", "--for", text])
+    assert "argument --for: " in capsys.readouterr().err
+
+
+async def test_the_report_of_a_local_cluster(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["shadow", "--for", "200ms", "--kubeconfig", str(tmp_path / "kubeconfig")]
+    async with running(tmp_path, nodes=3) as cluster:
+        await cluster.post(PODS, pod("web"))
+        assert await asyncio.to_thread(main, [*flags, "-o", "json"]) == 0
+        report = json.loads(capsys.readouterr().out)
+        assert (report["version"], report["rules"]) == (1, "the default configuration")
+        assert set(report["counts"]) == {verdict.value for verdict in Verdict}
+        assert await asyncio.to_thread(main, flags) == 0
+        first, *_, last = capsys.readouterr().out.splitlines()
+        assert first.startswith("Following https://127.0.0.1:")
+        assert " decided alike (" in last
