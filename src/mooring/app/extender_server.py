@@ -23,6 +23,7 @@ from mooring.app.extender_profiles import served_verbs, total_weight
 from mooring.app.extender_verbs import ExtenderVerbs
 from mooring.app.options import KUBERNETES_VERSION
 from mooring.app.signals import ProcessSignals, run_until_done
+from mooring.app.watchdog import LoopWatchdog
 from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.kubeconfig import NO_CONFIGURATION, connection_from_flags
@@ -46,6 +47,7 @@ from mooring.serve.review_client import Access
 from mooring.serve.secure_server import Gate, SecureServer, listen, listen_insecurely
 from mooring.serve.serving_options import Authentication, InsecureServing
 from mooring.serve.serving_tls import ServingTls
+from mooring.serve.side_loop import SideLoop
 from mooring.serve.users import AUTHENTICATED, ReviewedUser
 
 log = logging.getLogger(__name__)
@@ -199,6 +201,11 @@ class ExtenderProcess:
     async def _run(self) -> int:
         server = SecureServer(self._endpoints, self._clock)
         listener = self._listen()
+        # Names a plugin that blocks the loop, from another thread.
+        watchdog, side = LoopWatchdog(), SideLoop("watchdog")
+        watchdog.attach(asyncio.get_running_loop())
+        side.start()
+        side.submit(watchdog.run())
         following: asyncio.Task[None] | None = None
         try:
             await self._serve(server, listener)
@@ -217,6 +224,7 @@ class ExtenderProcess:
             listener.close()
             await self._cluster.close()
             await self._client.close()
+            await asyncio.to_thread(side.stop)
         return 0
 
     def _listen(self) -> socket.socket:
