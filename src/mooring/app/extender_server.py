@@ -130,7 +130,7 @@ class ExtenderProcess:
             clock=self._clock,
             metrics=self._metrics,
         )
-        self._show_sizes()
+        self._cluster.cache.show_sizes(self._metrics.cache_size)
         self._verbs = ExtenderVerbs(
             self._cluster,
             weight=total_weight(profiles),
@@ -161,12 +161,6 @@ class ExtenderProcess:
             metrics=self._process_metrics,
         )
         return client, True
-
-    def _show_sizes(self) -> None:
-        size, cache = self._metrics.cache_size, self._cluster.cache
-        size["assumed_pods"].set_function(lambda: len(cache.assumed))
-        size["pods"].set_function(lambda: len(cache.pods))
-        size["nodes"].set_function(lambda: len(cache.nodes))
 
     def _sources(self, verbosity: Verbosity) -> Sources:
         return Sources(
