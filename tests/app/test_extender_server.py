@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import ssl
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -39,6 +40,9 @@ QUESTION = body(
     Pod=make_pod("web"),
     Nodes={"items": [make_node("a", closed="true"), make_node("b", stars="70")]},
 ).decode()
+
+
+BLOCKS = "A plugin blocks the scheduling loop"
 
 
 class Faulty(Plugin):
@@ -172,6 +176,21 @@ async def test_with_authorities_only_their_clients_may_ask(tmp_path: Path) -> No
         known = certified(authority, "kube-scheduler")
         status, _, _ = await site.ask("/filter", method="POST", data=QUESTION, context=known)
         assert status == 200
+
+
+async def test_a_plugin_that_blocks_the_loop_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    class Stuck(Plugin):
+        """A plugin that returns once the log names it."""
+
+        def filter_nodes(self, state: Any, pod: Any, nodes: Any) -> Any:
+            while BLOCKS not in caplog.messages:
+                time.sleep(0.01)
+            return ()
+
+    async with running(make_options(Stuck, plain_http=True)) as site:
+        status, _, _ = await site.ask("/filter", method="POST", data=QUESTION)
+        assert status == 200
+    assert BLOCKS in caplog.messages
 
 
 def test_a_bind_plugin_needs_a_cluster() -> None:

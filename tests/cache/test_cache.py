@@ -18,6 +18,7 @@ from mooring.cache.cache import CacheError
 from mooring.framework.features import FeatureGates
 from mooring.framework.nodes import TermKind
 from mooring.framework.pod_info import PodInfos
+from mooring.observe.metrics import Metrics
 
 NODES = [f"n{i}" for i in range(5)]
 PODS = [f"p{i}" for i in range(8)]
@@ -425,3 +426,13 @@ def test_nothing_is_left_of_pods_that_have_gone() -> None:
         cache.remove_pod(uid)
     assert [list(cache.nodes.terms(kind)) for kind in TermKind] == [[]] * len(TermKind)
     cache.validate()
+
+
+def test_gauges_show_the_sizes() -> None:
+    metrics = Metrics()
+    cache = Cache(PodInfos(FeatureGates()))
+    cache.show_sizes(metrics.cache_size)
+    cache.add_node(node("a"))
+    cache.assume_pod(pod("p"), "a")
+    sizes = {kind: gauge.value for kind, gauge in metrics.cache_size.items()}
+    assert sizes == {"assumed_pods": 1, "pods": 1, "nodes": 1}

@@ -25,6 +25,11 @@ class Volumes(Plugin):
 
     def filter(self, state, pod, node): ...
 
+class Narrow(Plugin):
+    \"\"\"A plugin that only narrows the search.\"\"\"
+
+    def pre_filter(self, state, pod, nodes): ...
+
 class Binder(Plugin):
     \"\"\"A plugin that binds.\"\"\"
 
@@ -96,6 +101,13 @@ def test_the_rights_are_to_read_what_the_plugins_ask_for(run: Any) -> None:
         ("example.com", "quotas"): reads,
         ("policy", "poddisruptionbudgets"): reads,
     }
+
+
+def test_victims_are_checked_against_budgets_whichever_point_refuses(run: Any) -> None:
+    found, section, _ = run("--plugin=rules.py:Narrow")
+    assert section["preemptVerb"] == "preempt"
+    groups = [rule["apiGroups"] for rule in found["ClusterRole/mooring-extender"]["rules"]]
+    assert groups == [[""], ["policy"]]
 
 
 def test_a_bind_plugin_may_bind(run: Any) -> None:

@@ -23,6 +23,7 @@ from mooring.app.extender_profiles import served_verbs, total_weight
 from mooring.app.extender_verbs import ExtenderVerbs
 from mooring.app.options import KUBERNETES_VERSION
 from mooring.app.signals import ProcessSignals, run_until_done
+from mooring.app.watchdog import LoopWatchdog
 from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.kubeconfig import NO_CONFIGURATION, connection_from_flags
@@ -46,6 +47,7 @@ from mooring.serve.review_client import Access
 from mooring.serve.secure_server import Gate, SecureServer, listen, listen_insecurely
 from mooring.serve.serving_options import Authentication, InsecureServing
 from mooring.serve.serving_tls import ServingTls
+from mooring.serve.side_loop import SideLoop
 from mooring.serve.users import AUTHENTICATED, ReviewedUser
 
 log = logging.getLogger(__name__)
@@ -134,7 +136,7 @@ class ExtenderProcess:
             clock=self._clock,
             metrics=self._metrics,
         )
-        self._show_sizes()
+        self._cluster.cache.show_sizes(self._metrics.cache_size)
         self._verbs = ExtenderVerbs(
             self._cluster,
             weight=total_weight(profiles),
@@ -165,12 +167,6 @@ class ExtenderProcess:
             metrics=self._process_metrics,
         )
         return client, True
-
-    def _show_sizes(self) -> None:
-        size, cache = self._metrics.cache_size, self._cluster.cache
-        size["assumed_pods"].set_function(lambda: len(cache.assumed))
-        size["pods"].set_function(lambda: len(cache.pods))
-        size["nodes"].set_function(lambda: len(cache.nodes))
 
     def _sources(self, verbosity: Verbosity) -> Sources:
         return Sources(
@@ -206,6 +202,11 @@ class ExtenderProcess:
     async def _run(self) -> int:
         server = SecureServer(self._endpoints, self._clock)
         listener = self._listen()
+        # Names a plugin that blocks the loop, from another thread.
+        watchdog, side = LoopWatchdog(), SideLoop("watchdog")
+        watchdog.attach(asyncio.get_running_loop())
+        side.start()
+        side.submit(watchdog.run())
         following: asyncio.Task[None] | None = None
         try:
             await self._serve(server, listener)
@@ -224,6 +225,7 @@ class ExtenderProcess:
             listener.close()
             await self._cluster.close()
             await self._client.close()
+            await asyncio.to_thread(side.stop)
         return 0
 
     def _listen(self) -> socket.socket:

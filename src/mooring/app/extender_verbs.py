@@ -104,7 +104,8 @@ class ExtenderVerbs:
         self._managed = managed
         self._weight = max(weight, 1)
         self._requests = 0
-        if cluster.is_live and any(profile.filter for profile in cluster.profiles.values()):
+        profiles = cluster.profiles.values()
+        if cluster.is_live and any(one.filter or one.pre_filter for one in profiles):
             # Asked for now, so that its informer is started with the others.
             cluster.lister(PodDisruptionBudget)
 

@@ -95,8 +95,8 @@ class LoopWatchdog:
         self._long = _Pause(cycle_seconds)
         self._last_look = now()
 
-    def attach(self, loop: asyncio.AbstractEventLoop, scheduler: Cycles) -> None:
-        """Start watching a scheduler whose loop runs on this thread."""
+    def attach(self, loop: asyncio.AbstractEventLoop, scheduler: Cycles | None = None) -> None:
+        """Start watching a loop that runs on this thread, and its scheduler if it has one."""
         self._thread_id = threading.get_ident()
         self._scheduler = scheduler
         self._loop = loop

@@ -8,7 +8,7 @@ cycle sees it there. Later the informer confirms the pod or, after a failure, it
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from mooring.framework.columns import Columns
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.pod_info import PodInfo, PodInfos, counts_alike
+from mooring.observe.series import Gauge
 
 
 class CacheError(MooringError):
@@ -225,6 +226,12 @@ class Cache:
         self._index.add(info)
         self.counters.add_pod(info, row)
         self._columns.touch(row)
+
+    def show_sizes(self, gauges: Mapping[str, Gauge]) -> None:
+        """Let gauges show how many nodes, pods and assumed pods there are."""
+        gauges["assumed_pods"].set_function(lambda: len(self._assumed))
+        gauges["pods"].set_function(lambda: len(self._pods))
+        gauges["nodes"].set_function(lambda: len(self.nodes))
 
     def validate(self) -> None:
         """Compare columns, counters and indexes with a naive recount; raise AssertionError if they

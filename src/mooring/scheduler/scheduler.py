@@ -102,7 +102,7 @@ class Scheduler:
         self.inbox = Inbox()
         self.pod_infos = PodInfos(features)
         self.cache = Cache(self.pod_infos)
-        self._show_sizes()
+        self.cache.show_sizes(metrics.cache_size)
         self.cycles = 0
         self.on_the_way = BindingPods()
         #: The pod of the current scheduling cycle; None between two cycles. Another thread reads
@@ -182,12 +182,6 @@ class Scheduler:
             metrics=metrics,
             tap=tap,
         ).attach(informers)
-
-    def _show_sizes(self) -> None:
-        size, cache = self.metrics.cache_size, self.cache
-        size["assumed_pods"].set_function(lambda: len(cache.assumed))
-        size["pods"].set_function(lambda: len(cache.pods))
-        size["nodes"].set_function(lambda: len(cache.nodes))
 
     def _snapshot(self) -> Any:
         return self.cache.nodes
